@@ -1,0 +1,114 @@
+/**
+ * Admission: may this request run now, and what does the account's standing become? One face per team.
+ *
+ * State belongs to an account and lives under its tag. Two adapters keep the same promises (one conformance suite and
+ * one model-based test run on both): `redis.ts` (one Lua call, Redis' own clock) and `memory.ts`.
+ * Amounts are whole numbers in the plan's smallest unit: allowance milli-tokens or nano-dollars.
+ */
+
+/** What a plan allows; from the config that the edge holds. */
+export interface PlanLimits {
+  requestsPerMinute: number
+  tokensPerMinute: number
+  /** Requests per UTC day; null: no cap. */
+  requestsPerDay: number | null
+  /** Per calendar month (UTC), in the smallest unit. Top-ups are added by the account's own state. */
+  allowance: number
+}
+
+export interface AdmitAsk {
+  /** Asking again with the same id while it runs gives the same ALLOW and takes nothing more. */
+  requestId: string
+  account: string
+  /** SHA-256 of the whole key, base64url. */
+  keyHash: string
+  /** The plan that the edge believes the account has; null when it does not know. */
+  planHint: string | null
+  /** Whether the hinted plan includes the model. */
+  planIncludesModel: boolean
+  limits: PlanLimits
+  /** Tokens to reserve in the tokens-per-minute bucket: prompt + the lane's usual answer. */
+  usualTokens: number
+  /** The most that this request can cost. */
+  worstCharge: number
+  /** The running request is given up when not renewed for this long. */
+  leaseMs: number
+}
+
+export interface Standing {
+  plan: string
+  /** Calendar month in UTC by the store's clock: `2026-11`. */
+  window: string
+  windowResetAtMs: number
+  /** Settled in the ledger, plus what has ended and is not yet in it. */
+  used: number
+  /** The plan's allowance plus top-ups. */
+  limit: number
+  overage: boolean
+  requests: { limit: number; remaining: number; resetMs: number }
+  tokens: { limit: number; remaining: number; resetMs: number }
+  day: { limit: number; remaining: number } | null
+  /** The store's clock. */
+  nowMs: number
+}
+
+export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allowance' | 'pending'
+
+/**
+ * `plan`: the hint was wrong; choose again with this one, once. `miss`: the store does not know the key or account;
+ * have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
+ */
+export type AdmitAnswer =
+  | { kind: 'allow'; standing: Standing }
+  | { kind: 'deny'; reason: 'key' }
+  | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; standing: Standing }
+  | { kind: 'plan'; plan: string }
+  | { kind: 'miss' }
+  | { kind: 'cold' }
+
+export interface EdgeAdmission {
+  admit(ask: AdmitAsk): Promise<AdmitAnswer>
+  /**
+   * The request ended: its reservation becomes its actual charge, which stays pending until the ledger has it, and its
+   * tokens correct the bucket. Nothing happens when the ledger had it first or the lease had lapsed.
+   */
+  finish(end: { account: string; requestId: string; charge: number; tokens: number }): Promise<void>
+  /** Keeps running requests' reservations. Answers those that are no longer held. */
+  renew(leases: { account: string; requestId: string }[], leaseMs: number): Promise<string[]>
+  /** Key state alone, for routes that admit nothing (quota). */
+  authenticate(key: { account: string; keyHash: string }): Promise<
+    { kind: 'active'; plan: string; standing: { used: number; overage: boolean; extra: number } | null } | { kind: 'deny' } | { kind: 'miss' }
+  >
+}
+
+export interface KeysAdmission {
+  /**
+   * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
+   * (by `version`) are ignored, so that a late fill never resurrects a dead key.
+   */
+  fill(account: {
+    account: string
+    version: number
+    plan: string
+    overage: boolean
+    /** Top-ups of the current window, in the smallest unit. */
+    extra: number
+    keys: { keyHash: string; version: number; active: boolean }[]
+  }): Promise<void>
+  /** The key is refused from the moment this resolves, whatever fill comes later with an older version. */
+  deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
+}
+
+export interface MeteringAdmission {
+  /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
+  applyTotal(total: { account: string; window: string; settled: number; version: number; included: string[] }): Promise<void>
+  /**
+   * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0.
+   */
+  warm(total: { account: string; window: string; settled: number; version: number }): Promise<void>
+  /** The store's clock decides which month it is. */
+  currentWindow(): Promise<{ window: string; resetAtMs: number }>
+}
+
+/** Everything, for the processes that hold all faces (standalone, tests). */
+export interface Admission extends EdgeAdmission, KeysAdmission, MeteringAdmission, AsyncDisposable {}

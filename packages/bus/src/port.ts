@@ -1,0 +1,141 @@
+/**
+ * The bus as services see it: request and reply, job streams with numbered frames, and durable events.
+ *
+ * Two adapters keep the same promises (one conformance suite runs on both): `nats.ts` between processes, `memory.ts`
+ * inside one. The frame protocol (`streams/`) is written once, above the small `Wire` that each adapter provides.
+ * Payloads are opaque bytes here; services parse them with the schemas of `contracts`.
+ */
+
+export interface Bus extends AsyncDisposable {
+  /** This process on the bus; new at every start. */
+  readonly processId: string
+
+  /** Asks one member of the group that serves `subject`. Throws {@link NoResponderError} or {@link BusTimeoutError}. */
+  request(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<Uint8Array>
+
+  /** Answers requests as a member of `group`. A handler that throws answers the asker with {@link RemoteError}. */
+  serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
+
+  /** Tells every listener that is there now. */
+  broadcast(subject: string, payload: Uint8Array): void
+  listen(subject: string, handler: (payload: Uint8Array) => void): Promise<AsyncDisposable>
+
+  /** Sends a job to one member of the group that serves `subject` and relays its frames. Never throws. */
+  dispatch(job: OutgoingJob, events: JobEvents): JobHandle
+
+  /** Takes jobs as a member of `group`. Disposing takes nothing new; running jobs go on. */
+  serveJobs(subject: string, group: string, handler: (job: IncomingJob) => void): Promise<AsyncDisposable>
+
+  /**
+   * Publishes an event that outlives every process. Resolves when it is stored (`memory`: when its consumers have
+   * committed it). Rejects with {@link NotStoredError} when that is not known within `timeoutMs`; the bus goes on
+   * trying, so that the event is delivered at least once.
+   */
+  publishDurable(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<void>
+
+  /** False while durable events are not being acknowledged; new work should be refused then. */
+  readonly durableHealthy: boolean
+
+  /**
+   * Consumes a durable subject, at least once and in batches, shared by all processes that name the same consumer. A
+   * handler that throws gets the batch again, after a growing pause.
+   */
+  consumeDurable(options: DurableConsumer): Promise<AsyncDisposable>
+
+  /** Resolves when all that was published has left this process. */
+  flush(): Promise<void>
+}
+
+export interface OutgoingJob {
+  subject: string
+  /** Small; travels with the first message. */
+  header: Uint8Array
+  /** Any size; travels in parts above the inline size. */
+  body: Uint8Array
+  /** No accept within this time: `onUnavailable('timeout')`. */
+  acceptTimeoutMs?: number
+}
+
+/**
+ * Called in order, never re-entrantly. Exactly one of `onEnd`, `onFailure`, `onUnavailable`, `onLost` comes last, and
+ * nothing comes after {@link JobHandle.stop}.
+ */
+export interface JobEvents {
+  /** A worker took the job. */
+  onAccept?(workerId: string): void
+  onHead(head: Uint8Array): void
+  onData(bytes: Uint8Array): void
+  onEnd(end: Uint8Array): void
+  /** The worker's own failure frame. */
+  onFailure(failure: Uint8Array): void
+  /** Nobody took the job, or the worker gave it back unserved: dispatch it elsewhere. */
+  onUnavailable(reason: 'no_responder' | 'timeout' | 'rejected', detail?: string): void
+  /** The worker that took it is gone (heartbeats missed) or forgot it (it restarted). */
+  onLost(): void
+}
+
+export interface JobHandle {
+  /** Tells how many data bytes the reader has taken since the last call; opens the window for more. */
+  consumed(bytes: number): void
+  /** Ends the stream from this side; the worker's `signal` aborts with `stopped`. */
+  stop(): void
+}
+
+export interface IncomingJob {
+  readonly header: Uint8Array
+  /** Resolves with the whole body; rejects when the caller is lost or stopped before it came. */
+  body(): Promise<Uint8Array>
+  /** The dispatching process. */
+  readonly callerId: string
+  /** Tells the caller that work has begun. First of all, and soon. */
+  accept(): void
+  /** Gives the job back unserved, instead of `accept`. */
+  reject(detail: string): void
+  head(head: Uint8Array): void
+  /** Resolves when the window has room for more; the promise rejects once `signal` has aborted. */
+  data(bytes: Uint8Array): Promise<void>
+  /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
+  end(end: Uint8Array): void
+  failure(failure: Uint8Array): void
+  /** Aborts with a {@link JobAborted}: the caller stopped the job or is gone. */
+  readonly signal: AbortSignal
+}
+
+export type AbortCause = 'stopped' | 'caller_lost'
+
+export class JobAborted extends Error {
+  readonly abortCause: AbortCause
+  constructor(abortCause: AbortCause) {
+    super(`the job was aborted: ${abortCause}`)
+    this.name = 'JobAborted'
+    this.abortCause = abortCause
+  }
+}
+
+export interface DurableConsumer {
+  stream: string
+  subject: string
+  consumer: string
+  maxBatch: number
+  handler(batch: DurableMessage[]): Promise<void>
+}
+
+export interface DurableMessage {
+  payload: Uint8Array
+  /** Position in the stream, for logs. */
+  sequence: number
+  redelivered: boolean
+}
+
+export class NoResponderError extends Error {
+  override name = 'NoResponderError'
+}
+export class BusTimeoutError extends Error {
+  override name = 'BusTimeoutError'
+}
+export class RemoteError extends Error {
+  override name = 'RemoteError'
+}
+export class NotStoredError extends Error {
+  override name = 'NotStoredError'
+}

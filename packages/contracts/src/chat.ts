@@ -1,0 +1,71 @@
+/**
+ * Requests to the inference endpoints, as the OpenAI convention has them. Only what the gateway itself reads is
+ * checked; everything else passes through to the backend untouched.
+ */
+
+import * as z from 'zod'
+
+export const DEFAULT_CHAT_MODEL = 'svc-chat-md'
+
+const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
+const imagePart = z.looseObject({
+  type: z.literal('image_url'),
+  image_url: z.looseObject({ url: z.string(), detail: z.string().optional() }),
+})
+const otherPart = z.looseObject({ type: z.string() })
+const contentPart = z.union([textPart, imagePart, otherPart])
+
+export const chatMessage = z.looseObject({
+  role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
+  content: z.union([z.string(), z.array(contentPart).min(1)]).nullish(),
+})
+
+const tokenCap = z.int().min(1).nullish()
+
+export const chatRequest = z
+  .looseObject({
+    model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
+    messages: z.array(chatMessage).min(1),
+    max_tokens: tokenCap,
+    max_completion_tokens: tokenCap,
+    stream: z.boolean().nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+    n: z.int().min(1).max(128).nullish(),
+    temperature: z.number().min(0).max(2).nullish(),
+    top_p: z.number().min(0).max(1).nullish(),
+    stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
+    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+    chat_template_kwargs: z.looseObject({ enable_thinking: z.boolean().optional() }).nullish(),
+  })
+  .superRefine((request, context) => {
+    request.messages.forEach((message, index) => {
+      const mayBeEmpty = message.role === 'assistant'
+      if (message.content == null && !mayBeEmpty) {
+        context.addIssue({ code: 'custom', path: ['messages', index, 'content'], message: 'is required' })
+      }
+    })
+  })
+
+export type ChatRequest = z.infer<typeof chatRequest>
+export type ChatMessage = z.infer<typeof chatMessage>
+
+export const embeddingsRequest = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(2048)]),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+  dimensions: z.literal(768).nullish(),
+})
+
+export type EmbeddingsRequest = z.infer<typeof embeddingsRequest>
+
+export const imagesRequest = z.looseObject({
+  model: z.string().min(1).default('svc-image'),
+  prompt: z.string().min(1).max(32_000),
+  size: z
+    .string()
+    .regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/, 'must be <width>x<height>, for example 1024x1024')
+    .default('1024x1024'),
+  n: z.int().min(1).max(10).nullish(),
+})
+
+export type ImagesRequest = z.infer<typeof imagesRequest>

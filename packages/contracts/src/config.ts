@@ -1,0 +1,136 @@
+/**
+ * The config file (`GATEWAY_CONFIG`): the shape of each section. What a file leaves out comes from `default-config.ts`.
+ * Cross-references (a pool's backend, a model's pool) are checked by `check-config.ts`.
+ */
+
+import * as z from 'zod'
+import { capability } from './job.ts'
+import { planUnit } from './usage.ts'
+
+/** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
+const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
+const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, 'must be a model id such as svc-core or gpt-5')
+const isoDate = z.iso.date()
+const positiveMs = z.int().min(1)
+
+/** Up to three decimals, so that a token's charge is a whole number of milli-tokens. */
+const multiplier = z
+  .number()
+  .min(0)
+  .max(1000)
+  .refine((value) => Number.isInteger(Math.round(value * 1e6) / 1e3), 'may have three decimals at the most')
+
+export const backendConfig = z.strictObject({
+  id,
+  /** The dialect's base address with its version: `https://api.openai.com/v1`. */
+  url: z.url({ protocol: /^https?$/ }),
+  dialect: z.enum(['openai', 'anthropic']).default('openai'),
+  /** May hold `${NAME}`, replaced from the router's environment. */
+  apiKey: z.string().optional(),
+  headers: z.record(z.string(), z.string()).default({}),
+  timeouts: z
+    .strictObject({
+      connectMs: positiveMs.default(2_000),
+      firstByteMs: positiveMs.default(30_000),
+      idleMs: positiveMs.default(30_000),
+    })
+    .prefault({}),
+  maxConcurrent: z.int().min(1).default(64),
+  capabilities: z.array(capability).min(1).default(['chat', 'tools']),
+})
+
+export const targetConfig = z.strictObject({
+  backend: id,
+  model: z.string().min(1),
+  /** Lower is tried first. */
+  priority: z.int().min(1).default(1),
+  weight: z.int().min(1).max(1000).default(1),
+  contextWindow: z.int().min(1).optional(),
+})
+
+export const poolConfig = z.strictObject({
+  id,
+  affinity: z.enum(['none', 'conversation']).default('none'),
+  targets: z.array(targetConfig).min(1),
+})
+
+const usdPerMillion = z.number().min(0).max(1_000_000)
+const modelCommon = {
+  id: modelId,
+  name: z.string().optional(),
+  availability: z.enum(['all', 'paid']).default('all'),
+  guest: z.boolean().default(false),
+  order: z.int().optional(),
+  maxOutputTokens: z.int().min(1).optional(),
+  ownedBy: z.string().default('svc'),
+  purpose: z.string().optional(),
+  replacement: modelId.optional(),
+  deprecatedAt: isoDate.optional(),
+  sunsetAt: isoDate.optional(),
+}
+
+export const servedModelConfig = z.strictObject({
+  ...modelCommon,
+  type: z.enum(['chat', 'embeddings', 'images']),
+  pool: id,
+  multiplier: multiplier.optional(),
+  /** A vendor's own model, billed at its list rates on pay-as-you-go plans only. */
+  direct: z.boolean().default(false),
+  rates: z
+    .strictObject({
+      inputUsdPerMillion: usdPerMillion,
+      outputUsdPerMillion: usdPerMillion,
+      cachedInputUsdPerMillion: usdPerMillion.optional(),
+    })
+    .optional(),
+})
+
+export const autoModelConfig = z.strictObject({
+  ...modelCommon,
+  type: z.literal('auto'),
+  lanes: z.array(modelId).min(1),
+})
+
+export const modelConfig = z.discriminatedUnion('type', [servedModelConfig, autoModelConfig])
+
+export const planConfig = z.strictObject({
+  slug: id,
+  unit: planUnit.default('tokens'),
+  /** Allowance per calendar month, in `unit`. */
+  limit: z.number().min(0).max(1e12),
+  /** Requests in any 60 seconds. */
+  rpm: z.int().min(1).max(1_000_000),
+  /** Tokens per minute. */
+  tpm: z.int().min(1).max(1e9),
+  perDay: z.int().min(1).optional(),
+  guest: z.boolean().default(false),
+  default: z.boolean().default(false),
+  paid: z.boolean().default(false),
+  payAsYouGo: z.boolean().default(false),
+})
+
+/** A file names any of the four sections; each named one replaces the default whole. */
+export const configFile = z.strictObject({
+  backends: z.array(backendConfig).min(1).optional(),
+  pools: z.array(poolConfig).min(1).optional(),
+  models: z.array(modelConfig).min(1).optional(),
+  plans: z.array(planConfig).min(1).optional(),
+})
+
+export type BackendConfig = z.infer<typeof backendConfig>
+export type TargetConfig = z.infer<typeof targetConfig>
+export type PoolConfig = z.infer<typeof poolConfig>
+export type ServedModelConfig = z.infer<typeof servedModelConfig>
+export type AutoModelConfig = z.infer<typeof autoModelConfig>
+export type ModelConfig = z.infer<typeof modelConfig>
+export type PlanConfig = z.infer<typeof planConfig>
+export type ConfigFileInput = z.input<typeof configFile>
+
+/** A whole, checked configuration. `revision` changes with any change of it. */
+export interface GatewayConfig {
+  revision: string
+  backends: BackendConfig[]
+  pools: PoolConfig[]
+  models: ModelConfig[]
+  plans: PlanConfig[]
+}

@@ -1,0 +1,152 @@
+/**
+ * Every error that a client can receive: its stable code, HTTP status and body shape, spelled once.
+ *
+ * A `GatewayError` carries a public sentence and keeps the private reason in `cause`, which is logged and never sent.
+ * `renderError` is the only place that turns one into an HTTP answer.
+ */
+
+import * as z from 'zod'
+
+export const ERROR_STATUS = {
+  NO_AUTH: 401,
+  INVALID_KEY: 401,
+  INVALID_TOKEN: 401,
+  VALIDATION_ERROR: 400,
+  BACKEND_REFUSED: 400,
+  MODEL_NOT_FOUND: 404,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  quota_exceeded: 402,
+  rate_limit_exceeded: 429,
+  UPSTREAMS_EXHAUSTED: 503,
+  SERVICE_UNAVAILABLE: 503,
+  INTERNAL_ERROR: 500,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_STATUS
+
+/** Why a 429 was given: the limit that stands in the way. `plan_limit` never passes by waiting. */
+export const rateLimitTypes = ['plan_limit', 'requests', 'tokens', 'day', 'pending', 'guest_mint'] as const
+export type RateLimitType = (typeof rateLimitTypes)[number]
+
+/** What a code adds to its body. */
+export interface ErrorDetails {
+  /** rate_limit_exceeded */
+  type?: RateLimitType
+  /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. */
+  retryAfterMs?: number
+  /** quota_exceeded: ISO 8601. */
+  resetDate?: string
+  /** quota_exceeded */
+  overageEnabled?: boolean
+  /** UPSTREAMS_EXHAUSTED: the lane that was asked for. */
+  tier?: string
+  /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */
+  attempted?: string[]
+  /** METHOD_NOT_ALLOWED: the value of `Allow`. */
+  allow?: string
+  /** BACKEND_REFUSED: the backend's own status (4xx) and its body, relayed as they came. */
+  backendStatus?: number
+  backendBody?: string
+}
+
+export class GatewayError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'GatewayError'
+    this.code = code
+    this.details = details
+  }
+}
+
+export const flatErrorBody = z.object({
+  error: z.string(),
+  code: z.string(),
+  tier: z.string().optional(),
+  attempted: z.array(z.string()).optional(),
+})
+
+export const rateLimitBody = z.object({
+  error: z.object({
+    code: z.literal('rate_limit_exceeded'),
+    type: z.enum(rateLimitTypes),
+    message: z.string(),
+    retry_after_ms: z.int(),
+    docs: z.string(),
+  }),
+})
+
+export const quotaExceededBody = z.object({
+  error: z.object({
+    code: z.literal('quota_exceeded'),
+    message: z.string(),
+    resetDate: z.string(),
+    topupUrl: z.string(),
+    overageEnabled: z.boolean(),
+  }),
+})
+
+export interface RenderedError {
+  status: number
+  headers: Record<string, string>
+  /** JSON text. */
+  body: string
+}
+
+/** The HTTP answer to an error. `links` are the addresses that error bodies carry. */
+export function renderError(error: GatewayError, links: { docsUrl: string; topupUrl: string }): RenderedError {
+  const { code, details } = error
+  if (code === 'BACKEND_REFUSED' && details.backendBody !== undefined) {
+    return {
+      status: details.backendStatus ?? ERROR_STATUS[code],
+      headers: { 'x-should-retry': 'false' },
+      body: details.backendBody,
+    }
+  }
+  return { status: ERROR_STATUS[code], headers: errorHeaders(code, details), body: JSON.stringify(errorBody(error, links)) }
+}
+
+function errorBody(error: GatewayError, links: { docsUrl: string; topupUrl: string }): object {
+  const { code, details, message } = error
+  switch (code) {
+    case 'rate_limit_exceeded':
+      return {
+        error: {
+          code,
+          type: details.type ?? 'requests',
+          message,
+          retry_after_ms: Math.ceil(details.retryAfterMs ?? 0),
+          docs: links.docsUrl,
+        },
+      } satisfies z.infer<typeof rateLimitBody>
+    case 'quota_exceeded':
+      return {
+        error: {
+          code,
+          message,
+          resetDate: details.resetDate ?? '',
+          topupUrl: links.topupUrl,
+          overageEnabled: details.overageEnabled ?? false,
+        },
+      } satisfies z.infer<typeof quotaExceededBody>
+    case 'UPSTREAMS_EXHAUSTED':
+      return { error: message, code, tier: details.tier ?? '', attempted: details.attempted ?? [] }
+    default:
+      return { error: message, code }
+  }
+}
+
+function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {
+  if (code === 'rate_limit_exceeded' && details.type !== 'plan_limit') {
+    const waitMs = Math.ceil(details.retryAfterMs ?? 0)
+    return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
+  }
+  if (code === 'METHOD_NOT_ALLOWED' && details.allow) return { allow: details.allow }
+  const retryHelps = ERROR_STATUS[code] >= 500
+  return retryHelps ? {} : { 'x-should-retry': 'false' }
+}

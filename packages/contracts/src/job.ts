@@ -1,0 +1,85 @@
+/**
+ * The job that an edge dispatches to a router and what the router's frames carry back.
+ *
+ * A job's body is the client's JSON object without `model`, `stream` and `stream_options`: the router writes those in
+ * front, so an `openai` backend's request costs no second parse. Answers travel as the backend's own bytes.
+ */
+
+import * as z from 'zod'
+import { price, planUnit, tokenUsage } from './usage.ts'
+import { attemptRecord } from './usage-event.ts'
+
+export const jobKinds = ['chat', 'embeddings', 'images'] as const
+export type JobKind = (typeof jobKinds)[number]
+
+/** What a target must be able to do to serve the request. */
+export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])
+export type Capability = z.infer<typeof capability>
+
+export const jobHeader = z.object({
+  requestId: z.uuid(),
+  /** 1 for the first dispatch; a re-dispatch counts up. */
+  attempt: z.int().min(1),
+  kind: z.enum(jobKinds),
+  /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
+  remainingMs: z.int().min(0),
+  configRevision: z.string(),
+  pool: z.string(),
+  needs: z.array(capability),
+  stream: z.boolean(),
+  /** The client asked for `stream_options.include_usage`: pass the usage chunk on. */
+  includeUsage: z.boolean(),
+  /** embeddings: what the client asked for; backends are always asked for floats. */
+  encodingFormat: z.enum(['float', 'base64']).optional(),
+  /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
+  defaultMaxTokens: z.int().optional(),
+  promptTokensEstimate: z.int().min(0),
+  /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
+  affinityKey: z.string().optional(),
+
+  /** What a usage report needs, so that the router can write one if it loses its edge. */
+  account: z.string(),
+  keyId: z.string(),
+  plan: z.string(),
+  unit: planUnit,
+  window: z.string(),
+  modelAsked: z.string(),
+  lane: z.string(),
+  price,
+  startedAtMs: z.int(),
+})
+export type JobHeader = z.infer<typeof jobHeader>
+
+/** Sent when the answer is certain: validated JSON, or the first content of a stream. */
+export const answerHead = z.object({
+  contentType: z.string(),
+  /** The pool: the value of `x-svc-upstream`. */
+  upstream: z.string(),
+  backend: z.string(),
+  backendModel: z.string(),
+})
+export type AnswerHead = z.infer<typeof answerHead>
+
+/** Sent after the last byte. A stream's `[DONE]` is the edge's to write. */
+export const answerEnd = z.object({
+  usage: tokenUsage,
+  attempts: z.array(attemptRecord),
+})
+export type AnswerEnd = z.infer<typeof answerEnd>
+
+/** A request that failed for good; after a head, `usage` is what the client was shown until then. */
+export const answerFailure = z.object({
+  code: z.enum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
+  message: z.string(),
+  attempted: z.array(z.string()),
+  attempts: z.array(attemptRecord),
+  /** BACKEND_REFUSED: the request's own fault, in the backend's words. */
+  backendStatus: z.int().optional(),
+  backendBody: z.string().optional(),
+  usage: tokenUsage.optional(),
+})
+export type AnswerFailure = z.infer<typeof answerFailure>
+
+/** Why a router gave a job back unserved; the edge dispatches it elsewhere. */
+export const rejectReasons = ['no_pool', 'draining'] as const
+export type RejectReason = (typeof rejectReasons)[number]

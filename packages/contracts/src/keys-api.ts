@@ -1,0 +1,31 @@
+/**
+ * Requests to the keys service over the bus.
+ */
+
+import * as z from 'zod'
+
+/** Admission answered MISS: write what keys owns of this account and key into the admission store, then say so. */
+export const fillRequest = z.object({ account: z.string(), keyHash: z.string() })
+export const fillReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('filled'), plan: z.string() }),
+  z.object({ kind: z.literal('unknown') }),
+])
+export type FillRequest = z.infer<typeof fillRequest>
+export type FillReply = z.infer<typeof fillReply>
+
+/** The HTTP body of `POST /v1/keys/guest`. */
+export const guestKeyRequest = z.looseObject({ device_id: z.string().min(1).max(256) })
+
+export const mintGuestRequest = z.object({
+  deviceId: z.string(),
+  /** The client's address (IPv6: its /64), for the cap on new devices. */
+  clientNetwork: z.string(),
+})
+export const mintGuestReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string(), rateLimitPerDay: z.int() }),
+  z.object({ kind: z.literal('limited'), retryAfterMs: z.int() }),
+])
+export type MintGuestRequest = z.infer<typeof mintGuestRequest>
+export type MintGuestReply = z.infer<typeof mintGuestReply>
+
+export const guestKeyResponse = z.object({ key: z.string(), plan: z.string(), rate_limit_per_day: z.int() })

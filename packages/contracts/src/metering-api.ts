@@ -1,0 +1,33 @@
+/**
+ * Requests to the metering service over the bus, and the public quota record.
+ */
+
+import * as z from 'zod'
+import { planUnit } from './usage.ts'
+
+/** Admission answered COLD: write the window's total into the admission store, then say so. */
+export const warmRequest = z.object({ account: z.string() })
+export const warmReply = z.object({ kind: z.literal('warmed') })
+
+/** `unit` and `limit` come from the edge, which holds the plan; the ledger knows only what was used. */
+export const quotaRequest = z.object({ account: z.string(), unit: planUnit })
+export const quotaReply = z.object({
+  /** In the plan's smallest unit: milli-tokens or nano-dollars. */
+  used: z.int(),
+  window: z.string(),
+  resetAtMs: z.int(),
+})
+export type QuotaReply = z.infer<typeof quotaReply>
+
+export const quotaRecord = z.object({
+  object: z.literal('quota'),
+  planSlug: z.string(),
+  used: z.number(),
+  limit: z.number(),
+  remaining: z.number(),
+  resetAt: z.string(),
+  unit: z.string(),
+  keyPrefix: z.string(),
+  source: z.string(),
+})
+export type QuotaRecord = z.infer<typeof quotaRecord>

@@ -1,0 +1,19 @@
+/**
+ * Every subject of the bus, spelled once. Stream and consumer names are the durable side's.
+ */
+
+export const subjects = {
+  /** Jobs for the routers that own this pool. Queue group {@link groups.routers}. */
+  job: (pool: string) => `job.${pool}`,
+  keysFill: 'keys.fill',
+  keysMintGuest: 'keys.mint-guest',
+  meteringQuota: 'metering.quota',
+  meteringWarm: 'metering.warm',
+  /** Durable: usage reports of edges and routers. */
+  usage: 'usage.reported',
+} as const
+
+export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
+
+export const usageStream = { name: 'USAGE', subjects: ['usage.>'] } as const
+export const usageConsumers = { metering: 'metering-ledger', keys: 'keys-standing' } as const

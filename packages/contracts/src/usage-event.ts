@@ -1,0 +1,50 @@
+/**
+ * What the ledger is told of one request, published durably by the edge, or by the router that lost its edge.
+ *
+ * The ledger keeps one row per `requestId`; an edge's report outranks a router's for the same request.
+ */
+
+import * as z from 'zod'
+import { price, planUnit, tokenUsage } from './usage.ts'
+
+export const attemptRecord = z.object({
+  backend: z.string(),
+  model: z.string(),
+  /** Stable word for how the attempt ended: `served`, `http_503`, `connect`, `first_byte_timeout`, … */
+  outcome: z.string(),
+  durationMs: z.number().min(0),
+})
+export type AttemptRecord = z.infer<typeof attemptRecord>
+
+export const usageOutcomes = ['completed', 'client_gone', 'backend_failed', 'cut', 'edge_lost', 'router_lost', 'undelivered'] as const
+
+export const usageEvent = z.object({
+  /** UUIDv7, the gateway's own. */
+  requestId: z.uuid(),
+  reporter: z.enum(['edge', 'router']),
+  account: z.string(),
+  keyId: z.string(),
+  plan: z.string(),
+  unit: planUnit,
+  /** Calendar month in UTC by admission's clock: `2026-11`. */
+  window: z.string().regex(/^\d{4}-\d{2}$/),
+  modelAsked: z.string(),
+  lane: z.string(),
+  pool: z.string(),
+  backend: z.string(),
+  backendModel: z.string(),
+  usage: tokenUsage,
+  price,
+  outcome: z.enum(usageOutcomes),
+  /** Whether the end of the answer was ready to reach the client. */
+  delivered: z.boolean(),
+  streamed: z.boolean(),
+  attempts: z.array(attemptRecord),
+  startedAtMs: z.int(),
+  endedAtMs: z.int(),
+})
+export type UsageEvent = z.infer<typeof usageEvent>
+
+/** Events of one tick travel as one durable message. */
+export const usageBatch = z.object({ v: z.literal(1), events: z.array(usageEvent).min(1) })
+export type UsageBatch = z.infer<typeof usageBatch>

@@ -1,0 +1,41 @@
+/**
+ * Token counts of one attempt and what a token costs: the facts from which `pricing` computes a charge.
+ */
+
+import * as z from 'zod'
+
+const count = z.int().min(0)
+
+/** Tokens of the attempt that the client saw. `cachedTokens` are part of `promptTokens`. */
+export const tokenUsage = z.object({
+  promptTokens: count,
+  completionTokens: count,
+  cachedTokens: count.default(0),
+  /** Part of `completionTokens`. */
+  reasoningTokens: count.default(0),
+  /** True where the backend reported no usage and the router counted with a tokenizer. */
+  estimated: z.boolean().default(false),
+})
+export type TokenUsage = z.infer<typeof tokenUsage>
+
+/**
+ * The price that a request was admitted at, pinned for its whole life.
+ * `multiplier`: allowance milli-tokens per token (1x = 1000).
+ * `base`: pay-as-you-go nano-dollars per thousand tokens: base rate x multiplier.
+ * `rates`: nano-dollars per thousand tokens, by kind of token.
+ */
+export const price = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('multiplier'), milliTokensPerToken: count }),
+  z.object({ kind: z.literal('base'), nanoUsdPerKiloToken: count }),
+  z.object({
+    kind: z.literal('rates'),
+    inputNanoUsdPerKiloToken: count,
+    outputNanoUsdPerKiloToken: count,
+    cachedNanoUsdPerKiloToken: count,
+  }),
+])
+export type Price = z.infer<typeof price>
+
+/** The unit that a plan counts in: allowance milli-tokens, or nano-dollars. */
+export const planUnit = z.enum(['tokens', 'usd'])
+export type PlanUnit = z.infer<typeof planUnit>
