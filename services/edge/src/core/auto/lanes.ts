@@ -1,0 +1,46 @@
+/**
+ * The six lanes that the generic alias chooses among, and what takes a lane's place where it may not be used.
+ */
+
+export const LANES = ['spark', 'bolt', 'nova', 'atlas', 'research', 'code'] as const
+export type Lane = (typeof LANES)[number]
+
+/** The one place where lanes and model ids meet. */
+export const LANE_IDS: Readonly<Record<Lane, string>> = {
+  spark: 'svc-instant',
+  bolt: 'svc-fast',
+  nova: 'svc-core',
+  atlas: 'svc-pro',
+  research: 'svc-research',
+  code: 'svc-code',
+}
+
+/** Who answers instead, nearest in ability first: enough ability before thrift. */
+const STAND_INS: Readonly<Record<Lane, readonly Lane[]>> = {
+  spark: ['bolt', 'nova', 'code', 'atlas', 'research'],
+  bolt: ['nova', 'spark', 'code', 'atlas', 'research'],
+  nova: ['atlas', 'research', 'code', 'bolt', 'spark'],
+  atlas: ['nova', 'research', 'code', 'bolt', 'spark'],
+  research: ['nova', 'atlas', 'bolt', 'code', 'spark'],
+  code: ['atlas', 'nova', 'bolt', 'research', 'spark'],
+}
+
+export interface Seat {
+  laneId: string
+  /** Whether the wanted lane itself was among the usable ones. */
+  wanted: boolean
+}
+
+/**
+ * The usable lane for a wanted one. Ids that are none of the six come last, in the operator's order. `laneIds` holds
+ * at least one id; an empty list yields the wanted lane's own id.
+ */
+export function seat(wanted: Lane, laneIds: readonly string[]): Seat {
+  const own = LANE_IDS[wanted]
+  if (laneIds.includes(own)) return { laneId: own, wanted: true }
+  for (const standIn of STAND_INS[wanted]) {
+    const laneId = LANE_IDS[standIn]
+    if (laneIds.includes(laneId)) return { laneId, wanted: false }
+  }
+  return { laneId: laneIds[0] ?? own, wanted: false }
+}
