@@ -1,0 +1,145 @@
+/**
+ * One PostgreSQL server process: makes its data folder, starts it, knows when it is ready, stops it.
+ *
+ * As root, the server runs as an account without rights that may be unable to reach the data folder by its path (a
+ * checkout below /root). It therefore gets the folder as its working directory and as `/proc/self/cwd`, which the
+ * kernel resolves without walking the path. The server is ready when `postmaster.pid` says so; its port opens earlier.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { chown, mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dieWithParent } from './die-with-parent.ts'
+import { unprivilegedAccount, type Account } from './unprivileged-account.ts'
+
+const START_TIMEOUT_MS = 60_000
+const POLL_MS = 10
+
+/** What the shutdown modes of PostgreSQL are called as signals. */
+const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+
+export interface PostmasterOptions {
+  /** Holds `initdb` and `postgres`. */
+  binDirectory: string
+  dataDirectory: string
+  port: number
+  settings: Record<string, string>
+  /** What becomes of it when this process dies. */
+  onParentDeath: keyof typeof STOP_SIGNALS
+  log(line: string): void
+}
+
+export interface Postmaster {
+  readonly pid: number
+  /** Resolves when the process is gone, for whatever reason. */
+  readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
+  kill(signal: NodeJS.Signals): void
+  /** `fast` ends sessions and writes a checkpoint; `immediate` leaves recovery to the next start. */
+  stop(mode?: keyof typeof STOP_SIGNALS): Promise<void>
+}
+
+/**
+ * Makes a data folder whose superuser `user` signs in with `password`. All or nothing: it is built beside and renamed.
+ * `durable: false` skips waiting for the disk, for servers that live as long as a test.
+ */
+export async function initDataDirectory(options: {
+  binDirectory: string
+  dataDirectory: string
+  user: string
+  password: string
+  durable: boolean
+}): Promise<void> {
+  const account = unprivilegedAccount()
+  const draft = `${options.dataDirectory}.new-${process.pid}`
+  const passwordFile = `${draft}.password`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { mode: 0o700, recursive: true })
+  try {
+    if (account) await chown(draft, account.uid, account.gid)
+    await writeFile(passwordFile, options.password, { mode: 0o600 })
+    if (account) await chown(passwordFile, account.uid, account.gid)
+    await using passwordHandle = await open(passwordFile, 'r')
+    const args = ['--username', options.user, '--pwfile', '/dev/stdin', '--auth', 'scram-sha-256', '--encoding', 'UTF8']
+    args.push('--locale', 'C', '--no-instructions', ...(options.durable ? [] : ['--no-sync']))
+    const initdb = spawnAs(account, join(options.binDirectory, 'initdb'), args, draft, passwordHandle.fd)
+    const forgive = dieWithParent(initdb.pid!)
+    const output = collect(initdb)
+    const [code, signal] = (await once(initdb, 'close')) as [number | null, NodeJS.Signals | null]
+    forgive()
+    if (code !== 0) throw new Error(`initdb failed (${signal ?? `exit code ${code}`}): ${output().trim()}`)
+    await rename(draft, options.dataDirectory)
+  } finally {
+    await rm(draft, { recursive: true, force: true })
+    await rm(passwordFile, { force: true })
+  }
+}
+
+/** Starts a server on an existing data folder and waits until it takes connections, recovery included. */
+export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
+  const dataDirectory = await realpath(options.dataDirectory)
+  const args = ['-p', String(options.port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
+  for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`)
+  const child = spawnAs(unprivilegedAccount(), join(options.binDirectory, 'postgres'), args, dataDirectory)
+  const forgive = child.pid === undefined ? () => {} : dieWithParent(child.pid, STOP_SIGNALS[options.onParentDeath].slice(3) as 'INT' | 'QUIT')
+  const output = collect(child, options.log)
+  const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.once('error', () => resolve({ code: null, signal: null }))
+    child.once('exit', (code, signal) => resolve({ code, signal }))
+  })
+  void exited.then(forgive)
+  await untilReady(child, dataDirectory, exited, output)
+  return {
+    pid: child.pid!,
+    exited,
+    kill: (signal) => void child.kill(signal),
+    stop: async (mode = 'fast') => {
+      child.kill(STOP_SIGNALS[mode])
+      await exited
+    },
+  }
+}
+
+async function untilReady(child: ChildProcess, dataDirectory: string, exited: Promise<unknown>, output: () => string): Promise<void> {
+  let gone = false
+  void exited.then(() => (gone = true))
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (Date.now() < deadline) {
+    if (gone) throw new Error(`PostgreSQL did not start: ${output().trim() || `cannot run ${child.spawnfile}`}`)
+    const lines = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'), () => [])
+    // The file of a killed predecessor may still lie there, hence the pid.
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return
+    await delay(POLL_MS)
+  }
+  child.kill('SIGKILL')
+  throw new Error(`PostgreSQL was not ready within ${START_TIMEOUT_MS / 1000} s: ${output().trim()}`)
+}
+
+/** Runs a PostgreSQL program on `dataDirectory`, as `account` when that is given (Linux, root). */
+function spawnAs(account: Account | null, program: string, args: string[], dataDirectory: string, stdin?: number): ChildProcess {
+  const ownPath = account ? '/proc/self/cwd' : dataDirectory
+  return spawn(program, ['-D', ownPath, ...args], {
+    cwd: dataDirectory,
+    // Its own session: Ctrl-C must not stop the database before those who still write to it.
+    detached: true,
+    stdio: [stdin ?? 'ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' },
+    ...(account && { uid: account.uid, gid: account.gid }),
+  })
+}
+
+/** Passes lines on to `log` and keeps the last few kilobytes for error messages. */
+function collect(child: ChildProcess, log?: (line: string) => void): () => string {
+  let tail = ''
+  for (const stream of [child.stdout!, child.stderr!]) {
+    let rest = ''
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      tail = (tail + text).slice(-4096)
+      const lines = (rest + text).split('\n')
+      rest = lines.pop() ?? ''
+      if (log) for (const line of lines) log(line)
+    })
+  }
+  return () => tail
+}

@@ -1,0 +1,91 @@
+/**
+ * PostgreSQL from local programs (the distribution's or the npm-delivered ones), with fresh databases for tests.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { initDataDirectory, startPostmaster } from '@gateway/embedded-postgres/postmaster'
+import pg from 'pg'
+import { startLocalServer } from './local-server.ts'
+import type { Server, ServerOptions } from './server.ts'
+
+export interface PostgresOptions extends ServerOptions {
+  /** Waits for the disk at each commit. Off by default: nothing but a crash of the whole machine tells the difference. */
+  durable?: boolean
+  maxConnections?: number
+}
+
+export interface PostgresServer extends Server {
+  /** An empty database of its own, dropped when disposed. */
+  createDatabase(): Promise<TestDatabase>
+}
+
+export interface TestDatabase extends AsyncDisposable {
+  readonly url: string
+}
+
+const USER = 'gateway'
+
+export async function startLocalPostgres(binDirectory: string, options: PostgresOptions): Promise<PostgresServer> {
+  let password = randomBytes(18).toString('base64url')
+  const durable = options.durable ?? false
+  const settings = {
+    max_connections: String(options.maxConnections ?? 200),
+    ...(durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  }
+  const server = await startLocalServer(
+    {
+      name: 'postgres',
+      stopSignal: 'SIGINT',
+      url: (port) => `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`,
+      start: async ({ directory, port }) => {
+        const dataDirectory = join(directory, 'data')
+        if (!(await exists(dataDirectory))) {
+          // The password first: a data folder without its password would be of no use.
+          await writeFile(join(directory, 'password'), password, { mode: 0o600 })
+          await initDataDirectory({ binDirectory, dataDirectory, user: USER, password, durable })
+        }
+        password = await readFile(join(directory, 'password'), 'utf8')
+        const log = options.log ?? (() => {})
+        return startPostmaster({ binDirectory, dataDirectory, port, settings, onParentDeath: 'immediate', log })
+      },
+    },
+    options,
+  )
+  return withDatabases(server)
+}
+
+/** Adds {@link PostgresServer.createDatabase}. Not spread: `pid` must stay live. */
+export function withDatabases(server: Server): PostgresServer {
+  return Object.assign(server, { createDatabase: () => createDatabase(server.url) })
+}
+
+/** An empty database on the server at `serverUrl`. */
+export async function createDatabase(serverUrl: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await runStatement(serverUrl, `CREATE DATABASE ${name}`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: () => runStatement(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  }
+}
+
+async function runStatement(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,73 @@
+/**
+ * Runs a server program and waits until it serves.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
+import type { Running } from './local-server.ts'
+
+const START_TIMEOUT_MS = 30_000
+const POLL_MS = 20
+
+export interface Program {
+  file: string
+  args: string[]
+  cwd: string
+  port: number
+  /** What to say to the port (nothing: it speaks first), and how to know from its answer that it serves. */
+  greet?: string
+  serves(answer: string): boolean
+  log?(line: string): void
+}
+
+export async function runProgram(program: Program): Promise<Running> {
+  const child = spawn(program.file, program.args, {
+    cwd: program.cwd,
+    // Its own session: Ctrl-C must not stop it before those who still write to it.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-4096)
+      if (program.log) for (const line of text.split('\n')) if (line) program.log(line)
+    })
+  }
+  let gone = false
+  const exited = new Promise<void>((resolve) => {
+    child.once('error', (error) => resolve(void (output += error.message)))
+    child.once('exit', () => resolve())
+  }).then(() => {
+    gone = true
+  })
+  if (child.pid !== undefined) void exited.then(dieWithParent(child.pid))
+
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (!(await greets(program)) || gone) {
+    if (gone) throw new Error(`${program.file} did not start: ${output.trim()}`)
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`${program.file} did not serve on port ${program.port} within ${START_TIMEOUT_MS / 1000} s: ${output.trim()}`)
+    }
+    await delay(POLL_MS)
+  }
+  return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
+}
+
+async function greets(program: Program): Promise<boolean> {
+  const socket = connect({ host: '127.0.0.1', port: program.port })
+  try {
+    await once(socket, 'connect')
+    if (program.greet) socket.write(program.greet)
+    const [answer] = (await once(socket, 'data', { signal: AbortSignal.timeout(1_000) })) as [Buffer]
+    return program.serves(answer.toString('latin1'))
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
