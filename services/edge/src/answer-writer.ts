@@ -1,0 +1,113 @@
+/**
+ * Writes an answer to the client, as JSON or as server-sent events. Both hold back the very end (a JSON answer's last
+ * bytes, a stream's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much the
+ * client has taken, so that a slow one slows its own backend and nobody else.
+ */
+
+import type { Response } from 'express'
+import type { GatewayError } from '@gateway/contracts/errors'
+
+export interface AnswerWriter {
+  /** Whether anything has been sent, so that an error can no longer have a status of its own. */
+  readonly begun: boolean
+  begin(contentType: string, headers: Record<string, string>): void
+  write(bytes: Uint8Array): void
+  /** `headers` replace those of `begin` where none has been sent yet. */
+  finish(headers: Record<string, string>): void
+  /** The answer broke after its begin. Never looks like a complete one. */
+  fail(error: GatewayError): void
+}
+
+type Consumed = (bytes: number) => void
+
+/** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
+const HELD_JSON_BYTES = 256 * 1024
+
+export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter {
+  const send = sendingTo(response, consumed)
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+
+  return {
+    get begun() {
+      return response.headersSent
+    },
+    begin(contentType, headers) {
+      response.status(200).set({ ...headers, 'content-type': contentType })
+    },
+    write(bytes) {
+      held.push(bytes)
+      heldBytes += bytes.byteLength
+      if (!response.headersSent && heldBytes <= HELD_JSON_BYTES) {
+        consumed(bytes.byteLength)
+        return
+      }
+      const last = held.pop()
+      for (const earlier of held) send(earlier)
+      held = last ? [last] : []
+      heldBytes = last?.byteLength ?? 0
+    },
+    finish(headers) {
+      if (!response.headersSent) response.set({ ...headers, 'content-length': String(heldBytes) })
+      response.end(held.length === 1 ? held[0] : Buffer.concat(held))
+    },
+    fail() {
+      response.destroy()
+    },
+  }
+}
+
+const DONE = 'data: [DONE]\n\n'
+const KEEP_ALIVE = ': keep-alive\n\n'
+const KEEP_ALIVE_AFTER_MS = 15_000
+
+/** `onSilence` is asked for headers when the backend has been silent so long that they have to be committed. */
+export function streamAnswer(response: Response, consumed: Consumed, headersOnSilence: () => Record<string, string>): AnswerWriter {
+  const send = sendingTo(response, consumed)
+  const keepAlive = setInterval(() => {
+    if (!response.headersSent) begin('text/event-stream', headersOnSilence())
+    response.write(KEEP_ALIVE)
+  }, KEEP_ALIVE_AFTER_MS)
+  response.once('close', () => clearInterval(keepAlive))
+
+  function begin(contentType: string, headers: Record<string, string>): void {
+    if (response.headersSent) return
+    response
+      .status(200)
+      .set({ ...headers, 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
+    response.flushHeaders()
+  }
+
+  return {
+    get begun() {
+      return response.headersSent
+    },
+    begin,
+    write(bytes) {
+      keepAlive.refresh()
+      send(bytes)
+    },
+    finish() {
+      clearInterval(keepAlive)
+      response.end(DONE)
+    },
+    fail(error) {
+      clearInterval(keepAlive)
+      const body = { error: { message: error.message, type: 'server_error', code: error.code } }
+      response.end(`data: ${JSON.stringify(body)}\n\n`)
+    },
+  }
+}
+
+/** Sends bytes and reports them as consumed once the client's socket has room again. */
+function sendingTo(response: Response, consumed: Consumed): (bytes: Uint8Array) => void {
+  let owed = 0
+  response.on('drain', () => {
+    consumed(owed)
+    owed = 0
+  })
+  return (bytes) => {
+    if (response.write(bytes)) consumed(bytes.byteLength)
+    else owed += bytes.byteLength
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * A request's journey through the edge, in order.
+ */
+
+import express, { type Express } from 'express'
+import { requireKey } from './authenticate.ts'
+import type { Edge } from './edge.ts'
+import { chat, embeddings, images } from './inference-kinds.ts'
+import { nameRequest } from './name-request.ts'
+import { readJsonBody } from './read-json-body.ts'
+import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
+import { infer } from './routes/infer.ts'
+import { listModels, showModel } from './routes/list-models.ts'
+import { mintGuestKey } from './routes/mint-guest-key.ts'
+import { showCatalog } from './routes/show-catalog.ts'
+import { showQuota } from './routes/show-quota.ts'
+
+export function createApp(edge: Edge): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.set('trust proxy', edge.settings.trustProxy)
+
+  app.use(nameRequest)
+
+  app.route('/v1/models').get(listModels(edge)).all(methodNotAllowed('GET'))
+  app.route('/v1/models/:id').get(showModel(edge)).all(methodNotAllowed('GET'))
+  app.route('/v1/catalog').get(showCatalog(edge)).all(methodNotAllowed('GET'))
+  app.route('/v1/keys/guest').post(readJsonBody, mintGuestKey(edge)).all(methodNotAllowed('POST'))
+  app.route('/billing/quota').get(requireKey, showQuota(edge)).all(methodNotAllowed('GET'))
+
+  app.route('/v1/chat/completions').post(requireKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
+  app.route('/v1/embeddings').post(requireKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
+  app.route('/v1/images/generations').post(requireKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
+
+  app.use(notFound)
+  app.use(renderErrors(edge))
+  return app
+}

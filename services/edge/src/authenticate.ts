@@ -1,0 +1,89 @@
+/**
+ * Who is asking. `requireKey` decides offline what it can (no header, another kind of token, a checksum that is off);
+ * whether the key is alive is admission's answer, in the same call that admits. `proveKey` asks that alone, for routes
+ * that admit nothing and before an error that only a proven caller may see.
+ */
+
+import { createHash } from 'node:crypto'
+import type { RequestHandler, Response } from 'express'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import { GatewayError } from '@gateway/contracts/errors'
+import { readBearer } from './core/read-bearer.ts'
+import type { Edge } from './edge.ts'
+
+export interface Caller {
+  account: string
+  keyId: string
+  /** SHA-256 of the whole key, base64url. */
+  keyHash: string
+}
+
+export interface ProvenCaller extends Caller {
+  plan: string
+  /** Top-ups of the current window, in the plan's smallest unit. */
+  extra: number
+}
+
+export const requireKey: RequestHandler = (request, response, next) => {
+  response.locals['caller'] = callerOf(request.get('authorization'))
+  next()
+}
+
+export function callerFrom(response: Response): Caller {
+  return response.locals['caller'] as Caller
+}
+
+export function invalidKey(): GatewayError {
+  return new GatewayError('INVALID_KEY', 'Invalid key')
+}
+
+function callerOf(authorization: string | undefined): Caller {
+  const bearer = readBearer(authorization)
+  switch (bearer.kind) {
+    case 'none':
+      throw new GatewayError('NO_AUTH', 'Unauthorized')
+    case 'other':
+      throw new GatewayError('INVALID_TOKEN', 'Invalid token format')
+    case 'malformed_key':
+      throw invalidKey()
+    case 'key':
+      return {
+        account: bearer.parsed.accountTag,
+        keyId: bearer.parsed.keyId,
+        keyHash: createHash('sha256').update(bearer.key).digest('base64url'),
+      }
+  }
+}
+
+/** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
+export async function proveKey(edge: Edge, caller: Caller): Promise<ProvenCaller> {
+  for (let filled = false; ; filled = true) {
+    const answer = await orUnavailable(edge.admission.authenticate(caller))
+    if (answer.kind === 'active') return { ...caller, plan: answer.plan, extra: answer.standing?.extra ?? 0 }
+    if (answer.kind === 'deny') throw invalidKey()
+    if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
+    await fillKey(edge, caller)
+  }
+}
+
+/** Has keys write the account into the admission store. Throws INVALID_KEY when keys does not know the key. */
+export async function fillKey(edge: Edge, caller: Caller): Promise<string> {
+  if (edge.plans.isUnknownKey(caller.keyHash)) throw invalidKey()
+  const reply = await edge.keys.fill({ account: caller.account, keyHash: caller.keyHash })
+  if (reply.kind === 'unknown') {
+    edge.plans.rememberUnknownKey(caller.keyHash)
+    throw invalidKey()
+  }
+  edge.plans.remember(caller.account, reply.plan)
+  return reply.plan
+}
+
+/** An admission store that is away is the gateway's fault and passes: 503. */
+export async function orUnavailable<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (cause) {
+    if (!(cause instanceof AdmissionUnavailableError)) throw cause
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission is not available; try again shortly', {}, { cause })
+  }
+}

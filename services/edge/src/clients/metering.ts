@@ -1,0 +1,24 @@
+/**
+ * Typed calls to the metering service.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { quotaReply, warmReply, type QuotaReply } from '@gateway/contracts/metering-api'
+import { subjects } from '@gateway/contracts/subjects'
+import type { PlanUnit } from '@gateway/contracts/usage'
+import { ask } from './ask.ts'
+
+export interface MeteringClient {
+  /** Writes the account's window total into the admission store. */
+  warm(account: string): Promise<void>
+  quota(request: { account: string; unit: PlanUnit }): Promise<QuotaReply>
+}
+
+export function createMeteringClient(bus: Bus): MeteringClient {
+  return {
+    async warm(account) {
+      await ask(bus, subjects.meteringWarm, { account }, warmReply)
+    },
+    quota: (request) => ask(bus, subjects.meteringQuota, request, quotaReply),
+  }
+}

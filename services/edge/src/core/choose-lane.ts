@@ -1,0 +1,61 @@
+/**
+ * Which model a request is served and billed at. An explicitly named model is itself, always; only the generic alias
+ * (`type: auto`) is resolved, to one of its lanes that the plan includes and whose pool can do what the request needs.
+ */
+
+import type { AutoModelConfig, GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
+import type { Capability } from '@gateway/contracts/job'
+import { chooseAuto } from './choose-auto.ts'
+import { planIncludes } from './plan-includes.ts'
+
+export interface LaneChoice {
+  lane: ServedModelConfig
+  /** Only where the alias was resolved: why this lane. */
+  reason?: string
+}
+
+/** Null: the plan includes no lane that can serve the request. */
+export function chooseLane(
+  config: GatewayConfig,
+  plan: PlanConfig,
+  model: ModelConfig,
+  needs: Capability[],
+  messages: ChatMessage[],
+): LaneChoice | null {
+  if (model.type !== 'auto') return { lane: model }
+  const lanes = usableLanes(config, plan, model, needs)
+  if (lanes.length === 0) return null
+  const { laneId, reason } = chooseAuto(messages, lanes.map((lane) => lane.id))
+  const lane = lanes.find((candidate) => candidate.id === laneId)
+  return lane ? { lane, reason } : null
+}
+
+/** What a target must be able to do to serve this chat. */
+export function chatNeeds(request: ChatRequest): Capability[] {
+  const needs: Capability[] = ['chat']
+  if (request.tools?.length) needs.push('tools')
+  const hasImage = request.messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'image_url'),
+  )
+  if (hasImage) needs.push('vision')
+  return needs
+}
+
+function usableLanes(config: GatewayConfig, plan: PlanConfig, model: AutoModelConfig, needs: Capability[]): ServedModelConfig[] {
+  return model.lanes.flatMap((id) => {
+    const lane = config.models.find((candidate) => candidate.id === id)
+    if (!lane || lane.type === 'auto' || !planIncludes(plan, lane)) return []
+    return poolCan(config, lane.pool, needs) ? [lane] : []
+  })
+}
+
+function poolCan(config: GatewayConfig, poolId: string, needs: Capability[]): boolean {
+  const pool = config.pools.find((candidate) => candidate.id === poolId)
+  return Boolean(
+    pool?.targets.some((target) => {
+      const backend = config.backends.find((candidate) => candidate.id === target.backend)
+      return backend !== undefined && needs.every((need) => backend.capabilities.includes(need))
+    }),
+  )
+}

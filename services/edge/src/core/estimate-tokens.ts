@@ -1,0 +1,91 @@
+/**
+ * Token counts before a backend has counted: a bound that is never too low for reservations of allowance, and a usual
+ * figure for the tokens-per-minute bucket. Both are replaced by the backend's own count when the request ends.
+ *
+ * Byte-level tokenizers emit at most one token per UTF-8 byte, so bytes bound a text's tokens. An image is charged by
+ * its tiles, not by the bytes of its encoding, hence the fixed figure.
+ */
+
+import type { ChatRequest, EmbeddingsRequest, ImagesRequest } from '@gateway/contracts/chat'
+
+/** Chat templates wrap each message in a few tokens of their own. */
+const TOKENS_AROUND_MESSAGE = 8
+/** The most that common vision models count for one image at full detail. */
+const TOKENS_OF_IMAGE = 3_000
+/** Four bytes a token is the rule of thumb for English; what it misses is corrected at the end. */
+const USUAL_BYTES_PER_TOKEN = 4
+/** What an answer usually takes of a lane that allows more. */
+const USUAL_OUTPUT_TOKENS = 500
+/** The bound where neither the request nor the lane sets one. */
+export const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+/** One image of 1024x1024 at the highest quality of the common scale, per picture. */
+const IMAGE_OUTPUT_TOKENS = 6_240
+
+export interface TokenEstimate {
+  /** Bounds from above. */
+  maxPromptTokens: number
+  maxOutputTokens: number
+  /** What prompts of this size usually have. */
+  usualPromptTokens: number
+  /** What the request usually takes, prompt and answer together. */
+  usualTokens: number
+}
+
+export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number | undefined): TokenEstimate {
+  let textBytes = 0
+  let images = 0
+  for (const message of request.messages) {
+    const { role: _, content, ...rest } = message
+    if (typeof content === 'string') textBytes += Buffer.byteLength(content)
+    else {
+      for (const part of content ?? []) {
+        if (part.type === 'image_url') images++
+        else textBytes += Buffer.byteLength('text' in part && typeof part.text === 'string' ? part.text : JSON.stringify(part))
+      }
+    }
+    textBytes += jsonBytes(rest)
+  }
+  textBytes += jsonBytes(request.tools) + jsonBytes(request['functions']) + jsonBytes(request['response_format'])
+  const fixedTokens = images * TOKENS_OF_IMAGE + request.messages.length * TOKENS_AROUND_MESSAGE
+  const asked = request.max_completion_tokens ?? request.max_tokens
+  const maxOutputTokens = (asked ?? laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * (request.n ?? 1)
+  const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens
+  return {
+    maxPromptTokens: textBytes + fixedTokens,
+    maxOutputTokens,
+    usualPromptTokens,
+    usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS),
+  }
+}
+
+export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {
+  const inputs = typeof request.input === 'string' ? [request.input] : request.input
+  const bytes = inputs.reduce((sum, input) => sum + Buffer.byteLength(input), 0)
+  const usualPromptTokens = Math.ceil(bytes / USUAL_BYTES_PER_TOKEN) + inputs.length
+  return {
+    maxPromptTokens: bytes + inputs.length * TOKENS_AROUND_MESSAGE,
+    maxOutputTokens: 0,
+    usualPromptTokens,
+    usualTokens: usualPromptTokens,
+  }
+}
+
+export function estimateImages(request: ImagesRequest): TokenEstimate {
+  const bytes = Buffer.byteLength(request.prompt)
+  const [width = 1024, height = 1024] = request.size.split('x').map(Number)
+  const pictures = request.n ?? 1
+  const maxOutputTokens = Math.ceil((IMAGE_OUTPUT_TOKENS * width * height) / (1024 * 1024)) * pictures
+  const usualPromptTokens = Math.ceil(bytes / USUAL_BYTES_PER_TOKEN)
+  return {
+    maxPromptTokens: bytes + TOKENS_AROUND_MESSAGE,
+    maxOutputTokens,
+    usualPromptTokens,
+    usualTokens: usualPromptTokens + maxOutputTokens,
+  }
+}
+
+function jsonBytes(value: unknown): number {
+  if (value === undefined || value === null) return 0
+  const text = JSON.stringify(value)
+  return text === '{}' ? 0 : Buffer.byteLength(text)
+}

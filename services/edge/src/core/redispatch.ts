@@ -1,0 +1,26 @@
+/**
+ * When a job that nobody serves is dispatched again.
+ *
+ * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
+ * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another.
+ */
+
+export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost'
+
+/** How long a job waits for any router at all before its client is told. */
+const MAX_WAIT_FOR_ROUTER_MS = 15_000
+const FIRST_DELAY_MS = 25
+const MAX_DELAY_MS = 500
+
+/** Null: give up. `waitedMs` counts from the first dispatch, or from the loss of the router that had the job. */
+export function redispatchDelayMs(
+  reason: Unavailability,
+  attempt: number,
+  waitedMs: number,
+  remainingMs: number,
+): number | null {
+  if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS) return null
+  if (reason === 'timeout' || reason === 'lost') return 0
+  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 10))
+  return delayMs < remainingMs ? delayMs : null
+}

@@ -1,0 +1,32 @@
+/**
+ * The headers that tell a client where it stands: the contract's `x-svc-quota-*`, and `x-ratelimit-*` as OpenAI names
+ * them.
+ */
+
+import type { Standing } from '@gateway/admission/edge'
+import type { PlanUnit } from '@gateway/contracts/usage'
+import { toPlanUnit } from '@gateway/pricing/units'
+
+/** `spent` is what the answering request itself has cost, where that is known already. */
+export function standingHeaders(standing: Standing, unit: PlanUnit, spent = 0): Record<string, string> {
+  return {
+    'x-svc-quota-plan': standing.plan,
+    'x-svc-quota-used': String(toPlanUnit(standing.used + spent, unit)),
+    'x-svc-quota-limit': String(toPlanUnit(standing.limit, unit)),
+    'x-svc-quota-reset': new Date(standing.windowResetAtMs).toISOString(),
+    'x-ratelimit-limit-requests': String(standing.requests.limit),
+    'x-ratelimit-remaining-requests': String(standing.requests.remaining),
+    'x-ratelimit-reset-requests': duration(standing.requests.resetMs),
+    'x-ratelimit-limit-tokens': String(standing.tokens.limit),
+    'x-ratelimit-remaining-tokens': String(Math.max(0, Math.floor(standing.tokens.remaining))),
+    'x-ratelimit-reset-tokens': duration(standing.tokens.resetMs),
+  }
+}
+
+/** `120ms`, `1.5s`, `6m0s`: the notation that OpenAI's clients know. */
+function duration(ms: number): string {
+  const whole = Math.max(0, Math.ceil(ms))
+  if (whole < 1000) return `${whole}ms`
+  if (whole < 60_000) return `${whole / 1000}s`
+  return `${Math.floor(whole / 60_000)}m${Math.round((whole % 60_000) / 1000)}s`
+}

@@ -1,0 +1,27 @@
+/**
+ * What every route of the edge works with; opened by `start.ts`, closed in reverse.
+ */
+
+import type { EdgeAdmission } from '@gateway/admission/edge'
+import type { Bus } from '@gateway/bus/port'
+import type { ConfigSource } from '@gateway/service/config-source'
+import type { Logger } from '@gateway/service/logger'
+import type { KeysClient } from './clients/keys.ts'
+import type { MeteringClient } from './clients/metering.ts'
+import type { EdgeSettings } from './config.ts'
+import type { RememberedPlans } from './remember-plans.ts'
+import type { RunningRequests } from './running-requests.ts'
+import type { UsageReporter } from './report-usage.ts'
+
+export interface Edge {
+  bus: Bus
+  admission: EdgeAdmission
+  config: ConfigSource
+  settings: EdgeSettings
+  logger: Logger
+  keys: KeysClient
+  metering: MeteringClient
+  plans: RememberedPlans
+  running: RunningRequests
+  usage: UsageReporter
+}

@@ -1,0 +1,99 @@
+/**
+ * What differs between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body
+ * with the contract's schema and says what admission and the router need to know of it.
+ */
+
+import { createHash } from 'node:crypto'
+import type { z } from 'zod'
+import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from '@gateway/contracts/chat'
+import type { ServedModelConfig } from '@gateway/contracts/config'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { Capability, JobKind } from '@gateway/contracts/job'
+import { chatNeeds } from './core/choose-lane.ts'
+import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from './core/estimate-tokens.ts'
+import { jobBody } from './core/job-body.ts'
+
+/** A parsed request, in the terms that the rest of the journey uses. */
+export interface AskedRequest {
+  kind: JobKind
+  model: string
+  needs: Capability[]
+  /** What Auto looks at; empty for kinds that have no conversation. */
+  messages: ChatMessage[]
+  stream: boolean
+  includeUsage: boolean
+  encodingFormat?: 'float' | 'base64'
+  /** False: the lane's own cap is written into the body. */
+  capsOutput: boolean
+  affinityKey?: string
+  estimate(lane: ServedModelConfig): TokenEstimate
+  body: Uint8Array
+}
+
+export type InferenceKind = (body: unknown) => AskedRequest
+
+export const chat: InferenceKind = (body) => {
+  const request = parseBody(chatRequest, body)
+  return {
+    kind: 'chat',
+    model: request.model,
+    needs: chatNeeds(request),
+    messages: request.messages,
+    stream: request.stream === true,
+    includeUsage: request.stream_options?.include_usage === true,
+    capsOutput: (request.max_completion_tokens ?? request.max_tokens ?? null) !== null,
+    affinityKey: conversationKey(request.messages),
+    estimate: (lane) => estimateChat(request, lane.maxOutputTokens),
+    body: jobBody(request),
+  }
+}
+
+export const embeddings: InferenceKind = (body) => {
+  const request = parseBody(embeddingsRequest, body)
+  return {
+    kind: 'embeddings',
+    model: request.model,
+    needs: ['embeddings'],
+    messages: [],
+    stream: false,
+    includeUsage: false,
+    encodingFormat: request.encoding_format ?? 'float',
+    capsOutput: true,
+    estimate: () => estimateEmbeddings(request),
+    body: jobBody(request),
+  }
+}
+
+export const images: InferenceKind = (body) => {
+  const request = parseBody(imagesRequest, body)
+  return {
+    kind: 'images',
+    model: request.model,
+    needs: ['images'],
+    messages: [],
+    stream: false,
+    includeUsage: false,
+    capsOutput: true,
+    estimate: () => estimateImages(request),
+    body: jobBody(request),
+  }
+}
+
+/** The first message that fails decides: its path names the field as the client wrote it. */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const field = issue?.path.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)), '')
+  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
+}
+
+/** Turns of one conversation share their beginning: the first user message and what stands before it. */
+function conversationKey(messages: ChatMessage[]): string {
+  const hash = createHash('sha256')
+  for (const message of messages) {
+    hash.update(JSON.stringify([message.role, message.content]))
+    if (message.role === 'user') break
+  }
+  return hash.digest('base64url')
+}

@@ -1,0 +1,117 @@
+/**
+ * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
+ *
+ * What is billed is what the client saw. A client that leaves is billed by the router, which alone knows what the
+ * backend had generated; its reservation is released by the ledger, or lapses.
+ */
+
+import type { Response } from 'express'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { chargeFor } from '@gateway/pricing/charge'
+import type { Admitted } from './admit.ts'
+import { jsonAnswer, streamAnswer, type AnswerWriter } from './answer-writer.ts'
+import { countEvents } from './core/count-events.ts'
+import { failureToError } from './core/failure-to-error.ts'
+import { standingHeaders } from './core/standing-headers.ts'
+import type { Edge } from './edge.ts'
+import { runJob, type JobRun } from './run-job.ts'
+import { release, settle, type PlannedJob } from './settle.ts'
+
+export interface Relay {
+  admitted: Admitted
+  job: PlannedJob
+  body: Uint8Array
+  deadlineMs: number
+}
+
+/** Resolves when the response has ended; rejects with what to answer while nothing has been sent yet. */
+export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promise<void> {
+  const { admitted, job } = relay
+  return new Promise((resolve, reject) => {
+    let head: AnswerHead | null = null
+    let eventsSeen = 0
+    let isOver = false
+
+    const consumed = (bytes: number) => run.consumed(bytes)
+    const writer: AnswerWriter = job.stream
+      ? streamAnswer(response, consumed, () => answerHeaders(admitted, null))
+      : jsonAnswer(response, consumed)
+
+    edge.running.begin(job)
+    response.once('close', clientLeft)
+    const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
+      onHead(answerHead) {
+        head = answerHead
+        writer.begin(answerHead.contentType, answerHeaders(admitted, head))
+      },
+      onData(bytes) {
+        if (job.stream) eventsSeen += countEvents(bytes)
+        writer.write(bytes)
+      },
+      onEnd: (end) => void completed(end),
+      onFailure: failed,
+      onInterrupted: interrupted,
+    })
+
+    async function completed(end: AnswerEnd): Promise<void> {
+      isOver = true
+      if (!head) return endWith(new GatewayError('INTERNAL_ERROR', 'The answer had no beginning'))
+      try {
+        await settle(edge, job, head, { outcome: 'completed', delivered: true, ...end })
+      } catch (cause) {
+        return endWith(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }))
+      }
+      writer.finish(answerHeaders(admitted, head, chargeFor(job.price, end.usage)))
+      resolve()
+    }
+
+    function failed({ usage = NOTHING, attempts, ...failure }: AnswerFailure): void {
+      isOver = true
+      endWith(failureToError({ ...failure, attempts }, job.lane))
+      const settled = head
+        ? settle(edge, job, head, { outcome: 'backend_failed', delivered: false, usage, attempts })
+        : release(edge, job)
+      settled.catch(logUnsettled)
+    }
+
+    function interrupted(): void {
+      isOver = true
+      endWith(new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier: job.lane }))
+      if (!head) return
+      // Without the router's count: the usual backend sends one token an event.
+      const usage = { ...NOTHING, promptTokens: job.promptTokensEstimate, completionTokens: eventsSeen, estimated: true }
+      settle(edge, job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] }).catch(logUnsettled)
+    }
+
+    function clientLeft(): void {
+      if (isOver) return
+      isOver = true
+      run.stop()
+      edge.running.end(job.requestId)
+      if (!head) void release(edge, job)
+      resolve()
+    }
+
+    function endWith(error: GatewayError): void {
+      if (!writer.begun) return reject(error)
+      writer.fail(error)
+      resolve()
+    }
+
+    function logUnsettled(error: unknown): void {
+      edge.logger.error({ err: error, requestId: job.requestId }, 'usage is not known to be stored; it is still being tried')
+    }
+  })
+}
+
+const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, estimated: false }
+
+/** `spent`: what this request has cost, once that is known. */
+function answerHeaders(admitted: Admitted, head: AnswerHead | null, spent = 0): Record<string, string> {
+  const headers = standingHeaders(admitted.standing, admitted.plan.unit, spent)
+  if (head) headers['x-svc-upstream'] = head.upstream
+  if (admitted.reason) headers['x-svc-smart-route'] = `${admitted.lane.id}; reason=${admitted.reason}`
+  return headers
+}

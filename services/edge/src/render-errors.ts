@@ -1,0 +1,40 @@
+/**
+ * The one place that answers errors over HTTP. What is not a `GatewayError` is a defect of ours: logged whole, told as
+ * INTERNAL_ERROR. Errors after the first byte of an answer are the answer writer's business and do not come here.
+ */
+
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
+import type { Edge } from './edge.ts'
+import { requestIdOf } from './name-request.ts'
+
+export const notFound: RequestHandler = (request) => {
+  throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
+}
+
+export function methodNotAllowed(...allowed: string[]): RequestHandler {
+  const allow = allowed.join(', ')
+  return (request) => {
+    throw new GatewayError('METHOD_NOT_ALLOWED', `${request.path} answers ${allow}`, { allow })
+  }
+}
+
+export function renderErrors(edge: Edge): ErrorRequestHandler {
+  return (thrown: unknown, request, response, _next) => {
+    const error = thrown instanceof GatewayError ? thrown : internal(thrown)
+    if (ERROR_STATUS[error.code] >= 500) {
+      edge.logger.error({ err: error, requestId: requestIdOf(response), path: request.path }, 'a request failed')
+    }
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const { status, headers, body } = renderError(error, edge.settings)
+    response.status(status).set(headers).type('json').send(body)
+  }
+}
+
+function internal(cause: unknown): GatewayError {
+  if (cause instanceof URIError) return new GatewayError('NOT_FOUND', 'The path is not valid', {}, { cause })
+  return new GatewayError('INTERNAL_ERROR', 'Something went wrong in the gateway', {}, { cause })
+}

@@ -1,0 +1,45 @@
+/**
+ * Reports usage durably: the reports of one tick share one durable message. A report's promise resolves when it is
+ * stored; it rejects when that is not known in time, while the bus goes on trying, so a charge is late but never lost.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { subjects } from '@gateway/contracts/subjects'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+
+const STORE_TIMEOUT_MS = 30_000
+/** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB. */
+const MAX_BATCH = 200
+
+export interface UsageReporter {
+  report(event: UsageEvent): Promise<void>
+}
+
+interface Batch {
+  events: UsageEvent[]
+  stored: Promise<void>
+}
+
+export function createUsageReporter(bus: Bus): UsageReporter {
+  let open: Batch | null = null
+
+  function openBatch(): Batch {
+    const events: UsageEvent[] = []
+    const stored = new Promise<void>((resolve, reject) => {
+      setImmediate(() => {
+        if (open?.events === events) open = null
+        const payload = Buffer.from(JSON.stringify({ v: 1, events } satisfies UsageBatch))
+        bus.publishDurable(subjects.usage, payload, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
+      })
+    })
+    return { events, stored }
+  }
+
+  return {
+    report(event) {
+      if (open === null || open.events.length >= MAX_BATCH) open = openBatch()
+      open.events.push(event)
+      return open.stored
+    },
+  }
+}

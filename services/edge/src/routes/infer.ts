@@ -1,0 +1,101 @@
+/**
+ * `POST /v1/chat/completions`, `/v1/embeddings` and `/v1/images/generations`: parse, choose, admit, relay.
+ */
+
+import type { Request, RequestHandler } from 'express'
+import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
+import { GatewayError } from '@gateway/contracts/errors'
+import { admit, type Admitted } from '../admit.ts'
+import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
+import type { Edge } from '../edge.ts'
+import type { AskedRequest, InferenceKind } from '../inference-kinds.ts'
+import { requestIdOf } from '../name-request.ts'
+import { relayAnswer } from '../relay-answer.ts'
+import type { PlannedJob } from '../settle.ts'
+
+export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
+  return async (request, response) => {
+    const caller = callerFrom(response)
+    const config = edge.config.current
+    const { asked, model } = await understand(edge, caller, config, parse, request.body)
+    refuseWhileUnmetered(edge)
+    const requestId = requestIdOf(response)
+    const admitted = await admit(edge, config, caller, requestId, model, asked)
+    const job = planJob(config, caller, requestId, asked, admitted)
+    await relayAnswer(edge, { admitted, job, body: asked.body, deadlineMs: deadlineOf(request) }, response)
+  }
+}
+
+/** What is wrong with a request is told to callers with a live key only. */
+async function understand(
+  edge: Edge,
+  caller: Caller,
+  config: GatewayConfig,
+  parse: InferenceKind,
+  body: unknown,
+): Promise<{ asked: AskedRequest; model: ModelConfig }> {
+  try {
+    const asked = parse(body)
+    return { asked, model: findModel(config, asked) }
+  } catch (error) {
+    await proveKey(edge, caller)
+    throw error
+  }
+}
+
+function findModel(config: GatewayConfig, asked: AskedRequest): ModelConfig {
+  const model = config.models.find((candidate) => candidate.id === asked.model)
+  if (!model) {
+    throw new GatewayError('MODEL_NOT_FOUND', `The model ${asked.model} does not exist; GET /v1/models lists those that do`)
+  }
+  const type = model.type === 'auto' ? 'chat' : model.type
+  if (type !== asked.kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${type}, not ${asked.kind}`)
+  return model
+}
+
+/** Work that could not be metered is not begun. */
+function refuseWhileUnmetered(edge: Edge): void {
+  if (!edge.bus.durableHealthy) {
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway cannot meter requests at the moment; try again shortly')
+  }
+}
+
+function planJob(
+  config: GatewayConfig,
+  caller: Caller,
+  requestId: string,
+  asked: AskedRequest,
+  { plan, lane, price, estimate, standing }: Admitted,
+): PlannedJob {
+  return {
+    requestId,
+    kind: asked.kind,
+    configRevision: config.revision,
+    pool: lane.pool,
+    needs: asked.needs,
+    stream: asked.stream,
+    includeUsage: asked.includeUsage,
+    encodingFormat: asked.encodingFormat,
+    defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
+    promptTokensEstimate: estimate.usualPromptTokens,
+    affinityKey: asked.affinityKey,
+    account: caller.account,
+    keyId: caller.keyId,
+    plan: plan.slug,
+    unit: plan.unit,
+    window: standing.window,
+    modelAsked: asked.model,
+    lane: lane.id,
+    price,
+    startedAtMs: Date.now(),
+  }
+}
+
+const MAX_REQUEST_MS = 600_000
+
+/** The official SDKs say how long they will wait; working longer than that helps nobody. */
+function deadlineOf(request: Request): number {
+  const seconds = Number(request.get('x-stainless-timeout'))
+  return seconds > 0 ? Math.min(MAX_REQUEST_MS, seconds * 1000) : MAX_REQUEST_MS
+}
+

@@ -1,0 +1,32 @@
+/**
+ * `GET /billing/quota`: the ledger's word on the calling key's account in the current window.
+ */
+
+import type { RequestHandler } from 'express'
+import { maskKey } from '@gateway/contracts/api-key'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { QuotaRecord } from '@gateway/contracts/metering-api'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { callerFrom, proveKey } from '../authenticate.ts'
+import type { Edge } from '../edge.ts'
+
+export function showQuota(edge: Edge): RequestHandler {
+  return async (_request, response) => {
+    const caller = await proveKey(edge, callerFrom(response))
+    const plan = edge.config.current.plans.find((candidate) => candidate.slug === caller.plan)
+    if (!plan) throw new GatewayError('SERVICE_UNAVAILABLE', `The plan ${caller.plan} is not configured on this gateway`)
+    const { used, resetAtMs } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
+    const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+    response.json({
+      object: 'quota',
+      planSlug: plan.slug,
+      used: toPlanUnit(used, plan.unit),
+      limit: toPlanUnit(limit, plan.unit),
+      remaining: toPlanUnit(Math.max(0, limit - used), plan.unit),
+      resetAt: new Date(resetAtMs).toISOString(),
+      unit: plan.unit,
+      keyPrefix: maskKey(caller.keyId),
+      source: 'ledger',
+    } satisfies QuotaRecord)
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
+ */
+
+import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { chargeFor } from '@gateway/pricing/charge'
+import type { Edge } from './edge.ts'
+
+export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs'>
+
+export interface RequestEnd {
+  outcome: UsageEvent['outcome']
+  /** Whether the whole answer was ready to reach the client. */
+  delivered: boolean
+  usage: TokenUsage
+  attempts: UsageEvent['attempts']
+}
+
+/** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
+export async function settle(edge: Edge, job: PlannedJob, head: AnswerHead, end: RequestEnd): Promise<void> {
+  const charge = chargeFor(job.price, end.usage)
+  const tokens = end.usage.promptTokens + end.usage.completionTokens
+  await Promise.all([edge.usage.report(usageEvent(job, head, end)), finishReservation(edge, job, charge, tokens)])
+}
+
+/** Nothing was produced for this request: what it held is free again. */
+export function release(edge: Edge, job: PlannedJob): Promise<void> {
+  return finishReservation(edge, job, 0, 0)
+}
+
+/** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
+async function finishReservation(edge: Edge, job: PlannedJob, charge: number, tokens: number): Promise<void> {
+  edge.running.end(job.requestId)
+  try {
+    await edge.admission.finish({ account: job.account, requestId: job.requestId, charge, tokens })
+  } catch (error) {
+    edge.logger.warn({ err: error, requestId: job.requestId }, 'the reservation was not corrected; the ledger will')
+  }
+}
+
+function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): UsageEvent {
+  return {
+    requestId: job.requestId,
+    reporter: 'edge',
+    account: job.account,
+    keyId: job.keyId,
+    plan: job.plan,
+    unit: job.unit,
+    window: job.window,
+    modelAsked: job.modelAsked,
+    lane: job.lane,
+    pool: job.pool,
+    backend: head.backend,
+    backendModel: head.backendModel,
+    price: job.price,
+    streamed: job.stream,
+    startedAtMs: job.startedAtMs,
+    endedAtMs: Date.now(),
+    ...end,
+  }
+}
