@@ -1,0 +1,106 @@
+/**
+ * A text as the model sees it: cues of the lexicon by where they stand, its shape, and hashed n-grams of words for what
+ * neither names. Training and choosing run this very code.
+ */
+
+import { countCues, CUES } from './find-cues.ts'
+import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
+import { LANES } from './lanes.ts'
+import { SHAPE_NAMES, writeShape } from './shape.ts'
+import { sentences, type Span } from './split-text.ts'
+
+/** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
+const SHORT_CHARS = 220
+export const NGRAM_CELLS = 8_192
+
+const ZONES = ['short', 'long', 'head', 'tail'] as const
+/** The lane that the turn before asked for, where the last message only makes sense after it. */
+const FOLLOW_NAMES = LANES.flatMap((lane) => [`after-${lane}`, `after-${lane}-brief`])
+
+export const DENSE_NAMES = [...ZONES.flatMap((zone) => CUES.map((cue) => `${cue}@${zone}`)), ...SHAPE_NAMES, ...FOLLOW_NAMES]
+const SHAPE_AT = ZONES.length * CUES.length
+export const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
+
+export interface Features {
+  /** One value per name of `DENSE_NAMES`. */
+  dense: Float32Array
+  /** Cells of the n-grams present, each once. */
+  ngrams: number[]
+}
+
+export function readFeatures(raw: string, length: number): Features {
+  const dense = new Float32Array(DENSE_NAMES.length)
+  const text = foldText(raw)
+  const spans = sentences(text)
+  writeCues(text, spans, dense)
+  writeShape(raw, spans, length, dense, SHAPE_AT)
+  return { dense, ngrams: ngrams(text, spans) }
+}
+
+/** Tells the features of a message what the message before it asked for. `before` holds one probability per lane. */
+export function follow(features: Features, text: string, before: Float64Array): void {
+  const words = text.trim() === '' ? 0 : text.trim().split(/\s+/).length
+  const brief = words <= 6 && text.length <= 40 ? 1 : 0
+  const near = brief || (words <= 14 && text.length <= 90) ? 1 : 0
+  LANES.forEach((_, index) => {
+    const share = before[index] ?? 0
+    features.dense[FOLLOW_AT + 2 * index] = near * share
+    features.dense[FOLLOW_AT + 2 * index + 1] = brief * share
+  })
+}
+
+function writeCues(text: string, spans: readonly Span[], dense: Float32Array): void {
+  const all = new Uint16Array(CUES.length)
+  const head = new Uint16Array(CUES.length)
+  const tail = new Uint16Array(CUES.length)
+  spans.forEach((span, index) => {
+    const isHead = index === 0
+    const isTail = index === spans.length - 1
+    const counts = isHead ? head : isTail ? tail : all
+    countCues(text, span.start, span.end, counts)
+  })
+  const onlyOne = spans.length === 1
+  const zone = text.length <= SHORT_CHARS ? 0 : 1
+  for (let cue = 0; cue < CUES.length; cue++) {
+    const inHead = head[cue] ?? 0
+    const inTail = onlyOne ? inHead : (tail[cue] ?? 0)
+    const total = (all[cue] ?? 0) + inHead + (onlyOne ? 0 : inTail)
+    dense[zone * CUES.length + cue] = Math.min(1, Math.log2(1 + total) / 2)
+    dense[2 * CUES.length + cue] = inHead > 0 ? 1 : 0
+    dense[3 * CUES.length + cue] = inTail > 0 ? 1 : 0
+  }
+}
+
+/** Words and pairs of words of the first and the last sentences; of ideographic text, characters and pairs of them. */
+function ngrams(text: string, spans: readonly Span[]): number[] {
+  const cells = new Set<number>()
+  const near = spans.length <= 4 ? spans : [spans[0], spans[1], spans.at(-2), spans.at(-1)]
+  for (const span of near) if (span) addNgrams(text, span, cells)
+  return [...cells]
+}
+
+function addNgrams(text: string, span: Span, cells: Set<number>): void {
+  const end = Math.min(span.end, span.start + 300)
+  let before = 1
+  for (let at = span.start; at < end; ) {
+    const kind = charClass(text.charCodeAt(at))
+    if (kind === SEPARATOR) {
+      at++
+      continue
+    }
+    const from = at
+    at++
+    if (kind === ALPHABETIC || kind === HANGUL) while (at < end && charClass(text.charCodeAt(at)) === kind) at++
+    const word = hash(text, from, at)
+    cells.add(word % NGRAM_CELLS)
+    cells.add(((Math.imul(before, 0x9e3779b1) ^ word) >>> 0) % NGRAM_CELLS)
+    before = word
+  }
+}
+
+/** FNV-1a. */
+function hash(text: string, start: number, end: number): number {
+  let value = 0x811c9dc5
+  for (let at = start; at < end; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  return value >>> 0
+}

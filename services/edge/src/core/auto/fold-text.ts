@@ -1,0 +1,33 @@
+/**
+ * Text as the lexicon sees it: lower case, without Latin accents, typographic quotes made plain. Lexicon and messages
+ * go through the same fold, so a user who leaves out accents is understood as well.
+ */
+
+const LATIN_MARKS = /[\u0300-\u036f]/g
+const BEYOND_ASCII = /[^\u0000-\u007f]/
+
+export function foldText(text: string): string {
+  const lower = text.toLowerCase()
+  if (!BEYOND_ASCII.test(lower)) return lower
+  return lower.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC').replace(/[’‘`´]/g, "'").replace(/[“”„«»]/g, '"')
+}
+
+/** What a character is to word boundaries. In `ideographic` text every character may start and end a word. */
+export const SEPARATOR = 0
+export const ALPHABETIC = 1
+export const IDEOGRAPHIC = 2
+export const HANGUL = 3
+
+const CLASS_OF = new Uint8Array(0x10000)
+for (let code = 0; code < 0x10000; code++) CLASS_OF[code] = classOf(code)
+
+export function charClass(code: number): number {
+  return CLASS_OF[code] ?? SEPARATOR
+}
+
+function classOf(code: number): number {
+  if (code >= 0xac00 && code <= 0xd7a3) return HANGUL
+  if ((code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff) || code === 0x3005) return IDEOGRAPHIC
+  if (code >= 0xd800 && code <= 0xdfff) return SEPARATOR
+  return /[\p{L}\p{M}\p{N}_]/u.test(String.fromCharCode(code)) ? ALPHABETIC : SEPARATOR
+}

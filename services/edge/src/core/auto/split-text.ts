@@ -1,0 +1,43 @@
+/**
+ * Where a text's sentences are. What is asked stands in the first or the last of them; a long quotation or a back-story
+ * fills the middle.
+ */
+
+export interface Span {
+  start: number
+  end: number
+}
+
+const ENDS = new Set([...'.!?\n。！？;；।؟'].map((mark) => mark.charCodeAt(0)))
+const NEWLINE = 10
+const DOT = 46
+const SPACE = 32
+
+/** Sentences of at least one visible character, without their end marks. */
+export function sentences(text: string): Span[] {
+  const spans: Span[] = []
+  let start = 0
+  for (let at = 0; at <= text.length; at++) {
+    if (at < text.length && !endsSentence(text, at)) continue
+    const span = trimmed(text, start, at)
+    if (span) spans.push(span)
+    start = at + 1
+  }
+  return spans
+}
+
+function endsSentence(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  if (!ENDS.has(code)) return false
+  if (code !== DOT) return true
+  const next = text.charCodeAt(at + 1)
+  return Number.isNaN(next) || next === SPACE || next === NEWLINE
+}
+
+function trimmed(text: string, from: number, to: number): Span | null {
+  let start = from
+  let end = to
+  while (start < end && text.charCodeAt(start) <= SPACE) start++
+  while (end > start && text.charCodeAt(end - 1) <= SPACE) end--
+  return end > start ? { start, end } : null
+}

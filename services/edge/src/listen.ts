@@ -1,0 +1,53 @@
+/**
+ * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
+ * nothing else.
+ */
+
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Express } from 'express'
+
+/** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
+const KEEP_ALIVE_MS = 65_000
+const HEADERS_TIMEOUT_MS = 20_000
+/** For the whole request, body included: 25 MB at a slow uplink. */
+const REQUEST_TIMEOUT_MS = 120_000
+/** Open answers were given their time before; what is left now is closed. */
+const CLOSE_GRACE_MS = 1_000
+
+export interface ListeningServer {
+  readonly url: string
+  stopAccepting(): void
+  close(): Promise<void>
+}
+
+export async function listen(app: Express, { host, port }: { host: string; port: number }): Promise<ListeningServer> {
+  const server = createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 5_000,
+    },
+    app,
+  )
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: boundPort } = server.address() as AddressInfo
+  const closed = once(server, 'close')
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    stopAccepting() {
+      server.close()
+      server.closeIdleConnections()
+    },
+    async close() {
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
+      server.closeIdleConnections()
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
