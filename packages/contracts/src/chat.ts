@@ -20,7 +20,8 @@ export const chatMessage = z.looseObject({
   content: z.union([z.string(), z.array(contentPart).min(1)]).nullish(),
 })
 
-const tokenCap = z.int().min(1).nullish()
+/** The upper bound keeps a charge a safe integer; no model comes near it. */
+const tokenCap = z.int().min(1).max(10_000_000).nullish()
 
 export const chatRequest = z
   .looseObject({
