@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { encode } from 'gpt-tokenizer'
+import { describe, expect, test } from 'vitest'
+import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
+import { estimateChat, estimateEmbeddings, estimateImages } from './estimate-tokens.ts'
+
+const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })
+
+describe('a reservation', () => {
+  test('is never below what a byte-level tokenizer counts, in any script', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 200 }), (content) => {
+        const estimate = estimateChat(chat({ messages: [{ role: 'user', content }] }), 100)
+        expect(estimate.maxPromptTokens).toBeGreaterThanOrEqual(encode(content).length)
+      }),
+    )
+  })
+
+  test.each([
+    ['the cap that the request names', { max_tokens: 50 }, 8_192, 50],
+    ['the newer name of the cap', { max_completion_tokens: 60, max_tokens: 50 }, 8_192, 60],
+    ["the lane's cap where the request has none", {}, 8_192, 8_192],
+    ['a general cap where nobody has one', {}, undefined, 16_384],
+    ['every one of the choices asked for', { max_tokens: 50, n: 3 }, 8_192, 150],
+  ])('holds %s', (_what, body, laneCap, expected) => {
+    expect(estimateChat(chat(body), laneCap).maxOutputTokens).toBe(expected)
+  })
+
+  test('counts an image by its tiles, not by the bytes of its encoding', () => {
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }
+    const estimate = estimateChat(chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What?' }, image] }] }), 1)
+    expect(estimate.maxPromptTokens).toBeGreaterThan(3_000)
+    expect(estimate.maxPromptTokens).toBeLessThan(3_100)
+  })
+
+  test('counts tool definitions as part of the prompt', () => {
+    const tools = [{ type: 'function', function: { name: 'look_up', description: 'x'.repeat(1_000) } }]
+    expect(estimateChat(chat({ tools }), 1).maxPromptTokens).toBeGreaterThan(1_000)
+  })
+
+  test('of embeddings covers every input', () => {
+    const one = estimateEmbeddings(embeddingsRequest.parse({ model: 'svc-embed', input: 'four' }))
+    const two = estimateEmbeddings(embeddingsRequest.parse({ model: 'svc-embed', input: ['four', 'more'] }))
+    expect(two.maxPromptTokens).toBe(2 * one.maxPromptTokens)
+    expect(two.maxOutputTokens).toBe(0)
+  })
+
+  test('of images grows with the picture', () => {
+    const of = (size: string) => estimateImages(imagesRequest.parse({ prompt: 'a cat', size })).maxOutputTokens
+    expect(of('2048x1024')).toBe(2 * of('1024x1024'))
+  })
+})

@@ -1,0 +1,32 @@
+import { describe, expect, test } from 'vitest'
+import type { AnswerFailure } from '@gateway/contracts/job'
+import { failureToError } from './failure-to-error.ts'
+
+const failure = (fields: Partial<AnswerFailure>): AnswerFailure => ({
+  code: 'BACKEND_REFUSED',
+  message: 'the backend refused the request',
+  attempted: ['gpu-a', 'gpu-b'],
+  attempts: [],
+  ...fields,
+})
+
+describe('what a client is told of a failure', () => {
+  test('all backends unavailable: the lane and what was attempted', () => {
+    const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED' }), 'svc-instant')
+    expect(error).toMatchObject({
+      code: 'UPSTREAMS_EXHAUSTED',
+      details: { tier: 'svc-instant', attempted: ['gpu-a', 'gpu-b'] },
+    })
+  })
+
+  test.each([
+    ['{"error":{"message":"temperature is too high"}}', 'temperature is too high'],
+    ['{"error":"no such template"}', 'no such template'],
+    ['{"message":"bad stop"}', 'bad stop'],
+    ['<html>', 'the backend refused the request'],
+    [undefined, 'the backend refused the request'],
+  ])("a request's own fault is told in the backend's words: %s", (backendBody, sentence) => {
+    const error = failureToError(failure({ backendStatus: 422, backendBody }), 'svc-instant')
+    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: sentence })
+  })
+})

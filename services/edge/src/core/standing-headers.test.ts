@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { Standing } from '@gateway/admission/edge'
+import { standingHeaders } from './standing-headers.ts'
+
+const standing: Standing = {
+  plan: 'free',
+  window: '2026-11',
+  windowResetAtMs: Date.UTC(2026, 11, 1),
+  used: 3_750,
+  limit: 1_000_000_000,
+  overage: false,
+  requests: { limit: 60, remaining: 59, resetMs: 1_500 },
+  tokens: { limit: 60_000, remaining: -12.5, resetMs: 360_000 },
+  day: null,
+  nowMs: Date.UTC(2026, 10, 21),
+}
+
+test('a client reads its standing in the units of its plan', () => {
+  expect(standingHeaders(standing, 'tokens')).toEqual({
+    'x-svc-quota-plan': 'free',
+    'x-svc-quota-used': '3.75',
+    'x-svc-quota-limit': '1000000',
+    'x-svc-quota-reset': '2026-12-01T00:00:00.000Z',
+    'x-ratelimit-limit-requests': '60',
+    'x-ratelimit-remaining-requests': '59',
+    'x-ratelimit-reset-requests': '1.5s',
+    'x-ratelimit-limit-tokens': '60000',
+    'x-ratelimit-remaining-tokens': '0',
+    'x-ratelimit-reset-tokens': '6m0s',
+  })
+})
+
+test('what the answered request itself cost is counted where it is known', () => {
+  expect(standingHeaders(standing, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
+})
