@@ -1,0 +1,85 @@
+/**
+ * One backend over HTTP: a pool of kept-alive connections and, per call, an exchange whose answer is read in pieces.
+ *
+ * Every wait is bounded (connecting, first byte, silence between pieces, and the attempt's whole budget) and ends in a {@link BackendFault}. Nothing is read ahead beyond a small buffer, so a slow reader slows the
+ * backend. Aborting closes the socket; an exchange is over when `closed` resolves.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import { Pool, type Dispatcher } from 'undici'
+import { Exchange } from './exchange.ts'
+
+export interface BackendCall {
+  path: string
+  body: Buffer
+  accept: string
+  requestId: string
+  /** Bounds the whole exchange; see {@link Exchange.extendBudget}. */
+  budgetMs: number
+}
+
+export interface BackendClient {
+  /** Starts a call; its outcome is read from the exchange. */
+  call(call: BackendCall): Exchange
+  /** Reads an address of the backend's own origin, for images that it answers as addresses. */
+  fetchOwn(url: URL, budgetMs: number): Exchange
+  /** Whether the backend answers at all. */
+  probe(): Promise<boolean>
+  readonly origin: string
+  /** Finishes what runs, then closes the connections. */
+  close(): Promise<void>
+}
+
+const PROBE_TIMEOUT_MS = 5_000
+
+export function openBackend(config: BackendConfig, headers: Record<string, string>): BackendClient {
+  const base = new URL(config.url)
+  const pathPrefix = base.pathname.replace(/\/+$/, '')
+  const { timeouts } = config
+  const pool = new Pool(base.origin, {
+    connections: config.maxConcurrent,
+    pipelining: 1,
+    allowH2: false,
+    connectTimeout: timeouts.connectMs,
+    // The exchange keeps time itself, to the millisecond and not while its reader is slow.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
+
+  function start(options: Dispatcher.DispatchOptions, budgetMs: number): Exchange {
+    const exchange = new Exchange(timeouts, budgetMs)
+    pool.dispatch(options, exchange)
+    return exchange
+  }
+
+  async function probe(): Promise<boolean> {
+    const path = `${pathPrefix}/models${base.search}`
+    const exchange = start({ method: 'GET', path, headers: { ...common, accept: 'application/json' } }, PROBE_TIMEOUT_MS)
+    try {
+      const { status } = await exchange.response
+      exchange.discard()
+      return status < 500 && status !== 401 && status !== 403
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    origin: base.origin,
+    call: ({ path, body, accept, requestId, budgetMs }) =>
+      start(
+        {
+          method: 'POST',
+          path: pathPrefix + path + base.search,
+          headers: { ...common, accept, 'content-type': 'application/json', 'x-request-id': requestId },
+          body,
+        },
+        budgetMs,
+      ),
+    fetchOwn: (url, budgetMs) =>
+      start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),
+    probe,
+    close: () => pool.close(),
+  }
+}

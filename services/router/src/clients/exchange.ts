@@ -1,0 +1,204 @@
+/**
+ * One HTTP request and its answer, read in pieces by one reader.
+ *
+ * One timer guards it, re-armed by phase: connecting, waiting for the first byte, reading (silence of the backend, not
+ * of the reader). The attempt's budget bounds them all together. The socket is closed as
+ * soon as the exchange fails or is aborted, unless the answer has come whole.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import type { Dispatcher } from 'undici'
+import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
+import { faultOfError } from './network-errors.ts'
+
+export interface ExchangeResponse {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+}
+
+/** The backend is read ahead of a slow reader by this much. */
+const READ_AHEAD_BYTES = 64 * 1024
+/** After the last word of a stream, its end may take this long. */
+const GOODBYE_MS = 3_000
+/** What is left of an answer after its end is read for this long, to keep the connection. */
+const DISCARD_MS = 1_000
+
+export class Exchange implements Dispatcher.DispatchHandler {
+  /** Resolves when the status and headers are there; rejects with a {@link BackendFault}. */
+  readonly response: Promise<ExchangeResponse>
+  /** Resolves, never rejects, when the connection is free again or gone. */
+  readonly closed: Promise<void>
+
+  #timeouts: BackendConfig['timeouts']
+  #budgetEndsAt: number
+  #timer: NodeJS.Timeout | undefined
+  /** Since when the backend has been silent, or its reader ready again. */
+  #silentSince = 0
+  #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
+  #controller: Dispatcher.DispatchController | null = null
+  #fault: unknown = null
+  #answered = Promise.withResolvers<ExchangeResponse>()
+  #over = Promise.withResolvers<void>()
+  #queue: Buffer[] = []
+  #queuedBytes = 0
+  #paused = false
+  #discarding = false
+  #reader: PromiseWithResolvers<Buffer | null> | null = null
+
+  constructor(timeouts: BackendConfig['timeouts'], budgetMs: number) {
+    this.#timeouts = timeouts
+    this.#budgetEndsAt = performance.now() + budgetMs
+    this.response = this.#answered.promise
+    this.response.catch(() => {})
+    this.closed = this.#over.promise
+    this.#arm(timeouts.connectMs)
+  }
+
+  /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
+  read(): Promise<Buffer | null> {
+    const piece = this.#queue.shift()
+    if (piece) {
+      this.#queuedBytes -= piece.length
+      this.#silentSince = performance.now()
+      if (this.#paused && this.#queue.length === 0) this.#resume()
+      return Promise.resolve(piece)
+    }
+    if (this.#fault !== null) return Promise.reject(this.#fault)
+    if (this.#phase === 'over') return Promise.resolve(null)
+    this.#reader = Promise.withResolvers()
+    return this.#reader.promise
+  }
+
+  /** The whole answer; a larger one than `limit` is a fault. */
+  async readAll(limit: number): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for (let piece = await this.read(); piece; piece = await this.read()) {
+      bytes += piece.length
+      if (bytes > limit) {
+        const fault = new BackendFault('invalid_answer', `the answer is larger than ${limit} bytes`)
+        this.abort(fault)
+        throw fault
+      }
+      pieces.push(piece)
+    }
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  }
+
+  /** The answer has begun: there is no other target now, so it may take what is left of the request's time. */
+  extendBudget(budgetMs: number): void {
+    this.#budgetEndsAt = performance.now() + budgetMs
+    if (this.#phase === 'idle_timeout') this.#arm(this.#timeouts.idleMs)
+  }
+
+  /** All that matters has come: the rest must follow soon. */
+  expectEnd(): void {
+    if (this.#phase === 'idle_timeout') this.#arm(Math.min(this.#timeouts.idleMs, GOODBYE_MS))
+  }
+
+  /** Gives up; the reader gets `reason`. */
+  abort(reason: unknown): void {
+    if (this.#phase === 'over') return
+    this.#queue = []
+    this.#fail(reason)
+    // Not yet on a connection: it is aborted as soon as it would start.
+    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
+  }
+
+  /** Nothing more is wanted: what is left flows away, so that the connection can be used again. */
+  discard(): void {
+    if (this.#phase === 'over') return
+    this.#discarding = true
+    this.#queue = []
+    this.#queuedBytes = 0
+    if (this.#paused) this.#resume()
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.abort(new Error('the backend kept sending after its answer')), DISCARD_MS)
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#fault !== null) {
+      controller.abort(this.#fault instanceof Error ? this.#fault : new Error('aborted'))
+      return
+    }
+    this.#phase = 'first_byte_timeout'
+    this.#arm(this.#timeouts.firstByteMs)
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ExchangeResponse['headers']): void {
+    if (status < 200 || this.#phase === 'over') return
+    this.#phase = 'idle_timeout'
+    this.#arm(this.#timeouts.idleMs)
+    this.#answered.resolve({ status, headers })
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#discarding || this.#phase === 'over') return
+    this.#silentSince = performance.now()
+    const reader = this.#reader
+    if (reader) {
+      this.#reader = null
+      reader.resolve(chunk)
+      return
+    }
+    this.#queue.push(chunk)
+    this.#queuedBytes += chunk.length
+    if (this.#queuedBytes >= READ_AHEAD_BYTES && !this.#paused) {
+      this.#paused = true
+      controller.pause()
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#phase !== 'over') {
+      this.#phase = 'over'
+      clearTimeout(this.#timer)
+      this.#reader?.resolve(null)
+      this.#reader = null
+    }
+    this.#over.resolve()
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(faultOfError(error, this.#phase === 'connect_timeout' ? 'connecting' : 'connected'))
+    this.#over.resolve()
+  }
+
+  #fail(reason: unknown): void {
+    if (this.#phase === 'over') return
+    this.#phase = 'over'
+    this.#fault = reason
+    clearTimeout(this.#timer)
+    this.#answered.reject(reason)
+    this.#reader?.reject(reason)
+    this.#reader = null
+  }
+
+  #resume(): void {
+    this.#paused = false
+    this.#controller?.resume()
+  }
+
+  #arm(phaseMs: number): void {
+    clearTimeout(this.#timer)
+    this.#silentSince = performance.now()
+    const waitMs = Math.min(phaseMs, this.#budgetEndsAt - this.#silentSince)
+    this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.max(0, waitMs))
+  }
+
+  /** Pieces that came meanwhile only moved a mark: most timers of a flowing answer never need to be touched. */
+  #onTimer(phaseMs: number): void {
+    if (this.#phase === 'over') return
+    const now = performance.now()
+    if (this.#queue.length > 0) this.#silentSince = now
+    const phaseLeftMs = this.#silentSince + phaseMs - now
+    const budgetLeftMs = this.#budgetEndsAt - now
+    if (phaseLeftMs > 1 && budgetLeftMs > 1) {
+      this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.min(phaseLeftMs, budgetLeftMs))
+      return
+    }
+    const kind: FaultKind = budgetLeftMs <= 1 ? 'out_of_time' : this.#phase
+    this.abort(new BackendFault(kind, `the backend took too long: ${kind}`))
+  }
+}

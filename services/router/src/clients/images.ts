@@ -1,0 +1,54 @@
+/**
+ * Brings a backend's images inline. One that comes as an address is fetched from the backend's own origin only, of
+ * bounded size, without following redirects: a backend must not be able to make the gateway call anyone else.
+ */
+
+import { BackendFault } from '../core/backend-fault.ts'
+import { checkPng, checkPngBase64, imageSources, invalid, withInlineImages, type ImageSource, type JsonObject } from '../core/plain-answer.ts'
+import type { BackendClient } from './backend.ts'
+
+const LARGEST_IMAGE_BYTES = 32 * 1024 * 1024
+const DATA_URL_PREFIX = 'data:image/png;base64,'
+
+/** Checks every image. Returns null when all are inline already, else the answer with all of them inline. */
+export async function inlineImages(
+  answer: JsonObject,
+  client: BackendClient,
+  budgetMs: number,
+  signal: AbortSignal,
+): Promise<JsonObject | null> {
+  const sources = imageSources(answer)
+  const images = await Promise.all(sources.map((source) => base64Of(source, client, budgetMs, signal)))
+  return sources.every((source) => 'base64' in source) ? null : withInlineImages(answer, images)
+}
+
+async function base64Of(source: ImageSource, client: BackendClient, budgetMs: number, signal: AbortSignal): Promise<string> {
+  if ('base64' in source || source.url.startsWith(DATA_URL_PREFIX)) {
+    const base64 = 'base64' in source ? source.base64 : source.url.slice(DATA_URL_PREFIX.length)
+    checkPngBase64(base64)
+    return base64
+  }
+  const image = await fetchImage(ownUrl(source.url, client.origin), client, budgetMs, signal)
+  checkPng(image)
+  return image.toString('base64')
+}
+
+function ownUrl(text: string, origin: string): URL {
+  const url = URL.parse(text, origin)
+  if (url?.origin !== origin) throw invalid('an image lies outside the origin of its backend')
+  return url
+}
+
+async function fetchImage(url: URL, client: BackendClient, budgetMs: number, signal: AbortSignal): Promise<Buffer> {
+  const exchange = client.fetchOwn(url, budgetMs)
+  const stop = () => exchange.abort(signal.reason)
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    const { status } = await exchange.response
+    if (status !== 200) throw new BackendFault('invalid_answer', `an image answered with status ${status}`)
+    return await exchange.readAll(LARGEST_IMAGE_BYTES)
+  } finally {
+    signal.removeEventListener('abort', stop)
+    exchange.discard()
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * How a backend can fail, and what follows from it: the one table behind failover, ejection and repeats.
+ *
+ * A fault is either the request's own (a 400 would be a 400 anywhere: the client gets it at once) or the backend's
+ * (the next target is tried). What the client already saw is not this file's concern: see `handlers/serve-job.ts`.
+ */
+
+export type FaultKind =
+  | 'connect'
+  | 'connect_timeout'
+  | 'dns'
+  | 'tls'
+  | 'reset'
+  | 'first_byte_timeout'
+  | 'idle_timeout'
+  | 'out_of_time'
+  | 'status'
+  | 'invalid_answer'
+  | 'truncated'
+  | 'error_event'
+
+export interface FaultDetails {
+  /** The backend's HTTP status, or the one that its error event names. */
+  status?: number
+  /** The backend's own error body, only when it is JSON. */
+  body?: string
+  retryAfterMs?: number
+  cause?: unknown
+}
+
+export class BackendFault extends Error {
+  readonly kind: FaultKind
+  readonly status: number | undefined
+  readonly body: string | undefined
+  readonly retryAfterMs: number | undefined
+
+  constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
+    super(message, { cause: details.cause })
+    this.name = 'BackendFault'
+    this.kind = kind
+    this.status = details.status
+    this.body = details.body
+    this.retryAfterMs = details.retryAfterMs
+  }
+
+  /** The stable word of this fault in attempt records and metrics. */
+  get outcome(): string {
+    return this.kind === 'status' ? `http_${this.status}` : this.kind
+  }
+}
+
+/** Statuses by which a backend says that the request itself is wrong; any other backend would say the same. */
+const OWN_FAULT_STATUSES = new Set([400, 413, 414, 415, 422, 451])
+
+export function isRequestsOwnFault(fault: BackendFault): boolean {
+  return fault.status !== undefined && OWN_FAULT_STATUSES.has(fault.status)
+}
+
+/** A refusal that a target with a larger context window may not repeat. */
+export function isContextOverflow(fault: BackendFault): boolean {
+  if (!isRequestsOwnFault(fault) || !fault.body) return false
+  return /context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context (?:window|size)/i.test(fault.body)
+}
+
+export interface Blame {
+  /** Whose health suffers: the whole backend, this model on it, or nobody's. */
+  on: 'backend' | 'target' | 'nobody'
+  /** A hard fault ejects at once, a soft one only in a row. */
+  weight: 'hard' | 'soft'
+  /** The backend asked for a pause of this length, or for one without saying how long. */
+  coolMs?: number
+}
+
+const DEFAULT_COOL_MS = 1_000
+const MAX_COOL_MS = 300_000
+
+export function blameFor(fault: BackendFault): Blame {
+  if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time') return { on: 'nobody', weight: 'soft' }
+  switch (fault.kind) {
+    case 'connect':
+    case 'connect_timeout':
+    case 'dns':
+    case 'tls':
+      return { on: 'backend', weight: 'hard' }
+    case 'status':
+      return blameForStatus(fault)
+    case 'invalid_answer':
+      return { on: 'target', weight: 'soft' }
+    default:
+      return { on: 'backend', weight: 'soft' }
+  }
+}
+
+function blameForStatus(fault: BackendFault): Blame {
+  if (fault.status === 429 || (fault.status === 503 && fault.retryAfterMs !== undefined)) {
+    return { on: 'target', weight: 'soft', coolMs: Math.min(fault.retryAfterMs ?? DEFAULT_COOL_MS, MAX_COOL_MS) }
+  }
+  if (fault.status === 401 || fault.status === 403) return { on: 'backend', weight: 'hard' }
+  if (fault.status === 404) return { on: 'target', weight: 'hard' }
+  return { on: 'backend', weight: 'soft' }
+}
+
+/** Whether asking the same target again soon has a fair chance: passing troubles, not misconfiguration or slowness. */
+export function isWorthRepeating(fault: BackendFault): boolean {
+  switch (fault.kind) {
+    case 'connect':
+    case 'reset':
+    case 'truncated':
+    case 'error_event':
+    case 'invalid_answer':
+      return true
+    case 'status':
+      return fault.status! >= 500 || fault.status === 429 || fault.status === 408 || fault.status === 425
+    default:
+      return false
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * What one chunk of a streamed chat completion holds: content or only a role, ends of choices, usage, an error.
+ */
+
+import { BackendFault } from './backend-fault.ts'
+import { isObject } from './read-usage.ts'
+
+export type Chunk = Record<string, unknown>
+
+/** Parses an event's data; anything but a JSON object is not an answer. */
+export function parseChunk(data: string): Chunk {
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch (cause) {
+    throw new BackendFault('invalid_answer', 'an event of the stream is not JSON', { cause })
+  }
+  if (!isObject(value)) throw new BackendFault('invalid_answer', 'an event of the stream is not an object')
+  return value
+}
+
+export function choicesOf(chunk: Chunk): Record<string, unknown>[] {
+  return Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
+}
+
+/** Text, reasoning, a tool call, a refusal, audio: any delta beyond the role that is not empty. */
+export function hasContent(choice: Record<string, unknown>): boolean {
+  if (!isObject(choice.delta)) return false
+  for (const key in choice.delta) {
+    if (key !== 'role' && !isEmpty(choice.delta[key])) return true
+  }
+  return false
+}
+
+function isEmpty(value: unknown): boolean {
+  return value == null || value === '' || (Array.isArray(value) && value.length === 0)
+}
+
+/** The generated text of a delta or message, for counting tokens: content, reasoning, tool names and arguments. */
+export function generatedText(part: unknown): string {
+  if (!isObject(part)) return ''
+  let text = ''
+  if (typeof part.content === 'string') text += part.content
+  for (const key of ['reasoning_content', 'reasoning', 'refusal']) {
+    const value = part[key]
+    if (typeof value === 'string') text += value
+  }
+  if (Array.isArray(part.tool_calls)) for (const call of part.tool_calls) text += calledFunctionText(call)
+  return part.function_call ? text + calledFunctionText({ function: part.function_call }) : text
+}
+
+function calledFunctionText(call: unknown): string {
+  if (!isObject(call) || !isObject(call.function)) return ''
+  const { name, arguments: args } = call.function
+  return (typeof name === 'string' ? name : '') + (typeof args === 'string' ? args : '')
+}
+
+/** The failure that a backend reports inside a 200, as an event or as a body. */
+export function errorIn(chunk: Chunk): BackendFault | null {
+  const { error } = chunk
+  if (error == null || Array.isArray(chunk.choices)) return null
+  const status = isObject(error) ? statusOf(error) : undefined
+  return new BackendFault('error_event', 'the backend reported an error inside its answer', {
+    ...(status === undefined ? {} : { status }),
+    body: JSON.stringify(chunk),
+  })
+}
+
+function statusOf(error: Record<string, unknown>): number | undefined {
+  const code = typeof error.code === 'string' ? Number(error.code) : error.code
+  if (typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599) return code
+  return error.type === 'invalid_request_error' ? 400 : undefined
+}

@@ -1,0 +1,147 @@
+/**
+ * Judges a backend's whole JSON answer before a byte of it goes out. What does not hold is the backend's fault: an
+ * HTML page under a 200, a truncated body, a vector of the wrong length, an image that is no PNG.
+ *
+ * The backend's bytes stay as they are unless the contract asks for another form (base64 vectors, vectors in the
+ * order of the inputs, images inline, a usage block where the backend left it out).
+ */
+
+import type { JobKind } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { BackendFault } from './backend-fault.ts'
+import { errorIn, generatedText } from './chat-chunk.ts'
+import { isObject, readUsage, writeUsage } from './read-usage.ts'
+
+export const EMBEDDING_DIMENSIONS = 768
+const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
+
+export type JsonObject = Record<string, unknown>
+
+export function parseAnswer(bytes: Buffer): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
+  }
+  if (!isObject(value)) throw invalid('the answer is not a JSON object')
+  const fault = errorIn(value)
+  if (fault) throw fault
+  return value
+}
+
+export function usageOf(answer: JsonObject): TokenUsage | null {
+  return readUsage(answer.usage)
+}
+
+export function checkChatAnswer(answer: JsonObject): void {
+  const { choices } = answer
+  if (!Array.isArray(choices) || choices.length === 0) throw invalid('the answer has no choices')
+  for (const choice of choices) {
+    if (!isObject(choice) || !isObject(choice.message)) throw invalid('a choice has no message')
+  }
+}
+
+/** All that was generated, for counting tokens where the backend did not. */
+export function generatedTextOf(answer: JsonObject): string {
+  const choices = Array.isArray(answer.choices) ? answer.choices : []
+  return choices.map((choice) => generatedText(isObject(choice) ? choice.message : null)).join('\n')
+}
+
+/**
+ * Checks one vector of 768 numbers per input. Returns null when the answer may travel as it came, else its corrected
+ * form: in the order of the inputs, in the encoding that the client asked for.
+ */
+export function checkEmbeddings(
+  answer: JsonObject,
+  expected: { inputs: number; encodingFormat: 'float' | 'base64' },
+): JsonObject | null {
+  const { data } = answer
+  if (!Array.isArray(data)) throw invalid('the answer has no data')
+  if (data.length !== expected.inputs) throw invalid(`${data.length} vectors for ${expected.inputs} inputs`)
+  const ordered = new Array<JsonObject>(data.length)
+  let changed = false
+  data.forEach((entry: unknown, position) => {
+    if (!isObject(entry)) throw invalid('an entry of data is not an object')
+    const index = entry.index === undefined ? position : entry.index
+    if (!isPosition(index, data.length) || ordered[index]) throw invalid('the vectors do not match the inputs')
+    const embedding = encodeVector(entry.embedding, expected.encodingFormat)
+    if (index !== position || entry.index === undefined || embedding !== entry.embedding) changed = true
+    ordered[index] = { ...entry, index, embedding }
+  })
+  return changed ? { ...answer, data: ordered } : null
+}
+
+function isPosition(value: unknown, length: number): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < length
+}
+
+/** A vector in the asked form: the same value when it already is. */
+function encodeVector(value: unknown, format: 'float' | 'base64'): unknown {
+  if (typeof value === 'string') {
+    const bytes = Buffer.from(value, 'base64')
+    if (bytes.length !== EMBEDDING_DIMENSIONS * 4) throw wrongDimension(bytes.length / 4)
+    return format === 'base64' ? value : decodeFloats(bytes)
+  }
+  if (!Array.isArray(value)) throw invalid('an entry of data has no embedding')
+  if (value.length !== EMBEDDING_DIMENSIONS) throw wrongDimension(value.length)
+  for (const number of value) if (typeof number !== 'number') throw invalid('a vector holds something else than numbers')
+  return format === 'float' ? value : encodeFloats(value as number[])
+}
+
+function encodeFloats(vector: number[]): string {
+  const bytes = Buffer.allocUnsafe(vector.length * 4)
+  for (let i = 0; i < vector.length; i++) bytes.writeFloatLE(vector[i]!, i * 4)
+  return bytes.toString('base64')
+}
+
+function decodeFloats(bytes: Buffer): number[] {
+  return Array.from({ length: bytes.length / 4 }, (_, i) => bytes.readFloatLE(i * 4))
+}
+
+/** Either the image itself, or where the backend says that it is. */
+export type ImageSource = { base64: string } | { url: string }
+
+export function imageSources(answer: JsonObject): ImageSource[] {
+  const { data } = answer
+  if (!Array.isArray(data) || data.length === 0) throw invalid('the answer has no images')
+  return data.map((entry: unknown): ImageSource => {
+    if (isObject(entry) && typeof entry.b64_json === 'string') return { base64: entry.b64_json }
+    if (isObject(entry) && typeof entry.url === 'string') return { url: entry.url }
+    throw invalid('an entry of data has neither b64_json nor url')
+  })
+}
+
+export function checkPng(image: Buffer): void {
+  if (!image.subarray(0, PNG_SIGNATURE.length).equals(PNG_SIGNATURE)) throw invalid('an image is not a PNG')
+}
+
+/** Only the signature is decoded: an image is megabytes long. */
+export function checkPngBase64(base64: string): void {
+  checkPng(Buffer.from(base64.slice(0, 12), 'base64'))
+}
+
+/** The answer with its images inline, where some came as addresses. */
+export function withInlineImages(answer: JsonObject, images: readonly string[]): JsonObject {
+  const data = (answer.data as JsonObject[]).map((entry, i) => {
+    const { url: _, ...rest } = entry
+    return { ...rest, b64_json: images[i] }
+  })
+  return { ...answer, data }
+}
+
+/** The bytes of an answer that lacks its usage, with one: written in front of the closing brace, not re-serialised. */
+export function withUsage(bytes: Buffer, answer: JsonObject, usage: TokenUsage, kind: JobKind): Buffer {
+  const block = writeUsage(usage, kind)
+  if ('usage' in answer) return Buffer.from(JSON.stringify({ ...answer, usage: block }))
+  const end = bytes.lastIndexOf('}')
+  return Buffer.concat([bytes.subarray(0, end), Buffer.from(`,"usage":${JSON.stringify(block)}`), bytes.subarray(end)])
+}
+
+export function invalid(message: string): BackendFault {
+  return new BackendFault('invalid_answer', message)
+}
+
+function wrongDimension(found: number): BackendFault {
+  return invalid(`a vector has ${found} dimensions instead of ${EMBEDDING_DIMENSIONS}`)
+}

@@ -1,0 +1,55 @@
+/**
+ * Token usage as backends write it, in the shapes of chat, embeddings and images.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+
+/** Null where there is no usage to believe: absent, malformed, or all zeros. */
+export function readUsage(value: unknown): TokenUsage | null {
+  if (!isObject(value)) return null
+  const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
+  const total = count(value.total_tokens)
+  const completionTokens =
+    count(value.completion_tokens) ??
+    count(value.output_tokens) ??
+    (total !== null && promptTokens !== null ? Math.max(0, total - promptTokens) : 0)
+  if (promptTokens === null || promptTokens + completionTokens === 0) return null
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens: Math.min(promptTokens, cachedTokensOf(value)),
+    reasoningTokens: Math.min(completionTokens, reasoningTokensOf(value)),
+    estimated: false,
+  }
+}
+
+function cachedTokensOf(usage: Record<string, unknown>): number {
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
+  return (isObject(details) ? count(details.cached_tokens) : null) ?? count(usage.prompt_cache_hit_tokens) ?? 0
+}
+
+function reasoningTokensOf(usage: Record<string, unknown>): number {
+  const details = usage.completion_tokens_details
+  return (isObject(details) ? count(details.reasoning_tokens) : null) ?? 0
+}
+
+/** The OpenAI `usage` object for an answer whose backend gave none. */
+export function writeUsage(usage: TokenUsage, kind: 'chat' | 'embeddings' | 'images'): Record<string, number> {
+  const total = usage.promptTokens + usage.completionTokens
+  switch (kind) {
+    case 'chat':
+      return { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens, total_tokens: total }
+    case 'embeddings':
+      return { prompt_tokens: usage.promptTokens, total_tokens: total }
+    case 'images':
+      return { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens, total_tokens: total }
+  }
+}
+
+function count(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,60 @@
+/**
+ * What a dialect is: pure translation between OpenAI's wire format, which travels on the bus, and a backend's own.
+ * Usage is one of its outputs. No dialect does I/O, keeps time or knows of other targets.
+ */
+
+import type { JobKind } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { BackendFault } from '../core/backend-fault.ts'
+import type { JsonObject } from '../core/plain-answer.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+
+export interface Dialect {
+  /** Headers that carry the credential and whatever the API demands. */
+  headers(apiKey: string | undefined): Record<string, string>
+  request(question: Question): BackendRequest
+  /** A whole answer as OpenAI's JSON. Throws {@link BackendFault} when it is none. */
+  readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer
+  readStream(options: { includeUsage: boolean }): StreamReading
+  /** A backend's error body in OpenAI's shape; null when it is not JSON. */
+  readErrorBody(body: string): string | null
+}
+
+export interface Question {
+  kind: JobKind
+  /** The client's JSON object without `model`, `stream` and `stream_options`. */
+  body: Uint8Array
+  model: string
+  stream: boolean
+  /** Set where the client gave no cap and the lane has one. */
+  maxTokens: number | undefined
+}
+
+export interface BackendRequest {
+  /** Below the backend's base address. */
+  path: string
+  body: Buffer
+}
+
+export interface PlainAnswer {
+  bytes: Buffer
+  json: JsonObject
+  usage: TokenUsage | null
+}
+
+/** One stream being read, event by event. */
+export interface StreamReading {
+  /** The bytes to pass on for this event, or null. Throws {@link BackendFault} when the event is no answer. */
+  read(event: SseEvent): Buffer | null
+  /** Content has come, or the answer has ended properly without any. A bare role is no content. */
+  readonly begun: boolean
+  /** Every choice has its finish reason, or the backend has said that it is done. */
+  readonly complete: boolean
+  /** Nothing more is to come. */
+  readonly done: boolean
+  readonly usage: TokenUsage | null
+  /** What has been generated so far, for counting tokens where the backend did not. */
+  readonly text: string
+  /** A final usage chunk for a client that asked for one which the backend did not send. */
+  usageChunk(usage: TokenUsage): Buffer
+}

@@ -1,0 +1,121 @@
+/**
+ * OpenAI's own wire format (vLLM, SGLang, llama.cpp, Ollama, TGI, OpenAI): what travels on the bus is what the
+ * backend speaks, so a request is the client's text with three members in front, and an answer its bytes.
+ */
+
+import type { JobKind } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { choicesOf, errorIn, generatedText, hasContent, parseChunk, type Chunk } from '../core/chat-chunk.ts'
+import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
+import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+import type { Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+
+const PATHS: Record<JobKind, string> = {
+  chat: '/chat/completions',
+  embeddings: '/embeddings',
+  images: '/images/generations',
+}
+
+export const openai: Dialect = {
+  headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+  request: (question) => ({ path: PATHS[question.kind], body: writeBody(question) }),
+  readAnswer,
+  readStream: (options) => new OpenAiStream(options.includeUsage),
+  readErrorBody: (body) => (isJson(body) ? body : null),
+}
+
+function writeBody(question: Question): Buffer {
+  const members: Record<string, unknown> = { model: question.model }
+  if (question.stream) {
+    members.stream = true
+    members.stream_options = { include_usage: true }
+  }
+  if (question.maxTokens !== undefined) members.max_tokens = question.maxTokens
+  return prependMembers(members, question.body)
+}
+
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+
+/** Writes members in front of a JSON object's own, without parsing it. */
+export function prependMembers(members: Record<string, unknown>, object: Uint8Array): Buffer {
+  const start = object.indexOf(OPENING_BRACE) + 1
+  const prefix = JSON.stringify(members).slice(0, -1)
+  const isEmpty = object[skipWhitespace(object, start)] === CLOSING_BRACE
+  return Buffer.concat([Buffer.from(isEmpty ? prefix : `${prefix},`), object.subarray(start)])
+}
+
+function skipWhitespace(bytes: Uint8Array, from: number): number {
+  let at = from
+  while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0a || bytes[at] === 0x0d) at++
+  return at
+}
+
+function readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer {
+  const json = parseAnswer(bytes)
+  if (kind === 'chat') checkChatAnswer(json)
+  return { bytes, json, usage: usageOf(json) }
+}
+
+function isJson(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}
+
+class OpenAiStream implements StreamReading {
+  begun = false
+  done = false
+  usage: TokenUsage | null = null
+  text = ''
+  #includeUsage: boolean
+  #seen = new Set<unknown>()
+  #finished = new Set<unknown>()
+  #usageSent = false
+  /** `id`, `created` and `model` of the last chunk, for a usage chunk of our own. */
+  #last: Chunk = {}
+
+  constructor(includeUsage: boolean) {
+    this.#includeUsage = includeUsage
+  }
+
+  get complete(): boolean {
+    return this.done || (this.#seen.size > 0 && this.#finished.size === this.#seen.size)
+  }
+
+  read(event: SseEvent): Buffer | null {
+    if (event.data === '[DONE]') {
+      this.done = true
+      return null
+    }
+    const chunk = parseChunk(event.data)
+    const fault = errorIn(chunk)
+    if (fault) throw fault
+    this.#last = chunk
+    const choices = choicesOf(chunk)
+    for (const choice of choices) this.#readChoice(choice)
+    if (chunk.usage != null) this.usage = readUsage(chunk.usage) ?? this.usage
+    const isUsageOnly = choices.length === 0 && isObject(chunk.usage)
+    if (!isUsageOnly) return event.raw
+    this.#usageSent = true
+    return this.#includeUsage ? event.raw : null
+  }
+
+  #readChoice(choice: Record<string, unknown>): void {
+    this.#seen.add(choice.index)
+    this.text += generatedText(choice.delta)
+    if (choice.finish_reason != null) this.#finished.add(choice.index)
+    if (!this.begun) this.begun = choice.finish_reason != null || hasContent(choice)
+  }
+
+  /** Empty when the backend has sent its own. */
+  usageChunk(usage: TokenUsage): Buffer {
+    if (this.#usageSent) return Buffer.alloc(0)
+    const { id, created, model } = this.#last
+    const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage, 'chat') }
+    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The backends and pools of the running config, with what this process knows of them: connections, health, work
+ * under way. A new config keeps all of that for backends that did not change; the others finish what they have.
+ */
+
+import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
+import type { Logger } from '@gateway/service/logger'
+import { openBackend, type BackendClient } from './clients/backend.ts'
+import type { BackendFault } from './core/backend-fault.ts'
+import { blameFor } from './core/backend-fault.ts'
+import * as health from './core/backend-health.ts'
+import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
+import { resolveSecrets } from './core/secrets.ts'
+import { dialectOf } from './dialects/dialects.ts'
+import type { Dialect } from './dialects/dialect.ts'
+
+export interface Backend {
+  config: BackendConfig
+  /** The config's own text for this backend; unchanged means that the backend lives on. */
+  fingerprint: string
+  client: BackendClient
+  dialect: Dialect
+  health: health.Health
+  outstanding: number
+}
+
+export interface Target {
+  /** `<backend>/<model>`: what affinity and health are kept by. */
+  key: string
+  backend: Backend
+  model: string
+  priority: number
+  weight: number
+  contextWindow: number | undefined
+  /** Of this model on this backend; shared by all pools that use it. */
+  state: { health: health.Health }
+}
+
+export interface TargetPool {
+  id: string
+  affinity: PoolConfig['affinity']
+  targets: Target[]
+  retryBudget: RetryBudget
+}
+
+export interface Fleet {
+  pool(id: string): TargetPool | undefined
+  backends(): Iterable<Backend>
+  apply(config: GatewayConfig): void
+  close(): Promise<void>
+}
+
+export function openFleet(environment: NodeJS.ProcessEnv, logger: Logger): Fleet {
+  let backends = new Map<string, Backend>()
+  let pools = new Map<string, TargetPool>()
+  const closing = new Set<Promise<void>>()
+
+  function apply(config: GatewayConfig): void {
+    const kept = new Map<string, Backend>()
+    for (const entry of config.backends) {
+      const running = backends.get(entry.id)
+      const fingerprint = JSON.stringify(entry)
+      kept.set(entry.id, running?.fingerprint === fingerprint ? running : open(entry, fingerprint))
+    }
+    for (const backend of backends.values()) if (kept.get(backend.config.id) !== backend) retire(backend)
+    const states = statesOf(pools)
+    backends = kept
+    pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, states, pools.get(pool.id))]))
+  }
+
+  function open(entry: BackendConfig, fingerprint: string): Backend {
+    const { config, missing } = resolveSecrets(entry, environment)
+    if (missing.length > 0) logger.warn({ backend: entry.id, missing }, 'a secret of the config is not in the environment')
+    const dialect = dialectOf(config.dialect)
+    const headers = { ...dialect.headers(config.apiKey), ...config.headers }
+    return { config, fingerprint, client: openBackend(config, headers), dialect, health: health.newHealth(), outstanding: 0 }
+  }
+
+  function retire(backend: Backend): void {
+    const closed = backend.client.close().finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  return {
+    pool: (id) => pools.get(id),
+    backends: () => backends.values(),
+    apply,
+    async close() {
+      for (const backend of backends.values()) retire(backend)
+      await Promise.all(closing)
+    },
+  }
+}
+
+function statesOf(pools: Map<string, TargetPool>): Map<Backend, Map<string, Target['state']>> {
+  const states = new Map<Backend, Map<string, Target['state']>>()
+  for (const pool of pools.values()) {
+    for (const target of pool.targets) stateOf(states, target.backend, target.model, target.state)
+  }
+  return states
+}
+
+function stateOf(
+  states: Map<Backend, Map<string, Target['state']>>,
+  backend: Backend,
+  model: string,
+  known: Target['state'] = { health: health.newHealth() },
+): Target['state'] {
+  const ofBackend = states.get(backend) ?? new Map<string, Target['state']>()
+  states.set(backend, ofBackend)
+  const state = ofBackend.get(model) ?? known
+  ofBackend.set(model, state)
+  return state
+}
+
+function poolOf(
+  config: PoolConfig,
+  backends: Map<string, Backend>,
+  states: Map<Backend, Map<string, Target['state']>>,
+  former: TargetPool | undefined,
+): TargetPool {
+  const targets = config.targets.flatMap((entry): Target[] => {
+    const backend = backends.get(entry.backend)
+    if (!backend) return []
+    const { model, priority, weight, contextWindow } = entry
+    const key = `${backend.config.id}/${model}`
+    return [{ key, backend, model, priority, weight, contextWindow, state: stateOf(states, backend, model) }]
+  })
+  return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
+}
+
+/**
+ * How many requests this process may have at a backend at once. The one place to change when live routers come to
+ * share a backend's limit.
+ */
+export function concurrencyLimit(backend: Backend): number {
+  return backend.config.maxConcurrent
+}
+
+export function isFull(backend: Backend): boolean {
+  return backend.outstanding >= concurrencyLimit(backend)
+}
+
+export function isUsable(target: Target, now: number): boolean {
+  return health.isUsable(target.backend.health, now) && health.isUsable(target.state.health, now)
+}
+
+export function noteStart(target: Target): void {
+  target.backend.health = health.afterStart(target.backend.health)
+  target.state.health = health.afterStart(target.state.health)
+}
+
+export function noteSuccess(target: Target, now: number): void {
+  target.backend.health = health.afterSuccess(target.backend.health, now)
+  target.state.health = health.afterSuccess(target.state.health, now)
+}
+
+export function noteFault(target: Target, fault: BackendFault, now: number): void {
+  const blame = blameFor(fault)
+  const blamed = blame.on === 'backend' ? target.backend : target.state
+  const spared = blame.on === 'backend' ? target.state : target.backend
+  spared.health = health.afterNothing(spared.health)
+  blamed.health =
+    blame.on === 'nobody'
+      ? health.afterNothing(blamed.health)
+      : health.afterFault(blamed.health, blame, now, Math.random())
+}
+
+/** An attempt ended and proved nothing about the target. */
+export function noteNothing(target: Target): void {
+  target.backend.health = health.afterNothing(target.backend.health)
+  target.state.health = health.afterNothing(target.state.health)
+}

@@ -1,0 +1,96 @@
+/**
+ * One call to one target, from taking its place to giving it back.
+ *
+ * Resolves with the usage when the answer is relayed whole. Throws a {@link BackendFault} when the backend failed
+ * (`run.shown` tells whether the client had seen something), anything else when the job was aborted.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
+import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { readRetryAfterMs } from '../core/retry-after.ts'
+import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
+import type { Router } from '../router.ts'
+import { relayPlain } from './relay-plain.ts'
+import { relayStream } from './relay-stream.ts'
+import { type Run } from './run.ts'
+
+const LARGEST_ERROR_BYTES = 64 * 1024
+
+/** The caller has taken the place at the target's backend; it is free again when the connection is. */
+export async function attempt(run: Run, target: Target, budgetMs: number, router: Router): Promise<TokenUsage> {
+  const startedAt = performance.now()
+  let outcome = 'aborted'
+  noteStart(target)
+  const exchange = callTarget(run, target, budgetMs)
+  void exchange.closed.then(() => router.places.free(target.backend))
+  run.exchange = exchange
+  try {
+    if (run.job.signal.aborted) throw run.job.signal.reason
+    const response = await exchange.response
+    if (response.status !== 200) throw await readRefusal(response, exchange, target)
+    const usage = await relayAnswer(run, target, exchange, response, router)
+    noteSuccess(target, performance.now())
+    outcome = 'served'
+    return usage
+  } catch (error) {
+    exchange.abort(error)
+    outcome = settleHealth(target, error)
+    throw error
+  } finally {
+    run.exchange = null
+    const durationMs = Math.round(performance.now() - startedAt)
+    run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
+  }
+}
+
+function callTarget(run: Run, target: Target, budgetMs: number): Exchange {
+  const { kind, stream } = run.header
+  const { path, body } = target.backend.dialect.request({
+    kind,
+    body: run.body,
+    model: target.model,
+    stream,
+    maxTokens: maxTokensFor(run, target),
+  })
+  const accept = stream ? 'text/event-stream' : 'application/json'
+  return target.backend.client.call({ path, body, accept, requestId: run.header.requestId, budgetMs })
+}
+
+/** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */
+function maxTokensFor(run: Run, target: Target): number | undefined {
+  const { defaultMaxTokens, promptTokensEstimate } = run.header
+  if (defaultMaxTokens === undefined || target.contextWindow === undefined) return defaultMaxTokens
+  return Math.max(1, Math.min(defaultMaxTokens, target.contextWindow - promptTokensEstimate))
+}
+
+async function relayAnswer(run: Run, target: Target, exchange: Exchange, response: ExchangeResponse, router: Router): Promise<TokenUsage> {
+  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens)
+  const contentType = String(response.headers['content-type'] ?? '')
+  if (/^(text\/html|application\/json)/i.test(contentType)) {
+    throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
+  }
+  return relayStream(run, target, exchange, router.tokens)
+}
+
+async function readRefusal({ status, headers }: ExchangeResponse, exchange: Exchange, target: Target): Promise<BackendFault> {
+  const bytes = await exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
+  const body = target.backend.dialect.readErrorBody(bytes.toString('utf8'))
+  const retryAfterMs = readRetryAfterMs(headers, Date.now())
+  return new BackendFault('status', `the backend answered with status ${status}`, {
+    status,
+    ...(body === null ? {} : { body }),
+    ...(retryAfterMs === null ? {} : { retryAfterMs }),
+  })
+}
+
+/** What the end of an attempt says about its target; the attempt's outcome in a word. */
+function settleHealth(target: Target, error: unknown): string {
+  if (!(error instanceof BackendFault)) {
+    noteNothing(target)
+    return 'aborted'
+  }
+  if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
+  else noteFault(target, error, performance.now())
+  return error.outcome
+}

@@ -1,0 +1,149 @@
+/**
+ * Carries a job from target to target until one serves it, the request proves to be wrong, or nobody is left.
+ *
+ * Every distinct target gets one attempt; then a few repeats, rationed by the pool's budget. Once the client has seen
+ * something there is no other target, and a failure is told as one.
+ */
+
+import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { attemptBudgetMs } from '../core/attempt-budget.ts'
+import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
+import { chooseTarget, type Candidate } from '../core/choose-target.ts'
+import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
+import { isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
+import type { Router } from '../router.ts'
+import { attempt } from './attempt.ts'
+import { remainingMs, type Run } from './run.ts'
+
+export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
+
+/** Waiting for a place leaves the rest of the time to be served in. */
+const MOST_OF_TIME_WAITING = 0.5
+
+type Next =
+  /** The place at the target's backend is taken. */
+  | { kind: 'attempt'; target: Target; budgetMs: number }
+  | { kind: 'give_up'; reason: 'exhausted' | 'busy' }
+
+export async function failOver(run: Run, pool: TargetPool, router: Router): Promise<Outcome> {
+  const faults = new Map<string, BackendFault>()
+  const capable = pool.targets.filter(({ backend }) => run.header.needs.every((need) => backend.config.capabilities.includes(need)))
+  if (capable.length === 0) return failure(run, 'BACKEND_REFUSED', `no backend of this model can do what is asked: ${run.header.needs.join(', ')}`)
+  pool.retryBudget = earn(pool.retryBudget)
+  for (let repeats = 0; ; ) {
+    const next = (await nextUntried(run, capable, faults, router)) ?? (await nextRepeat(run, pool, capable, faults, repeats++, router))
+    if (next.kind === 'give_up') return giveUp(run, next.reason)
+    try {
+      const usage = await attempt(run, next.target, next.budgetMs, router)
+      return { kind: 'end', end: { usage, attempts: run.attempts } }
+    } catch (fault) {
+      if (!(fault instanceof BackendFault)) throw fault
+      router.logger.debug({ requestId: run.header.requestId, target: next.target.key, outcome: fault.outcome, fault }, 'an attempt failed')
+      if (run.shown) return brokenOff(run, await run.shown.usage())
+      faults.set(next.target.key, fault)
+      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, next.target, capable, faults)) return refusal(run, fault)
+    }
+  }
+}
+
+/** The next target without an attempt so far; undefined when each has had one. */
+async function nextUntried(run: Run, capable: Target[], faults: Map<string, BackendFault>, router: Router): Promise<Next | undefined> {
+  if (remainingMs(run) <= 0 || router.expired) return { kind: 'give_up', reason: 'exhausted' }
+  const untried = capable.filter((target) => !faults.has(target.key))
+  const choice = chooseTarget(untried.map((target) => candidateOf(target, run)), choiceOptions(run))
+  switch (choice.kind) {
+    case 'none':
+      return undefined
+    case 'target':
+      router.places.take(choice.target.target.backend)
+      return { kind: 'attempt', target: choice.target.target, budgetMs: attemptBudgetMs(remainingMs(run), choice.untried) }
+    case 'wait':
+      return waitForPlace(run, choice.targets.map(({ target }) => target), router)
+  }
+}
+
+/** Everyone failed once: the one whose trouble may have passed is asked again, when the budget has a repeat to give. */
+async function nextRepeat(run: Run, pool: TargetPool, capable: Target[], faults: Map<string, BackendFault>, repeats: number, router: Router): Promise<Next> {
+  const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
+  if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
+  const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!))
+  if (promising.length === 0) return exhausted
+  const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
+  const pauseMs = pauseBeforeRepeat({ repeats, retryAfterMs: soonest, remainingMs: remainingMs(run), random: Math.random() })
+  const left = pauseMs === null ? null : spend(pool.retryBudget)
+  if (pauseMs === null || !left) return exhausted
+  pool.retryBudget = left
+  await sleep(pauseMs, undefined, { signal: run.job.signal })
+  if (remainingMs(run) <= 0 || router.expired) return exhausted
+  const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
+  const choice = chooseTarget(ready.map((target) => candidateOf(target, run)), choiceOptions(run))
+  if (choice.kind !== 'target') return exhausted
+  router.places.take(choice.target.target.backend)
+  return { kind: 'attempt', target: choice.target.target, budgetMs: remainingMs(run) }
+}
+
+async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
+  const backends = new Set(targets.map((target) => target.backend))
+  const timeoutMs = remainingMs(run) * MOST_OF_TIME_WAITING
+  const backend = await router.places.wait({ account: run.header.account, backends, timeoutMs, signal: run.job.signal })
+  if (run.job.signal.aborted) {
+    if (backend) router.places.free(backend)
+    throw run.job.signal.reason
+  }
+  if (!backend) return { kind: 'give_up', reason: 'busy' }
+  const choice = chooseTarget(targetsAt(backend, targets, run), choiceOptions(run))
+  if (choice.kind !== 'target') throw new Error('a place was given at a backend without a target')
+  return { kind: 'attempt', target: choice.target.target, budgetMs: attemptBudgetMs(remainingMs(run), targets.length) }
+}
+
+/** The place is taken already, so the backend is not full for this job. */
+function targetsAt(backend: Backend, targets: Target[], run: Run): (Candidate & { target: Target })[] {
+  const there = targets.filter((target) => target.backend === backend)
+  return there.map((target) => ({ ...candidateOf(target, run), full: false }))
+}
+
+function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
+  const { key, priority, weight, backend, contextWindow } = target
+  return {
+    target,
+    key,
+    priority,
+    weight,
+    outstanding: backend.outstanding,
+    full: isFull(backend),
+    usable: isUsable(target, performance.now()),
+    fitsPrompt: contextWindow === undefined || run.header.promptTokensEstimate < contextWindow,
+  }
+}
+
+function choiceOptions(run: Run): { affinityKey: string | undefined; random: () => number } {
+  return { affinityKey: run.affinityKey, random: Math.random }
+}
+
+function canLargerTargetHelp(fault: BackendFault, refused: Target, capable: Target[], faults: Map<string, BackendFault>): boolean {
+  if (!isContextOverflow(fault)) return false
+  const window = refused.contextWindow ?? Infinity
+  return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
+}
+
+function giveUp(run: Run, reason: 'exhausted' | 'busy'): Outcome {
+  if (reason === 'busy' && run.attempts.length === 0) return failure(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
+  return failure(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
+}
+
+function refusal(run: Run, fault: BackendFault): Outcome {
+  return failure(run, 'BACKEND_REFUSED', 'The backend refused the request', {
+    ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
+    ...(fault.body === undefined ? {} : { backendBody: fault.body }),
+  })
+}
+
+function brokenOff(run: Run, usage: AnswerEnd['usage']): Outcome {
+  return failure(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
+}
+
+function failure(run: Run, code: AnswerFailure['code'], message: string, more: Partial<AnswerFailure> = {}): Outcome {
+  const attempted = [...new Set(run.attempts.map(({ backend }) => backend))]
+  return { kind: 'failure', failure: { code, message, attempted, attempts: run.attempts, ...more } }
+}

@@ -1,0 +1,54 @@
+/**
+ * One job on its way: what is asked, how long there is, what has been tried, and what its client has been shown.
+ */
+
+import type { IncomingJob } from '@gateway/bus/port'
+import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { AttemptRecord } from '@gateway/contracts/usage-event'
+import type { Exchange } from '../clients/exchange.ts'
+import type { Target } from '../fleet.ts'
+
+export interface Run {
+  job: IncomingJob
+  header: JobHeader
+  /** The question as backends get it, bar the members that each dialect writes itself. */
+  body: Uint8Array
+  /** embeddings: vectors to expect. */
+  inputs: number
+  /** Set where the pool keeps conversations on their backend. */
+  affinityKey: string | undefined
+  /** By `performance.now()`. */
+  deadlineAt: number
+  attempts: AttemptRecord[]
+  /** The call under way. */
+  exchange: Exchange | null
+  /** Set with the head: from then on the client has seen something, and what was generated is billed. */
+  shown: Shown | null
+}
+
+export interface Shown {
+  target: Target
+  /** Tokens until now: the backend's own figures, or counted. */
+  usage(): Promise<TokenUsage>
+}
+
+/** Sends the head: from here on there is no other target. */
+export function show(run: Run, contentType: string, shown: Shown): void {
+  const head: AnswerHead = {
+    contentType,
+    upstream: run.header.pool,
+    backend: shown.target.backend.config.id,
+    backendModel: shown.target.model,
+  }
+  run.shown = shown
+  run.job.head(encode(head))
+}
+
+export function remainingMs(run: Run): number {
+  return run.deadlineAt - performance.now()
+}
+
+export function encode(message: object): Uint8Array {
+  return Buffer.from(JSON.stringify(message))
+}

@@ -1,0 +1,92 @@
+/**
+ * One job from the bus, from taking it to its last frame.
+ *
+ * Exactly one of end, failure or abort closes it. When the caller stops the job or is lost, the backend is stopped at
+ * once and what the client had been shown is reported from here; that holds until the caller has acknowledged the end.
+ */
+
+import { JobAborted, type IncomingJob } from '@gateway/bus/port'
+import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
+import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
+import type { TargetPool } from '../fleet.ts'
+import type { Router } from '../router.ts'
+import { failOver } from './fail-over.ts'
+import { encode, type Run } from './run.ts'
+
+export async function serveJob(job: IncomingJob, router: Router): Promise<void> {
+  const receivedAt = performance.now()
+  const header = readHeader(job, router)
+  if (!header) return
+  const pool = router.fleet.pool(header.pool)
+  if (router.draining) return job.reject('draining')
+  if (!pool) return job.reject('no_pool')
+
+  job.accept()
+  const run = openRun(job, header, pool, receivedAt)
+  router.runs.add(run)
+  job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
+  try {
+    await readBody(run)
+    const outcome = await failOver(run, pool, router)
+    if (outcome.kind === 'end') job.end(encode(outcome.end))
+    else job.failure(encode(outcome.failure))
+  } catch (error) {
+    if (job.signal.aborted) return
+    router.logger.error({ requestId: header.requestId, err: error }, 'a job failed unexpectedly')
+    job.failure(encode(await internalError(run)))
+  } finally {
+    router.runs.delete(run)
+  }
+}
+
+function readHeader(job: IncomingJob, router: Router): JobHeader | null {
+  try {
+    return jobHeader.parse(JSON.parse(Buffer.from(job.header).toString('utf8')))
+  } catch (error) {
+    router.logger.error({ err: error, caller: job.callerId }, 'a job has no readable header')
+    job.accept()
+    const failure: AnswerFailure = { code: 'INTERNAL_ERROR', message: 'The job is not readable', attempted: [], attempts: [] }
+    job.failure(encode(failure))
+    return null
+  }
+}
+
+function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAt: number): Run {
+  return {
+    job,
+    header,
+    body: new Uint8Array(),
+    inputs: 0,
+    affinityKey: pool.affinity === 'conversation' ? header.affinityKey : undefined,
+    deadlineAt: receivedAt + header.remainingMs,
+    attempts: [],
+    exchange: null,
+    shown: null,
+  }
+}
+
+async function readBody(run: Run): Promise<void> {
+  run.body = await run.job.body()
+  if (run.header.kind !== 'embeddings') return
+  const question = readEmbeddingsQuestion(run.body)
+  run.body = question.body
+  run.inputs = question.inputs
+}
+
+/** Also after the end was sent, as long as the caller has not acknowledged it. */
+function onAbort(run: Run, router: Router): void {
+  const { reason } = run.job.signal
+  run.exchange?.abort(reason)
+  const outcome = reason instanceof JobAborted && reason.abortCause === 'stopped' ? 'client_gone' : 'edge_lost'
+  if (run.shown) router.reports.report(run, run.shown, outcome)
+}
+
+async function internalError(run: Run): Promise<AnswerFailure> {
+  return {
+    code: 'INTERNAL_ERROR',
+    message: 'The router failed',
+    attempted: [...new Set(run.attempts.map(({ backend }) => backend))],
+    attempts: run.attempts,
+    ...(run.shown ? { usage: await run.shown.usage() } : {}),
+  }
+}

@@ -1,0 +1,36 @@
+/**
+ * Asks ejected backends whether they are back when their interval is over, so that no client's request has to find
+ * out. A backend that answers goes on trial with one request; one that does not is ejected for longer.
+ */
+
+import * as health from './core/backend-health.ts'
+import type { Backend, Fleet } from './fleet.ts'
+
+const LOOK_EVERY_MS = 250
+/** A probe in time for the end of the interval. */
+const PROBE_AHEAD_MS = 300
+
+export function startProbes(fleet: Fleet): Disposable {
+  const probing = new Set<Backend>()
+
+  async function probe(backend: Backend): Promise<void> {
+    probing.add(backend)
+    const alive = await backend.client.probe()
+    probing.delete(backend)
+    if (!alive && backend.health.onTrial) {
+      backend.health = health.afterFailedProbe(backend.health, performance.now(), Math.random())
+    }
+  }
+
+  const timer = setInterval(() => {
+    const now = performance.now()
+    for (const backend of fleet.backends()) {
+      const { ejectedUntil, onTrial } = backend.health
+      const isDue = onTrial && now < ejectedUntil && ejectedUntil - now < PROBE_AHEAD_MS
+      if (isDue && !probing.has(backend)) void probe(backend)
+    }
+  }, LOOK_EVERY_MS)
+  timer.unref()
+
+  return { [Symbol.dispose]: () => clearInterval(timer) }
+}

@@ -1,0 +1,72 @@
+/**
+ * Reports what a job had produced when the edge cannot: it died, or it stopped the job before the usage reached it.
+ *
+ * Only an attempt whose head was sent is reported, so a job that was dispatched elsewhere before it showed anything is
+ * never billed twice. The ledger ranks an edge's report of the same request higher.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { subjects } from '@gateway/contracts/subjects'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import type { Logger } from '@gateway/service/logger'
+import { encode, type Run, type Shown } from './handlers/run.ts'
+
+export interface UsageReports {
+  /** Never throws; a report that is not stored in time is still being delivered by the bus. */
+  report(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): void
+  /** Resolves when every report so far has been stored or given up on. */
+  settled(): Promise<void>
+}
+
+const STORED_WITHIN_MS = 30_000
+
+export function openUsageReports(bus: Bus, logger: Logger): UsageReports {
+  const pending = new Set<Promise<void>>()
+
+  async function publish(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): Promise<void> {
+    const endedAtMs = Date.now()
+    const batch: UsageBatch = { v: 1, events: [eventOf(run, shown, outcome, await shown.usage(), endedAtMs)] }
+    try {
+      await bus.publishDurable(subjects.usage, encode(batch), { timeoutMs: STORED_WITHIN_MS })
+    } catch (error) {
+      logger.warn({ requestId: run.header.requestId, error }, 'a usage report is not acknowledged yet')
+    }
+  }
+
+  return {
+    report(run, shown, outcome) {
+      const done: Promise<void> = publish(run, shown, outcome)
+        .catch((error: unknown) => logger.error({ requestId: run.header.requestId, error }, 'a usage report failed'))
+        .finally(() => pending.delete(done))
+      pending.add(done)
+    },
+    async settled() {
+      await Promise.all(pending)
+    },
+  }
+}
+
+function eventOf({ header, attempts }: Run, shown: Shown, outcome: UsageEvent['outcome'], usage: UsageEvent['usage'], endedAtMs: number): UsageEvent {
+  return {
+    requestId: header.requestId,
+    reporter: 'router',
+    account: header.account,
+    keyId: header.keyId,
+    plan: header.plan,
+    unit: header.unit,
+    window: header.window,
+    modelAsked: header.modelAsked,
+    lane: header.lane,
+    pool: header.pool,
+    backend: shown.target.backend.config.id,
+    backendModel: shown.target.model,
+    usage,
+    price: header.price,
+    outcome,
+    delivered: false,
+    streamed: header.stream,
+    attempts,
+    startedAtMs: header.startedAtMs,
+    endedAtMs,
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * What every job of this process shares.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import type { Logger } from '@gateway/service/logger'
+import type { Fleet } from './fleet.ts'
+import type { Run } from './handlers/run.ts'
+import type { Places } from './places.ts'
+import type { UsageReports } from './report-usage.ts'
+import type { TokenCounter } from './tokens/count-tokens.ts'
+
+export interface Router {
+  bus: Bus
+  logger: Logger
+  fleet: Fleet
+  places: Places
+  tokens: TokenCounter
+  reports: UsageReports
+  /** Stopping: open jobs finish, new ones go elsewhere. */
+  draining: boolean
+  /** The time to finish is over: no further attempt starts. */
+  expired: boolean
+  /** Jobs under way. */
+  runs: Set<Run>
+}

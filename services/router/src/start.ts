@@ -1,0 +1,124 @@
+/**
+ * Starts the router on the bus it is given: takes jobs of every pool of the config, and follows the config.
+ *
+ * Stopping takes nothing new, lets open jobs finish for up to DRAIN_MS, then fails what is left, and leaves only when
+ * its usage reports are stored.
+ */
+
+import type { Bus, IncomingJob } from '@gateway/bus/port'
+import type { GatewayConfig } from '@gateway/contracts/config'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import type { ConfigSource } from '@gateway/service/config-source'
+import type { Logger } from '@gateway/service/logger'
+import type { RunningService } from '@gateway/service/start-service'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readSettings } from './config.ts'
+import { BackendFault } from './core/backend-fault.ts'
+import { openFleet } from './fleet.ts'
+import { serveJob } from './handlers/serve-job.ts'
+import { openPlaces } from './places.ts'
+import { startProbes } from './probes.ts'
+import { openUsageReports } from './report-usage.ts'
+import type { Router } from './router.ts'
+import { openTokenCounter } from './tokens/count-tokens.ts'
+
+export interface RouterParts {
+  bus: Bus
+  config: ConfigSource
+  environment: NodeJS.ProcessEnv
+  logger: Logger
+}
+
+export async function startRouter({ bus, config, environment, logger }: RouterParts): Promise<RunningService> {
+  const { drainMs } = readSettings(environment)
+  const fleet = openFleet(environment, logger)
+  const router: Router = {
+    bus,
+    logger,
+    fleet,
+    places: openPlaces(),
+    tokens: openTokenCounter(),
+    reports: openUsageReports(bus, logger),
+    draining: false,
+    expired: false,
+    runs: new Set(),
+  }
+  const open = trackJobs(router)
+  const intake = followPools(bus, open.take, fleet.apply)
+  await intake.apply(config.current)
+  const stopFollowing = config.onChange((changed: GatewayConfig) => void intake.apply(changed).catch((error: unknown) => logger.error({ err: error }, 'the new config could not be applied')))
+  const probes = startProbes(fleet)
+
+  return {
+    ready: () => !router.draining,
+    async [Symbol.asyncDispose]() {
+      router.draining = true
+      stopFollowing()
+      await intake.close()
+      await open.drained(drainMs)
+      await router.reports.settled()
+      await bus.flush()
+      probes[Symbol.dispose]()
+      await fleet.close()
+      await router.tokens.close()
+    },
+  }
+}
+
+/** One subscription per pool; a change adds and removes only what it must. */
+function followPools(bus: Bus, take: (job: IncomingJob) => void, applyToFleet: (config: GatewayConfig) => void) {
+  const served = new Map<string, AsyncDisposable>()
+  let last = Promise.resolve()
+
+  async function change(config: GatewayConfig): Promise<void> {
+    // First the fleet: a job of a new pool finds it there, and one of a removed pool is given back.
+    applyToFleet(config)
+    const wanted = new Set(config.pools.map((pool) => pool.id))
+    for (const [pool, subscription] of served) {
+      if (wanted.has(pool)) continue
+      served.delete(pool)
+      await subscription[Symbol.asyncDispose]()
+    }
+    for (const pool of wanted) {
+      if (!served.has(pool)) served.set(pool, await bus.serveJobs(subjects.job(pool), groups.routers, take))
+    }
+  }
+
+  return {
+    /** Changes are made one after another. */
+    apply(config: GatewayConfig): Promise<void> {
+      const applied = last.then(() => change(config))
+      last = applied.catch(() => {})
+      return applied
+    },
+    async close(): Promise<void> {
+      await last
+      await Promise.all([...served.values()].map((subscription) => subscription[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+/** After the time to finish, jobs get this long to send their failure. */
+const FAREWELL_MS = 2_000
+
+function trackJobs(router: Router) {
+  const open = new Set<Promise<void>>()
+  const allDone = () => Promise.all(open)
+
+  return {
+    take(job: IncomingJob): void {
+      const done: Promise<void> = serveJob(job, router).finally(() => open.delete(done))
+      open.add(done)
+    },
+    async drained(drainMs: number): Promise<void> {
+      const timer = new AbortController()
+      const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
+      const end = await Promise.race([allDone(), patience])
+      timer.abort()
+      if (end !== 'expired') return
+      router.expired = true
+      for (const run of router.runs) run.exchange?.abort(new BackendFault('out_of_time', 'the router is stopping'))
+      await Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
+    },
+  }
+}

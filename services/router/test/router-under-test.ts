@@ -1,0 +1,104 @@
+/**
+ * A whole router without a bus: jobs are handed to it as the bus would, and its usage reports are kept.
+ */
+
+import type { Bus, IncomingJob } from '@gateway/bus/port'
+import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import type { Logger } from '@gateway/service/logger'
+import { startRouter } from '../src/start.ts'
+import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
+import type { JobHeader } from '@gateway/contracts/job'
+
+type BackendInput = Parameters<typeof backendConfig.parse>[0]
+type PoolInput = Parameters<typeof poolConfig.parse>[0]
+
+export interface RouterUnderTest extends AsyncDisposable {
+  send(header?: Partial<JobHeader>, body?: object): FakeJob
+  /** Sends a job and waits for its last frame. */
+  ask(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
+  reports: UsageEvent[]
+  reconfigure(config: GatewayConfig): Promise<void>
+  servedPools(): string[]
+}
+
+export function configOf(backends: object[], pools: object[]): GatewayConfig {
+  return {
+    revision: 'r1',
+    backends: backends.map((backend) => backendConfig.parse(backend as BackendInput)),
+    pools: pools.map((pool) => poolConfig.parse(pool as PoolInput)),
+    models: [],
+    plans: [],
+  }
+}
+
+/** One pool `spark` over backends named a, b, c, …, in that order of priority unless told otherwise. */
+export function poolOver(urls: string[], options: { backend?: object; targets?: object[]; pool?: object } = {}): GatewayConfig {
+  const ids = urls.map((_, i) => String.fromCharCode(97 + i))
+  const timeouts = { connectMs: 1_000, firstByteMs: 700, idleMs: 700 }
+  const capabilities = ['chat', 'tools', 'embeddings', 'images']
+  return configOf(
+    urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend })),
+    [
+      {
+        id: 'spark',
+        targets: ids.map((id, i) => ({ backend: id, model: `model-${id}`, priority: i + 1, ...options.targets?.[i] })),
+        ...options.pool,
+      },
+    ],
+  )
+}
+
+export async function startRouterUnderTest(config: GatewayConfig, environment: NodeJS.ProcessEnv = {}): Promise<RouterUnderTest> {
+  const reports: UsageEvent[] = []
+  const takers = new Map<string, (job: IncomingJob) => void>()
+  const bus = {
+    async serveJobs(subject: string, _group: string, handler: (job: IncomingJob) => void) {
+      takers.set(subject, handler)
+      return {
+        async [Symbol.asyncDispose]() {
+          takers.delete(subject)
+        },
+      }
+    },
+    async publishDurable(_subject: string, payload: Uint8Array) {
+      reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+    },
+    async flush() {},
+  } as unknown as Bus
+  let changed: (config: GatewayConfig) => void = () => {}
+  const source = {
+    current: config,
+    onChange(listener: (config: GatewayConfig) => void) {
+      changed = listener
+      return () => {}
+    },
+  }
+  const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
+  const router = await startRouter({ bus, config: source as never, environment, logger })
+
+  function send(header: Partial<JobHeader> = {}, body?: object): FakeJob {
+    const full = headerOf(header)
+    const job = fakeJob(full, body)
+    const take = takers.get(`job.${full.pool}`)
+    if (!take) throw new Error(`no router takes jobs of ${full.pool}`)
+    take(job.job)
+    return job
+  }
+
+  return {
+    send,
+    async ask(header, body) {
+      const job = send(header, body)
+      await job.over
+      return job
+    },
+    reports,
+    async reconfigure(next) {
+      changed(next)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    },
+    servedPools: () => [...takers.keys()],
+    [Symbol.asyncDispose]: () => router[Symbol.asyncDispose](),
+  }
+}

@@ -1,0 +1,147 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { ROLE, STOP, USAGE_CHUNK, chunk, completion, goodChat, openStream, sendJson, startHttpBackend, wholeStream, type Answer, type HttpBackend } from './http-backend.ts'
+import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+const opened: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+
+async function backend(answer: Answer): Promise<HttpBackend> {
+  const started = await startHttpBackend(answer)
+  opened.push(started)
+  return started
+}
+
+async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
+  const started = await startRouterUnderTest(...args)
+  opened.push(started)
+  return started
+}
+
+describe('a plain answer', () => {
+  test('travels back as the very bytes of the backend', async () => {
+    const a = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url]))).ask()
+    expect(answer.text()).toBe(JSON.stringify(completion()))
+    expect(answer.head).toEqual({ contentType: 'application/json', upstream: 'spark', backend: 'a', backendModel: 'model-a' })
+    expect(answer.end?.usage).toEqual({ promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false })
+    expect(answer.end?.attempts).toMatchObject([{ backend: 'a', model: 'model-a', outcome: 'served' }])
+  })
+
+  test('is asked for with the backend model and the default cap, and the client text untouched behind them', async () => {
+    const a = await backend(goodChat)
+    await (await router(poolOver([a.url], { targets: [{ contextWindow: 100 }] }))).ask({ defaultMaxTokens: 500 }, { messages: [], seed: 7 })
+    expect(a.seen[0]?.text).toBe('{"model":"model-a","max_tokens":89,"messages":[],"seed":7}')
+  })
+})
+
+describe('a stream', () => {
+  test('is relayed event by event, without the usage chunk nobody asked for and without [DONE]', async () => {
+    const a = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
+    expect(answer.text()).toBe(wholeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(answer.end?.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
+    expect(a.seen[0]?.body).toMatchObject({ stream: true, stream_options: { include_usage: true } })
+  })
+
+  test('carries the usage chunk for a client that asked for it', async () => {
+    const a = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
+    expect(answer.text()).toContain(USAGE_CHUNK)
+  })
+
+  test('that fails after content ends in an error with what was shown, never in a good end', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two three' }))
+      setTimeout(() => response.destroy(), 50)
+    })
+    const b = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url, b.url]))).ask({ stream: true })
+    expect(answer.end).toBeNull()
+    expect(answer.failure).toMatchObject({ usage: { promptTokens: 11, completionTokens: 3, estimated: true } })
+    expect(b.seen).toHaveLength(0)
+  })
+
+  test('that stops cleanly without finish reason and [DONE] is a failure', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.end(ROLE + chunk({ content: 'half' }))
+    })
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
+    expect(answer.failure?.attempts).toMatchObject([{ outcome: 'truncated' }])
+  })
+
+  test('whose backend reports no usage is counted and marked', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.end(ROLE + chunk({ content: 'one two three' }) + STOP)
+    })
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
+    expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
+    expect(answer.text()).toContain('"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}')
+  })
+})
+
+describe('failover', () => {
+  test('a failing target is left for the next, and the client sees only the answer', async () => {
+    const a = await backend((response) => sendJson(response, 503, { error: 'overloaded' }))
+    const b = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url, b.url]))).ask({ stream: true })
+    expect(answer.head?.backend).toBe('b')
+    expect(answer.end?.attempts.map(({ outcome }) => outcome)).toEqual(['http_503', 'served'])
+  })
+
+  test('when nobody is left the failure names those that were tried', async () => {
+    const a = await backend((response) => sendJson(response, 500, {}))
+    const b = await backend((response) => sendJson(response, 502, {}))
+    const answer = await (await router(poolOver([a.url, b.url]))).ask()
+    expect(answer.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a', 'b'] })
+    expect(answer.failure?.attempts.length).toBeGreaterThan(2)
+  })
+
+  test('a request that is wrong in itself is refused at once, in the words of the backend', async () => {
+    const a = await backend((response) => sendJson(response, 422, { error: { message: 'no such role' } }))
+    const b = await backend(goodChat)
+    const answer = await (await router(poolOver([a.url, b.url]))).ask()
+    expect(answer.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 422, backendBody: '{"error":{"message":"no such role"}}' })
+    expect(b.seen).toHaveLength(0)
+  })
+})
+
+describe('a caller that goes away', () => {
+  test.for([
+    { cause: 'stopped', outcome: 'client_gone' },
+    { cause: 'caller_lost', outcome: 'edge_lost' },
+  ] as const)('($cause) stops the backend, and what was shown is reported as $outcome', async ({ cause, outcome }) => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two three' }))
+    })
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true })
+    await job.begun
+    job.abort(cause)
+    await a.seen[0]?.connectionClosed
+    await expect.poll(() => under.reports).toMatchObject([{ reporter: 'router', outcome, delivered: false, backend: 'a', usage: { completionTokens: 3, estimated: true } }])
+  })
+
+  test('before anything was shown is not billed', async () => {
+    const a = await backend(() => {})
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true })
+    await expect.poll(() => a.seen.length).toBe(1)
+    job.abort('stopped')
+    await a.seen[0]?.connectionClosed
+    expect(under.reports).toEqual([])
+  })
+
+  test('without having acknowledged the end is reported with the whole usage', async () => {
+    const a = await backend(goodChat)
+    const under = await router(poolOver([a.url]))
+    const job = await under.ask({ stream: true })
+    job.abort('caller_lost')
+    await expect.poll(() => under.reports).toMatchObject([{ outcome: 'edge_lost', usage: { promptTokens: 9, completionTokens: 3, estimated: false } }])
+  })
+})
