@@ -1,0 +1,105 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openDatabase, type Database } from './database.ts'
+import { migrate } from './migrate.ts'
+
+const FIRST = { '001-words.sql': 'CREATE TABLE words (word text PRIMARY KEY)' }
+const SECOND = { '002-first-word.sql': `INSERT INTO words VALUES ('hello')` }
+
+let server: PostgresServer
+let database: Database
+let folder: string
+let schema: string
+let schemas = 0
+
+beforeAll(async () => {
+  server = await startPostgres()
+  database = await openDatabase(server.url)
+  folder = await mkdtemp(join(tmpdir(), 'migrations-'))
+})
+
+beforeEach(() => {
+  schema = `team_${++schemas}`
+})
+
+afterAll(async () => {
+  await database?.[Symbol.asyncDispose]()
+  await server?.[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+test('files run in order, once', async () => {
+  const directory = await write({ ...SECOND, ...FIRST, 'README.md': 'not a migration' })
+  await expect(migrate(database, { schema, directory })).resolves.toEqual(['001-words.sql', '002-first-word.sql'])
+  await expect(migrate(database, { schema, directory })).resolves.toEqual([])
+  await expect(words()).resolves.toEqual(['hello'])
+})
+
+test('a file added later runs alone', async () => {
+  await migrate(database, { schema, directory: await write(FIRST) })
+  const directory = await write({ ...FIRST, ...SECOND })
+  await expect(migrate(database, { schema, directory })).resolves.toEqual(['002-first-word.sql'])
+})
+
+test('replicas that start together apply each file once', async () => {
+  const directory = await write({ ...FIRST, ...SECOND })
+  const replicas = await Promise.all(Array.from({ length: 6 }, () => openDatabase(server.url, { poolSize: 1 })))
+  try {
+    const applied = await Promise.all(replicas.map((replica) => migrate(replica, { schema, directory })))
+    expect(applied.flat().toSorted()).toEqual(['001-words.sql', '002-first-word.sql'])
+  } finally {
+    await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()))
+  }
+  await expect(words()).resolves.toEqual(['hello'])
+})
+
+test('a file that fails leaves nothing of itself, keeps those before it, and can be tried again', async () => {
+  const broken = await write({ ...FIRST, '002-first-word.sql': `INSERT INTO words VALUES ('half'); SELECT nonsense` })
+  await expect(migrate(database, { schema, directory: broken })).rejects.toThrow(/002-first-word\.sql .* failed: .*nonsense/)
+  await expect(words()).resolves.toEqual([])
+  await expect(migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })).resolves.toEqual(['002-first-word.sql'])
+})
+
+test('an applied file that changed is refused', async () => {
+  await migrate(database, { schema, directory: await write(FIRST) })
+  const directory = await write({ '001-words.sql': 'CREATE TABLE terms (term text)' })
+  await expect(migrate(database, { schema, directory })).rejects.toThrow(/001-words\.sql .* was changed after it had been applied/)
+})
+
+test('a new file numbered before an applied one is refused', async () => {
+  await migrate(database, { schema, directory: await write({ '002-words.sql': FIRST['001-words.sql'] }) })
+  const directory = await write({ '001-early.sql': 'SELECT 1', '002-words.sql': FIRST['001-words.sql'] })
+  await expect(migrate(database, { schema, directory })).rejects.toThrow(/001-early\.sql .* comes too late/)
+})
+
+test('an older release starts on the schema of a newer one', async () => {
+  await migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })
+  await expect(migrate(database, { schema, directory: await write(FIRST) })).resolves.toEqual([])
+})
+
+test('two files with one number, or a name out of the pattern, are refused', async () => {
+  const twice = await write({ ...FIRST, '001-again.sql': 'SELECT 1' })
+  await expect(migrate(database, { schema, directory: twice })).rejects.toThrow('the same number')
+  const misnamed = await write({ 'words.sql': 'SELECT 1' })
+  await expect(migrate(database, { schema, directory: misnamed })).rejects.toThrow('is named like')
+})
+
+test('two schemas of one database do not know each other', async () => {
+  await migrate(database, { schema, directory: await write(FIRST) })
+  await expect(migrate(database, { schema: `${schema}_b`, directory: await write(FIRST) })).resolves.toEqual(['001-words.sql'])
+})
+
+async function write(files: Record<string, string>): Promise<string> {
+  const directory = join(folder, `${Math.random()}`)
+  await mkdir(directory)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text)
+  return directory
+}
+
+async function words(): Promise<string[]> {
+  const { rows } = await database.query<{ word: string }>(`SELECT word FROM ${schema}.words`)
+  return rows.map(({ word }) => word)
+}
