@@ -1,0 +1,64 @@
+/**
+ * The edge's settings: the one reader of its environment.
+ */
+
+import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import * as z from 'zod'
+
+/** What the edge needs in every mode. */
+export interface EdgeSettings {
+  host: string
+  port: number
+  docsUrl: string
+  topupUrl: string
+  trustProxy: boolean | number | string
+  drainMs: number
+}
+
+const EDGE_VARIABLES = {
+  PORT: variables.PORT,
+  HOST: variables.HOST,
+  PUBLIC_BASE_URL: variables.PUBLIC_BASE_URL,
+  CONSOLE_URL: variables.CONSOLE_URL,
+  DOCS_URL: variables.DOCS_URL,
+  TOPUP_URL: variables.TOPUP_URL,
+  TRUST_PROXY: variables.TRUST_PROXY,
+  DRAIN_MS: variables.DRAIN_MS,
+}
+
+export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
+  const parsed = parseEnvironment(z.object(EDGE_VARIABLES), environment)
+  const { docsUrl, topupUrl } = addresses(parsed)
+  return {
+    host: parsed.HOST,
+    port: parsed.PORT,
+    docsUrl,
+    topupUrl,
+    trustProxy: parsed.TRUST_PROXY,
+    drainMs: parsed.DRAIN_MS,
+  }
+}
+
+const PROCESS_VARIABLES = {
+  PORT: variables.PORT,
+  HEALTH_PORT: variables.HEALTH_PORT,
+  LOG_LEVEL: variables.LOG_LEVEL,
+  GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
+  NATS_URL: variables.NATS_URL,
+  REDIS_URL: variables.REDIS_URL,
+}
+
+/** What an edge of its own process needs besides: where its servers are. */
+export function loadProcessSettings(environment: NodeJS.ProcessEnv) {
+  const parsed = parseEnvironment(z.object(PROCESS_VARIABLES), environment)
+  return {
+    edge: loadEdgeSettings(environment),
+    healthPort: healthPort(parsed),
+    logLevel: parsed.LOG_LEVEL,
+    configPath: parsed.GATEWAY_CONFIG,
+    natsUrl: parsed.NATS_URL,
+    redisUrl: parsed.REDIS_URL,
+  }
+}
+
+export type ProcessSettings = ReturnType<typeof loadProcessSettings>

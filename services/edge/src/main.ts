@@ -1,0 +1,21 @@
+/**
+ * An edge as a process of its own, on NATS and Redis.
+ */
+
+import { openHealthServer } from '@gateway/service/health'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { stopSignal } from '@gateway/service/stop-signal'
+import { loadProcessSettings } from './config.ts'
+import { openContext } from './context.ts'
+import { startEdge } from './start.ts'
+
+try {
+  const settings = loadProcessSettings(process.env)
+  await using context = await openContext(settings)
+  await using edge = await startEdge(context)
+  await using _health = await openHealthServer({ port: settings.healthPort, checks: { edge: edge.ready } })
+  context.logger.info({ url: edge.url }, 'edge is ready')
+  await stopSignal()
+} catch (error) {
+  reportFatal(error)
+}

@@ -1,0 +1,67 @@
+/**
+ * Every service in one process: the same `start` entries as in a cluster, on embedded parts.
+ *
+ * PostgreSQL comes with npm and keeps its data under the data folder; bus and admission live in memory, which loses
+ * nothing that counts: a usage event is published when the ledger has committed it, and admission is filled again from
+ * PostgreSQL. What is opened first is closed last: the edge finishes its answers while everything behind it still runs.
+ */
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
+import { startEdge } from '@gateway/edge/start'
+import { startEmbeddedPostgres } from '@gateway/embedded-postgres/embedded-postgres'
+import { startKeys } from '@gateway/keys/start'
+import { startMetering } from '@gateway/metering/start'
+import { openDatabase } from '@gateway/postgres/database'
+import { startRouter } from '@gateway/router/start'
+import { openConfigSource } from '@gateway/service/config-source'
+import { openHealthServer } from '@gateway/service/health'
+import { createLogger } from '@gateway/service/logger'
+import { startBackend } from '@gateway/testing/backend'
+import type { StandaloneSettings } from './config.ts'
+import { keepMasterSecret } from './keep-master-secret.ts'
+
+export interface Standalone extends AsyncDisposable {
+  readonly url: string
+}
+
+export async function startStandalone(settings: StandaloneSettings): Promise<Standalone> {
+  const logger = createLogger({ service: 'standalone', level: settings.logLevel })
+  await using opening = new AsyncDisposableStack()
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  await mkdir(settings.dataDir, { recursive: true })
+  const [postgres, backend, masterSecret] = await Promise.all([
+    startEmbeddedPostgres({ directory: join(settings.dataDir, 'postgres'), log: (line) => logger.debug({ line }, 'postgres') }),
+    startBackend({}),
+    settings.masterSecret ?? keepMasterSecret(settings.dataDir),
+  ])
+  opening.use(postgres)
+  opening.use(backend)
+  const database = opening.use(await openDatabase(postgres.url))
+  const admission = opening.use(openMemoryAdmission())
+  const hub = createMemoryHub()
+  const openBus = async () => opening.use(await openMemoryBus({ hub }))
+
+  const [metering, keys, router] = await Promise.all([
+    startMetering({ bus: await openBus(), admission, database, logger }),
+    startKeys({ bus: await openBus(), admission, database, config, masterSecret, logger }),
+    startRouter({
+      bus: await openBus(),
+      config,
+      environment: { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: `${backend.url}/v1` },
+      logger,
+    }),
+  ])
+  opening.use(metering)
+  opening.use(keys)
+  opening.use(router)
+  const edge = opening.use(await startEdge({ bus: await openBus(), admission, config, settings: settings.edge, logger }))
+  const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
+  opening.use(await openHealthServer({ port: settings.healthPort, checks }))
+
+  const opened = opening.move()
+  return { url: edge.url, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
