@@ -6,8 +6,13 @@ import * as z from 'zod'
 import { planUnit } from './usage.ts'
 
 /** Admission answered COLD: write the window's total into the admission store, then say so. */
-export const warmRequest = z.object({ account: z.string() })
+export const warmRequest = z.object({
+  account: z.string(),
+  /** The unit of the account's plan from now on; said when a change of plan changes it. */
+  unit: planUnit.optional(),
+})
 export const warmReply = z.object({ kind: z.literal('warmed') })
+export type WarmReply = z.infer<typeof warmReply>
 
 /** `unit` and `limit` come from the edge, which holds the plan; the ledger knows only what was used. */
 export const quotaRequest = z.object({ account: z.string(), unit: planUnit })

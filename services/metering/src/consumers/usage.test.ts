@@ -1,0 +1,229 @@
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { openLedger, type TestLedger } from '../../test/ledger.ts'
+import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'
+import { consumeUsage } from './usage.ts'
+
+let postgres: PostgresServer
+let ledger: TestLedger
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => void (ledger = await openLedger(postgres)))
+afterEach(() => ledger[Symbol.asyncDispose]())
+
+const ACCOUNT = usageEvent().account
+/** 1.5x: 100 tokens cost 150,000 milli-tokens. */
+const CHARGE = 150_000
+
+test('a usage event delivered three times is charged once', async () => {
+  const event = usageEvent()
+  await consumeUsage(ledger, [messageOf(event), messageOf(event)])
+  await consumeUsage(ledger, [messageOf(event)])
+  expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
+  expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: CHARGE, version: 1 })
+})
+
+test('all that an event says is in its row', async () => {
+  const event = usageEvent({
+    usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
+    outcome: 'client_gone',
+    delivered: false,
+    streamed: true,
+  })
+  await consumeUsage(ledger, [messageOf(event)])
+  const { rows } = await ledger.database.query('select * from metering.ledger')
+  expect(rows).toEqual([
+    {
+      request_id: event.requestId,
+      rank: 2,
+      account: event.account,
+      key_id: event.keyId,
+      plan: 'free',
+      unit: 'tokens',
+      window: '2026-11',
+      model_asked: 'svc-fast',
+      lane: 'svc-fast',
+      pool: 'bolt',
+      backend: 'gpu-a',
+      backend_model: 'Qwen3-8B',
+      prompt_tokens: 70,
+      completion_tokens: 30,
+      cached_tokens: 20,
+      reasoning_tokens: 5,
+      estimated: true,
+      price: event.price,
+      charge: CHARGE,
+      replaced_charge: null,
+      outcome: 'client_gone',
+      delivered: false,
+      streamed: true,
+      attempts: event.attempts,
+      started_at: new Date(event.startedAtMs),
+      ended_at: new Date(event.endedAtMs),
+      recorded_at: expect.any(Date),
+    },
+  ])
+})
+
+test("an edge's report replaces a router's and the window moves by the difference", async () => {
+  const fromRouter = usageEvent({ reporter: 'router', tokens: 40, outcome: 'edge_lost', delivered: false })
+  const fromEdge = { ...usageEvent({ tokens: 100 }), requestId: fromRouter.requestId }
+  await consumeUsage(ledger, [messageOf(fromRouter, usageEvent())])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 2, total: 60_000 + CHARGE })
+
+  await consumeUsage(ledger, [messageOf(fromEdge)])
+  expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 2, sum: 2 * CHARGE, total: 2 * CHARGE, version: 2 })
+  const { rows } = await ledger.database.query('select outcome, charge, replaced_charge from metering.ledger where request_id = $1', [
+    fromEdge.requestId,
+  ])
+  expect(rows).toEqual([{ outcome: 'completed', charge: CHARGE, replaced_charge: 60_000 }])
+})
+
+test("a router's report never replaces an edge's, before it, after it or beside it", async () => {
+  const fromEdge = usageEvent({ tokens: 100 })
+  const fromRouter = { ...usageEvent({ tokens: 999, reporter: 'router' }), requestId: fromEdge.requestId }
+  await consumeUsage(ledger, [messageOf(fromRouter, fromEdge, fromRouter)])
+  await consumeUsage(ledger, [messageOf(fromRouter)])
+  expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
+})
+
+test('a report that names another account than the one it replaces changes nothing', async () => {
+  const fromRouter = usageEvent({ reporter: 'router', tokens: 40 })
+  await consumeUsage(ledger, [messageOf(fromRouter)])
+  await consumeUsage(ledger, [messageOf({ ...usageEvent(), requestId: fromRouter.requestId, account: 'somebody' })])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 60_000, total: 60_000 })
+  expect(await ledger.audit('somebody')).toMatchObject({ rows: 0, total: 0 })
+})
+
+test('the admission store releases every request of the batch, repeated ones too', async () => {
+  const first = usageEvent()
+  await consumeUsage(ledger, [messageOf(first)])
+  ledger.admission.released.clear()
+  const second = usageEvent()
+  await consumeUsage(ledger, [messageOf(first, second)])
+  expect([...ledger.admission.released]).toEqual(expect.arrayContaining([first.requestId, second.requestId]))
+
+  ledger.admission.released.clear()
+  await consumeUsage(ledger, [messageOf(first)])
+  expect([...ledger.admission.released]).toEqual([first.requestId])
+  expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 2 * CHARGE, version: 2 })
+})
+
+test('what nobody can read is kept aside and blocks nothing', async () => {
+  const good = usageEvent()
+  const garbage = { payload: Buffer.from('{"v":1,'), sequence: 7, redelivered: false }
+  await consumeUsage(ledger, [garbage, messageOf(good)])
+  await consumeUsage(ledger, [garbage])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1 })
+  const { rows } = await ledger.database.query('select payload, stream_sequence from metering.rejected')
+  expect(rows).toEqual([{ payload: garbage.payload, stream_sequence: 7 }])
+})
+
+test('what PostgreSQL refuses is kept aside, and the rest of its batch is recorded', async () => {
+  const good = Array.from({ length: 9 }, () => usageEvent())
+  const withNul = usageEvent({ modelAsked: 'a\0b' })
+  await consumeUsage(ledger, [messageOf(...good.slice(0, 4), withNul, ...good.slice(4))])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 9, sum: 9 * CHARGE, total: 9 * CHARGE })
+  const { rows } = await ledger.database.query<{ payload: Buffer }>('select payload from metering.rejected')
+  expect(rows.map(({ payload }) => JSON.parse(payload.toString()))).toEqual([withNul])
+})
+
+test('a charge that would take a total beyond whole numbers is kept aside', async () => {
+  const huge = { tokens: 9_000_000_000_000, price: { kind: 'multiplier', milliTokensPerToken: 1000 } } as const
+  const [first, second] = [usageEvent(huge), usageEvent(huge)]
+  await consumeUsage(ledger, [messageOf(first, second)])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 9e15, total: 9e15 })
+  const { rows } = await ledger.database.query('select reason from metering.rejected')
+  expect(rows).toHaveLength(1)
+})
+
+test('a crash after the commit and before the store was told loses and doubles nothing', async () => {
+  const event = usageEvent()
+  const killed = { ...ledger, settlement: { ...ledger.settlement, settle: () => Promise.reject(new Error('killed')) } }
+  await expect(consumeUsage(killed, [messageOf(event)])).rejects.toThrow('killed')
+  expect(ledger.admission.told).toEqual([])
+
+  await consumeUsage(ledger, [messageOf(event)])
+  expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
+  expect(ledger.admission.told).toEqual([
+    { account: ACCOUNT, window: '2026-11', settled: CHARGE, version: 1, included: [event.requestId] },
+  ])
+})
+
+test('a crash before the commit leaves nothing behind', async () => {
+  const event = usageEvent()
+  await ledger.database.query(`
+    create function metering.fail() returns trigger language plpgsql as $$ begin raise exception 'killed' using errcode = '57P01'; end $$;
+    create trigger fail before insert on metering.windows for each row execute function metering.fail()`)
+  await expect(consumeUsage(ledger, [messageOf(event)])).rejects.toThrow('killed')
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 0, total: 0 })
+
+  await ledger.database.query('drop trigger fail on metering.windows')
+  await consumeUsage(ledger, [messageOf(event)])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: CHARGE, total: CHARGE })
+})
+
+test('the ledger goes on while the admission store is away, and the store learns all of it when it is back', async () => {
+  ledger.admission.away = true
+  const events = Array.from({ length: 5 }, () => usageEvent())
+  for (const event of events) await consumeUsage(ledger, [messageOf(event)])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 5, total: 5 * CHARGE })
+  expect(ledger.admission.told).toEqual([])
+
+  ledger.admission.away = false
+  await vi.waitFor(() => expect(ledger.admission.released.size).toBe(5), { timeout: 5_000 })
+  expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
+  const { rows } = await ledger.database.query('select from metering.owed_totals')
+  expect(rows).toHaveLength(0)
+})
+
+test('writers that meet on the same accounts and requests neither deadlock nor lose a charge', async () => {
+  const accounts = Array.from({ length: 8 }, (_, index) => `acct000${index}`)
+  const events = Array.from({ length: 400 }, (_, index) => usageEvent({ account: accounts[index % 8] }))
+  const shuffled = () => events.toSorted(() => Math.random() - 0.5)
+  const writer = async () => {
+    const mine = shuffled()
+    for (let start = 0; start < mine.length; start += 40) await consumeUsage(ledger, [messageOf(...mine.slice(start, start + 40))])
+  }
+  await Promise.all([writer(), writer(), writer(), writer()])
+  for (const account of accounts) {
+    expect(await ledger.audit(account)).toMatchObject({ rows: 50, sum: 50 * CHARGE, total: 50 * CHARGE })
+    expect(ledger.admission.total(account)?.settled).toBe(50 * CHARGE)
+  }
+})
+
+test('pay-as-you-go and allowance are counted apart, and the store is told of the unit the plan counts in', async () => {
+  const inTokens = usageEvent()
+  const startedAtMs = inTokens.startedAtMs + 1000
+  const inDollars = usageEvent({ unit: 'usd', plan: 'payg', price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 }, startedAtMs })
+  await consumeUsage(ledger, [messageOf(inTokens)])
+  await consumeUsage(ledger, [messageOf(inDollars)])
+  const { rows } = await ledger.database.query('select milli_tokens, nano_usd from metering.windows')
+  expect(rows).toEqual([{ milli_tokens: CHARGE, nano_usd: 450_000 }])
+  expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 450_000, version: 2 })
+})
+
+test('rows lie in the partition of the month in which the request was made', async () => {
+  const times = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00.000Z', '2026-12-15T00:00:00Z'].map((time) => Date.parse(time))
+  await consumeUsage(ledger, [messageOf(...times.map((startedAtMs) => usageEvent({ startedAtMs })))])
+  const { rows } = await ledger.database.query('select tableoid::regclass::text as partition from metering.ledger order by request_id')
+  expect(rows.map(({ partition }) => partition)).toEqual([
+    'metering.ledger_2026_10',
+    'metering.ledger_2026_11',
+    'metering.ledger_2026_12',
+  ])
+})
+
+test('an id of an impossible time is recorded too, once, and moves along when its month is made', async () => {
+  const startedAtMs = Date.parse('2031-05-05T00:00:00Z')
+  const event = usageEvent({ requestId: requestIdAt(startedAtMs) })
+  await consumeUsage(ledger, [messageOf(event)])
+  const partitionOf = () => ledger.database.query('select tableoid::regclass::text as partition from metering.ledger')
+  expect((await partitionOf()).rows).toEqual([{ partition: 'metering.ledger_elsewhen' }])
+
+  const { createPartitions } = await import('../db/partitions.ts')
+  const later = { ...ledger, partitions: createPartitions(ledger.database, () => startedAtMs) }
+  await consumeUsage(later, [messageOf(event)])
+  expect((await partitionOf()).rows).toEqual([{ partition: 'metering.ledger_2031_05' }])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, total: CHARGE })
+})

@@ -1,0 +1,82 @@
+/**
+ * Takes usage reports off the durable stream into the ledger: record, then tell the admission store, then acknowledge
+ * (by returning). A crash at any of these arrows brings the messages again, and recording them again changes nothing.
+ *
+ * What cannot be recorded is parked and acknowledged; it never blocks what comes after it. A database that is away
+ * throws, and the bus brings the batch again after a growing pause.
+ */
+
+import type { DurableMessage } from '@gateway/bus/port'
+import type { Database } from '@gateway/postgres/database'
+import type { Logger } from '@gateway/service/logger'
+import { groupByWindow, mergeReports, windowKey } from '../core/merge-reports.ts'
+import { readReports, type RejectedReport, type Report } from '../core/read-reports.ts'
+import { recordReports } from '../db/ledger.ts'
+import { readCurrentTotals } from '../db/owed-totals.ts'
+import type { Partitions } from '../db/partitions.ts'
+import { parkRejected } from '../db/rejected.ts'
+import type { WindowTotal } from '../db/windows.ts'
+import type { Settled, Settlement } from '../settlement.ts'
+
+export interface UsageContext {
+  database: Database
+  partitions: Partitions
+  settlement: Settlement
+  logger: Logger
+}
+
+export async function consumeUsage(context: UsageContext, batch: readonly DurableMessage[]): Promise<void> {
+  const { reports, rejected } = readReports(batch)
+  await park(context, rejected)
+  await record(context, mergeReports(reports))
+}
+
+async function record(context: UsageContext, reports: readonly Report[]): Promise<void> {
+  if (reports.length === 0) return
+  await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
+  try {
+    const moved = await recordReports(context.database, reports)
+    await context.settlement.settle(await withRepeated(context.database, reports, moved))
+  } catch (error) {
+    if (!isAboutTheData(error)) throw error
+    await recordApart(context, reports, error)
+  }
+}
+
+/** PostgreSQL refuses something in these reports: halves them until the one at fault stands alone. */
+async function recordApart(context: UsageContext, reports: readonly Report[], error: Error): Promise<void> {
+  const [first] = reports
+  if (first && reports.length === 1) {
+    const payload = Buffer.from(JSON.stringify(first.event))
+    await park(context, [{ payload, reason: error.message, sequence: first.sequence }])
+    return
+  }
+  const middle = Math.ceil(reports.length / 2)
+  await record(context, reports.slice(0, middle))
+  await record(context, reports.slice(middle))
+}
+
+/** What the store is to be told: also of windows where every report was a repetition, since it may not know of them. */
+async function withRepeated(database: Database, reports: readonly Report[], moved: WindowTotal[]): Promise<Settled[]> {
+  const movedTotals = new Map(moved.map((total) => [windowKey(total), total]))
+  const settled: Settled[] = []
+  const repeated = []
+  for (const group of groupByWindow(reports)) {
+    const total = movedTotals.get(windowKey(group))
+    if (total) settled.push({ ...total, ...group })
+    else repeated.push(group)
+  }
+  return settled.concat(await readCurrentTotals(database, repeated))
+}
+
+async function park({ database, logger }: UsageContext, rejected: readonly RejectedReport[]): Promise<void> {
+  for (const { reason, sequence } of rejected) {
+    logger.error({ reason, sequence }, 'a usage report cannot be recorded; it is kept in metering.rejected')
+  }
+  await parkRejected(database, rejected)
+}
+
+/** SQLSTATE classes 22 (data exception) and 23 (integrity constraint): trying again cannot help. */
+function isAboutTheData(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]/.test(error.code)
+}

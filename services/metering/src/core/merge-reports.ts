@@ -1,0 +1,40 @@
+/**
+ * Merges what a batch says of the same request: at-least-once delivery repeats reports, and a router may report what an
+ * edge reports too. One report per request remains, the highest in rank and among equals the first, sorted by request
+ * id, so that two writers take their row locks in the same order.
+ */
+
+import type { Report } from './read-reports.ts'
+
+export function mergeReports(reports: readonly Report[]): Report[] {
+  const byRequest = new Map<string, Report>()
+  for (const report of reports) {
+    const id = report.event.requestId.toLowerCase()
+    const held = byRequest.get(id)
+    if (!held || report.rank > held.rank) byRequest.set(id, report)
+  }
+  return [...byRequest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report)
+}
+
+/** The requests of an account in a window that a batch reported. */
+export interface WindowReports {
+  account: string
+  window: string
+  included: string[]
+}
+
+export function groupByWindow(reports: readonly Report[]): WindowReports[] {
+  const groups = new Map<string, WindowReports>()
+  for (const { event } of reports) {
+    const key = windowKey(event)
+    const group = groups.get(key)
+    if (group) group.included.push(event.requestId)
+    else groups.set(key, { account: event.account, window: event.window, included: [event.requestId] })
+  }
+  return [...groups.values()]
+}
+
+/** A window is always seven characters, so this names one account's window and no other. */
+export function windowKey(of: { account: string; window: string }): string {
+  return `${of.window}${of.account}`
+}

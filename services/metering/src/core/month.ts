@@ -1,0 +1,35 @@
+/**
+ * Calendar months in UTC: the window that a request is charged to, and the month of the ledger that its id belongs to.
+ */
+
+/** A month of a calendar year in UTC, as windows are written: `2026-11`. */
+export type Month = string
+
+export function monthOf(timeMs: number): Month {
+  return new Date(timeMs).toISOString().slice(0, 7)
+}
+
+export function startOfMonthMs(month: Month): number {
+  return Date.parse(`${month}-01T00:00:00.000Z`)
+}
+
+export function addMonths(month: Month, count: number): Month {
+  const start = new Date(startOfMonthMs(month))
+  return monthOf(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + count, 1))
+}
+
+export function resetAtMsOf(window: Month): number {
+  return startOfMonthMs(addMonths(window, 1))
+}
+
+/** The month in which a UUIDv7 was made; of any other UUID, whatever its first 48 bits say, or null beyond the calendar. */
+export function monthOfRequest(requestId: string): Month | null {
+  const timeMs = Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16)
+  return timeMs < Date.UTC(9999, 0) ? monthOf(timeMs) : null
+}
+
+/** The least UUID of this month: ids of the month lie from its bound up to the next month's. */
+export function leastRequestIdOf(month: Month): string {
+  const hex = startOfMonthMs(month).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
+}

@@ -1,0 +1,74 @@
+/**
+ * Reads the messages of a batch. What does not parse is set aside with its reason; the good events beside a bad one in
+ * the same message are kept.
+ */
+
+import { chargeFor } from '@gateway/pricing/charge'
+import { usageEvent, type UsageEvent } from '@gateway/contracts/usage-event'
+
+/** A usage event with what the ledger adds to it. */
+export interface Report {
+  event: UsageEvent
+  rank: number
+  /** In the event's unit: milli-tokens or nano-dollars. */
+  charge: number
+  sequence: number
+}
+
+export interface RejectedReport {
+  payload: Uint8Array
+  reason: string
+  sequence: number
+}
+
+export interface Message {
+  payload: Uint8Array
+  sequence: number
+}
+
+const RANK = { router: 1, edge: 2 } as const
+
+export function readReports(messages: readonly Message[]): { reports: Report[]; rejected: RejectedReport[] } {
+  const reports: Report[] = []
+  const rejected: RejectedReport[] = []
+  for (const { payload, sequence } of messages) {
+    const events = readEvents(payload)
+    if (typeof events === 'string') {
+      rejected.push({ payload, reason: events, sequence })
+      continue
+    }
+    for (const event of events) {
+      const report = readReport(event, sequence)
+      if (typeof report !== 'string') reports.push(report)
+      else rejected.push({ payload: Buffer.from(JSON.stringify(event)), reason: report, sequence })
+    }
+  }
+  return { reports, rejected }
+}
+
+/** The events of a message, still unchecked, or why it is none. */
+function readEvents(payload: Uint8Array): unknown[] | string {
+  try {
+    const batch: unknown = JSON.parse(Buffer.from(payload).toString())
+    const isBatch = typeof batch === 'object' && batch !== null && 'v' in batch && 'events' in batch
+    if (!isBatch || batch.v !== 1 || !Array.isArray(batch.events)) return 'not a batch of usage events of version 1'
+    return batch.events
+  } catch (error) {
+    return `not JSON: ${reasonOf(error)}`
+  }
+}
+
+function readReport(value: unknown, sequence: number): Report | string {
+  const parsed = usageEvent.safeParse(value)
+  if (!parsed.success) return parsed.error.message
+  const event = parsed.data
+  try {
+    return { event, rank: RANK[event.reporter], charge: chargeFor(event.price, event.usage), sequence }
+  } catch (error) {
+    return reasonOf(error)
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,80 @@
+/**
+ * Writes reports into the ledger and moves the windows' totals by what they change, in one statement and so in one
+ * transaction: a crash leaves both or neither, and a report that is written again changes nothing.
+ *
+ * A report replaces the one held for its request only when it ranks higher; the total then moves by the difference.
+ * Which account, window and unit a request belongs to was settled when it was admitted: a report that says otherwise
+ * replaces nothing.
+ *
+ * Reports come merged and sorted by request id, windows are moved in the order of account: writers that meet wait for
+ * each other and never in a circle.
+ */
+
+import type { Queryable } from '@gateway/postgres/database'
+import type { Report } from '../core/read-reports.ts'
+import type { WindowTotal } from './windows.ts'
+
+const RECORD = `
+  with report as (
+    select * from jsonb_to_recordset($1::jsonb) as r (
+      "requestId" uuid, rank smallint, account text, "keyId" text, plan text, unit text, "window" text,
+      "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
+      usage jsonb, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
+      "startedAtMs" bigint, "endedAtMs" bigint
+    )
+  ),
+  written as (
+    insert into metering.ledger as held (
+      request_id, rank, account, key_id, plan, unit, "window",
+      model_asked, lane, pool, backend, backend_model,
+      prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated,
+      price, charge, outcome, delivered, streamed, attempts, started_at, ended_at
+    )
+    select
+      "requestId", rank, account, "keyId", plan, unit, "window",
+      "modelAsked", lane, pool, backend, "backendModel",
+      (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
+      (usage->'reasoningTokens')::bigint, (usage->'estimated')::boolean,
+      price, charge, outcome, delivered, streamed, attempts,
+      to_timestamp("startedAtMs" / 1000.0), to_timestamp("endedAtMs" / 1000.0)
+    from report
+    order by "requestId"
+    on conflict (request_id) do update set
+      rank = excluded.rank,
+      model_asked = excluded.model_asked, lane = excluded.lane, pool = excluded.pool,
+      backend = excluded.backend, backend_model = excluded.backend_model,
+      prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
+      cached_tokens = excluded.cached_tokens, reasoning_tokens = excluded.reasoning_tokens,
+      estimated = excluded.estimated,
+      price = excluded.price, charge = excluded.charge, replaced_charge = held.charge,
+      outcome = excluded.outcome, delivered = excluded.delivered, streamed = excluded.streamed,
+      attempts = excluded.attempts, started_at = excluded.started_at, ended_at = excluded.ended_at,
+      recorded_at = excluded.recorded_at
+    where excluded.rank > held.rank
+      and (excluded.account, excluded."window", excluded.unit) = (held.account, held."window", held.unit)
+    returning account, "window", unit, charge - coalesce(replaced_charge, 0) as difference, started_at
+  )
+  insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
+  select
+    account, "window",
+    coalesce(sum(difference) filter (where unit = 'tokens'), 0),
+    coalesce(sum(difference) filter (where unit = 'usd'), 0),
+    (array_agg(unit order by started_at desc))[1], max(started_at), 1
+  from written
+  group by account, "window"
+  order by account, "window"
+  on conflict (account, "window") do update set
+    milli_tokens = held.milli_tokens + excluded.milli_tokens,
+    nano_usd = held.nano_usd + excluded.nano_usd,
+    unit = case when excluded.unit_since >= held.unit_since then excluded.unit else held.unit end,
+    unit_since = greatest(held.unit_since, excluded.unit_since),
+    version = held.version + 1
+  returning account, "window", version,
+    case unit when 'tokens' then milli_tokens else nano_usd end as settled`
+
+/** Answers the windows whose totals moved. Those of mere repetitions are not among them. */
+export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<WindowTotal[]> {
+  const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
+  const { rows } = await database.query<WindowTotal>(RECORD, [JSON.stringify(records)])
+  return rows
+}

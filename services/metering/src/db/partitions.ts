@@ -1,0 +1,66 @@
+/**
+ * The ledger's months. The current and the next two are made ahead of time, others when the first row for them comes.
+ *
+ * Ids of an impossible time (more than two years back or two months ahead, or no UUIDv7 at all) stay in the default
+ * partition: a clock gone wrong makes no thousand tables, and no report is refused. Rows that already lie in the default
+ * partition move along when their month is made, so a request never has two rows.
+ */
+
+import type { Database } from '@gateway/postgres/database'
+import { addMonths, leastRequestIdOf, monthOf, monthOfRequest, type Month } from '../core/month.ts'
+
+const MONTHS_BACK = 24
+const MONTHS_AHEAD = 2
+/** Any number that nothing else in this database locks. */
+const PARTITIONS_LOCK = 7_241_906_553
+
+export interface Partitions {
+  /** Makes the months of these requests, where they are missing. Costs nothing once they are there. */
+  ensureFor(requestIds: readonly string[]): Promise<void>
+  /** Makes the current month and the next ones. */
+  ensureAhead(): Promise<void>
+}
+
+export function createPartitions(database: Database, now: () => number = Date.now): Partitions {
+  const made = new Set<Month>()
+
+  async function ensure(months: Iterable<Month>): Promise<void> {
+    for (const month of months) {
+      if (made.has(month)) continue
+      await makeMonth(database, month)
+      made.add(month)
+    }
+  }
+
+  return {
+    ensureFor(requestIds) {
+      const current = monthOf(now())
+      const first = addMonths(current, -MONTHS_BACK)
+      const last = addMonths(current, MONTHS_AHEAD)
+      const months = new Set(requestIds.map(monthOfRequest))
+      return ensure([...months].filter((month) => month !== null && month >= first && month <= last) as Month[])
+    },
+    ensureAhead() {
+      const current = monthOf(now())
+      return ensure(Array.from({ length: MONTHS_AHEAD + 1 }, (_, index) => addMonths(current, index)))
+    },
+  }
+}
+
+async function makeMonth(database: Database, month: Month): Promise<void> {
+  const name = `metering.ledger_${month.replace('-', '_')}`
+  const from = leastRequestIdOf(month)
+  const to = leastRequestIdOf(addMonths(month, 1))
+  await database.transaction(async (transaction) => {
+    await transaction.query('select pg_advisory_xact_lock($1)', [PARTITIONS_LOCK])
+    const { rows } = await transaction.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name])
+    if (rows[0]?.exists) return
+    await transaction.query(`create table ${name} (like metering.ledger including defaults including indexes)`)
+    await transaction.query(
+      `with moved as (delete from metering.ledger_elsewhen where request_id >= $1 and request_id < $2 returning *)
+       insert into ${name} select * from moved`,
+      [from, to],
+    )
+    await transaction.query(`alter table metering.ledger attach partition ${name} for values from ('${from}') to ('${to}')`)
+  })
+}

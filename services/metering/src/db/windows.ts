@@ -1,0 +1,59 @@
+/**
+ * The totals of accounts' windows. An account that has no row has used nothing: version 0.
+ */
+
+import type { Queryable } from '@gateway/postgres/database'
+import type { PlanUnit } from '@gateway/contracts/usage'
+
+export interface WindowTotal {
+  account: string
+  window: string
+  /** In the unit of the account's plan: milli-tokens or nano-dollars. */
+  settled: number
+  version: number
+}
+
+const SETTLED = `case unit when 'tokens' then milli_tokens else nano_usd end as settled`
+
+export async function readTotals(
+  database: Queryable,
+  windows: readonly { account: string; window: string }[],
+): Promise<WindowTotal[]> {
+  if (windows.length === 0) return []
+  const { rows } = await database.query<WindowTotal>(
+    `select account, "window", version, ${SETTLED}
+     from metering.windows
+     join (select distinct * from unnest($1::text[], $2::text[]) as asked (account, "window")) as asked
+       using (account, "window")`,
+    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
+  )
+  return rows
+}
+
+/** What was used in this unit, whichever unit the account's plan counts in now. */
+export async function readUsed(
+  database: Queryable,
+  { account, window, unit }: { account: string; window: string; unit: PlanUnit },
+): Promise<number> {
+  const { rows } = await database.query<{ used: number }>(
+    `select case $3 when 'tokens' then milli_tokens else nano_usd end as used
+     from metering.windows where account = $1 and "window" = $2`,
+    [account, window, unit],
+  )
+  return rows[0]?.used ?? 0
+}
+
+/**
+ * The account's plan counts in this unit from now on. A change of unit is a newer version of the total, so that the
+ * store takes it although no request has moved it.
+ */
+export async function setUnit(
+  database: Queryable,
+  { account, window, unit }: { account: string; window: string; unit: PlanUnit },
+): Promise<void> {
+  await database.query(
+    `update metering.windows set unit = $3, unit_since = now(), version = version + 1
+     where account = $1 and "window" = $2 and unit <> $3`,
+    [account, window, unit],
+  )
+}

@@ -1,0 +1,25 @@
+/**
+ * What an account has used in the current window, from the ledger. Answers without the admission store too: then this
+ * process' own clock says which month it is.
+ */
+
+import type { MeteringAdmission } from '@gateway/admission/metering'
+import { quotaRequest, type QuotaReply } from '@gateway/contracts/metering-api'
+import type { Queryable } from '@gateway/postgres/database'
+import { monthOf, resetAtMsOf } from '../core/month.ts'
+import { readUsed } from '../db/windows.ts'
+
+export interface QuotaContext {
+  database: Queryable
+  admission: MeteringAdmission
+  now(): number
+}
+
+export async function quota({ database, admission, now }: QuotaContext, question: unknown): Promise<QuotaReply> {
+  const { account, unit } = quotaRequest.parse(question)
+  const { window, resetAtMs } = await admission.currentWindow().catch(() => {
+    const month = monthOf(now())
+    return { window: month, resetAtMs: resetAtMsOf(month) }
+  })
+  return { used: await readUsed(database, { account, window, unit }), window, resetAtMs }
+}

@@ -1,0 +1,86 @@
+/**
+ * Tells the admission store what the ledger has settled: the window's total and the requests it now includes.
+ *
+ * The ledger never waits for the store. What the store could not be told is kept in `metering.owed_totals`, in the
+ * ledger's own database, before the messages are acknowledged; whichever process gets to it first delivers it when the
+ * store is back. Should that note fail too, the error goes to the caller, whose messages then come again. Totals carry
+ * versions and requests are released by id, so telling twice, late or out of order does no harm.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { MeteringAdmission } from '@gateway/admission/metering'
+import type { Database } from '@gateway/postgres/database'
+import type { Logger } from '@gateway/service/logger'
+import type { WindowReports } from './core/merge-reports.ts'
+import { deliverOwed, noteOwed } from './db/owed-totals.ts'
+import type { WindowTotal } from './db/windows.ts'
+
+export interface Settled extends WindowReports, WindowTotal {}
+
+export interface Settlement extends AsyncDisposable {
+  settle(totals: readonly Settled[]): Promise<void>
+}
+
+const OWING_PAUSE_MS = 500
+/** How often to look for what another process left behind. */
+const IDLE_PAUSE_MS = 5_000
+
+export function startSettlement(context: { database: Database; admission: MeteringAdmission; logger: Logger }): Settlement {
+  const { database, admission, logger } = context
+  const stopping = new AbortController()
+  let resting = new AbortController()
+  /** While the store is known to be away, nobody waits for its time-outs: totals are noted at once. */
+  let storeAway = false
+
+  async function settle(totals: readonly Settled[]): Promise<void> {
+    const owed = storeAway ? totals : await tell(totals)
+    if (owed.length > 0) await noteOwed(database, owed)
+  }
+
+  /** Answers those that the store could not be told. */
+  async function tell(totals: readonly Settled[]): Promise<Settled[]> {
+    const told = await Promise.allSettled(totals.map((total) => admission.applyTotal(total)))
+    const failed = told.find((outcome) => outcome.status === 'rejected')
+    if (!failed) return []
+    logger.warn({ err: failed.reason }, 'the admission store is away; totals are kept until it is back')
+    storeAway = true
+    resting.abort()
+    return totals.filter((_, index) => told[index]?.status === 'rejected')
+  }
+
+  async function deliverAsTheyCome(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const delivered = await deliver()
+      if (delivered === 0) await rest(storeAway ? OWING_PAUSE_MS : IDLE_PAUSE_MS)
+    }
+  }
+
+  /** Ends early when the service stops and when the store goes away. */
+  async function rest(pauseMs: number): Promise<void> {
+    resting = new AbortController()
+    const signal = AbortSignal.any([stopping.signal, resting.signal])
+    await sleep(pauseMs, undefined, { signal }).catch(() => {})
+  }
+
+  async function deliver(): Promise<number> {
+    try {
+      const { delivered, failure } = await deliverOwed(database, (total) => admission.applyTotal(total))
+      const away = delivered === 0 && failure !== null
+      if (storeAway && !away) logger.info({ delivered }, 'the admission store is back')
+      storeAway = away
+      return delivered
+    } catch (error) {
+      logger.warn({ err: error }, 'owed totals could not be read')
+      return 0
+    }
+  }
+
+  const delivering = deliverAsTheyCome()
+  return {
+    settle,
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await delivering
+    },
+  }
+}

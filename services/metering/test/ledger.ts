@@ -1,0 +1,90 @@
+/**
+ * A ledger on a database of its own, with an admission store that remembers what it is told and can be away.
+ */
+
+import type { MeteringAdmission } from '@gateway/admission/metering'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { migrate } from '@gateway/postgres/migrate'
+import { createLogger } from '@gateway/service/logger'
+import type { PostgresServer } from '@gateway/testing/servers'
+import type { UsageContext } from '../src/consumers/usage.ts'
+import { createPartitions } from '../src/db/partitions.ts'
+import { startSettlement } from '../src/settlement.ts'
+import { IN_WINDOW_MS, WINDOW } from './usage-events.ts'
+
+type Total = Parameters<MeteringAdmission['applyTotal']>[0]
+
+/** Keeps the promises of the port as far as metering can tell: newer versions only, requests released by id. */
+export interface RememberingAdmission extends MeteringAdmission {
+  away: boolean
+  readonly told: Total[]
+  total(account: string): { settled: number; version: number } | undefined
+  readonly released: Set<string>
+}
+
+export function rememberingAdmission(): RememberingAdmission {
+  const totals = new Map<string, { settled: number; version: number }>()
+  const told: Total[] = []
+  const released = new Set<string>()
+  const take = (admission: RememberingAdmission, total: { account: string; settled: number; version: number }): void => {
+    if (admission.away) throw new Error('the store is away')
+    const held = totals.get(total.account)
+    if (!held || total.version > held.version) totals.set(total.account, { settled: total.settled, version: total.version })
+  }
+  return {
+    away: false,
+    told,
+    released,
+    total: (account) => totals.get(account),
+    async applyTotal(total) {
+      take(this, total)
+      told.push(total)
+      for (const id of total.included) released.add(id)
+    },
+    async warm(total) {
+      take(this, total)
+    },
+    async currentWindow() {
+      if (this.away) throw new Error('the store is away')
+      return { window: WINDOW, resetAtMs: Date.UTC(2026, 11, 1) }
+    },
+  }
+}
+
+export interface TestLedger extends UsageContext, AsyncDisposable {
+  database: Database
+  admission: RememberingAdmission
+  /** What an auditor sees: the rows of the account and their sum, beside the window's total. */
+  audit(account: string): Promise<{ rows: number; sum: number; total: number; version: number }>
+}
+
+export async function openLedger(postgres: PostgresServer): Promise<TestLedger> {
+  await using opening = new AsyncDisposableStack()
+  const { url } = opening.use(await postgres.createDatabase())
+  const database = opening.use(await openDatabase(url))
+  await migrate(database, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
+  const logger = createLogger({ service: 'metering', level: 'silent' })
+  const admission = rememberingAdmission()
+  const settlement = opening.use(startSettlement({ database, admission, logger }))
+  const opened = opening.move()
+  return {
+    database,
+    admission,
+    logger,
+    settlement,
+    partitions: createPartitions(database, () => IN_WINDOW_MS),
+    audit: (account) => audit(database, account),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function audit(database: Database, account: string) {
+  const { rows } = await database.query<{ rows: number; sum: number; total: number; version: number }>(
+    `select count(*) as rows, coalesce(sum(charge), 0)::bigint as sum,
+       coalesce((select milli_tokens from metering.windows where account = $1), 0) as total,
+       coalesce((select version from metering.windows where account = $1), 0) as version
+     from metering.ledger where account = $1`,
+    [account],
+  )
+  return rows[0]!
+}
