@@ -1,19 +1,35 @@
 /**
- * The one reader of the router's environment. Secrets of backends are resolved where the config names them: see
- * `core/secrets.ts`.
+ * The one reader of the router's environment. The secrets of backends are read where a config is applied: `fleet.ts`.
  */
+
+import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import * as z from 'zod'
 
 export interface RouterSettings {
   /** How long a stopping router finishes open jobs. */
   drainMs: number
 }
 
-const DEFAULT_DRAIN_MS = 600_000
-
 export function readSettings(environment: NodeJS.ProcessEnv): RouterSettings {
-  const text = environment.DRAIN_MS
-  if (text === undefined || text === '') return { drainMs: DEFAULT_DRAIN_MS }
-  const drainMs = Number(text)
-  if (!Number.isSafeInteger(drainMs) || drainMs < 0) throw new Error(`DRAIN_MS must be a whole number of milliseconds, not ${text}`)
-  return { drainMs }
+  const { DRAIN_MS } = parseEnvironment(z.object({ DRAIN_MS: variables.DRAIN_MS }), environment)
+  return { drainMs: DRAIN_MS }
+}
+
+export interface ProcessSettings {
+  natsUrl: string
+  configPath: string | undefined
+  logLevel: z.infer<typeof variables.LOG_LEVEL>
+  healthPort: number
+}
+
+/** What only a router in a process of its own needs. */
+export function readProcessSettings(environment: NodeJS.ProcessEnv): ProcessSettings {
+  const { NATS_URL, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT } = variables
+  const read = parseEnvironment(z.object({ NATS_URL, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT }), environment)
+  return {
+    natsUrl: read.NATS_URL,
+    configPath: read.GATEWAY_CONFIG,
+    logLevel: read.LOG_LEVEL,
+    healthPort: healthPort(read),
+  }
 }

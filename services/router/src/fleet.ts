@@ -4,19 +4,17 @@
  */
 
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
-import type { Logger } from '@gateway/service/logger'
+import { resolveSecrets } from '@gateway/service/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
-import type { BackendFault } from './core/backend-fault.ts'
-import { blameFor } from './core/backend-fault.ts'
+import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
-import { resolveSecrets } from './core/secrets.ts'
 import { dialectOf } from './dialects/dialects.ts'
 import type { Dialect } from './dialects/dialect.ts'
 
 export interface Backend {
   config: BackendConfig
-  /** The config's own text for this backend; unchanged means that the backend lives on. */
+  /** Its settings as text: unchanged means that the backend lives on. */
   fingerprint: string
   client: BackendClient
   dialect: Dialect
@@ -46,31 +44,29 @@ export interface TargetPool {
 export interface Fleet {
   pool(id: string): TargetPool | undefined
   backends(): Iterable<Backend>
+  /** Throws, and changes nothing, when a backend's secret is not in the environment. */
   apply(config: GatewayConfig): void
   close(): Promise<void>
 }
 
-export function openFleet(environment: NodeJS.ProcessEnv, logger: Logger): Fleet {
+export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
 
   function apply(config: GatewayConfig): void {
-    const kept = new Map<string, Backend>()
-    for (const entry of config.backends) {
-      const running = backends.get(entry.id)
-      const fingerprint = JSON.stringify(entry)
-      kept.set(entry.id, running?.fingerprint === fingerprint ? running : open(entry, fingerprint))
-    }
+    const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
+    const kept = new Map(resolved.map((entry) => [entry.id, keepOrOpen(entry)]))
     for (const backend of backends.values()) if (kept.get(backend.config.id) !== backend) retire(backend)
     const states = statesOf(pools)
     backends = kept
     pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, states, pools.get(pool.id))]))
   }
 
-  function open(entry: BackendConfig, fingerprint: string): Backend {
-    const { config, missing } = resolveSecrets(entry, environment)
-    if (missing.length > 0) logger.warn({ backend: entry.id, missing }, 'a secret of the config is not in the environment')
+  function keepOrOpen(config: BackendConfig): Backend {
+    const running = backends.get(config.id)
+    const fingerprint = JSON.stringify(config)
+    if (running?.fingerprint === fingerprint) return running
     const dialect = dialectOf(config.dialect)
     const headers = { ...dialect.headers(config.apiKey), ...config.headers }
     return { config, fingerprint, client: openBackend(config, headers), dialect, health: health.newHealth(), outstanding: 0 }

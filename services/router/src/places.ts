@@ -11,6 +11,7 @@ export interface Places {
   free(backend: Backend): void
   /** Resolves with the backend whose place was taken for the caller, or null: no room to wait, or waited in vain. */
   wait(options: { account: string; backends: Set<Backend>; timeoutMs: number; signal: AbortSignal }): Promise<Backend | null>
+  readonly waiting: number
 }
 
 interface Waiting extends Waiter {
@@ -52,5 +53,12 @@ export function openPlaces(): Places {
     })
   }
 
-  return { take, free, wait }
+  return {
+    take,
+    free,
+    wait,
+    get waiting() {
+      return queue.size
+    },
+  }
 }

@@ -5,6 +5,7 @@
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/service/logger'
 import type { Fleet } from './fleet.ts'
+import type { RouterMetrics } from './metrics.ts'
 import type { Run } from './handlers/run.ts'
 import type { Places } from './places.ts'
 import type { UsageReports } from './report-usage.ts'
@@ -17,6 +18,7 @@ export interface Router {
   places: Places
   tokens: TokenCounter
   reports: UsageReports
+  metrics: RouterMetrics
   /** Stopping: open jobs finish, new ones go elsewhere. */
   draining: boolean
   /** The time to finish is over: no further attempt starts. */

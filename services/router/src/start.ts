@@ -10,12 +10,15 @@ import type { GatewayConfig } from '@gateway/contracts/config'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
 import { openFleet } from './fleet.ts'
 import { serveJob } from './handlers/serve-job.ts'
+import type { Run } from './handlers/run.ts'
+import { routerMetrics } from './metrics.ts'
 import { openPlaces } from './places.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
@@ -27,33 +30,40 @@ export interface RouterParts {
   config: ConfigSource
   environment: NodeJS.ProcessEnv
   logger: Logger
+  /** Where a process writes all its counts; a router of its own makes one. */
+  metrics?: Metrics
 }
 
-export async function startRouter({ bus, config, environment, logger }: RouterParts): Promise<RunningService> {
+export async function startRouter({ bus, config, environment, logger, metrics = createMetrics({ service: 'router' }) }: RouterParts): Promise<RunningService> {
   const { drainMs } = readSettings(environment)
-  const fleet = openFleet(environment, logger)
+  const fleet = openFleet(environment)
+  const places = openPlaces()
+  const runs = new Set<Run>()
   const router: Router = {
     bus,
     logger,
     fleet,
-    places: openPlaces(),
+    places,
     tokens: openTokenCounter(),
     reports: openUsageReports(bus, logger),
     draining: false,
     expired: false,
-    runs: new Set(),
+    runs,
+    metrics: routerMetrics(metrics, { running: () => runs.size, waiting: () => places.waiting }),
   }
   const open = trackJobs(router)
   const intake = followPools(bus, open.take, fleet.apply)
   await intake.apply(config.current)
-  const stopFollowing = config.onChange((changed: GatewayConfig) => void intake.apply(changed).catch((error: unknown) => logger.error({ err: error }, 'the new config could not be applied')))
+  const following = config.onChange((changed) => {
+    intake.apply(changed).catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
+  })
   const probes = startProbes(fleet)
 
   return {
     ready: () => !router.draining,
     async [Symbol.asyncDispose]() {
       router.draining = true
-      stopFollowing()
+      following[Symbol.dispose]()
       await intake.close()
       await open.drained(drainMs)
       await router.reports.settled()

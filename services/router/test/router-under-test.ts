@@ -71,7 +71,7 @@ export async function startRouterUnderTest(config: GatewayConfig, environment: N
     current: config,
     onChange(listener: (config: GatewayConfig) => void) {
       changed = listener
-      return () => {}
+      return { [Symbol.dispose]() {} }
     },
   }
   const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger

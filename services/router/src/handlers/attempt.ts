@@ -41,6 +41,7 @@ export async function attempt(run: Run, target: Target, budgetMs: number, router
     run.exchange = null
     const durationMs = Math.round(performance.now() - startedAt)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
+    router.metrics.attempt(target.backend.config.id, outcome, durationMs)
   }
 }
 

@@ -30,6 +30,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     const outcome = await failOver(run, pool, router)
     if (outcome.kind === 'end') job.end(encode(outcome.end))
     else job.failure(encode(outcome.failure))
+    router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
     if (job.signal.aborted) return
     router.logger.error({ requestId: header.requestId, err: error }, 'a job failed unexpectedly')
@@ -78,6 +79,7 @@ function onAbort(run: Run, router: Router): void {
   const { reason } = run.job.signal
   run.exchange?.abort(reason)
   const outcome = reason instanceof JobAborted && reason.abortCause === 'stopped' ? 'client_gone' : 'edge_lost'
+  router.metrics.job(run.header.pool, outcome)
   if (run.shown) router.reports.report(run, run.shown, outcome)
 }
 
