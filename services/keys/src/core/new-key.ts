@@ -1,0 +1,33 @@
+/**
+ * Makes a key for an account: the value its owner gets, and what is stored of it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { ACCOUNT_TAG_LENGTH, formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH, randomBase62 } from '@gateway/contracts/api-key'
+import { hashKey } from './hashing.ts'
+import type { MasterKeys } from './master-keys.ts'
+import { open, seal, type Sealed } from './sealing.ts'
+
+export interface NewKey extends Sealed {
+  keyId: string
+  value: string
+  hash: Buffer
+}
+
+export function newAccountTag(): string {
+  return randomBase62(ACCOUNT_TAG_LENGTH, randomBytes)
+}
+
+export function newKey(masterKeys: MasterKeys, accountTag: string): NewKey {
+  const keyId = randomBase62(KEY_ID_LENGTH, randomBytes)
+  const value = formatKey({ keyId, accountTag, secret: randomBase62(KEY_SECRET_LENGTH, randomBytes) })
+  return { keyId, value, hash: hashKey(value), ...seal(masterKeys, value, placeOf(keyId)) }
+}
+
+export function openKey(masterKeys: MasterKeys, key: Sealed & { keyId: string }): string {
+  return open(masterKeys, key, placeOf(key.keyId)).toString()
+}
+
+function placeOf(keyId: string): string {
+  return `key ${keyId}`
+}

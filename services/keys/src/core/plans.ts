@@ -1,0 +1,30 @@
+/**
+ * The plans of the config, as this service needs them.
+ */
+
+import type { PlanConfig } from '@gateway/contracts/config'
+import type { PlanUnit } from '@gateway/contracts/usage'
+
+const MINUTES_PER_DAY = 1_440
+
+export function guestPlan(plans: readonly PlanConfig[]): PlanConfig {
+  const plan = plans.find(({ guest }) => guest)
+  if (!plan) throw new Error('the config has no plan for guests')
+  return plan
+}
+
+export function defaultPlan(plans: readonly PlanConfig[]): PlanConfig {
+  const plan = plans.find((candidate) => candidate.default)
+  if (!plan) throw new Error('the config has no default plan')
+  return plan
+}
+
+/** Accounts on a plan that the config no longer has count in tokens, as plans do that say nothing. */
+export function unitOf(plans: readonly PlanConfig[], slug: string): PlanUnit {
+  return plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
+}
+
+/** The requests per day that a plan comes to: its own cap, or what its rate per minute allows. */
+export function requestsPerDay(plan: PlanConfig): number {
+  return plan.perDay ?? plan.rpm * MINUTES_PER_DAY
+}

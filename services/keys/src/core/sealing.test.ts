@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { deriveMasterKeys, weaknessOf } from './master-keys.ts'
+import { open, seal } from './sealing.ts'
+
+const FIRST = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
+const SECOND = '0c9e8d7f6a5b4c3d2e1f0a9b8c7d6e5f'
+
+test('what is sealed opens again, at its own place only', () => {
+  const masterKeys = deriveMasterKeys(FIRST)
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.string(), (plaintext, place, elsewhere) => {
+      const sealed = seal(masterKeys, plaintext, place)
+      expect(open(masterKeys, sealed, place).toString()).toBe(Buffer.from(plaintext).toString())
+      if (elsewhere !== place) expect(() => open(masterKeys, sealed, elsewhere)).toThrow()
+    }),
+  )
+})
+
+test('a single altered bit keeps it shut', () => {
+  const masterKeys = deriveMasterKeys(FIRST)
+  const { masterKeyId, sealed } = seal(masterKeys, 'secret', 'here')
+  for (let bit = 0; bit < sealed.length * 8; bit++) {
+    const altered = Buffer.from(sealed)
+    altered[bit >> 3]! ^= 1 << (bit & 7)
+    expect(() => open(masterKeys, { masterKeyId, sealed: altered }, 'here')).toThrow()
+  }
+})
+
+test('a truncated authentication tag is no way in', () => {
+  const masterKeys = deriveMasterKeys(FIRST)
+  const { masterKeyId, sealed } = seal(masterKeys, '', 'here')
+  expect(() => open(masterKeys, { masterKeyId, sealed: sealed.subarray(0, 16) }, 'here')).toThrow()
+})
+
+test('the same value sealed twice looks different', () => {
+  const masterKeys = deriveMasterKeys(FIRST)
+  expect(seal(masterKeys, 'secret', 'here').sealed).not.toEqual(seal(masterKeys, 'secret', 'here').sealed)
+})
+
+test('after a rotation the former secret still opens and the new one seals', () => {
+  const before = seal(deriveMasterKeys(FIRST), 'secret', 'here')
+  const rotated = deriveMasterKeys(`${SECOND}, ${FIRST}`)
+  expect(open(rotated, before, 'here').toString()).toBe('secret')
+  const after = seal(rotated, 'secret', 'here')
+  expect(open(deriveMasterKeys(SECOND), after, 'here').toString()).toBe('secret')
+  expect(() => open(deriveMasterKeys(FIRST), after, 'here')).toThrow(/does not hold/)
+})
+
+test.each([
+  ['', 'it is empty'],
+  [' , ', 'it is empty'],
+  ['change-me-change-me-change-me-change-me', 'it is a placeholder'],
+  ['0c9e8d7f6a5b', 'it is shorter than 32 characters'],
+  ['abababababababababababababababababab', 'it hardly varies'],
+  [`${FIRST},short`, 'it is shorter than 32 characters'],
+])('the master secret "%s" is refused: %s', (secret, reason) => {
+  expect(weaknessOf(secret)).toBe(reason)
+})
+
+test('a random master secret is accepted', () => {
+  expect(weaknessOf(FIRST)).toBeNull()
+  expect(weaknessOf(`${SECOND},${FIRST}`)).toBeNull()
+})

@@ -1,0 +1,17 @@
+/**
+ * Admission does not know a key: fills it in, dead or alive, or says that nobody owns such a key.
+ */
+
+import { fillRequest, type FillReply } from '@gateway/contracts/keys-api'
+import type { KeysContext } from '../context.ts'
+import { isKeyOf } from '../db/keys.ts'
+import { fillAdmission } from '../fill-admission.ts'
+
+export async function fill(context: KeysContext, question: unknown): Promise<FillReply> {
+  const { account: tag, keyHash } = fillRequest.parse(question)
+  const hash = Buffer.from(keyHash, 'base64url')
+  // Made-up keys end here, at one look into an index.
+  if (!(await isKeyOf(context.database, tag, hash))) return { kind: 'unknown' }
+  const account = await fillAdmission(context, tag, hash)
+  return account ? { kind: 'filled', plan: account.plan } : { kind: 'unknown' }
+}

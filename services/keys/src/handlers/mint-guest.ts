@@ -1,0 +1,83 @@
+/**
+ * A guest key for a device: the same one for the same device, however many ask at once.
+ *
+ * A new device counts against its network's cap, decided under the lock of the network's log. Locks are taken in one
+ * order, network before device, so requests from several networks for the same device wait and never deadlock.
+ */
+
+import { mintGuestRequest, type MintGuestReply } from '@gateway/contracts/keys-api'
+import type { Queryable } from '@gateway/postgres/database'
+import type { KeysContext } from '../context.ts'
+import { decideGuestMint } from '../core/guest-cap.ts'
+import { hashDevice, hashNetwork } from '../core/hashing.ts'
+import { newAccountTag, newKey, openKey } from '../core/new-key.ts'
+import { guestPlan, requestsPerDay } from '../core/plans.ts'
+import { insertGuestAccount, lockGuestAccount, raiseVersion, type Account } from '../db/accounts.ts'
+import { lockNetworkLog, writeNetworkLog } from '../db/guest-networks.ts'
+import { findActiveKey, findGuestKey, insertKey, type StoredKey } from '../db/keys.ts'
+import { fillAdmission } from '../fill-admission.ts'
+
+type Outcome = { kind: 'held'; key: StoredKey } | { kind: 'made'; key: StoredKey } | { kind: 'limited'; retryAfterMs: number }
+
+export async function mintGuest(context: KeysContext, question: unknown): Promise<MintGuestReply> {
+  const { deviceId, clientNetwork } = mintGuestRequest.parse(question)
+  const deviceHash = hashDevice(context.pepper, deviceId)
+  const held = await findGuestKey(context.database, deviceHash)
+  const outcome: Outcome = held
+    ? { kind: 'held', key: held }
+    : await context.database.transaction((transaction) =>
+        makeGuestKey(context, transaction, deviceHash, hashNetwork(context.pepper, clientNetwork)),
+      )
+  if (outcome.kind === 'limited') return outcome
+  if (outcome.kind === 'made') await fillBeforehand(context, outcome.key.account)
+  return {
+    kind: 'minted',
+    key: openKey(context.masterKeys, outcome.key),
+    plan: outcome.key.plan,
+    rateLimitPerDay: requestsPerDay(guestPlan(context.config.current.plans)),
+  }
+}
+
+async function makeGuestKey(
+  context: KeysContext,
+  transaction: Queryable,
+  deviceHash: Uint8Array,
+  networkHash: Uint8Array,
+): Promise<Outcome> {
+  const log = await lockNetworkLog(transaction, networkHash)
+  const known = await lockGuestAccount(transaction, deviceHash)
+  if (known) return keyOfKnownDevice(context, transaction, known)
+
+  const decision = decideGuestMint(log.mintedAtMs, log.nowMs)
+  if (decision.kind === 'limited') return decision
+  const plan = guestPlan(context.config.current.plans).slug
+  const account = await insertGuestAccount(transaction, { tag: newAccountTag(), deviceHash, plan })
+  if (!account) {
+    // Another network was first with this device, in the moment since we looked.
+    const made = await lockGuestAccount(transaction, deviceHash)
+    return keyOfKnownDevice(context, transaction, made!)
+  }
+  await writeNetworkLog(transaction, networkHash, decision.log)
+  return { kind: 'made', key: await makeKey(context, transaction, account) }
+}
+
+/** A device whose key was revoked gets a new one, on the same account with its plan, standing and history. */
+async function keyOfKnownDevice(context: KeysContext, transaction: Queryable, account: Account): Promise<Outcome> {
+  const held = await findActiveKey(transaction, account.tag)
+  if (held) return { kind: 'held', key: held }
+  const version = await raiseVersion(transaction, account.tag)
+  return { kind: 'made', key: await makeKey(context, transaction, { ...account, version }) }
+}
+
+async function makeKey({ masterKeys }: KeysContext, transaction: Queryable, account: Account): Promise<StoredKey> {
+  const key = newKey(masterKeys, account.tag)
+  await insertKey(transaction, key, { account: account.tag, version: account.version })
+  return { ...key, account: account.tag, plan: account.plan }
+}
+
+/** Spares the key's first request a miss. Without it that request fills. */
+async function fillBeforehand(context: KeysContext, account: string): Promise<void> {
+  await fillAdmission(context, account).catch((error: unknown) => {
+    context.logger.warn({ err: error, account }, 'a new key could not be written to the admission store')
+  })
+}
