@@ -1,6 +1,7 @@
 /**
  * The config file (`GATEWAY_CONFIG`): the shape of each section. What a file leaves out comes from `default-config.ts`.
- * Cross-references (a pool's backend, a model's pool) are checked by `check-config.ts`.
+ * What follows from other parts (a legacy model's multiplier) is filled in by `complete-config.ts`; cross-references (a
+ * pool's backend, a model's pool) are checked by `check-config.ts`.
  */
 
 import * as z from 'zod'
@@ -9,25 +10,44 @@ import { planUnit } from './usage.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
-const modelId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, 'must be a model id such as svc-core or gpt-5')
-const isoDate = z.iso.date()
+const modelId = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}$/, 'must be a model id such as svc-core or gpt-5')
+const isoDate = z.iso.date('must be a date such as 2026-01-01')
 const positiveMs = z.int().min(1)
+
+/** Decided on the shortest text that reads back as this number, so that 0.1 has one decimal and never seventeen. */
+function hasDecimals(value: number, atMost: number): boolean {
+  return Number(value.toFixed(atMost)) === value
+}
 
 /** Up to three decimals, so that a token's charge is a whole number of milli-tokens. */
 const multiplier = z
   .number()
   .min(0)
   .max(1000)
-  .refine((value) => Number.isInteger(Math.round(value * 1e6) / 1e3), 'may have three decimals at the most')
+  .refine((value) => hasDecimals(value, 3), 'may have three decimals at the most')
+
+/** `${NAME}` in a backend's strings stands for the router's environment variable of that name. */
+export const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+
+const httpUrl = z.url({ protocol: /^https?$/ })
+const backendUrl = z
+  .string()
+  .refine(
+    (value) => /\$\{[A-Za-z_]/.test(value) || httpUrl.safeParse(value).success,
+    'must be an http or https address such as https://api.openai.com/v1',
+  )
 
 export const backendConfig = z.strictObject({
   id,
-  /** The dialect's base address with its version: `https://api.openai.com/v1`. */
-  url: z.url({ protocol: /^https?$/ }),
+  /** The dialect's base address with its version: `https://api.openai.com/v1`. May hold `${NAME}`, as `apiKey`. */
+  url: backendUrl,
   dialect: z.enum(['openai', 'anthropic']).default('openai'),
   /** May hold `${NAME}`, replaced from the router's environment. */
   apiKey: z.string().optional(),
-  headers: z.record(z.string(), z.string()).default({}),
+  /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */
+  headers: z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be a header name'), z.string()).default({}),
   timeouts: z
     .strictObject({
       connectMs: positiveMs.default(2_000),
@@ -54,7 +74,12 @@ export const poolConfig = z.strictObject({
   targets: z.array(targetConfig).min(1),
 })
 
-const usdPerMillion = z.number().min(0).max(1_000_000)
+/** Up to six decimals, so that a thousand tokens cost a whole number of nano-dollars. */
+const usdPerMillion = z
+  .number()
+  .min(0)
+  .max(1_000_000)
+  .refine((value) => hasDecimals(value, 6), 'may have six decimals at the most')
 const modelCommon = {
   id: modelId,
   name: z.string().optional(),
@@ -117,6 +142,9 @@ export const configFile = z.strictObject({
   plans: z.array(planConfig).min(1).optional(),
 })
 
+/** The file's sections with every field's default filled in; one of the four may still be missing. */
+export type ConfigFile = z.infer<typeof configFile>
+
 export type BackendConfig = z.infer<typeof backendConfig>
 export type TargetConfig = z.infer<typeof targetConfig>
 export type PoolConfig = z.infer<typeof poolConfig>
@@ -126,11 +154,15 @@ export type ModelConfig = z.infer<typeof modelConfig>
 export type PlanConfig = z.infer<typeof planConfig>
 export type ConfigFileInput = z.input<typeof configFile>
 
-/** A whole, checked configuration. `revision` changes with any change of it. */
-export interface GatewayConfig {
-  revision: string
+/** All four sections. */
+export interface ConfigSections {
   backends: BackendConfig[]
   pools: PoolConfig[]
   models: ModelConfig[]
   plans: PlanConfig[]
+}
+
+/** A whole, checked configuration. `revision` changes with any change of it. */
+export interface GatewayConfig extends ConfigSections {
+  revision: string
 }

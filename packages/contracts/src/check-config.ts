@@ -1,0 +1,216 @@
+/**
+ * What the schema cannot see: whether the parts of a configuration fit together. Answers every problem at once, each
+ * with the path to the field that an operator has to change.
+ */
+
+import type { Capability } from './job.ts'
+import type {
+  AutoModelConfig,
+  ConfigSections,
+  ModelConfig,
+  PlanConfig,
+  PoolConfig,
+  ServedModelConfig,
+} from './config.ts'
+
+export type ConfigPath = (string | number)[]
+
+export interface ConfigProblem {
+  path: ConfigPath
+  /** What is wrong and what is expected, without the path: `is not the id of a backend`. */
+  message: string
+}
+
+type Section = keyof ConfigSections
+
+/** The plan that the contract promises to guest keys. */
+export const GUEST_PLAN_SLUG = 'guest-device'
+
+/** Nano-dollars of the limit must stay below 2^53. */
+const MAX_USD_LIMIT = 9_000_000
+
+/** `named`: the sections that the file holds; the others are defaults, whose faults lie in what replaced their neighbour. */
+export function checkConfig(config: ConfigSections, named: ReadonlySet<Section> = ALL_SECTIONS): ConfigProblem[] {
+  return [
+    ...duplicates('backends', config.backends, 'id'),
+    ...duplicates('pools', config.pools, 'id'),
+    ...duplicates('models', config.models, 'id'),
+    ...duplicates('plans', config.plans, 'slug'),
+    ...(named.has('pools') ? poolProblems(config) : defaultPoolProblems(config)),
+    ...(config.models.length === 0 ? [nothingServed] : []),
+    ...config.models.flatMap((model, index) => modelProblems(model, ['models', index], config)),
+    ...planProblems(config.plans),
+  ]
+}
+
+const ALL_SECTIONS: ReadonlySet<Section> = new Set(['backends', 'pools', 'models', 'plans'])
+
+function duplicates<Field extends string>(
+  section: Section,
+  items: Record<Field, string>[],
+  field: Field,
+): ConfigProblem[] {
+  const firstIndex = new Map<string, number>()
+  return items.flatMap((item, index) => {
+    const first = firstIndex.get(item[field])
+    if (first === undefined) {
+      firstIndex.set(item[field], index)
+      return []
+    }
+    const message = `"${item[field]}" is already taken by ${section}[${first}]; each ${field} must be unique`
+    return [{ path: [section, index, field], message }]
+  })
+}
+
+function poolProblems({ pools, backends }: ConfigSections): ConfigProblem[] {
+  const known = backends.map((backend) => backend.id)
+  return pools.flatMap((pool, poolIndex) =>
+    pool.targets.flatMap((target, targetIndex) => {
+      if (known.includes(target.backend)) return []
+      const path = ['pools', poolIndex, 'targets', targetIndex, 'backend']
+      return [{ path, message: `"${target.backend}" is not the id of a backend; ${expectedOneOf(known)}` }]
+    }),
+  )
+}
+
+/** The file names its own backends but no pools: the default pools speak of backends that are gone. */
+function defaultPoolProblems({ pools, backends }: ConfigSections): ConfigProblem[] {
+  const known = new Set(backends.map((backend) => backend.id))
+  const missing = new Set(pools.flatMap((pool) => pool.targets.map((target) => target.backend)))
+  if ([...missing].every((id) => known.has(id))) return []
+  const message =
+    'are named without pools: the default pools speak of the simulated backends only, so add a `pools` section ' +
+    `that says which of your backends serves which model (see deploy/config/examples)`
+  return [{ path: ['backends'], message }]
+}
+
+/** The file names its own pools but no models, and none of the pools is one that a default model is served by. */
+const nothingServed: ConfigProblem = {
+  path: ['pools'],
+  message: 'serve none of the default models: name a pool as those do (spark, bolt, nova, …) or add a `models` section',
+}
+
+function modelProblems(model: ModelConfig, path: ConfigPath, config: ConfigSections): ConfigProblem[] {
+  const problems = model.type === 'auto' ? autoProblems(model, path, config) : servedProblems(model, path, config)
+  const { replacement, deprecatedAt, sunsetAt } = model
+  if (replacement !== undefined) {
+    const other = config.models.find(({ id }) => id === replacement)
+    const fault = !other ? 'is not the id of a model' : other === model ? 'is the model itself' : null
+    if (fault) problems.push({ path: [...path, 'replacement'], message: `"${replacement}" ${fault}` })
+  }
+  if (sunsetAt !== undefined && deprecatedAt !== undefined && sunsetAt < deprecatedAt) {
+    problems.push({ path: [...path, 'sunsetAt'], message: `must not be before deprecatedAt (${deprecatedAt})` })
+  }
+  if (model.guest && model.availability === 'paid') {
+    problems.push({ path: [...path, 'guest'], message: 'cannot be true where availability is paid: guests do not pay' })
+  }
+  return problems
+}
+
+function autoProblems(model: AutoModelConfig, path: ConfigPath, { models }: ConfigSections): ConfigProblem[] {
+  return model.lanes.flatMap((lane, index) => {
+    const target = models.find(({ id }) => id === lane)
+    const fault = !target
+      ? 'is not the id of a model'
+      : target.type !== 'chat'
+        ? `is of type ${target.type}; a lane must be a chat model`
+        : target.direct
+          ? 'is a direct vendor model; a lane must have a multiplier'
+          : model.lanes.indexOf(lane) !== index
+            ? 'is listed twice'
+            : null
+    return fault ? [{ path: [...path, 'lanes', index], message: `"${lane}" ${fault}` }] : []
+  })
+}
+
+function servedProblems(model: ServedModelConfig, path: ConfigPath, config: ConfigSections): ConfigProblem[] {
+  const pool = config.pools.find(({ id }) => id === model.pool)
+  return [
+    ...(pool ? capabilityProblems(model, pool, path, config) : [unknownPool(model, path, config)]),
+    ...priceProblems(model, path),
+  ]
+}
+
+function unknownPool(model: ServedModelConfig, path: ConfigPath, { pools }: ConfigSections): ConfigProblem {
+  const message = `"${model.pool}" is not the id of a pool; ${expectedOneOf(pools.map(({ id }) => id))}`
+  return { path: [...path, 'pool'], message }
+}
+
+/** Every target must be able to serve the model's plain requests; what a single request needs more is the router's. */
+function capabilityProblems(
+  model: ServedModelConfig,
+  pool: PoolConfig,
+  path: ConfigPath,
+  { backends }: ConfigSections,
+): ConfigProblem[] {
+  const needed: Capability = model.type
+  const unable = pool.targets
+    .map((target) => backends.find(({ id }) => id === target.backend))
+    .filter((backend) => backend !== undefined && !backend.capabilities.includes(needed))
+    .map((backend) => backend?.id)
+  if (unable.length === 0) return []
+  const names = [...new Set(unable)].join(', ')
+  const message = `"${pool.id}" cannot serve ${model.type}: "${needed}" is not among the capabilities of ${names}`
+  return [{ path: [...path, 'pool'], message }]
+}
+
+function priceProblems(model: ServedModelConfig, path: ConfigPath): ConfigProblem[] {
+  const { direct, rates, multiplier } = model
+  if (direct) {
+    if (multiplier !== undefined) {
+      return [
+        { path: [...path, 'multiplier'], message: 'has no meaning on a direct model, which is billed at its rates' },
+      ]
+    }
+    if (!rates)
+      return [{ path: [...path, 'rates'], message: 'is required: a direct model is billed at its vendor rates' }]
+    return []
+  }
+  if (rates) return [{ path: [...path, 'rates'], message: 'belongs to direct models only (direct: true)' }]
+  if (multiplier === undefined) {
+    return [{ path: [...path, 'multiplier'], message: 'is required, unless the model is direct or has a replacement' }]
+  }
+  return []
+}
+
+function planProblems(plans: PlanConfig[]): ConfigProblem[] {
+  return [
+    ...exactlyOne(plans, 'default', 'the plan of new accounts'),
+    ...exactlyOne(plans, 'guest', 'the plan of guest keys'),
+    ...plans.flatMap((plan, index) => onePlanProblems(plan, ['plans', index])),
+  ]
+}
+
+function exactlyOne(plans: PlanConfig[], flag: 'default' | 'guest', what: string): ConfigProblem[] {
+  const indexes = plans.flatMap((plan, index) => (plan[flag] ? [index] : []))
+  if (indexes.length === 1) return []
+  if (indexes.length === 0) {
+    return [{ path: ['plans'], message: `must have one plan with \`${flag}: true\` (${what}); there is none` }]
+  }
+  const taken = `plans[${indexes[0]}]`
+  return indexes.slice(1).map((index) => ({
+    path: ['plans', index, flag],
+    message: `may be true on one plan only (${what}), and ${taken} is that already`,
+  }))
+}
+
+function onePlanProblems(plan: PlanConfig, path: ConfigPath): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const refuse = (field: string, message: string) => problems.push({ path: [...path, field], message })
+  if (plan.guest) {
+    if (plan.slug !== GUEST_PLAN_SLUG) refuse('slug', `must be "${GUEST_PLAN_SLUG}" on the guest plan`)
+    if (plan.perDay === undefined) refuse('perDay', 'is required on the guest plan')
+    if (plan.default) refuse('default', 'cannot be true on the guest plan')
+    if (plan.paid) refuse('paid', 'cannot be true on the guest plan')
+    if (plan.payAsYouGo) refuse('payAsYouGo', 'cannot be true on the guest plan')
+  }
+  if (plan.payAsYouGo !== (plan.unit === 'usd')) {
+    refuse('unit', plan.payAsYouGo ? 'must be usd on a pay-as-you-go plan' : 'may be usd on a pay-as-you-go plan only')
+  }
+  if (plan.unit === 'usd' && plan.limit > MAX_USD_LIMIT) refuse('limit', `must be ${MAX_USD_LIMIT} dollars at the most`)
+  return problems
+}
+
+function expectedOneOf(ids: string[]): string {
+  return `expected one of ${[...new Set(ids)].join(', ')}`
+}

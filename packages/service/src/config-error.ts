@@ -1,0 +1,41 @@
+/**
+ * A configuration that cannot be used: every problem at once, each with the place to change.
+ */
+
+export interface PlacedProblem {
+  /** `pools[0].targets[1].backend`; empty for the file as a whole. */
+  field: string
+  /** What is wrong and what is expected. */
+  message: string
+  line?: number
+  column?: number
+}
+
+export class ConfigError extends Error {
+  /** The file, or what else was read. */
+  readonly source: string
+  readonly problems: PlacedProblem[]
+
+  constructor(source: string, problems: PlacedProblem[], options?: { cause?: unknown }) {
+    super(describe(source, problems), options)
+    this.name = 'ConfigError'
+    this.source = source
+    this.problems = problems
+  }
+}
+
+function describe(source: string, problems: PlacedProblem[]): string {
+  const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
+  const lines = problems.map(({ field, message, line, column }) => {
+    const place = line === undefined ? source : `${source}:${line}:${column ?? 1}`
+    return `  ${place}  ${field ? `${field}: ` : ''}${message}`
+  })
+  return [`The configuration in ${source} cannot be used (${count}):`, ...lines].join('\n')
+}
+
+/** `['pools', 0, 'id']` as `pools[0].id`. */
+export function writePath(path: readonly PropertyKey[]): string {
+  return path
+    .map((part, index) => (typeof part === 'number' ? `[${part}]` : index === 0 ? String(part) : `.${String(part)}`))
+    .join('')
+}

@@ -1,0 +1,177 @@
+/**
+ * The environment: each variable's meaning, form and default, spelled once, and the one way to read them.
+ *
+ * A service's `config.ts` picks what it needs:
+ * `parseEnvironment(z.object({ PORT: variables.PORT, NATS_URL: variables.NATS_URL }), process.env)`.
+ * An empty variable counts as one that is not set. A value never appears in an error: it may be a secret.
+ */
+
+import * as z from 'zod'
+import { logLevels } from './logger.ts'
+
+export interface VariableProblem {
+  variable: string
+  message: string
+}
+
+export class EnvironmentError extends Error {
+  readonly problems: VariableProblem[]
+
+  constructor(problems: VariableProblem[]) {
+    const lines = problems.map(({ variable, message }) => `  ${variable}  ${message}`)
+    super(['The environment cannot be used:', ...lines].join('\n'))
+    this.name = 'EnvironmentError'
+    this.problems = problems
+  }
+}
+
+/** The variables of `schema`, or an `EnvironmentError` that says of each bad one what to do. */
+export function parseEnvironment<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  environment: NodeJS.ProcessEnv,
+): z.infer<z.ZodObject<Shape>> {
+  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
+  const parsed = schema.safeParse(set)
+  if (parsed.success) return parsed.data
+  throw new EnvironmentError(
+    parsed.error.issues.map((issue) => {
+      const variable = String(issue.path[0])
+      const expected = schema.shape[variable] instanceof z.ZodType ? schema.shape[variable].description : undefined
+      if (!(variable in set)) return { variable, message: `is not set; set it to ${expected ?? 'a value'}` }
+      return {
+        variable,
+        message: `${issue.message.replace(/^Invalid input: /, '')}; set it to ${expected ?? 'another value'}`,
+      }
+    }),
+  )
+}
+
+/** A variable: a form and, for errors and the documentation, what it is to be set to. */
+function variable<Schema extends z.ZodType>(schema: Schema, description: string): Schema {
+  return schema.describe(description)
+}
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min, `must be ${min} or more`).max(max, `must be ${max} or less`))
+
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https address' })
+  .transform((url) => url.replace(/\/+$/, ''))
+
+const serverUrl = (protocol: RegExp, forms: string) =>
+  z.url({ protocol, hostname: /^.+$/, error: `must be a ${forms} address` })
+
+const port = whole(0, 65_535)
+
+/** Words that people put where a secret belongs. */
+const PLACEHOLDER_SECRET =
+  /^(?:(?:change[-_ ]?me|secret|password|default|master|example|test|dev|insecure|xxx+|key)[-_ !0-9]*)+$/i
+
+export const variables = {
+  PORT: variable(port.default(8080), 'the port of the public HTTP address'),
+  HOST: variable(z.string().default('127.0.0.1'), 'the address to listen on; 0.0.0.0 for all'),
+  HEALTH_PORT: variable(port.optional(), 'the port of /healthz, /readyz and /metrics; PORT + 1 when not set'),
+  LOG_LEVEL: variable(z.enum(logLevels).default('info'), `one of ${logLevels.join(', ')}`),
+  GATEWAY_CONFIG: variable(
+    z.string().optional(),
+    'the path of the config file; the default configuration when not set',
+  ),
+  NATS_URL: variable(serverUrl(/^(nats|tls|wss?)$/, 'nats://'), 'the NATS server, such as nats://127.0.0.1:4222'),
+  REDIS_URL: variable(serverUrl(/^rediss?$/, 'redis://'), 'the Redis server, such as redis://127.0.0.1:6379'),
+  DATABASE_URL: variable(
+    serverUrl(/^postgres(ql)?$/, 'postgres://'),
+    'the PostgreSQL database, such as postgres://gateway@127.0.0.1:5432/gateway',
+  ),
+  DRAIN_MS: variable(
+    whole(0, 86_400_000).default(600_000),
+    'how many milliseconds a stopping edge or router may take to finish open streams',
+  ),
+  PUBLIC_BASE_URL: variable(
+    httpUrl.optional(),
+    'the address that clients use, without /v1; http://127.0.0.1:PORT when not set',
+  ),
+  DOCS_URL: variable(
+    httpUrl.optional(),
+    'the address of the documentation in error bodies; PUBLIC_BASE_URL/docs when not set',
+  ),
+  TOPUP_URL: variable(httpUrl.optional(), 'the address of the top-up page in error bodies; CONSOLE_URL when not set'),
+  CONSOLE_URL: variable(httpUrl.optional(), 'the address of the key console; PUBLIC_BASE_URL/console when not set'),
+  CORS_ORIGINS: variable(
+    z
+      .string()
+      .transform((list) =>
+        list
+          .split(',')
+          .map((origin) => origin.trim().replace(/\/$/, ''))
+          .filter(Boolean),
+      )
+      .pipe(z.array(z.string().regex(/^(\*|https?:\/\/[^/\s,]+)$/, 'must be origins such as https://app.example.com')))
+      .default([]),
+    'the origins whose browser pages may call, separated by commas, or *; none when not set',
+  ),
+  TRUST_PROXY: variable(
+    z.string().default('false').transform(parseTrustProxy),
+    "the proxies in front of the edge in Express' syntax: true, false, a number of hops, or addresses separated by commas",
+  ),
+  EDGE_REPLICAS_MAX: variable(
+    whole(1, 10_000).default(1),
+    'the most edges that ever run at once; each takes this share of the limits while Redis is away',
+  ),
+  KEYS_MASTER_SECRET: variable(
+    z
+      .string()
+      .min(32, 'must have 32 characters or more')
+      .refine((secret) => !PLACEHOLDER_SECRET.test(secret) && new Set(secret).size >= 10, 'must be a random secret'),
+    'a random secret, such as the output of: openssl rand -base64 32',
+  ),
+  DATA_DIR: variable(z.string().default('./data'), 'the folder for what is kept on disk'),
+  AUTH_ISSUER: variable(
+    z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
+    'the OIDC issuer of sign-in tokens, exactly as its tokens name it in `iss`',
+  ),
+  AUTH_AUDIENCE: variable(z.string().optional(), 'the audience of sign-in tokens; PUBLIC_BASE_URL when not set'),
+} as const
+
+function parseTrustProxy(text: string): boolean | number | string {
+  if (text === 'true') return true
+  if (text === 'false') return false
+  return /^\d+$/.test(text) ? Number(text) : text
+}
+
+/** `HEALTH_PORT`, or the port after `PORT`. */
+export function healthPort(environment: { PORT: number; HEALTH_PORT?: number | undefined }): number {
+  if (environment.HEALTH_PORT !== undefined) return environment.HEALTH_PORT
+  return environment.PORT === 0 ? 0 : environment.PORT + 1
+}
+
+export interface Addresses {
+  publicBaseUrl: string
+  docsUrl: string
+  topupUrl: string
+  consoleUrl: string
+  audience: string
+}
+
+/** The addresses that the service names, each from its variable or from the public base address. */
+export function addresses(environment: {
+  PORT: number
+  PUBLIC_BASE_URL?: string | undefined
+  DOCS_URL?: string | undefined
+  TOPUP_URL?: string | undefined
+  CONSOLE_URL?: string | undefined
+  AUTH_AUDIENCE?: string | undefined
+}): Addresses {
+  const publicBaseUrl = environment.PUBLIC_BASE_URL ?? `http://127.0.0.1:${environment.PORT}`
+  const consoleUrl = environment.CONSOLE_URL ?? `${publicBaseUrl}/console`
+  return {
+    publicBaseUrl,
+    docsUrl: environment.DOCS_URL ?? `${publicBaseUrl}/docs`,
+    topupUrl: environment.TOPUP_URL ?? consoleUrl,
+    consoleUrl,
+    audience: environment.AUTH_AUDIENCE ?? publicBaseUrl,
+  }
+}

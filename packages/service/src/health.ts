@@ -1,0 +1,91 @@
+/**
+ * The operator's door of a process, apart from its work: `/healthz` (it runs), `/readyz` (it can do its work; names what
+ * is missing), `/metrics` (Prometheus text). Loopback unless told otherwise, since it needs no credentials.
+ */
+
+import { once } from 'node:events'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Metrics } from './metrics.ts'
+
+/** False, or throwing, means not ready; what is thrown is shown as the reason. */
+export type ReadinessCheck = () => boolean | Promise<boolean>
+
+interface HealthOptions {
+  /** 0 takes a free one. */
+  port: number
+  host?: string
+  /** By the name of what is checked: `nats`, `database`. */
+  checks: Record<string, ReadinessCheck>
+  metrics?: Metrics
+}
+
+export interface HealthServer extends AsyncDisposable {
+  readonly url: string
+}
+
+/** A probe's own timeout is often a second; an answer that comes later is none. */
+const CHECK_TIMEOUT_MS = 800
+
+export async function openHealthServer(options: HealthOptions): Promise<HealthServer> {
+  const { port, host = '127.0.0.1', checks, metrics } = options
+  const server = createServer((request, response) => {
+    const path = request.url?.split('?')[0]
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return answer(response, 405, { status: 'method not allowed' })
+    if (path === '/healthz') return answer(response, 200, { status: 'alive' })
+    if (path === '/readyz') return void answerReadiness(response, checks)
+    if (path === '/metrics' && metrics) return answerMetrics(response, metrics)
+    answer(response, 404, { status: 'not found' })
+  })
+  await listen(server, port, host)
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      if (server.listening) await once(server, 'close')
+    },
+  }
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
+    throw new Error(`the health address ${host}:${port} is taken by another process; set HEALTH_PORT to a free port`, {
+      cause,
+    })
+  }
+}
+
+async function answerReadiness(response: ServerResponse, checks: Record<string, ReadinessCheck>): Promise<void> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await fault(check)] as const),
+  )
+  const failing = Object.fromEntries(results.filter(([, reason]) => reason !== null))
+  const ready = Object.keys(failing).length === 0
+  answer(response, ready ? 200 : 503, ready ? { status: 'ready' } : { status: 'not ready', failing })
+}
+
+async function fault(check: ReadinessCheck): Promise<string | null> {
+  const late = Promise.withResolvers<string>()
+  const timer = setTimeout(() => late.resolve(`no answer within ${CHECK_TIMEOUT_MS} ms`), CHECK_TIMEOUT_MS)
+  const outcome = (async () => ((await check()) ? null : 'not ready'))().catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
+  )
+  return Promise.race([outcome, late.promise]).finally(() => clearTimeout(timer))
+}
+
+function answer(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+  response.end(JSON.stringify(body))
+}
+
+function answerMetrics(response: ServerResponse, metrics: Metrics): void {
+  response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+  response.end(metrics.text())
+}

@@ -1,0 +1,119 @@
+/**
+ * The text of a config file, parsed, completed and checked. Pure: the same text gives the same configuration with the
+ * same revision in every process, or a `ConfigError` that names line, column, field and expectation of each problem.
+ */
+
+import { createHash } from 'node:crypto'
+import { checkConfig } from '@gateway/contracts/check-config'
+import { completeConfig } from '@gateway/contracts/complete-config'
+import { configFile, type ConfigSections, type GatewayConfig } from '@gateway/contracts/config'
+import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
+import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
+
+export interface LoadedConfig {
+  config: GatewayConfig
+  /** What an operator should know although nothing is wrong. */
+  notices: string[]
+}
+
+/** Without a file: the defaults. */
+export function loadDefaultConfig(): LoadedConfig {
+  return loadConfig('', 'the default configuration')
+}
+
+export function loadConfig(text: string, source: string): LoadedConfig {
+  const places = new LineCounter()
+  const document = parseDocument(text, { lineCounter: places, prettyErrors: false })
+  const place = (path: readonly PropertyKey[]) => placeOf(document, places, path)
+  // The first one only: the others mostly follow from it.
+  const syntaxError = document.errors[0]
+  if (syntaxError) {
+    const { line, col: column } = places.linePos(syntaxError.pos[0])
+    throw new ConfigError(source, [{ field: '', message: `is not valid YAML: ${syntaxError.message}`, line, column }])
+  }
+  const parsed = configFile.safeParse(document.toJS() ?? {}, { reportInput: true })
+  if (!parsed.success)
+    throw new ConfigError(
+      source,
+      parsed.error.issues.flatMap((issue) => describeIssue(issue, place)),
+    )
+
+  const { sections, unservedModels } = completeConfig(parsed.data)
+  const named = new Set(Object.keys(parsed.data) as (keyof ConfigSections)[])
+  const problems = checkConfig(sections, named)
+  if (problems.length > 0) {
+    throw new ConfigError(
+      source,
+      problems.map(({ path, message }) => ({ field: writePath(path), message, ...place(path) })),
+    )
+  }
+  return { config: { revision: revisionOf(sections), ...sections }, notices: noticesOf(unservedModels) }
+}
+
+/** Twelve hex digits that change with any effective change: comments, order of fields and spelled-out defaults do not count. */
+export function revisionOf(sections: ConfigSections): string {
+  const { backends, pools, models, plans } = sections
+  return createHash('sha256')
+    .update(canonical([backends, pools, models, plans]))
+    .digest('hex')
+    .slice(0, 12)
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    item !== null && typeof item === 'object' && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  )
+}
+
+function noticesOf(unservedModels: string[]): string[] {
+  if (unservedModels.length === 0) return []
+  return [`default models that are not served, because no pool of the file is theirs: ${unservedModels.join(', ')}`]
+}
+
+type Issue = NonNullable<ReturnType<typeof configFile.safeParse>['error']>['issues'][number]
+type Place = Pick<PlacedProblem, 'line' | 'column'>
+
+function describeIssue(issue: Issue, place: (path: readonly PropertyKey[]) => Place): PlacedProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key]
+      return { field: writePath(path), message: 'is not a field of the config file here', ...place(path) }
+    })
+  }
+  const missing = issue.code === 'invalid_type' && issue.input === undefined
+  const message = missing ? `is required: expected ${issue.expected}` : issue.message.replace(/^Invalid input: /, '')
+  return [{ field: writePath(issue.path), message, ...place(issue.path) }]
+}
+
+/** Where the value stands; where it is missing, the nearest thing around it. An empty file has no places. */
+function placeOf(document: Document, places: LineCounter, path: readonly PropertyKey[]): Place {
+  let node: Node | null = document.contents
+  let offset = node?.range?.[0]
+  for (const part of path) {
+    const child = childOf(document, node, part)
+    if (!child) break
+    node = child.value
+    offset = child.offset
+  }
+  if (offset === undefined) return {}
+  const { line, col: column } = places.linePos(offset)
+  return { line, column }
+}
+
+/** A map's entry is placed at its key, a list's at its value. */
+function childOf(
+  document: Document,
+  parent: Node | null,
+  part: PropertyKey,
+): { value: Node | null; offset: number | undefined } | null {
+  const node = isAlias(parent) ? (parent.resolve(document) ?? null) : parent
+  if (isSeq<Node>(node) && typeof part === 'number') {
+    const value = node.items[part]
+    return value ? { value, offset: value.range?.[0] } : null
+  }
+  if (!isMap<Node, Node>(node)) return null
+  const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part)
+  return pair ? { value: pair.value, offset: pair.key.range?.[0] } : null
+}

@@ -1,0 +1,8 @@
+/**
+ * What every service's `start` answers: a running service that is disposed of to stop it in order.
+ */
+
+export interface RunningService extends AsyncDisposable {
+  /** Whether it takes work now; false while it drains. */
+  readonly ready: () => boolean
+}
