@@ -82,7 +82,10 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   const args = ['-p', String(options.port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`)
   const child = spawnAs(unprivilegedAccount(), join(options.binDirectory, 'postgres'), args, dataDirectory)
-  const forgive = child.pid === undefined ? () => {} : dieWithParent(child.pid, STOP_SIGNALS[options.onParentDeath].slice(3) as 'INT' | 'QUIT')
+  const forgive =
+    child.pid === undefined
+      ? () => {}
+      : dieWithParent(child.pid, STOP_SIGNALS[options.onParentDeath].slice(3) as 'INT' | 'QUIT')
   const output = collect(child, options.log)
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('error', () => resolve({ code: null, signal: null }))
@@ -101,13 +104,21 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   }
 }
 
-async function untilReady(child: ChildProcess, dataDirectory: string, exited: Promise<unknown>, output: () => string): Promise<void> {
+async function untilReady(
+  child: ChildProcess,
+  dataDirectory: string,
+  exited: Promise<unknown>,
+  output: () => string,
+): Promise<void> {
   let gone = false
   void exited.then(() => (gone = true))
   const deadline = Date.now() + START_TIMEOUT_MS
   while (Date.now() < deadline) {
     if (gone) throw new Error(`PostgreSQL did not start: ${output().trim() || `cannot run ${child.spawnfile}`}`)
-    const lines = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').then((text) => text.split('\n'), () => [])
+    const lines = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').then(
+      (text) => text.split('\n'),
+      () => [],
+    )
     // The file of a killed predecessor may still lie there, hence the pid.
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return
     await delay(POLL_MS)
@@ -117,7 +128,13 @@ async function untilReady(child: ChildProcess, dataDirectory: string, exited: Pr
 }
 
 /** Runs a PostgreSQL program on `dataDirectory`, as `account` when that is given (Linux, root). */
-function spawnAs(account: Account | null, program: string, args: string[], dataDirectory: string, stdin?: number): ChildProcess {
+function spawnAs(
+  account: Account | null,
+  program: string,
+  args: string[],
+  dataDirectory: string,
+  stdin?: number,
+): ChildProcess {
   const ownPath = account ? '/proc/self/cwd' : dataDirectory
   return spawn(program, ['-D', ownPath, ...args], {
     cwd: dataDirectory,

@@ -20,5 +20,7 @@ export function unprivilegedAccount(): Account | null {
     const fields = lines.find((line) => line.startsWith(`${name}:`))?.split(':')
     if (fields) return { uid: Number(fields[2]), gid: Number(fields[3]) }
   }
-  throw new Error(`PostgreSQL cannot run as root, and this system has none of the accounts ${CANDIDATES.join(', ')}: run as another user`)
+  throw new Error(
+    `PostgreSQL cannot run as root, and this system has none of the accounts ${CANDIDATES.join(', ')}: run as another user`,
+  )
 }

@@ -22,7 +22,9 @@ test('a query answers rows and how many there were', async () => {
 })
 
 test('a bigint is an exact number', async () => {
-  const { rows } = await database.query(`SELECT ${Number.MAX_SAFE_INTEGER}::bigint AS one, ARRAY[1, NULL, 9000000000]::bigint[] AS many`)
+  const { rows } = await database.query(
+    `SELECT ${Number.MAX_SAFE_INTEGER}::bigint AS one, ARRAY[1, NULL, 9000000000]::bigint[] AS many`,
+  )
   expect(rows).toEqual([{ one: Number.MAX_SAFE_INTEGER, many: [1, null, 9_000_000_000] }])
 })
 
@@ -100,7 +102,11 @@ test('a server that is killed and comes back is used again, and nothing crashes 
 })
 
 test('a server that hangs is given up on', async () => {
-  await using impatient = await openDatabase(server.url, { poolSize: 1, statementTimeoutMs: 200, connectTimeoutMs: 300 })
+  await using impatient = await openDatabase(server.url, {
+    poolSize: 1,
+    statementTimeoutMs: 200,
+    connectTimeoutMs: 300,
+  })
   const { rows } = await impatient.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
   process.kill(rows[0]!.pid, 'SIGSTOP')
   try {

@@ -28,7 +28,10 @@ export interface QueryResult<Row> {
 }
 
 export interface Queryable {
-  query<Row extends object = Record<string, unknown>>(text: string, values?: readonly unknown[]): Promise<QueryResult<Row>>
+  query<Row extends object = Record<string, unknown>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<QueryResult<Row>>
 }
 
 export interface TransactionOptions {

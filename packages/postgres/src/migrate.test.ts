@@ -58,15 +58,21 @@ test('replicas that start together apply each file once', async () => {
 
 test('a file that fails leaves nothing of itself, keeps those before it, and can be tried again', async () => {
   const broken = await write({ ...FIRST, '002-first-word.sql': `INSERT INTO words VALUES ('half'); SELECT nonsense` })
-  await expect(migrate(database, { schema, directory: broken })).rejects.toThrow(/002-first-word\.sql .* failed: .*nonsense/)
+  await expect(migrate(database, { schema, directory: broken })).rejects.toThrow(
+    /002-first-word\.sql .* failed: .*nonsense/,
+  )
   await expect(words()).resolves.toEqual([])
-  await expect(migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })).resolves.toEqual(['002-first-word.sql'])
+  await expect(migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })).resolves.toEqual([
+    '002-first-word.sql',
+  ])
 })
 
 test('an applied file that changed is refused', async () => {
   await migrate(database, { schema, directory: await write(FIRST) })
   const directory = await write({ '001-words.sql': 'CREATE TABLE terms (term text)' })
-  await expect(migrate(database, { schema, directory })).rejects.toThrow(/001-words\.sql .* was changed after it had been applied/)
+  await expect(migrate(database, { schema, directory })).rejects.toThrow(
+    /001-words\.sql .* was changed after it had been applied/,
+  )
 })
 
 test('a new file numbered before an applied one is refused', async () => {
@@ -89,7 +95,9 @@ test('two files with one number, or a name out of the pattern, are refused', asy
 
 test('two schemas of one database do not know each other', async () => {
   await migrate(database, { schema, directory: await write(FIRST) })
-  await expect(migrate(database, { schema: `${schema}_b`, directory: await write(FIRST) })).resolves.toEqual(['001-words.sql'])
+  await expect(migrate(database, { schema: `${schema}_b`, directory: await write(FIRST) })).resolves.toEqual([
+    '001-words.sql',
+  ])
 })
 
 async function write(files: Record<string, string>): Promise<string> {

@@ -78,14 +78,20 @@ async function prepare(transaction: Queryable, schema: string): Promise<void> {
 }
 
 async function isApplied(transaction: Queryable, schema: string, migration: Migration): Promise<boolean> {
-  const { rows } = await transaction.query<{ name: string; checksum: string }>(`SELECT name, checksum FROM ${schema}.migrations`)
+  const { rows } = await transaction.query<{ name: string; checksum: string }>(
+    `SELECT name, checksum FROM ${schema}.migrations`,
+  )
   const record = rows.find((row) => row.name === migration.name)
   if (record && record.checksum !== migration.checksum) {
-    throw new Error(`${migration.name} of the schema ${schema} was changed after it had been applied: undo the change and add a new file`)
+    throw new Error(
+      `${migration.name} of the schema ${schema} was changed after it had been applied: undo the change and add a new file`,
+    )
   }
   const later = rows.find((row) => Number.parseInt(row.name) >= Number.parseInt(migration.name))
   if (!record && later) {
-    throw new Error(`${migration.name} of the schema ${schema} comes too late: ${later.name} is applied already; give it a higher number`)
+    throw new Error(
+      `${migration.name} of the schema ${schema} comes too late: ${later.name} is applied already; give it a higher number`,
+    )
   }
   return record !== undefined
 }
@@ -97,5 +103,8 @@ async function apply(transaction: Queryable, schema: string, migration: Migratio
   } catch (error) {
     throw new Error(`${migration.name} of the schema ${schema} failed: ${(error as Error).message}`, { cause: error })
   }
-  await transaction.query(`INSERT INTO ${schema}.migrations (name, checksum) VALUES ($1, $2)`, [migration.name, migration.checksum])
+  await transaction.query(`INSERT INTO ${schema}.migrations (name, checksum) VALUES ($1, $2)`, [
+    migration.name,
+    migration.checksum,
+  ])
 }

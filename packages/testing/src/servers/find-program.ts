@@ -15,10 +15,16 @@ export function findProgram(name: string): string | undefined {
 
 /** The folder with `initdb` and `postgres`, the newest version first. */
 export function findPostgres(): string | undefined {
-  const versioned = globSync(['/usr/lib/postgresql/*/bin/postgres', '/usr/pgsql-*/bin/postgres', '/opt/homebrew/opt/postgresql@*/bin/postgres'])
+  const versioned = globSync([
+    '/usr/lib/postgresql/*/bin/postgres',
+    '/usr/pgsql-*/bin/postgres',
+    '/opt/homebrew/opt/postgresql@*/bin/postgres',
+  ])
   const newestFirst = versioned.sort((a, b) => majorOf(b) - majorOf(a))
   const onPath = findProgram('postgres')
-  return [...newestFirst, ...(onPath ? [onPath] : [])].map(dirname).find((folder) => isExecutable(join(folder, 'initdb')))
+  return [...newestFirst, ...(onPath ? [onPath] : [])]
+    .map(dirname)
+    .find((folder) => isExecutable(join(folder, 'initdb')))
 }
 
 function majorOf(path: string): number {

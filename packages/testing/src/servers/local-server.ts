@@ -76,7 +76,11 @@ export async function startLocalServer(plan: LocalServerPlan, options: ServerOpt
 }
 
 /** Another process may take a free port before the server does; then it is tried on another. */
-async function startFirst(plan: LocalServerPlan, directory: string, fixed?: number): Promise<{ port: number; running: Running }> {
+async function startFirst(
+  plan: LocalServerPlan,
+  directory: string,
+  fixed?: number,
+): Promise<{ port: number; running: Running }> {
   for (let attempt = 1; ; attempt++) {
     const port = fixed ?? (await freePort())
     try {

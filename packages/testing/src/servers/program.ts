@@ -37,23 +37,27 @@ export async function runProgram(program: Program): Promise<Running> {
       if (program.log) for (const line of text.split('\n')) if (line) program.log(line)
     })
   }
-  let gone = false
-  const exited = new Promise<void>((resolve) => {
-    child.once('error', (error) => resolve(void (output += error.message)))
-    child.once('exit', () => resolve())
-  }).then(() => {
-    gone = true
+  const exited = new Promise<'exited'>((resolve) => {
+    child.once('error', (error) => {
+      output += error.message
+      resolve('exited')
+    })
+    child.once('exit', () => resolve('exited'))
   })
   if (child.pid !== undefined) void exited.then(dieWithParent(child.pid))
 
   const deadline = Date.now() + START_TIMEOUT_MS
-  while (!(await greets(program)) || gone) {
-    if (gone) throw new Error(`${program.file} did not start: ${output.trim()}`)
+  for (;;) {
+    const serves = await greets(program)
+    // Something else may have answered on the port while our process was failing to get it.
+    const life = await Promise.race([exited, delay(serves ? 0 : POLL_MS, 'lives' as const)])
+    if (life === 'exited') throw new Error(`${program.file} did not start: ${output.trim()}`)
+    if (serves) break
     if (Date.now() > deadline) {
       child.kill('SIGKILL')
-      throw new Error(`${program.file} did not serve on port ${program.port} within ${START_TIMEOUT_MS / 1000} s: ${output.trim()}`)
+      const limit = `${START_TIMEOUT_MS / 1000} s`
+      throw new Error(`${program.file} did not serve on port ${program.port} within ${limit}: ${output.trim()}`)
     }
-    await delay(POLL_MS)
   }
   return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
 }

@@ -15,7 +15,18 @@ export function startLocalRedis(file: string, options: ServerOptions): Promise<S
       start: ({ directory, port }) =>
         runProgram({
           file,
-          args: ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory, '--appendonly', 'yes', '--save', ''],
+          args: [
+            '--bind',
+            '127.0.0.1',
+            '--port',
+            String(port),
+            '--dir',
+            directory,
+            '--appendonly',
+            'yes',
+            '--save',
+            '',
+          ],
           cwd: directory,
           port,
           greet: 'PING\r\n',
