@@ -8,7 +8,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 const MAX_BODY = '25mb'
 
 const refuseOtherTypes: RequestHandler = (request, _response, next) => {
-  const type = request.is('json', '+json')
+  const type = request.is(['json', '+json'])
   if (type === false) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as content-type application/json')
   next()
 }

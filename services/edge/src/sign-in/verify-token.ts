@@ -1,0 +1,64 @@
+/**
+ * Verifies a sign-in token: an OIDC access token of the configured issuer with this service as its audience.
+ *
+ * Whatever is wrong with a token, its bearer learns only INVALID_TOKEN. An issuer that cannot be asked is a 503: the
+ * token may be good.
+ */
+
+import { jwtVerify } from 'jose'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { Logger } from '@gateway/service/logger'
+import { followIssuerKeys, IssuerUnavailableError } from './issuer-keys.ts'
+
+/** A person who signed in; the account is this pair. */
+export interface SignedIn {
+  issuer: string
+  subject: string
+}
+
+export type VerifySignIn = (token: string) => Promise<SignedIn>
+
+/** Asymmetric only: with a secret algorithm, the issuer's public key would be a valid secret. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+
+/** RFC 9068's type, and what older issuers write in its place. */
+const TYPES = new Set(['at+jwt', 'application/at+jwt', 'jwt', undefined])
+
+const CLOCK_TOLERANCE_S = 5
+const MAX_TOKEN_LENGTH = 8_192
+/** `sub` is at most 255 characters (OpenID Connect Core, section 2). */
+const MAX_SUBJECT_LENGTH = 255
+
+export function createVerifySignIn({ issuer, audience, logger }: { issuer: string; audience: string; logger: Logger }): VerifySignIn {
+  const findKey = followIssuerKeys(issuer, logger)
+  return async (token) => {
+    if (token.length > MAX_TOKEN_LENGTH) throw invalidToken()
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, findKey, {
+        issuer,
+        audience,
+        algorithms: ALGORITHMS,
+        clockTolerance: CLOCK_TOLERANCE_S,
+        requiredClaims: ['sub', 'exp'],
+      })
+      const subject = payload.sub
+      if (!TYPES.has(protectedHeader.typ?.toLowerCase()) || !subject || subject.length > MAX_SUBJECT_LENGTH) throw invalidToken()
+      return { issuer, subject }
+    } catch (error) {
+      if (error instanceof GatewayError) throw error
+      if (error instanceof IssuerUnavailableError) {
+        throw new GatewayError('SERVICE_UNAVAILABLE', 'Sign-in cannot be checked at the moment; try again shortly', {}, { cause: error })
+      }
+      throw invalidToken(error)
+    }
+  }
+}
+
+/** For gateways without an issuer: no token is a session. */
+export const refuseEveryToken: VerifySignIn = async () => {
+  throw invalidToken()
+}
+
+export function invalidToken(cause?: unknown): GatewayError {
+  return new GatewayError('INVALID_TOKEN', 'Invalid token format', {}, { cause })
+}
