@@ -1,0 +1,333 @@
+/**
+ * The fault table: what can go wrong at the first backend of two, and what the client sees of it.
+ */
+
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { JobHeader } from '@gateway/contracts/job'
+import {
+  chunk,
+  completion,
+  DONE,
+  event,
+  goodChat,
+  openStream,
+  ROLE,
+  sendJson,
+  startHttpBackend,
+  STOP,
+  USAGE,
+  USAGE_CHUNK,
+  wholeStream,
+  WORDS,
+  type Answer,
+  type HttpBackend,
+} from './http-backend.ts'
+import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+const opened: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+
+async function backend(answer: Answer): Promise<HttpBackend> {
+  const started = await startHttpBackend(answer)
+  opened.push(started)
+  return started
+}
+
+async function routerOver(urls: string[]): Promise<RouterUnderTest> {
+  const started = await startRouterUnderTest(poolOver(urls))
+  opened.push(started)
+  return started
+}
+
+async function portWithoutListener(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+const GOOD_PLAIN = JSON.stringify(completion())
+const GOOD_STREAM = wholeStream().replace(USAGE_CHUNK, '').replace(DONE, '')
+const GOOD_USAGE = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
+
+const status = (code: number, headers: Record<string, string> = {}): Answer => {
+  return (response) => sendJson(response, code, { error: { message: `status ${code}` } }, headers)
+}
+
+interface Row {
+  fault: string
+  /** The faulty backend's answer, or its address. */
+  answer?: Answer
+  url?: (real: string) => string | Promise<string>
+  /** How the attempt at it is recorded. */
+  outcome: string | RegExp
+  only?: 'stream' | 'plain'
+}
+
+const BEFORE_CONTENT: Row[] = [
+  { fault: 'connection refused', url: async () => `http://127.0.0.1:${await portWithoutListener()}/v1`, outcome: 'connect' },
+  { fault: 'name not found', url: () => 'http://no-such-host.invalid:8000/v1', outcome: /^(dns|connect_timeout)$/ },
+  { fault: 'TLS handshake fails', url: (real) => real.replace('http:', 'https:'), outcome: 'tls' },
+  ...[500, 502, 503, 504, 401, 403, 404, 402, 408].map((code) => ({ fault: `status ${code}`, answer: status(code), outcome: `http_${code}` })),
+  { fault: '429 with retry-after', answer: status(429, { 'retry-after': '30' }), outcome: 'http_429' },
+  { fault: '429 without retry-after', answer: status(429), outcome: 'http_429' },
+  { fault: 'a redirect', answer: status(302, { location: 'http://127.0.0.1:1/' }), outcome: 'http_302' },
+  { fault: 'hangs before headers', answer: () => {}, outcome: 'first_byte_timeout' },
+  {
+    fault: 'first byte too slow',
+    answer: (response, request, socket) => void setTimeout(() => goodChat(response, request, socket), 1_200).unref(),
+    outcome: 'first_byte_timeout',
+  },
+  { fault: 'connection closed before headers', answer: (_, __, socket) => socket.destroy(), outcome: 'reset' },
+  { fault: 'no HTTP at all', answer: (_, __, socket) => socket.end('+PONG\r\n'), outcome: 'invalid_answer' },
+  {
+    fault: 'an HTML page under a 200',
+    answer: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>It works!</html>'),
+    outcome: 'invalid_answer',
+  },
+  { fault: 'an error under a 200', answer: status(200), outcome: 'error_event', only: 'plain' },
+  { fault: 'JSON instead of a stream', answer: status(200), outcome: 'invalid_answer', only: 'stream' },
+  {
+    fault: 'headers, then silence',
+    answer: (response, request) => (request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders()),
+    outcome: 'idle_timeout',
+  },
+  { fault: 'truncated JSON', answer: (response) => response.end(GOOD_PLAIN.slice(0, 40)), outcome: 'invalid_answer', only: 'plain' },
+  { fault: 'an answer without choices', answer: (response) => sendJson(response, 200, { choices: [] }), outcome: 'invalid_answer', only: 'plain' },
+  {
+    fault: 'death in the middle of the body',
+    answer: (response, _, socket) => {
+      response.writeHead(200, { 'content-length': GOOD_PLAIN.length })
+      response.write(GOOD_PLAIN.slice(0, 40), () => socket.destroy())
+    },
+    outcome: 'reset',
+    only: 'plain',
+  },
+  { fault: 'death after zero chunks', answer: streamThenDie(''), outcome: 'reset', only: 'stream' },
+  { fault: 'death after the role chunk', answer: streamThenDie(ROLE), outcome: 'reset', only: 'stream' },
+  { fault: 'stall after the role chunk', answer: streamThen(ROLE), outcome: 'idle_timeout', only: 'stream' },
+  { fault: 'a clean end after the role chunk', answer: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
+  { fault: '[DONE] without an answer', answer: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
+  { fault: 'an empty stream', answer: streamThenEnd(''), outcome: 'truncated', only: 'stream' },
+  { fault: 'an event that is not JSON', answer: streamThenEnd(`${ROLE}data: {"choices":[{"del\n\n`), outcome: 'invalid_answer', only: 'stream' },
+  {
+    fault: 'an error event before content',
+    answer: streamThenEnd(ROLE + event({ error: { message: 'CUDA out of memory', code: 500 } })),
+    outcome: 'error_event',
+    only: 'stream',
+  },
+]
+
+function streamThen(text: string): Answer {
+  return (response) => {
+    openStream(response)
+    response.write(text)
+  }
+}
+
+function streamThenEnd(text: string): Answer {
+  return (response) => {
+    openStream(response)
+    response.end(text)
+  }
+}
+
+function streamThenDie(text: string): Answer {
+  return (response, _, socket) => {
+    openStream(response)
+    if (text === '') setTimeout(() => socket.destroy(), 20)
+    else response.write(text, () => setTimeout(() => socket.destroy(), 20))
+  }
+}
+
+const cases = BEFORE_CONTENT.flatMap((row) =>
+  (['stream', 'plain'] as const).filter((mode) => !row.only || row.only === mode).map((mode) => ({ ...row, mode })),
+)
+
+describe('before content, a client sees nothing of it but the answer of the next backend', () => {
+  test.for(cases)('$fault ($mode)', async ({ answer, url, outcome, mode }) => {
+    const a = await backend(answer ?? goodChat)
+    const b = await backend(goodChat)
+    const router = await routerOver([url ? await url(a.url) : a.url, b.url])
+    const job = await router.ask({ stream: mode === 'stream' })
+
+    expect(job.failure).toBeNull()
+    expect(job.text()).toBe(mode === 'stream' ? GOOD_STREAM : GOOD_PLAIN)
+    expect(job.head).toMatchObject({ backend: 'b', backendModel: 'model-b', upstream: 'spark' })
+    expect(job.end?.usage).toEqual(GOOD_USAGE)
+    expect(job.end?.attempts).toMatchObject([{ backend: 'a', outcome: expect.stringMatching(outcome) }, { backend: 'b', outcome: 'served' }])
+    expect(a.seen.length).toBe(url ? 0 : 1)
+    expect(b.seen).toHaveLength(1)
+  })
+})
+
+const content = (count: number) => WORDS.slice(0, count).map((word) => chunk({ content: word })).join('')
+
+const AFTER_CONTENT: { fault: string; answer: Answer; outcome: string; shown: string; tokens: number }[] = [
+  { fault: 'death after one chunk', answer: streamThenDie(ROLE + content(1)), outcome: 'reset', shown: ROLE + content(1), tokens: 1 },
+  { fault: 'death after many chunks', answer: streamThenDie(ROLE + content(4)), outcome: 'reset', shown: ROLE + content(4), tokens: 4 },
+  { fault: 'stall', answer: streamThen(ROLE + content(2)), outcome: 'idle_timeout', shown: ROLE + content(2), tokens: 2 },
+  { fault: 'a clean end without an end', answer: streamThenEnd(ROLE + content(2)), outcome: 'truncated', shown: ROLE + content(2), tokens: 2 },
+  {
+    fault: 'an event that is not JSON',
+    answer: streamInPieces(ROLE + content(2), `data: {"choices":[{"del\n\n${STOP}${DONE}`),
+    outcome: 'invalid_answer',
+    shown: ROLE + content(2),
+    tokens: 2,
+  },
+  {
+    fault: 'an error event',
+    answer: streamInPieces(ROLE + content(2), event({ error: { message: 'preempted' } }) + DONE),
+    outcome: 'error_event',
+    shown: ROLE + content(2),
+    tokens: 2,
+  },
+]
+
+const NETWORK_PAUSE_MS = 40
+
+function streamInPieces(...pieces: (string | Buffer)[]): Answer {
+  return async (response) => {
+    openStream(response)
+    response.socket?.setNoDelay(true)
+    for (const piece of pieces) {
+      response.write(piece)
+      await new Promise((resolve) => setTimeout(resolve, pieces.length > 10 ? 1 : NETWORK_PAUSE_MS))
+    }
+    response.end()
+  }
+}
+
+describe('after content, a client is told of it, and what it was shown is metered', () => {
+  test.for(AFTER_CONTENT)('$fault', async ({ answer, outcome, shown, tokens }) => {
+    const a = await backend(answer)
+    const b = await backend(goodChat)
+    const router = await routerOver([a.url, b.url])
+    const job = await router.ask({ stream: true })
+
+    expect(job.end).toBeNull()
+    expect(job.text()).toBe(shown)
+    expect(job.failure).toMatchObject({
+      code: 'UPSTREAMS_EXHAUSTED',
+      attempts: [{ backend: 'a', outcome }],
+      usage: { promptTokens: 11, completionTokens: tokens, estimated: true },
+    })
+    expect(b.seen).toHaveLength(0)
+  })
+})
+
+const bytes = Buffer.from(wholeStream())
+const everyByte = [...bytes].map((byte) => Buffer.from([byte]))
+
+const HARMLESS: { shape: string; answer: Answer; text?: string }[] = [
+  { shape: 'every byte on its own (split characters, lines and events)', answer: streamInPieces(...joinPairs(everyByte)) },
+  { shape: 'CRLF line ends', answer: streamThenEnd(wholeStream().replaceAll('\n', '\r\n')), text: GOOD_STREAM.replaceAll('\n', '\r\n') },
+  { shape: 'comments between events', answer: streamThenEnd(`: hello\n\n${wholeStream().replace(STOP, `: ping\n\n${STOP}`)}`) },
+  { shape: 'a line that is no field', answer: streamThenEnd(wholeStream().replace(STOP, `garbage\n${STOP}`)) },
+  { shape: 'a block that is no event', answer: streamThenEnd(wholeStream().replace(STOP, `garbage here\n\n${STOP}`)) },
+  { shape: 'no [DONE] after the finish reason', answer: streamThenEnd(wholeStream().replace(DONE, '')) },
+  { shape: 'a [DONE] without its blank line', answer: streamThenEnd(wholeStream().trimEnd()) },
+  { shape: 'bytes after [DONE]', answer: streamThenEnd(`${wholeStream()}data: garbage\n\n`) },
+]
+
+/** Some pieces of two bytes, to keep the test short where nothing is to be cut. */
+function joinPairs(pieces: Buffer[]): Buffer[] {
+  const start = bytes.indexOf('thére') - 2
+  const end = bytes.indexOf('stop')
+  return [bytes.subarray(0, start), ...pieces.slice(start, end), bytes.subarray(end)]
+}
+
+describe('what only looks like a fault does no harm', () => {
+  test.for(HARMLESS)('$shape', async ({ answer, text }) => {
+    const a = await backend(answer)
+    const router = await routerOver([a.url])
+    const job = await router.ask({ stream: true })
+    expect(job.failure).toBeNull()
+    expect(job.text()).toBe(text ?? GOOD_STREAM)
+    expect(job.end?.usage).toEqual(GOOD_USAGE)
+  })
+
+  test('no usage in a plain answer: it is counted, marked, and written into the answer', async () => {
+    const a = await backend((response) => response.end(JSON.stringify({ ...completion('one two three'), usage: undefined })))
+    const job = await (await routerOver([a.url])).ask()
+    expect(job.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
+    expect(JSON.parse(job.text())).toMatchObject({ usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
+  })
+})
+
+const vector = (length: number) => Array.from({ length }, (_, i) => i / 1024)
+const embeddings = (...lengths: number[]) => ({
+  object: 'list',
+  model: 'e',
+  data: lengths.map((length, index) => ({ object: 'embedding', index, embedding: vector(length) })),
+  usage: { prompt_tokens: 4, total_tokens: 4 },
+})
+const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.from('pixels')])
+const image = (picture: Buffer) => ({ created: 1, data: [{ b64_json: picture.toString('base64') }], usage: { input_tokens: 2, output_tokens: 5, total_tokens: 7 } })
+const json = (body: object): Answer => (response) => sendJson(response, 200, body)
+
+const EMBED: Partial<JobHeader> = { kind: 'embeddings', needs: ['embeddings'] }
+const IMAGE: Partial<JobHeader> = { kind: 'images', needs: ['images'] }
+
+const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; bad: Answer; good: Answer }[] = [
+  { fault: 'a vector of 1024 numbers', header: EMBED, body: { input: ['x', 'y'] }, bad: json(embeddings(768, 1024)), good: json(embeddings(768, 768)) },
+  { fault: 'a vector too few', header: EMBED, body: { input: ['x', 'y'] }, bad: json(embeddings(768)), good: json(embeddings(768, 768)) },
+  {
+    fault: 'a vector with a hole',
+    header: EMBED,
+    body: { input: 'x' },
+    bad: json({ ...embeddings(768), data: [{ index: 0, embedding: [null, ...vector(767)] }] }),
+    good: json(embeddings(768)),
+  },
+  {
+    fault: 'the same position twice',
+    header: EMBED,
+    body: { input: ['x', 'y'] },
+    bad: json({ data: [{ index: 0, embedding: vector(768) }, { index: 0, embedding: vector(768) }] }),
+    good: json(embeddings(768, 768)),
+  },
+  { fault: 'a JPEG', header: IMAGE, body: { prompt: 'a cat' }, bad: json(image(Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4, 5]))), good: json(image(PNG)) },
+  { fault: 'no image', header: IMAGE, body: { prompt: 'a cat' }, bad: json({ created: 1, data: [] }), good: json(image(PNG)) },
+  {
+    fault: 'an image elsewhere on the network',
+    header: IMAGE,
+    body: { prompt: 'a cat' },
+    bad: json({ created: 1, data: [{ url: 'http://169.254.169.254/latest/meta-data' }] }),
+    good: json(image(PNG)),
+  },
+]
+
+describe('embeddings and images are judged before a byte goes out', () => {
+  test.for(OTHER_KINDS)('$fault', async ({ header, body, bad, good }) => {
+    const a = await backend(bad)
+    const b = await backend(good)
+    const job = await (await routerOver([a.url, b.url])).ask(header, body)
+    expect(job.head?.backend).toBe('b')
+    expect(job.end?.attempts).toMatchObject([{ outcome: 'invalid_answer' }, { outcome: 'served' }])
+  })
+
+  test('vectors travel as base64 when asked for, whatever the backend speaks', async () => {
+    const a = await backend(json(embeddings(768)))
+    const job = await (await routerOver([a.url])).ask({ ...EMBED, encodingFormat: 'base64' }, { input: 'x', encoding_format: 'base64' })
+    expect(a.seen[0]?.body).toEqual({ model: 'model-a', input: 'x' })
+    const { data } = JSON.parse(job.text()) as { data: { embedding: string }[] }
+    const decoded = Buffer.from(data[0]!.embedding, 'base64')
+    expect(decoded.length).toBe(768 * 4)
+    expect(decoded.readFloatLE(4 * 512)).toBe(0.5)
+  })
+
+  test('an image behind an address of the backend is brought inline', async () => {
+    const a = await backend((response, request) => {
+      if (request.path.endsWith('/generations')) return sendJson(response, 200, { created: 1, data: [{ url: '/files/1.png', revised_prompt: 'A cat' }], usage: USAGE })
+      return response.end(PNG)
+    })
+    const job = await (await routerOver([a.url])).ask(IMAGE, { prompt: 'a cat' })
+    expect(JSON.parse(job.text())).toMatchObject({ data: [{ b64_json: PNG.toString('base64'), revised_prompt: 'A cat' }] })
+    expect(job.text()).not.toContain('"url"')
+  })
+})
