@@ -1,0 +1,79 @@
+/**
+ * The bus above a wire: what every adapter shares.
+ *
+ * Closing tells peers first (streams end as stopped or lost on the other side), then lets durable events out for a
+ * bounded time, then leaves the wire.
+ */
+
+import { createLiveness, isSettling } from './core/liveness.ts'
+import { createCounters, type BusCounters } from './counters.ts'
+import type { Durable } from './durable.ts'
+import { openInbox, type Inbox } from './inbox.ts'
+import type { Bus } from './port.ts'
+import { openRequests, type Requests } from './requests.ts'
+import type { OnStatus } from './status.ts'
+import { openCaller } from './streams/caller.ts'
+import type { StreamContext } from './streams/context.ts'
+import { openPeers } from './streams/peers.ts'
+import { openWorker } from './streams/worker.ts'
+import { defaultTuning, type Tuning } from './tuning.ts'
+import type { Wire } from './wire.ts'
+
+/** A bus that can be watched. */
+export interface CountedBus extends Bus {
+  readonly counters: Readonly<BusCounters>
+}
+
+export interface BusParts {
+  processId: string
+  wire: Wire
+  tuning?: Partial<Tuning>
+  onStatus: OnStatus
+  openDurable(shared: { inbox: Inbox; requests: Requests; counters: BusCounters }): Durable
+}
+
+export async function createBus(parts: BusParts): Promise<CountedBus> {
+  const { wire, processId, onStatus } = parts
+  const tuning = { ...defaultTuning, ...parts.tuning }
+  const counters = createCounters()
+  const now = () => performance.now()
+  const liveness = createLiveness(tuning, now())
+  const context: StreamContext = { processId, wire, tuning, counters, liveness, onStatus, now }
+
+  const inbox = await openInbox(wire, processId)
+  const requests = openRequests(wire, inbox, () => isSettling(liveness, now()), onStatus)
+  const caller = openCaller(context, inbox)
+  const worker = openWorker(context)
+  const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })
+  const durable = parts.openDurable({ inbox, requests, counters })
+
+  return {
+    processId,
+    counters,
+    request: (subject, payload, options) => requests.request(subject, payload, options.timeoutMs),
+    serve: requests.serve,
+    broadcast: (subject, payload) => wire.publish(subject, Buffer.from(payload)),
+    listen: (subject, handler) => wire.subscribe(subject, undefined, (payload) => handler(payload)),
+    dispatch: caller.dispatch,
+    serveJobs: (subject, group, handler) =>
+      wire.subscribe(subject, group, (message) => worker.onJob(message, peers.get, handler)),
+    publishDurable: (subject, payload, options) => durable.publish(subject, payload, options.timeoutMs),
+    get durableHealthy() {
+      return durable.healthy
+    },
+    consumeDurable: durable.consume,
+    async flush() {
+      peers.flush()
+      await wire.flush()
+    },
+    async [Symbol.asyncDispose]() {
+      worker.close()
+      caller.close()
+      requests.close()
+      peers.flush()
+      peers.close()
+      await durable[Symbol.asyncDispose]()
+      await wire[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+/** The adapters that the conformance suite runs on, each as a world in which buses meet and can be cut off. */
+
+import { createServer, connect, type Server as TcpServer, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { startNats, type Server } from '@gateway/testing/servers'
+import type { CountedBus } from '../bus.ts'
+import type { DurableStream } from '../durable.ts'
+import { createMemoryHub, openMemoryBus } from '../memory.ts'
+import { openNatsBus } from '../nats.ts'
+import type { OnStatus } from '../status.ts'
+import type { Tuning } from '../tuning.ts'
+
+export const eventStream = { name: 'EVENTS', subjects: ['events.>'], consumers: ['ledger'] } satisfies DurableStream
+
+export interface BusOptions {
+  tuning?: Partial<Tuning>
+  onStatus?: OnStatus
+}
+
+export interface World extends AsyncDisposable {
+  open(options?: BusOptions): Promise<CountedBus>
+  /** Cuts a bus off as `kill -9` of its process would: nothing comes from it or reaches it any more. */
+  kill(bus: CountedBus): void
+}
+
+export interface NatsWorld extends World {
+  readonly server: Server
+}
+
+export const adapters: { name: string; createWorld(): Promise<World> }[] = [
+  { name: 'memory', createWorld: createMemoryWorld },
+  { name: 'nats', createWorld: createNatsWorld },
+]
+
+async function createMemoryWorld(): Promise<World> {
+  const hub = createMemoryHub({ streams: [eventStream] })
+  const opened: CountedBus[] = []
+  return {
+    async open(options = {}) {
+      const bus = await openMemoryBus({ hub, ...options })
+      opened.push(bus)
+      return bus
+    },
+    kill: (bus) => hub.cut(bus.processId),
+    async [Symbol.asyncDispose]() {
+      for (const bus of opened) await bus[Symbol.asyncDispose]()
+    },
+  }
+}
+
+export async function createNatsWorld(): Promise<NatsWorld> {
+  const server = await startNats({ own: true })
+  const opened = new Map<CountedBus, Tap>()
+  return {
+    server,
+    async open(options = {}) {
+      const tap = await openTap(Number(new URL(server.url).port))
+      const url = `nats://127.0.0.1:${tap.port}`
+      const bus = await openNatsBus({ url, name: 'conformance', streams: [eventStream], ...options })
+      opened.set(bus, tap)
+      return bus
+    },
+    kill: (bus) => opened.get(bus)?.close(),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...opened.keys()].map((bus) => bus[Symbol.asyncDispose]()))
+      for (const tap of opened.values()) tap.close()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A bus's own way to the server, which can be closed for good. */
+interface Tap {
+  port: number
+  close(): void
+}
+
+async function openTap(serverPort: number): Promise<Tap> {
+  const sockets = new Set<Socket>()
+  const tap: TcpServer = createServer((inside) => {
+    const outside = connect(serverPort, '127.0.0.1')
+    for (const socket of [inside, outside]) {
+      sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        inside.destroy()
+        outside.destroy()
+      })
+    }
+    inside.pipe(outside)
+    outside.pipe(inside)
+  })
+  tap.listen(0, '127.0.0.1')
+  await once(tap, 'listening')
+  const address = tap.address()
+  if (address === null || typeof address === 'string') throw new Error('a tap without a port')
+  return {
+    port: address.port,
+    close() {
+      tap.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}

@@ -1,0 +1,74 @@
+/** Jobs and answers as the suite's tests see them: recorded callers, and bytes whose place can be told. */
+
+import type { Bus, JobEvents, JobHandle, OutgoingJob } from '../port.ts'
+
+export const text = (value: string): Uint8Array => Buffer.from(value)
+export const read = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+/** `length` bytes that differ everywhere and from every other `seed`. */
+export function patterned(length: number, seed: number): Buffer {
+  const words = new Uint32Array(Math.ceil(length / 4))
+  let state = (seed * 2654435761 + 1) >>> 0
+  for (let i = 0; i < words.length; i++) words[i] = state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+  return Buffer.from(words.buffer, 0, length)
+}
+
+export interface Answer {
+  log: string[]
+  chunks: Uint8Array[]
+  bytes: number
+  workerId: string | undefined
+  handle: JobHandle
+  /** Resolves with the last thing that happened: `end …`, `failure …`, `unavailable …` or `lost`. */
+  over: Promise<string>
+}
+
+/** Dispatches a job and records what comes back. Reads everything at once unless `read` says otherwise. */
+export function ask(
+  bus: Bus,
+  job: Partial<OutgoingJob> & { subject: string },
+  options: { read?: boolean; onData?(answer: Answer, bytes: Uint8Array): void } = {},
+): Answer {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const finish = (last: string) => {
+    answer.log.push(last)
+    resolve(last)
+  }
+  const events: JobEvents = {
+    onAccept(workerId) {
+      answer.workerId = workerId
+      answer.log.push('accept')
+    },
+    onHead: (head) => void answer.log.push(`head ${read(head)}`),
+    onData(bytes) {
+      answer.chunks.push(bytes)
+      answer.bytes += bytes.length
+      if (options.read !== false) answer.handle.consumed(bytes.length)
+      options.onData?.(answer, bytes)
+    },
+    onEnd: (end) => finish(`end ${read(end)}`),
+    onFailure: (failure) => finish(`failure ${read(failure)}`),
+    onUnavailable: (reason, detail) => finish(`unavailable ${reason}${detail === undefined ? '' : ` ${detail}`}`),
+    onLost: () => finish('lost'),
+  }
+  const answer = { log: [], chunks: [], bytes: 0, workerId: undefined, over: promise } as unknown as Answer
+  answer.handle = bus.dispatch({ header: text('header'), body: text('body'), ...job }, events)
+  return answer
+}
+
+export function whole(answer: Answer): Buffer {
+  return Buffer.concat(answer.chunks)
+}
+
+/** Waits until `condition` holds; fails after `timeoutMs`. */
+export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition}`)
+    await sleep(5)
+  }
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}

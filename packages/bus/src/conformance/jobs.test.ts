@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CountedBus } from '../bus.ts'
+import { JobAborted, type IncomingJob } from '../port.ts'
+import { adapters, type World } from './adapters.ts'
+import { ask, patterned, read, sleep, text, until, whole } from './answers.ts'
+
+const MiB = 1024 * 1024
+
+describe.each(adapters)('jobs on $name', ({ createWorld }) => {
+  let world: World
+  let edge: CountedBus
+  let router: CountedBus
+  beforeAll(async () => {
+    world = await createWorld()
+    edge = await world.open()
+    router = await world.open()
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  const serve = (subject: string, handler: (job: IncomingJob) => void) => router.serveJobs(subject, 'routers', handler)
+
+  it('carries a job there and its answer back, in order', async () => {
+    await using _ = await serve('job.a', async (job) => {
+      job.accept()
+      const body = await job.body()
+      job.head(text(`${read(job.header)} of ${job.callerId === edge.processId ? 'the edge' : 'whom?'}`))
+      await job.data(body)
+      await job.data(text('!'))
+      job.end(text('3 tokens'))
+    })
+    const answer = ask(edge, { subject: 'job.a', header: text('header'), body: text('hello') })
+    expect(await answer.over).toBe('end 3 tokens')
+    expect(answer.log).toEqual(['accept', 'head header of the edge', 'end 3 tokens'])
+    expect(read(whole(answer))).toBe('hello!')
+    expect(answer.workerId).toBe(router.processId)
+  })
+
+  it('brings a failure after what came before it', async () => {
+    await using _ = await serve('job.fails', (job) => {
+      job.accept()
+      void job.data(text('partial'))
+      job.failure(text('backend died'))
+    })
+    const answer = ask(edge, { subject: 'job.fails' })
+    expect(await answer.over).toBe('failure backend died')
+    expect(read(whole(answer))).toBe('partial')
+  })
+
+  it('carries heads and failures larger than a message', async () => {
+    const large = 'x'.repeat(3 * MiB)
+    await using _ = await serve('job.large', (job) => {
+      job.accept()
+      job.head(text(large))
+      job.failure(text(`${large}!`))
+    })
+    const answer = ask(edge, { subject: 'job.large' })
+    await answer.over
+    expect(answer.log).toEqual(['accept', `head ${large}`, `failure ${large}!`])
+  })
+
+  it('says at once that nobody takes a job, but not before dispatch has returned', async () => {
+    const startedAt = performance.now()
+    const answer = ask(edge, { subject: 'job.none', acceptTimeoutMs: 5_000 })
+    expect(answer.log).toEqual([])
+    expect(await answer.over).toBe('unavailable no_responder')
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+
+  it('gives up on a worker that does not accept in time, and stops it when it does', async () => {
+    const jobs: IncomingJob[] = []
+    await using _ = await serve('job.slow', (job) => void jobs.push(job))
+    const answer = ask(edge, { subject: 'job.slow' })
+    expect(await answer.over).toBe('unavailable timeout')
+    jobs[0]!.accept()
+    await until(() => jobs[0]!.signal.aborted)
+    expect((jobs[0]!.signal.reason as JobAborted).abortCause).toBe('stopped')
+    expect(answer.log).toEqual(['unavailable timeout'])
+  })
+
+  it('tells why a worker gave a job back', async () => {
+    await using _ = await serve('job.rejected', (job) => job.reject('no_pool'))
+    expect(await ask(edge, { subject: 'job.rejected' }).over).toBe('unavailable rejected no_pool')
+  })
+
+  it('gives a job back when its handler throws before accepting, and loses it when it throws after', async () => {
+    await using _a = await serve('job.throws', () => {
+      throw new Error('no')
+    })
+    await using _b = await serve('job.throws-late', (job) => {
+      job.accept()
+      throw new Error('no')
+    })
+    expect(await ask(edge, { subject: 'job.throws' }).over).toBe('unavailable rejected the worker failed')
+    expect(await ask(edge, { subject: 'job.throws-late' }).over).toBe('lost')
+  })
+
+  it.each([
+    ['0 bytes', 0],
+    ['20 MB', 20_000_000],
+  ])('brings a body of %s whole', async (_name, size) => {
+    const body = patterned(size, 1)
+    await using _ = await serve('job.upload', async (job) => {
+      job.accept()
+      job.end(text(body.equals(await job.body()) ? 'same' : 'different'))
+    })
+    expect(await ask(edge, { subject: 'job.upload', body }).over).toBe('end same')
+  })
+
+  it('brings an answer of 10 MB whole and in order', async () => {
+    const body = patterned(10_000_000, 2)
+    await using _ = await serve('job.download', async (job) => {
+      job.accept()
+      for (let at = 0; at < body.length; at += 100_000) await job.data(body.subarray(at, at + 100_000))
+      job.end(text('done'))
+    })
+    const answer = ask(edge, { subject: 'job.download' })
+    expect(await answer.over).toBe('end done')
+    expect(whole(answer).equals(body)).toBe(true)
+  })
+
+  it('brings the bytes as they were when the worker gave them', async () => {
+    await using _ = await serve('job.reuse', async (job) => {
+      job.accept()
+      const buffer = Buffer.alloc(4)
+      for (const word of ['one ', 'two ', 'six ']) {
+        buffer.write(word)
+        await job.data(buffer)
+      }
+      buffer.write('####')
+      job.end(text(''))
+    })
+    const answer = ask(edge, { subject: 'job.reuse' })
+    await answer.over
+    expect(read(whole(answer))).toBe('one two six ')
+  })
+
+  it('holds back a worker whose reader does not read, and nobody else', async () => {
+    let produced = 0
+    await using _a = await serve('job.flood', async (job) => {
+      job.accept()
+      const chunk = Buffer.alloc(16 * 1024)
+      while (!job.signal.aborted && produced < 32 * MiB) {
+        await job.data(chunk).catch(() => {})
+        produced += chunk.length
+      }
+      job.end(text('all'))
+    })
+    await using _b = await serve('job.brisk', async (job) => {
+      job.accept()
+      for (let i = 0; i < 100; i++) await job.data(patterned(50_000, i))
+      job.end(text('done'))
+    })
+    const slow = ask(edge, { subject: 'job.flood' }, { read: false })
+    await until(() => slow.bytes > 0)
+    const brisk = ask(edge, { subject: 'job.brisk' })
+    expect(await brisk.over).toBe('end done')
+    expect(brisk.bytes).toBe(5_000_000)
+    await sleep(300)
+    const stoodAt = produced
+    expect(stoodAt).toBeLessThanOrEqual(1.1 * MiB)
+    expect(slow.bytes).toBeLessThanOrEqual(1.1 * MiB)
+    await sleep(1_300)
+    expect(produced).toBe(stoodAt)
+
+    slow.handle.consumed(slow.bytes)
+    await until(() => produced > stoodAt)
+    slow.handle.stop()
+    await sleep(50)
+    expect(slow.log).toEqual(['accept'])
+  })
+
+  it('tells the worker when the caller stops, and the caller hears no more', async () => {
+    const { promise: aborted, resolve } = Promise.withResolvers<JobAborted>()
+    await using _ = await serve('job.stop', async (job) => {
+      job.accept()
+      job.signal.addEventListener('abort', () => resolve(job.signal.reason as JobAborted))
+      while (!job.signal.aborted) {
+        await job.data(text('tick')).catch(() => {})
+        await sleep(1)
+      }
+      await expect(job.data(text('late'))).rejects.toBeInstanceOf(JobAborted)
+      job.end(text('late'))
+    })
+    const answer = ask(edge, { subject: 'job.stop' }, { onData: (own) => own.bytes >= 40 && own.handle.stop() })
+    expect((await aborted).abortCause).toBe('stopped')
+    await sleep(50)
+    expect(answer.bytes).toBe(40)
+    expect(answer.log).toEqual(['accept'])
+  })
+
+  it('ends the wait for a body whose caller has stopped', async () => {
+    const { promise: outcome, resolve } = Promise.withResolvers<unknown>()
+    await using _ = await serve('job.unread', (job) => {
+      job.accept()
+      job.signal.addEventListener('abort', () => job.body().catch(resolve))
+    })
+    const answer = ask(edge, { subject: 'job.unread', body: patterned(MiB, 1) })
+    await until(() => answer.log.includes('accept'))
+    answer.handle.stop()
+    expect(await outcome).toBeInstanceOf(JobAborted)
+  })
+
+  it('keeps 300 concurrent streams apart', async () => {
+    await using _ = await serve('job.many', async (job) => {
+      job.accept()
+      const seed = Number(read(job.header))
+      job.head(job.header)
+      for (let i = 0; i < 20; i++) {
+        await job.data(patterned(500 + seed, seed * 100 + i))
+        if (i % 5 === 0) await sleep(1)
+      }
+      job.end(job.header)
+    })
+    const answers = Array.from({ length: 300 }, (_, i) => ask(edge, { subject: 'job.many', header: text(`${i}`) }))
+    const ends = await Promise.all(answers.map((answer) => answer.over))
+    expect(ends).toEqual(answers.map((_, i) => `end ${i}`))
+    for (const [seed, answer] of answers.entries()) {
+      expect(answer.log).toEqual(['accept', `head ${seed}`, `end ${seed}`])
+      const expected = Buffer.concat(Array.from({ length: 20 }, (_, i) => patterned(500 + seed, seed * 100 + i)))
+      expect(whole(answer).equals(expected)).toBe(true)
+    }
+  })
+
+  it('takes nothing new once disposed, while running jobs go on', async () => {
+    const { promise: finish, resolve } = Promise.withResolvers<void>()
+    const service = await serve('job.drain', async (job) => {
+      job.accept()
+      await finish
+      job.end(text('finished'))
+    })
+    const running = ask(edge, { subject: 'job.drain' })
+    await until(() => running.log.includes('accept'))
+    await service[Symbol.asyncDispose]()
+    expect(await ask(edge, { subject: 'job.drain' }).over).toBe('unavailable no_responder')
+    resolve()
+    expect(await running.over).toBe('end finished')
+  })
+
+  it('forgets streams that are over', async () => {
+    await until(() => edge.counters.streamsOpen === 0 && router.counters.streamsOpen === 0)
+  })
+})

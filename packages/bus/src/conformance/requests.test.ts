@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { CountedBus } from '../bus.ts'
+import { BusTimeoutError, NoResponderError, RemoteError } from '../port.ts'
+import { adapters, type World } from './adapters.ts'
+import { read, sleep, text, until } from './answers.ts'
+
+describe.each(adapters)('requests on $name', ({ createWorld }) => {
+  let world: World
+  let asker: CountedBus
+  let server: CountedBus
+  beforeAll(async () => {
+    world = await createWorld()
+    asker = await world.open()
+    server = await world.open()
+  })
+  afterAll(() => world[Symbol.asyncDispose]())
+
+  it('brings each asker the reply to its own question', async () => {
+    await using _ = await server.serve('echo', 'servers', async (payload) => {
+      await sleep(Math.random() * 10)
+      return text(`re: ${read(payload)}`)
+    })
+    const questions = Array.from({ length: 200 }, (_, i) => `question ${i}`)
+    const replies = await Promise.all(questions.map((q) => asker.request('echo', text(q), { timeoutMs: 2_000 })))
+    expect(replies.map(read)).toEqual(questions.map((q) => `re: ${q}`))
+  })
+
+  it('gives each question to one member of the group', async () => {
+    let first = 0
+    let second = 0
+    await using _a = await server.serve('shared', 'servers', async () => text(`${++first}`))
+    await using _b = await asker.serve('shared', 'servers', async () => text(`${++second}`))
+    await Promise.all(Array.from({ length: 100 }, () => asker.request('shared', text(''), { timeoutMs: 2_000 })))
+    expect(first + second).toBe(100)
+    expect(Math.min(first, second)).toBeGreaterThan(10)
+  })
+
+  it('says at once that nobody serves a subject', async () => {
+    const startedAt = performance.now()
+    await expect(asker.request('nobody', text('?'), { timeoutMs: 5_000 })).rejects.toBeInstanceOf(NoResponderError)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+
+  it('no longer serves once disposed', async () => {
+    const service = await server.serve('gone', 'servers', async (payload) => payload)
+    await asker.request('gone', text('?'), { timeoutMs: 1_000 })
+    await service[Symbol.asyncDispose]()
+    await expect(asker.request('gone', text('?'), { timeoutMs: 1_000 })).rejects.toBeInstanceOf(NoResponderError)
+  })
+
+  it('ends a question whose answer does not come in time', async () => {
+    await using _ = await server.serve('slow', 'servers', async (payload) => sleep(300).then(() => payload))
+    await expect(asker.request('slow', text('?'), { timeoutMs: 50 })).rejects.toBeInstanceOf(BusTimeoutError)
+  })
+
+  it("tells the asker of the server's error", async () => {
+    await using _ = await server.serve('broken', 'servers', () => Promise.reject(new Error('out of ink')))
+    const reply = asker.request('broken', text('?'), { timeoutMs: 1_000 })
+    await expect(reply).rejects.toBeInstanceOf(RemoteError)
+    await expect(reply).rejects.toThrow('out of ink')
+  })
+
+  it('sees the question as it was when it was put', async () => {
+    await using _ = await server.serve('mirror', 'servers', async (payload) => payload)
+    const question = Buffer.from('before')
+    const reply = asker.request('mirror', question, { timeoutMs: 1_000 })
+    question.write('AFTER!')
+    expect(read(await reply)).toBe('before')
+  })
+
+  it('tells every listener of a broadcast, and the sender too', async () => {
+    const heard: string[] = []
+    await using _a = await server.listen('news', (payload) => void heard.push(`server ${read(payload)}`))
+    await using _b = await asker.listen('news', (payload) => void heard.push(`asker ${read(payload)}`))
+    asker.broadcast('news', text('hello'))
+    await until(() => heard.length === 2)
+    expect(heard.toSorted()).toEqual(['asker hello', 'server hello'])
+  })
+})

@@ -1,0 +1,71 @@
+/**
+ * A large job body that its worker pulls in parts: which parts to ask for, and their assembly.
+ *
+ * At most `inFlight` parts are asked for at a time; they may come in any order and more than once. Parts that stay away
+ * are asked for again. Pure: the clock is an argument.
+ */
+
+export interface BodyAssembly {
+  readonly bytes: Uint8Array
+  readonly partBytes: number
+  readonly inFlight: number
+  readonly retryMs: number
+  readonly arrived: Uint8Array
+  missing: number
+  /** The lowest part that was never asked for. */
+  nextPart: number
+  /** Parts asked for and not arrived. */
+  readonly asked: Set<number>
+  progressAtMs: number
+}
+
+export function createBody(bodyBytes: number, partBytes: number, inFlight: number, retryMs: number): BodyAssembly {
+  const parts = Math.ceil(bodyBytes / partBytes)
+  return {
+    bytes: new Uint8Array(bodyBytes),
+    partBytes,
+    inFlight,
+    retryMs,
+    arrived: new Uint8Array(parts),
+    missing: parts,
+    nextPart: 0,
+    asked: new Set(),
+    progressAtMs: 0,
+  }
+}
+
+/** The parts to ask for now. */
+export function takePulls(body: BodyAssembly, nowMs: number): number[] {
+  if (body.asked.size === 0) body.progressAtMs = nowMs
+  const pulls: number[] = []
+  while (body.asked.size < body.inFlight && body.nextPart < body.arrived.length) {
+    body.asked.add(body.nextPart)
+    pulls.push(body.nextPart++)
+  }
+  return pulls
+}
+
+/** The parts to ask for again, when none has come for a while. */
+export function overduePulls(body: BodyAssembly, nowMs: number): number[] {
+  if (body.asked.size === 0 || nowMs - body.progressAtMs < body.retryMs) return []
+  body.progressAtMs = nowMs
+  return [...body.asked]
+}
+
+/** Puts a part in its place. Parts that were not asked for, came before or have the wrong size change nothing. */
+export function putPart(body: BodyAssembly, part: number, bytes: Uint8Array, nowMs: number): void {
+  if (!body.asked.has(part)) return
+  const at = part * body.partBytes
+  if (bytes.length !== Math.min(body.partBytes, body.bytes.length - at)) return
+  body.bytes.set(bytes, at)
+  body.arrived[part] = 1
+  body.asked.delete(part)
+  body.missing--
+  body.progressAtMs = nowMs
+}
+
+/** Part `n` of a body, on the side that has it; null when there is no such part. */
+export function partOf(bytes: Uint8Array, partBytes: number, n: number): Uint8Array | null {
+  const at = n * partBytes
+  return at < bytes.length ? bytes.subarray(at, at + partBytes) : null
+}

@@ -1,0 +1,52 @@
+/**
+ * How many bytes are on their way from this process to one other, so that no broker has to hold more than it may.
+ *
+ * The sender puts a mark into the flow every so often; the receiver echoes it. What was sent after the last echoed mark
+ * counts as in flight. A mark or an echo that is lost delays the count until the next one, never falsifies it. This
+ * window is about reception alone: a reader that consumes slowly holds back its own stream only.
+ */
+
+export interface Flight {
+  readonly windowBytes: number
+  readonly markEveryBytes: number
+  sent: number
+  echoed: number
+  lastMark: number
+  markedAt: number
+  /** Marks under way: number and bytes sent before it. */
+  readonly marks: { n: number; sent: number }[]
+}
+
+export function createFlight(windowBytes: number, markEveryBytes: number): Flight {
+  return { windowBytes, markEveryBytes, sent: 0, echoed: 0, lastMark: 0, markedAt: 0, marks: [] }
+}
+
+export function inFlightBytes(flight: Flight): number {
+  return flight.sent - flight.echoed
+}
+
+export function mayFly(flight: Flight): boolean {
+  return flight.sent - flight.echoed < flight.windowBytes
+}
+
+/** Counts bytes sent; true when a mark is due. */
+export function countSent(flight: Flight, bytes: number): boolean {
+  flight.sent += bytes
+  return flight.sent - flight.markedAt >= flight.markEveryBytes
+}
+
+/** The number of a mark that is sent now. */
+export function takeMark(flight: Flight): number {
+  flight.markedAt = flight.sent
+  flight.lastMark = (flight.lastMark + 1) >>> 0
+  flight.marks.push({ n: flight.lastMark, sent: flight.sent })
+  return flight.lastMark
+}
+
+/** Mark `n` has arrived, and so has or is lost all that went before it. */
+export function echo(flight: Flight, n: number): void {
+  const at = flight.marks.findIndex((mark) => mark.n === n)
+  if (at < 0) return
+  flight.echoed = flight.marks[at]!.sent
+  flight.marks.splice(0, at + 1)
+}

@@ -1,0 +1,124 @@
+/**
+ * The binary form of frames. One message carries many frames of many streams from one process to another:
+ *
+ *     message = version u8 · sender length u8 · sender (latin1) · frame…
+ *     frame   = kind u8 · stream u32 · n u32 · length u32 · bytes          (little endian)
+ *
+ * `stream` is the caller's number for the job. What `n` means depends on the kind and stands beside it below. A message
+ * that breaks this form throws a RangeError; the frames before the break have been visited by then.
+ */
+
+export const frameKind = {
+  // worker -> caller, numbered: `n` is the frame's place in the stream, from 1
+  accept: 1,
+  head: 2,
+  data: 3,
+  end: 4,
+  failure: 5,
+  /** The beginning of a head, end or failure that is too large for one frame. */
+  piece: 6,
+
+  // worker -> caller, not numbered
+  /** Given back unserved; the bytes say why. */
+  reject: 7,
+  /** Heartbeat: `n` is the last number sent. */
+  sent: 8,
+  /** This worker does not know the stream. */
+  unknown: 9,
+  /** Asks for part `n` of the job's body. */
+  pull: 10,
+
+  // caller -> worker
+  /** Heartbeat and progress: everything up to `n` has been consumed. */
+  ack: 16,
+  /** Asks for everything from `n` on again. */
+  resume: 17,
+  /** The caller has no use for the stream (any more). */
+  stop: 18,
+  /** Part `n` of the job's body. */
+  part: 19,
+
+  // between processes, `stream` is 0
+  /** Marks a place in the flow of messages; see `flight.ts`. */
+  mark: 32,
+  /** Tells that mark `n` has arrived. */
+  echo: 33,
+} as const
+export type FrameKind = (typeof frameKind)[keyof typeof frameKind]
+
+export interface Frame {
+  kind: FrameKind
+  stream: number
+  n: number
+  bytes: Uint8Array
+}
+
+export const FRAME_OVERHEAD = 13
+export const NO_BYTES = new Uint8Array(0)
+const VERSION = 1
+
+/** Packs frames into as few messages as `maxBytes` allows, in order. A frame larger than that gets its own message. */
+export function encodeMessages(senderId: string, frames: readonly Frame[], maxBytes: number): Uint8Array[] {
+  const sender = Buffer.from(senderId, 'latin1')
+  const messages: Uint8Array[] = []
+  let first = 0
+  let size = 2 + sender.length
+  for (let i = 0; i < frames.length; i++) {
+    const frameSize = FRAME_OVERHEAD + frames[i]!.bytes.length
+    if (i > first && size + frameSize > maxBytes) {
+      messages.push(encodeMessage(sender, frames, first, i, size))
+      first = i
+      size = 2 + sender.length
+    }
+    size += frameSize
+  }
+  if (first < frames.length) messages.push(encodeMessage(sender, frames, first, frames.length, size))
+  return messages
+}
+
+function encodeMessage(sender: Uint8Array, frames: readonly Frame[], first: number, past: number, size: number): Uint8Array {
+  const message = Buffer.allocUnsafe(size)
+  message[0] = VERSION
+  message[1] = sender.length
+  message.set(sender, 2)
+  let at = 2 + sender.length
+  for (let i = first; i < past; i++) {
+    const frame = frames[i]!
+    message[at] = frame.kind
+    message.writeUInt32LE(frame.stream, at + 1)
+    message.writeUInt32LE(frame.n, at + 5)
+    message.writeUInt32LE(frame.bytes.length, at + 9)
+    message.set(frame.bytes, at + FRAME_OVERHEAD)
+    at += FRAME_OVERHEAD + frame.bytes.length
+  }
+  return message
+}
+
+export function senderOf(message: Uint8Array): string {
+  if (message[0] !== VERSION) throw new RangeError(`frame message of unknown version ${message[0]}`)
+  const past = 2 + (message[1] ?? 0)
+  if (past > message.length) throw new RangeError('frame message ends inside its sender')
+  return asBuffer(message).toString('latin1', 2, past)
+}
+
+/** Visits the frames of a message in order. Their bytes are views of the message. */
+export function decodeFrames(
+  message: Uint8Array,
+  visit: (kind: FrameKind, stream: number, n: number, bytes: Uint8Array) => void,
+): void {
+  const buffer = asBuffer(message)
+  let at = 2 + buffer[1]!
+  while (at < buffer.length) {
+    if (at + FRAME_OVERHEAD > buffer.length) throw new RangeError('frame message ends inside a frame')
+    const start = at + FRAME_OVERHEAD
+    const past = start + buffer.readUInt32LE(at + 9)
+    if (past > buffer.length) throw new RangeError('frame message ends inside a frame')
+    const bytes = past === start ? NO_BYTES : buffer.subarray(start, past)
+    visit(buffer[at] as FrameKind, buffer.readUInt32LE(at + 1), buffer.readUInt32LE(at + 5), bytes)
+    at = past
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}

@@ -1,0 +1,33 @@
+/**
+ * The one subscription through which everything comes back to this process: `inbox.<processId>.>`.
+ *
+ * An address is the prefix, a letter for the part of the bus that handles it, and a token of that part.
+ */
+
+import type { Wire } from './wire.ts'
+
+/** frames · notices about offered jobs · replies · acknowledgements of durable events · pulled durable events */
+export type InboxPart = 'f' | 'j' | 'r' | 'd' | 'p'
+export type InboxListener = (payload: Uint8Array, token: string, noResponder: boolean, replyTo: string | undefined) => void
+
+export interface Inbox {
+  address(part: InboxPart, token: string | number): string
+  on(part: InboxPart, listener: InboxListener): void
+}
+
+export async function openInbox(wire: Wire, processId: string): Promise<Inbox> {
+  const prefix = `inbox.${processId}.`
+  const listeners = new Map<string, InboxListener>()
+  await wire.subscribe(`${prefix}>`, undefined, (payload, subject, replyTo, noResponder) => {
+    listeners.get(subject.charAt(prefix.length))?.(payload, subject.slice(prefix.length + 2), noResponder, replyTo)
+  })
+  return {
+    address: (part, token) => `${prefix}${part}.${token}`,
+    on: (part, listener) => void listeners.set(part, listener),
+  }
+}
+
+/** Where a process takes the frames of its peers. */
+export function framesSubject(processId: string): string {
+  return `inbox.${processId}.f.0`
+}

@@ -1,0 +1,29 @@
+/**
+ * The bus inside one process. Every part of it opens its own handle on a shared hub; payloads are not copied on the way.
+ */
+
+import { createBus, type CountedBus } from './bus.ts'
+import { memoryDurable } from './memory/durable.ts'
+import { createMemoryHub, type MemoryHub } from './memory/hub.ts'
+import { createProcessId } from './process-id.ts'
+import type { OnStatus } from './status.ts'
+import type { Tuning } from './tuning.ts'
+
+export { createMemoryHub, type MemoryHub }
+
+export interface MemoryBusOptions {
+  hub: MemoryHub
+  onStatus?: OnStatus
+  tuning?: Partial<Tuning>
+}
+
+export function openMemoryBus(options: MemoryBusOptions): Promise<CountedBus> {
+  const processId = createProcessId()
+  return createBus({
+    processId,
+    wire: options.hub.connect(processId),
+    onStatus: options.onStatus ?? (() => {}),
+    openDurable: ({ counters }) => memoryDurable(options.hub.durable, counters),
+    ...(options.tuning && { tuning: options.tuning }),
+  })
+}

@@ -1,0 +1,48 @@
+/** The durable half of one handle on the memory bus. */
+
+import type { BusCounters } from '../counters.ts'
+import type { Durable } from '../durable.ts'
+import { NotStoredError } from '../port.ts'
+import type { DurableStore } from './durable-store.ts'
+
+const UNHEALTHY_AFTER_MS = 2_000
+
+export function memoryDurable(store: DurableStore, counters: BusCounters): Durable {
+  /** When each event that is not committed was published, oldest first. */
+  const pending = new Map<symbol, number>()
+
+  return {
+    get healthy() {
+      const [oldest] = pending.values()
+      return oldest === undefined || performance.now() - oldest < UNHEALTHY_AFTER_MS
+    },
+
+    async publish(subject, payload, timeoutMs) {
+      const committed = store.publish(subject, Buffer.from(payload))
+      if (committed === null) throw new NotStoredError(`no stream takes ${subject}`)
+      const id = Symbol()
+      pending.set(id, performance.now())
+      counters.durablePending++
+      const settled = committed.then(() => {
+        pending.delete(id)
+        counters.durablePending--
+        counters.durableAcknowledged++
+      })
+      await within(settled, timeoutMs, subject)
+    },
+
+    consume: async (options) => store.register(options),
+
+    async [Symbol.asyncDispose]() {},
+  }
+}
+
+async function within(committed: Promise<void>, timeoutMs: number, subject: string): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new NotStoredError(`${subject} not committed within ${timeoutMs} ms`)), timeoutMs)
+  try {
+    await Promise.race([committed, promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}

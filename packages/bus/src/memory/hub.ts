@@ -1,0 +1,133 @@
+/**
+ * What the handles of the memory bus meet on: subjects with their subscribers, and the durable events.
+ *
+ * Messages are delivered in the order of their publication, never inside `publish`. Members of a group take turns.
+ */
+
+import type { DurableStream } from '../durable.ts'
+import { createDurableStore, type DurableStore } from './durable-store.ts'
+import type { Wire, WireListener } from '../wire.ts'
+
+const MAX_PAYLOAD_BYTES = 1024 * 1024
+const NO_PAYLOAD = new Uint8Array(0)
+
+export interface MemoryHub {
+  connect(processId: string): Wire
+  readonly durable: DurableStore
+  /** Cuts a process off as if it were dead, or its network; for tests. */
+  cut(processId: string): void
+}
+
+interface Subscription {
+  group: string | undefined
+  listener: WireListener
+  link: Link
+}
+
+interface Link {
+  connected: boolean
+  listeners: ((connected: boolean) => void)[]
+}
+
+interface Delivery {
+  subject: string
+  payload: Uint8Array
+  replyTo: string | undefined
+}
+
+export function createMemoryHub(options: { streams?: readonly DurableStream[] } = {}): MemoryHub {
+  const links = new Map<string, Link>()
+  const subscriptions = new Map<string, Subscription[]>()
+  const turns = new Map<string, number>()
+  let queue: Delivery[] = []
+  let draining = false
+
+  const publish = (delivery: Delivery) => {
+    queue.push(delivery)
+    if (draining) return
+    draining = true
+    queueMicrotask(drain)
+  }
+  const drain = () => {
+    while (queue.length > 0) {
+      const batch = queue
+      queue = []
+      for (const delivery of batch) deliver(delivery)
+    }
+    draining = false
+  }
+  const deliver = ({ subject, payload, replyTo }: Delivery) => {
+    const receivers = receiversOf(subject)
+    if (receivers.length === 0 && replyTo !== undefined) {
+      for (const { listener } of receiversOf(replyTo)) listener(NO_PAYLOAD, replyTo, undefined, true)
+    }
+    for (const { listener } of receivers) listener(payload, subject, replyTo, false)
+  }
+
+  /** Everyone without a group, and of each group the member whose turn it is. */
+  const receiversOf = (subject: string): Subscription[] => {
+    const all = [...(subscriptions.get(subject) ?? []), ...(subscriptions.get(inboxOf(subject)) ?? [])]
+    const reachable = all.filter((subscription) => subscription.link.connected)
+    const receivers = reachable.filter((subscription) => subscription.group === undefined)
+    for (const group of new Set(reachable.map((subscription) => subscription.group))) {
+      if (group === undefined) continue
+      const members = reachable.filter((subscription) => subscription.group === group)
+      const turn = turns.get(`${subject} ${group}`) ?? 0
+      turns.set(`${subject} ${group}`, turn + 1)
+      receivers.push(members[turn % members.length]!)
+    }
+    return receivers
+  }
+
+  const subscribe = (subject: string, subscription: Subscription): AsyncDisposable => {
+    subscriptions.set(subject, [...(subscriptions.get(subject) ?? []), subscription])
+    return {
+      [Symbol.asyncDispose]: async () => {
+        const rest = (subscriptions.get(subject) ?? []).filter((other) => other !== subscription)
+        if (rest.length > 0) subscriptions.set(subject, rest)
+        else subscriptions.delete(subject)
+      },
+    }
+  }
+
+  const drop = (link: Link) => {
+    link.connected = false
+    for (const listener of link.listeners) listener(false)
+  }
+
+  return {
+    durable: createDurableStore(options.streams ?? []),
+
+    connect(processId) {
+      const link: Link = { connected: true, listeners: [] }
+      links.set(processId, link)
+      return {
+        get connected() {
+          return link.connected
+        },
+        maxPayloadBytes: MAX_PAYLOAD_BYTES,
+        publish(subject, payload, replyTo) {
+          if (link.connected) publish({ subject, payload, replyTo })
+        },
+        subscribe: async (subject, group, listener) => subscribe(subject, { group, listener, link }),
+        onConnection: (listener) => void link.listeners.push(listener),
+        flush: async () => {},
+        async [Symbol.asyncDispose]() {
+          await Promise.resolve()
+          drop(link)
+          links.delete(processId)
+        },
+      }
+    },
+
+    cut(processId) {
+      const link = links.get(processId)
+      if (link) drop(link)
+    },
+  }
+}
+
+/** `inbox.<processId>.…` is subscribed to as `inbox.<processId>.>`, the only wildcard there is. */
+function inboxOf(subject: string): string {
+  return subject.startsWith('inbox.') ? `${subject.slice(0, subject.indexOf('.', 6))}.>` : ''
+}

@@ -1,0 +1,48 @@
+/**
+ * The bus between processes, on NATS core and JetStream. Runs on nats-server 2.9 and later.
+ *
+ * Connects for as long as it takes, also the first time; `onStatus` tells how it goes. Credentials stand in the URL
+ * (`nats://user:password@host:4222`); several servers are separated by commas.
+ */
+
+import { createBus, type CountedBus } from './bus.ts'
+import type { DurableStream } from './durable.ts'
+import { connectNats } from './nats/connection.ts'
+import { openJetStream } from './nats/jetstream.ts'
+import { natsWire } from './nats/wire.ts'
+import { createProcessId } from './process-id.ts'
+import type { OnStatus } from './status.ts'
+import type { Tuning } from './tuning.ts'
+
+/** A durable stream and the room that it may take on the server. */
+export interface NatsStream extends DurableStream {
+  /** Copies in a cluster of servers; 1 by default. */
+  replicas?: number
+  /** A full stream refuses new events rather than drop old ones; 1 GiB by default. */
+  maxBytes?: number
+}
+
+export interface NatsBusOptions {
+  url: string
+  /** How the connection is called in the server's monitoring. */
+  name: string
+  /** Created when missing. */
+  streams?: readonly NatsStream[]
+  onStatus?: OnStatus
+  tuning?: Partial<Tuning>
+}
+
+export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> {
+  const processId = createProcessId()
+  const onStatus = options.onStatus ?? (() => {})
+  const connection = await connectNats(options.url, options.name, onStatus)
+  const wire = natsWire(connection, onStatus)
+  return createBus({
+    processId,
+    wire,
+    onStatus,
+    openDurable: ({ inbox, requests, counters }) =>
+      openJetStream({ connection, wire, inbox, requests, counters, onStatus, processId, streams: options.streams ?? [] }),
+    ...(options.tuning && { tuning: options.tuning }),
+  })
+}

@@ -1,0 +1,160 @@
+/**
+ * Publishes durable events until JetStream has acknowledged them.
+ *
+ * Acknowledgements come back over the shared inbox. Each event is sent again until it is acknowledged, under the same
+ * message id, so that the server drops repetitions. The caller stops waiting at its timeout; the event stays. What is
+ * not acknowledged is bounded: beyond that an event is refused at once and not kept.
+ */
+
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+import { takesSubject } from '../durable.ts'
+import { NotStoredError } from '../port.ts'
+import type { JetStreamParts } from './jetstream.ts'
+
+const RETRY_MS = 1_000
+const PREPARE_EVERY_MS = 1_000
+const TICK_MS = 250
+const UNHEALTHY_AFTER_MS = 2_000
+const MAX_PENDING_BYTES = 64 * 1024 * 1024
+const CLOSE_FLUSH_MS = 2_000
+const HEADER_BYTES = 128
+
+export interface Publisher {
+  readonly healthy: boolean
+  publish(subject: string, payload: Uint8Array, timeoutMs: number): Promise<void>
+  /** Waits, for a bounded time, until everything is acknowledged. */
+  close(): Promise<void>
+}
+
+interface PendingEvent {
+  subject: string
+  payload: Uint8Array
+  headers: MsgHdrs
+  publishedAtMs: number
+  sentAtMs: number
+  timer: NodeJS.Timeout
+  resolve(): void
+  reject(error: NotStoredError): void
+}
+
+export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Promise<void> }): Publisher {
+  const { connection, wire, inbox, counters, processId, streams } = parts
+  /** In order of publication. */
+  const pending = new Map<number, PendingEvent>()
+  let pendingBytes = 0
+  let lastNumber = 0
+  let ready = false
+  let preparedAtMs = 0
+  let disconnectedAtMs: number | null = null
+  let drained: (() => void) | undefined
+
+  const prepare = () => {
+    ready = false
+    void parts.ensureStreams().then(() => {
+      ready = true
+      preparedAtMs = performance.now()
+      for (const [number, event] of pending) send(number, event)
+    })
+  }
+  const send = (number: number, event: PendingEvent) => {
+    if (!ready || !wire.connected) return
+    if (event.sentAtMs > 0) counters.durableRetried++
+    event.sentAtMs = performance.now()
+    publishWithHeaders(connection, event, inbox.address('d', number))
+  }
+
+  inbox.on('d', (payload, token, noResponder) => {
+    // No stream takes the subject: it is gone, or JetStream is not up yet.
+    if (noResponder) {
+      if (ready && performance.now() - preparedAtMs > PREPARE_EVERY_MS) prepare()
+      return
+    }
+    if (!isStored(payload)) return
+    const number = Number(token)
+    const event = pending.get(number)
+    if (event === undefined) return
+    pending.delete(number)
+    pendingBytes -= event.payload.length
+    counters.durablePending--
+    counters.durableAcknowledged++
+    clearTimeout(event.timer)
+    event.resolve()
+    if (pending.size === 0) drained?.()
+  })
+  wire.onConnection((connected) => {
+    disconnectedAtMs = connected ? null : performance.now()
+    // The server may have come back without what it had.
+    if (connected) prepare()
+  })
+  const timer = setInterval(() => {
+    const nowMs = performance.now()
+    for (const [number, event] of pending) if (nowMs - event.sentAtMs > RETRY_MS) send(number, event)
+  }, TICK_MS).unref()
+  prepare()
+
+  return {
+    get healthy() {
+      const nowMs = performance.now()
+      if (disconnectedAtMs !== null && nowMs - disconnectedAtMs > UNHEALTHY_AFTER_MS) return false
+      const [oldest] = pending.values()
+      return oldest === undefined || nowMs - oldest.publishedAtMs < UNHEALTHY_AFTER_MS
+    },
+
+    publish(subject, payload, timeoutMs) {
+      if (!streams.some((stream) => stream.subjects.some((pattern) => takesSubject(pattern, subject)))) {
+        return Promise.reject(new NotStoredError(`no stream takes ${subject}`))
+      }
+      if (payload.length + HEADER_BYTES > wire.maxPayloadBytes) {
+        return Promise.reject(new NotStoredError(`an event of ${payload.length} bytes is too large`))
+      }
+      if (pendingBytes + payload.length > MAX_PENDING_BYTES) {
+        return Promise.reject(new NotStoredError('too many events wait to be stored'))
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const number = ++lastNumber
+      const id = headers()
+      id.set('Nats-Msg-Id', `${processId}.${number}`)
+      const event: PendingEvent = {
+        subject,
+        payload: Buffer.from(payload),
+        headers: id,
+        publishedAtMs: performance.now(),
+        sentAtMs: 0,
+        timer: setTimeout(() => reject(new NotStoredError(`${subject} not stored within ${timeoutMs} ms`)), timeoutMs),
+        resolve,
+        reject,
+      }
+      pending.set(number, event)
+      pendingBytes += payload.length
+      counters.durablePending++
+      send(number, event)
+      return promise
+    },
+
+    async close() {
+      if (pending.size > 0) await flushed()
+      clearInterval(timer)
+      for (const event of pending.values()) {
+        clearTimeout(event.timer)
+        event.reject(new NotStoredError('the bus was closed before the event was stored'))
+      }
+    },
+  }
+
+  function flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      drained = resolve
+      setTimeout(resolve, CLOSE_FLUSH_MS)
+    })
+  }
+}
+
+function publishWithHeaders(connection: NatsConnection, event: PendingEvent, reply: string): void {
+  connection.publish(event.subject, event.payload, { reply, headers: event.headers })
+}
+
+/** `{"stream":"USAGE","seq":7}`, also with `"duplicate":true`; or an error, upon which the event is sent again. */
+function isStored(ack: Uint8Array): boolean {
+  const answer = JSON.parse(Buffer.from(ack).toString()) as { seq?: number; error?: unknown }
+  return answer.error === undefined && answer.seq !== undefined
+}

@@ -1,0 +1,126 @@
+/**
+ * The few calls of JetStream's own interface that the bus needs, as nats-server 2.9 understands them.
+ *
+ * Spoken directly, over the shared inbox: the client library asks for consumer metadata that 2.9 does not know, and
+ * opens subscriptions of its own.
+ */
+
+import type { Requests } from '../requests.ts'
+
+const TIMEOUT_MS = 5_000
+const STREAM_NOT_FOUND = 10059
+const STREAM_NAME_IN_USE = 10058
+const NANOSECONDS_PER_MS = 1_000_000
+
+export interface StreamSettings {
+  name: string
+  subjects: readonly string[]
+  replicas: number
+  maxBytes: number
+}
+
+export interface ConsumerSettings {
+  stream: string
+  consumer: string
+  subject: string
+  ackWaitMs: number
+  maxAckPending: number
+}
+
+export interface JetStreamApi {
+  /** Creates the stream unless it is there; one that is there stays as its operator set it. */
+  ensureStream(settings: StreamSettings): Promise<void>
+  ensureConsumer(settings: ConsumerSettings): Promise<void>
+  /** The last sequence below which the consumer has acknowledged everything; 0 while it does not exist. */
+  ackFloor(stream: string, consumer: string): Promise<number>
+  /** Removes every event up to and with `sequence`. */
+  purge(stream: string, sequence: number): Promise<void>
+}
+
+export class JetStreamError extends Error {
+  readonly code: number
+  constructor(code: number, description: string) {
+    super(description)
+    this.name = 'JetStreamError'
+    this.code = code
+  }
+}
+
+export function jetStreamApi(requests: Requests): JetStreamApi {
+  const call = async (subject: string, body: object): Promise<Record<string, unknown>> => {
+    const reply = await requests.ask(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), TIMEOUT_MS)
+    const answer = JSON.parse(Buffer.from(reply).toString()) as Record<string, unknown>
+    const error = answer['error'] as { err_code?: number; code: number; description?: string } | undefined
+    if (error !== undefined) throw new JetStreamError(error.err_code ?? error.code, error.description ?? 'unknown error')
+    return answer
+  }
+
+  return {
+    async ensureStream(settings) {
+      try {
+        await call(`STREAM.INFO.${settings.name}`, {})
+      } catch (error) {
+        if (!hasCode(error, STREAM_NOT_FOUND)) throw error
+        await call(`STREAM.CREATE.${settings.name}`, streamConfig(settings)).catch((failure: unknown) => {
+          // Somebody else was faster.
+          if (!hasCode(failure, STREAM_NAME_IN_USE)) throw failure
+        })
+      }
+    },
+
+    async ensureConsumer(settings) {
+      await call(`CONSUMER.DURABLE.CREATE.${settings.stream}.${settings.consumer}`, {
+        stream_name: settings.stream,
+        config: {
+          durable_name: settings.consumer,
+          filter_subject: settings.subject,
+          deliver_policy: 'all',
+          replay_policy: 'instant',
+          ack_policy: 'explicit',
+          ack_wait: settings.ackWaitMs * NANOSECONDS_PER_MS,
+          max_ack_pending: settings.maxAckPending,
+          max_deliver: -1,
+        },
+      })
+    },
+
+    async ackFloor(stream, consumer) {
+      try {
+        const info = await call(`CONSUMER.INFO.${stream}.${consumer}`, {})
+        return (info['ack_floor'] as { stream_seq?: number } | undefined)?.stream_seq ?? 0
+      } catch (error) {
+        if (error instanceof JetStreamError) return 0
+        throw error
+      }
+    },
+
+    async purge(stream, sequence) {
+      await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 })
+    },
+  }
+}
+
+/**
+ * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. What all consumers
+ * have acknowledged is purged by them; see `sweep.ts`.
+ */
+function streamConfig(settings: StreamSettings): object {
+  return {
+    name: settings.name,
+    subjects: settings.subjects,
+    retention: 'limits',
+    storage: 'file',
+    discard: 'new',
+    num_replicas: settings.replicas,
+    max_bytes: settings.maxBytes,
+    max_msgs: -1,
+    max_age: 0,
+    max_consumers: -1,
+    max_msg_size: -1,
+    duplicate_window: 120_000 * NANOSECONDS_PER_MS,
+  }
+}
+
+function hasCode(error: unknown, code: number): boolean {
+  return error instanceof JetStreamError && error.code === code
+}

@@ -1,0 +1,85 @@
+/** The durable half of the bus on JetStream: publishing, consuming, and keeping the streams in shape. */
+
+import type { NatsConnection } from '@nats-io/nats-core'
+import type { BusCounters } from '../counters.ts'
+import type { Durable } from '../durable.ts'
+import type { Inbox } from '../inbox.ts'
+import type { NatsStream } from '../nats.ts'
+import type { Requests } from '../requests.ts'
+import type { OnStatus } from '../status.ts'
+import type { Wire } from '../wire.ts'
+import { openConsumers } from './durable-consume.ts'
+import { openPublisher } from './durable-publish.ts'
+import { jetStreamApi, type JetStreamApi } from './jetstream-api.ts'
+import { startSweep } from './sweep.ts'
+
+const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
+const ENSURE_RETRY_MS = 250
+
+export interface JetStreamParts {
+  connection: NatsConnection
+  wire: Wire
+  inbox: Inbox
+  requests: Requests
+  counters: BusCounters
+  onStatus: OnStatus
+  processId: string
+  streams: readonly NatsStream[]
+}
+
+export function openJetStream(parts: JetStreamParts): Durable {
+  const { wire, requests, onStatus, streams } = parts
+  const closing = new AbortController()
+  const api = jetStreamApi(requests)
+  const ensureStreams = () => insist(() => createStreams(api, streams), 'creating streams', onStatus, closing.signal)
+  const publisher = openPublisher({ ...parts, ensureStreams })
+  const consumers = openConsumers(parts)
+
+  return {
+    get healthy() {
+      return publisher.healthy
+    },
+    publish: publisher.publish,
+    async consume(options) {
+      await ensureStreams()
+      const stream = streams.find(({ name }) => name === options.stream)
+      if (stream === undefined || !stream.consumers.includes(options.consumer)) {
+        throw new Error(`the stream ${options.stream} is not defined with a consumer ${options.consumer}`)
+      }
+      const consumer = await consumers.open(options, () =>
+        insist(() => api.ensureConsumer(consumers.settings(options)), 'creating a consumer', onStatus, closing.signal),
+      )
+      const sweep = startSweep(api, stream, () => wire.connected)
+      return {
+        async [Symbol.asyncDispose]() {
+          sweep[Symbol.dispose]()
+          await consumer[Symbol.asyncDispose]()
+        },
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await consumers.close()
+      await publisher.close()
+      closing.abort()
+    },
+  }
+}
+
+async function createStreams(api: JetStreamApi, streams: readonly NatsStream[]): Promise<void> {
+  for (const { name, subjects, replicas = 1, maxBytes = DEFAULT_MAX_BYTES } of streams) {
+    await api.ensureStream({ name, subjects, replicas, maxBytes })
+  }
+}
+
+/** Tries until it succeeds or the bus closes. */
+async function insist(action: () => Promise<void>, during: string, onStatus: OnStatus, closing: AbortSignal): Promise<void> {
+  while (!closing.aborted) {
+    try {
+      return await action()
+    } catch (error) {
+      if (closing.aborted) return
+      onStatus({ type: 'error', error, during })
+      await new Promise((resolve) => setTimeout(resolve, ENSURE_RETRY_MS))
+    }
+  }
+}

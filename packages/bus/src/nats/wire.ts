@@ -1,0 +1,94 @@
+/**
+ * The wire over a NATS connection.
+ *
+ * The client drops what is published while it is disconnected, and so does this wire, openly. A listener that throws
+ * would end the client's reader for good, so nothing is let through.
+ */
+
+import type { Msg, NatsConnection, Status } from '@nats-io/nats-core'
+import type { OnStatus } from '../status.ts'
+import type { Wire, WireListener } from '../wire.ts'
+
+const NO_RESPONDERS = 503
+const SMALLEST_PAYLOAD_BYTES = 16 * 1024
+
+export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
+  const listeners: ((connected: boolean) => void)[] = []
+  let connected = true
+  let maxPayloadBytes = maxPayloadOf(connection)
+
+  const changed = (now: boolean) => {
+    connected = now
+    if (now) maxPayloadBytes = maxPayloadOf(connection)
+    for (const listener of listeners) listener(now)
+  }
+  void watch(connection.status(), (status) => {
+    if (status.type === 'disconnect') {
+      changed(false)
+      onStatus({ type: 'disconnected' })
+    } else if (status.type === 'reconnect') {
+      changed(true)
+      onStatus({ type: 'reconnected', server: status.server })
+    } else if (status.type === 'error') {
+      onStatus({ type: 'error', error: status.error, during: 'talking to NATS' })
+    }
+  })
+
+  const guarded = (listener: WireListener) => (error: Error | null, message: Msg) => {
+    if (error !== null) return onStatus({ type: 'error', error, during: 'subscribing' })
+    try {
+      const { data } = message
+      const noResponder = data.length === 0 && message.headers?.code === NO_RESPONDERS
+      listener(data, message.subject, message.reply || undefined, noResponder)
+    } catch (thrown) {
+      onStatus({ type: 'error', error: thrown, during: `handling a message on ${message.subject}` })
+    }
+  }
+
+  return {
+    get connected() {
+      return connected
+    },
+    get maxPayloadBytes() {
+      return maxPayloadBytes
+    },
+    publish(subject, payload, replyTo) {
+      if (!connected) return
+      try {
+        connection.publish(subject, payload, replyTo === undefined ? undefined : { reply: replyTo })
+      } catch (error) {
+        onStatus({ type: 'error', error, during: `publishing to ${subject}` })
+      }
+    },
+    async subscribe(subject, group, listener) {
+      const callback = guarded(listener)
+      const subscription = connection.subscribe(subject, group === undefined ? { callback } : { queue: group, callback })
+      // A flush that is cut off by a disconnect does no harm: the client subscribes again when it reconnects.
+      await connection.flush().catch(() => {})
+      return {
+        async [Symbol.asyncDispose]() {
+          if (!connection.isClosed()) await subscription.drain()
+        },
+      }
+    },
+    onConnection: (listener) => void listeners.push(listener),
+    async flush() {
+      if (connected) await connection.flush().catch(() => {})
+    },
+    async [Symbol.asyncDispose]() {
+      if (connected) await connection.flush().catch(() => {})
+      connected = false
+      await connection.close()
+    },
+  }
+}
+
+function maxPayloadOf(connection: NatsConnection): number {
+  const bytes = connection.info?.max_payload ?? 1024 * 1024
+  if (bytes < SMALLEST_PAYLOAD_BYTES) throw new RangeError(`the NATS server's max_payload of ${bytes} bytes is too small`)
+  return bytes
+}
+
+async function watch(statuses: AsyncIterable<Status>, onEach: (status: Status) => void): Promise<void> {
+  for await (const status of statuses) onEach(status)
+}

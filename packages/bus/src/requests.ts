@@ -1,0 +1,124 @@
+/**
+ * Request and reply over the shared inbox.
+ *
+ * A request made while disconnected waits for the connection. One that finds no responder shortly after a shared outage
+ * is put again, because the responder may still be reconnecting. One that was under way during an outage times out.
+ */
+
+import { BusTimeoutError, NoResponderError, RemoteError } from './port.ts'
+import type { Inbox } from './inbox.ts'
+import type { OnStatus } from './status.ts'
+import type { Wire } from './wire.ts'
+
+const OK = 0
+const FAILED = 1
+const SETTLING_RETRY_MS = 50
+
+export interface Requests {
+  /** Puts a raw request; the reply is whatever came back. */
+  ask(subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  request(subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
+  /** Ends every open request. */
+  close(): void
+}
+
+interface Pending {
+  subject: string
+  payload: Uint8Array
+  published: boolean
+  timer: NodeJS.Timeout
+  resolve(reply: Uint8Array): void
+  reject(error: Error): void
+}
+
+export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean, onStatus: OnStatus): Requests {
+  const pending = new Map<number, Pending>()
+  let lastNumber = 0
+
+  const publish = (number: number, request: Pending) => {
+    request.published = wire.connected
+    if (wire.connected) wire.publish(request.subject, request.payload, inbox.address('r', number))
+  }
+  const take = (number: number): Pending | undefined => {
+    const request = pending.get(number)
+    if (request === undefined) return undefined
+    pending.delete(number)
+    clearTimeout(request.timer)
+    return request
+  }
+  const publishAgain = (number: number) => {
+    const request = pending.get(number)
+    if (request !== undefined) publish(number, request)
+  }
+
+  inbox.on('r', (payload, token, noResponder) => {
+    const number = Number(token)
+    if (!noResponder) return void take(number)?.resolve(payload)
+    if (isSettling()) return void setTimeout(publishAgain, SETTLING_RETRY_MS, number)
+    const request = take(number)
+    request?.reject(new NoResponderError(`nobody serves ${request.subject}`))
+  })
+  wire.onConnection((connected) => {
+    if (!connected) return
+    for (const [number, request] of pending) if (!request.published) publish(number, request)
+  })
+
+  const ask = (subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array> => {
+    if (payload.length > wire.maxPayloadBytes) {
+      return Promise.reject(new RangeError(`a request of ${payload.length} bytes to ${subject} is too large`))
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+    const number = ++lastNumber
+    const timer = setTimeout(() => {
+      take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
+    }, timeoutMs)
+    const request = { subject, payload: Buffer.from(payload), published: false, timer, resolve, reject }
+    pending.set(number, request)
+    publish(number, request)
+    return promise
+  }
+
+  return {
+    ask,
+
+    async request(subject, payload, timeoutMs) {
+      const reply = await ask(subject, payload, timeoutMs)
+      if (reply[0] === OK) return reply.subarray(1)
+      throw new RemoteError(Buffer.from(reply.subarray(1)).toString())
+    },
+
+    serve(subject, group, handler) {
+      return wire.subscribe(subject, group, (payload, _subject, replyTo) => {
+        void answer(payload, handler, wire.maxPayloadBytes).then((reply) => {
+          if (replyTo !== undefined) wire.publish(replyTo, reply)
+        }, (error: unknown) => onStatus({ type: 'error', error, during: `answering ${subject}` }))
+      })
+    },
+
+    close() {
+      for (const number of [...pending.keys()]) take(number)?.reject(new BusTimeoutError('the bus was closed'))
+    },
+  }
+}
+
+async function answer(
+  payload: Uint8Array,
+  handler: (payload: Uint8Array) => Promise<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array> {
+  try {
+    const reply = await handler(payload)
+    if (reply.length < maxBytes) return withStatus(OK, reply)
+    return withStatus(FAILED, Buffer.from(`the reply of ${reply.length} bytes is too large`))
+  } catch (error) {
+    return withStatus(FAILED, Buffer.from(error instanceof Error ? error.message : String(error)))
+  }
+}
+
+function withStatus(status: number, bytes: Uint8Array): Uint8Array {
+  const reply = Buffer.allocUnsafe(1 + bytes.length)
+  reply[0] = status
+  reply.set(bytes, 1)
+  return reply
+}

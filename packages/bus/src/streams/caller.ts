@@ -1,0 +1,270 @@
+/**
+ * The side of a job stream that dispatched the job and reads the answer.
+ *
+ * A stream is `offered` until a frame of a worker comes, then that worker's, then over. Frames of anyone else, and of
+ * streams that are over, are answered with `stop`: an abandoned attempt cannot go on unnoticed.
+ */
+
+import { encodeJob, jobOverhead } from '../core/job-message.ts'
+import { frameKind, type FrameKind } from '../core/frames.ts'
+import { isSettling } from '../core/liveness.ts'
+import { partOf } from '../core/body.ts'
+import { announced, consume, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
+import type { Inbox } from '../inbox.ts'
+import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
+import type { StreamContext } from './context.ts'
+import type { Peer, PeerStream } from './peer.ts'
+import type { FrameHandler } from './peers.ts'
+
+const SETTLING_RETRY_MS = 50
+
+export interface Caller {
+  dispatch(job: OutgoingJob, events: JobEvents): JobHandle
+  readonly onFrame: FrameHandler
+  close(): void
+}
+
+type Unavailable = Parameters<JobEvents['onUnavailable']>
+
+export function openCaller(context: StreamContext, inbox: Inbox): Caller {
+  const { wire, counters, now } = context
+  const streams = new Map<number, CallerStream>()
+  let lastStream = 0
+
+  inbox.on('j', (_payload, token, noResponder) => {
+    if (noResponder) streams.get(Number(token))?.noResponder()
+  })
+  wire.onConnection((connected) => {
+    if (connected) for (const stream of streams.values()) stream.offerHeld()
+  })
+
+  return {
+    dispatch(job, events) {
+      counters.jobsDispatched++
+      lastStream = (lastStream + 1) >>> 0
+      const stream = new CallerStream(lastStream, job, events, context, inbox, streams)
+      stream.offer()
+      return stream
+    },
+
+    onFrame(peer, kind, number, n, bytes) {
+      const stream = streams.get(number)
+      if (stream === undefined) {
+        if (kind !== frameKind.reject && kind !== frameKind.unknown) peer.sendStop(number)
+        return
+      }
+      try {
+        stream.onFrame(peer, kind, n, bytes, now())
+      } catch (error) {
+        context.onStatus({ type: 'error', error, during: 'handling an answer' })
+        stream.stop()
+      }
+    },
+
+    close() {
+      for (const stream of [...streams.values()]) stream.abandon()
+    },
+  }
+}
+
+class CallerStream implements JobHandle, PeerStream {
+  readonly #number: number
+  readonly #job: OutgoingJob
+  readonly #events: JobEvents
+  readonly #context: StreamContext
+  readonly #inbox: Inbox
+  readonly #open: Map<number, CallerStream>
+  readonly #receiver: Receiver
+  readonly #partBytes: number
+  #peer: Peer | undefined
+  #held = false
+  #over = false
+  #timer: NodeJS.Timeout | undefined
+  #pieces: Uint8Array[] = []
+
+  constructor(
+    number: number,
+    job: OutgoingJob,
+    events: JobEvents,
+    context: StreamContext,
+    inbox: Inbox,
+    open: Map<number, CallerStream>,
+  ) {
+    this.#number = number
+    this.#job = job
+    this.#events = events
+    this.#context = context
+    this.#inbox = inbox
+    this.#open = open
+    this.#receiver = createReceiver(context.tuning.ackEveryBytes, context.tuning.resumeRetryMs)
+    this.#partBytes = Math.min(context.tuning.frameBytes, context.wire.maxPayloadBytes >> 1)
+    open.set(number, this)
+    context.counters.streamsOpen++
+  }
+
+  get #acceptTimeoutMs(): number {
+    return this.#job.acceptTimeoutMs ?? this.#context.tuning.acceptTimeoutMs
+  }
+
+  /** Publishes the job, or holds it until the connection is back. */
+  offer(): void {
+    const { wire, tuning, processId } = this.#context
+    const { header, body, subject } = this.#job
+    const overhead = jobOverhead(processId, header)
+    if (overhead > wire.maxPayloadBytes) {
+      queueMicrotask(() => this.#unavailable('rejected', `a job header of ${header.length} bytes is too large`))
+      return
+    }
+    this.#held = !wire.connected
+    this.#waitForAccept(this.#acceptTimeoutMs + (this.#held ? tuning.graceMs : 0))
+    if (this.#held) return
+    const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
+    const message = encodeJob({
+      callerId: processId,
+      stream: this.#number,
+      header,
+      body,
+      inline,
+      partBytes: this.#partBytes,
+      inlineBody: null,
+    })
+    wire.publish(subject, message, this.#inbox.address('j', this.#number))
+  }
+
+  offerHeld(): void {
+    if (this.#held) this.offer()
+  }
+
+  #waitForAccept(timeoutMs: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#unavailable('timeout'), timeoutMs)
+  }
+
+  /** Nobody serves the subject; after an outage that we shared, somebody may be about to again. */
+  noResponder(): void {
+    if (this.#peer !== undefined || this.#over) return
+    const { liveness, now } = this.#context
+    if (!isSettling(liveness, now())) return this.#unavailable('no_responder')
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.offer(), SETTLING_RETRY_MS)
+  }
+
+  onFrame(peer: Peer, kind: FrameKind, n: number, bytes: Uint8Array, nowMs: number): void {
+    if (kind === frameKind.reject) {
+      if (this.#peer === undefined) this.#unavailable('rejected', Buffer.from(bytes).toString())
+      return
+    }
+    if (kind === frameKind.unknown) {
+      if (this.#peer === peer) this.lost()
+      return
+    }
+    if (this.#peer === undefined) this.#adopt(peer)
+    else if (this.#peer !== peer) return peer.sendStop(this.#number)
+
+    if (kind === frameKind.pull) return this.#sendPart(peer, n)
+    if (kind === frameKind.sent) {
+      if (announced(this.#receiver, n, nowMs)) this.#resume(peer)
+      return
+    }
+    const verdict = receive(this.#receiver, n, kind === frameKind.data ? bytes.length : 0, nowMs)
+    if (verdict === 'deliver') return this.#deliver(peer, kind, n, bytes)
+    this.#context.counters.framesDropped++
+    if (verdict === 'resume') this.#resume(peer)
+  }
+
+  #adopt(peer: Peer): void {
+    clearTimeout(this.#timer)
+    this.#peer = peer
+    peer.streams.add(this)
+  }
+
+  #resume(peer: Peer): void {
+    this.#context.counters.resumesAsked++
+    peer.send(frameKind.resume, this.#number, this.#receiver.expected)
+  }
+
+  #sendPart(peer: Peer, n: number): void {
+    const part = partOf(this.#job.body, this.#partBytes, n)
+    if (part !== null) peer.send(frameKind.part, this.#number, n, part)
+  }
+
+  #deliver(peer: Peer, kind: FrameKind, n: number, bytes: Uint8Array): void {
+    switch (kind) {
+      case frameKind.accept:
+        return this.#events.onAccept?.(peer.id)
+      case frameKind.data:
+        return this.#events.onData(bytes)
+      case frameKind.piece:
+        return void this.#pieces.push(bytes)
+      case frameKind.head:
+        return this.#events.onHead(this.#whole(bytes))
+      case frameKind.end:
+        this.#finish(n)
+        return this.#events.onEnd(this.#whole(bytes))
+      case frameKind.failure:
+        this.#finish(n)
+        return this.#events.onFailure(this.#whole(bytes))
+    }
+  }
+
+  /** The payload that began in earlier pieces. */
+  #whole(last: Uint8Array): Uint8Array {
+    if (this.#pieces.length === 0) return last
+    const whole = Buffer.concat([...this.#pieces, last])
+    this.#pieces = []
+    return whole
+  }
+
+  /** Everything has come: one last acknowledgement lets the worker forget the stream. */
+  #finish(n: number): void {
+    this.#peer?.send(frameKind.ack, this.#number, n)
+    this.#close()
+  }
+
+  consumed(bytes: number): void {
+    if (this.#over || this.#peer === undefined) return
+    if (consume(this.#receiver, bytes)) this.#peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+  }
+
+  stop(): void {
+    if (this.#over) return
+    this.#peer?.sendStop(this.#number)
+    this.#close()
+  }
+
+  /** This process is closing. */
+  abandon(): void {
+    this.#peer?.sendStop(this.#number)
+    this.lost()
+  }
+
+  beat(): void {
+    this.#peer?.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+  }
+
+  reconnected(): void {
+    if (this.#peer !== undefined) this.#resume(this.#peer)
+  }
+
+  lost(): void {
+    if (this.#over) return
+    this.#context.counters.jobsLost++
+    this.#close()
+    this.#events.onLost()
+  }
+
+  #unavailable(...[reason, detail]: Unavailable): void {
+    if (this.#over) return
+    this.#context.counters.jobsUnavailable++
+    this.#close()
+    this.#events.onUnavailable(reason, detail)
+  }
+
+  #close(): void {
+    this.#over = true
+    clearTimeout(this.#timer)
+    this.#open.delete(this.#number)
+    this.#peer?.streams.delete(this)
+    this.#context.counters.streamsOpen--
+  }
+}

@@ -1,0 +1,18 @@
+/** What every part of the frame protocol in one process shares. */
+
+import type { BusCounters } from '../counters.ts'
+import type { Liveness } from '../core/liveness.ts'
+import type { OnStatus } from '../status.ts'
+import type { Tuning } from '../tuning.ts'
+import type { Wire } from '../wire.ts'
+
+export interface StreamContext {
+  readonly processId: string
+  readonly wire: Wire
+  readonly tuning: Tuning
+  readonly counters: BusCounters
+  readonly liveness: Liveness
+  readonly onStatus: OnStatus
+  /** Monotonic milliseconds. */
+  now(): number
+}

@@ -1,0 +1,105 @@
+/**
+ * One other process, as seen from here: what is to be sent to it, what of that is in flight, and when it was last heard.
+ *
+ * Frames of all streams to a peer are collected and leave together once per turn of the event loop.
+ */
+
+import { encodeMessages, FRAME_OVERHEAD, frameKind, NO_BYTES, type Frame, type FrameKind } from '../core/frames.ts'
+import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
+import { framesSubject } from '../inbox.ts'
+import type { StreamContext } from './context.ts'
+
+/** A stream with this peer, from either side. */
+export interface PeerStream {
+  /** Sends this stream's part of the heartbeat. */
+  beat(): void
+  /** Our own connection came back. */
+  reconnected(): void
+  /** The peer is gone. */
+  lost(): void
+}
+
+/** A stream that waits until the flight window has room. */
+export interface Waiting {
+  pump(): void
+}
+
+export class Peer {
+  readonly id: string
+  readonly streams = new Set<PeerStream>()
+  lastHeardAtMs: number
+  readonly #context: StreamContext
+  readonly #flight: Flight
+  #outgoing: Frame[] = []
+  #scheduled = false
+  #stopped = new Set<number>()
+  #waiting = new Set<Waiting>()
+
+  constructor(id: string, context: StreamContext) {
+    this.id = id
+    this.#context = context
+    this.#flight = createFlight(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
+    this.lastHeardAtMs = context.now()
+  }
+
+  get hasRoom(): boolean {
+    return mayFly(this.#flight)
+  }
+
+  /** `stream.pump()` is called once there is room. */
+  waitForRoom(stream: Waiting): void {
+    this.#waiting.add(stream)
+  }
+
+  stopWaiting(stream: Waiting): void {
+    this.#waiting.delete(stream)
+  }
+
+  send(kind: FrameKind, stream: number, n: number, bytes: Uint8Array = NO_BYTES): void {
+    this.#outgoing.push({ kind, stream, n, bytes })
+    if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setImmediate(() => this.flush())
+  }
+
+  /** Answers frames of a stream that this process has no use for, once per flush. */
+  sendStop(stream: number): void {
+    if (this.#stopped.has(stream)) return
+    this.#stopped.add(stream)
+    this.send(frameKind.stop, stream, 0)
+  }
+
+  echoed(n: number): void {
+    echo(this.#flight, n)
+    if (this.#waiting.size === 0 || !this.hasRoom) return
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const stream of waiting) stream.pump()
+  }
+
+  beat(): void {
+    for (const stream of this.streams) stream.beat()
+    this.#mark()
+  }
+
+  #mark(): void {
+    this.send(frameKind.mark, 0, takeMark(this.#flight))
+  }
+
+  flush(): void {
+    this.#scheduled = false
+    const frames = this.#outgoing
+    if (frames.length === 0) return
+    this.#outgoing = []
+    this.#stopped.clear()
+    const { wire, counters, tuning, processId } = this.#context
+    if (!wire.connected) return
+    const subject = framesSubject(this.id)
+    for (const message of encodeMessages(processId, frames, Math.min(tuning.messageBytes, wire.maxPayloadBytes))) {
+      wire.publish(subject, message)
+      counters.messagesSent++
+    }
+    counters.framesSent += frames.length
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The side of a job stream that does the work and produces the answer.
+ *
+ * A stream lives until its caller has acknowledged the last frame, stopped it or is gone. Frames that are not
+ * acknowledged are kept and sent again on request.
+ */
+
+import { decodeJob, type JobMessage } from '../core/job-message.ts'
+import { frameKind, NO_BYTES, type FrameKind } from '../core/frames.ts'
+import { acknowledge, createSender, hasRoom, pushControl, pushData, rewind, takeFrame, type Sender } from '../core/sender.ts'
+import { JobAborted, type AbortCause, type IncomingJob } from '../port.ts'
+import { BodyPull, type BodyQueue } from './body-pull.ts'
+import type { StreamContext } from './context.ts'
+import type { Peer, PeerStream, Waiting } from './peer.ts'
+import type { FrameHandler } from './peers.ts'
+
+const READY = Promise.resolve()
+const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.resume])
+
+export interface Worker {
+  /** Takes a job message and hands the job to the handler. */
+  onJob(message: Uint8Array, peerOf: (id: string) => Peer, handler: (job: IncomingJob) => void): void
+  readonly onFrame: FrameHandler
+  close(): void
+}
+
+export function openWorker(context: StreamContext): Worker {
+  const streams = new Map<string, WorkerStream>()
+  const bodies: BodyQueue = { active: 0, waiting: [] }
+
+  return {
+    onJob(message, peerOf, handler) {
+      let stream: WorkerStream | undefined
+      try {
+        const job = decodeJob(message)
+        const key = `${job.callerId}.${job.stream}`
+        if (streams.has(key)) return
+        const peer = peerOf(job.callerId)
+        peer.lastHeardAtMs = context.now()
+        stream = new WorkerStream(key, job, peer, context, streams, bodies)
+        handler(stream)
+      } catch (error) {
+        context.onStatus({ type: 'error', error, during: 'taking a job' })
+        stream?.giveUp('the worker failed')
+      }
+    },
+
+    onFrame(peer, kind, number, n, bytes) {
+      const stream = streams.get(`${peer.id}.${number}`)
+      if (stream !== undefined) stream.onFrame(kind, n, bytes)
+      else if (WORKER_FRAMES.has(kind)) peer.send(frameKind.unknown, number, 0)
+    },
+
+    close() {
+      for (const stream of [...streams.values()]) stream.giveUp('the worker is closing')
+    },
+  }
+}
+
+class WorkerStream implements IncomingJob, PeerStream, Waiting {
+  readonly header: Uint8Array
+  readonly callerId: string
+  readonly #key: string
+  readonly #number: number
+  readonly #peer: Peer
+  readonly #context: StreamContext
+  readonly #open: Map<string, WorkerStream>
+  readonly #sender: Sender
+  readonly #body: BodyPull
+  readonly #controller = new AbortController()
+  #accepted = false
+  #ended = false
+  #over = false
+  #room: PromiseWithResolvers<void> | undefined
+
+  constructor(
+    key: string,
+    job: JobMessage,
+    peer: Peer,
+    context: StreamContext,
+    open: Map<string, WorkerStream>,
+    bodies: BodyQueue,
+  ) {
+    const { tuning, wire, counters } = context
+    this.header = job.header
+    this.callerId = job.callerId
+    this.#key = key
+    this.#number = job.stream
+    this.#peer = peer
+    this.#context = context
+    this.#open = open
+    this.#sender = createSender(tuning.streamWindowBytes, Math.min(tuning.frameBytes, wire.maxPayloadBytes >> 1))
+    this.#body = new BodyPull(job, peer, context, bodies)
+    open.set(key, this)
+    peer.streams.add(this)
+    counters.streamsOpen++
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  body(): Promise<Uint8Array> {
+    return this.#body.whole()
+  }
+
+  accept(): void {
+    if (this.#accepted || this.#over) return
+    this.#accepted = true
+    pushControl(this.#sender, frameKind.accept, NO_BYTES)
+    this.pump()
+  }
+
+  reject(detail: string): void {
+    if (this.#accepted || this.#over) return
+    this.#peer.send(frameKind.reject, this.#number, 0, Buffer.from(detail))
+    this.#close(undefined)
+  }
+
+  head(head: Uint8Array): void {
+    this.#control(frameKind.head, head)
+  }
+
+  data(bytes: Uint8Array): Promise<void> {
+    if (this.#over) return this.#aborted()
+    if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
+    this.accept()
+    pushData(this.#sender, bytes)
+    this.pump()
+    if (hasRoom(this.#sender)) return READY
+    this.#room ??= Promise.withResolvers<void>()
+    return this.#room.promise
+  }
+
+  end(end: Uint8Array): void {
+    this.#control(frameKind.end, end)
+    this.#ended = true
+  }
+
+  failure(failure: Uint8Array): void {
+    this.#control(frameKind.failure, failure)
+    this.#ended = true
+  }
+
+  #control(kind: FrameKind, payload: Uint8Array): void {
+    if (this.#over || this.#ended) return
+    this.accept()
+    pushControl(this.#sender, kind, payload)
+    this.pump()
+  }
+
+  /** Sends what the windows allow. What is produced while disconnected waits for the connection. */
+  pump(): void {
+    if (this.#over || !this.#context.wire.connected) return
+    while (true) {
+      if (!this.#peer.hasRoom) return this.#peer.waitForRoom(this)
+      const sentBefore = this.#sender.highest
+      const frame = takeFrame(this.#sender)
+      if (frame === undefined) return
+      if (frame.n <= sentBefore) this.#context.counters.framesResent++
+      this.#peer.send(frame.kind, this.#number, frame.n, frame.bytes)
+    }
+  }
+
+  onFrame(kind: FrameKind, n: number, bytes: Uint8Array): void {
+    switch (kind) {
+      case frameKind.ack:
+        return this.#acknowledged(n)
+      case frameKind.resume:
+        rewind(this.#sender, n)
+        return this.pump()
+      case frameKind.stop:
+        return this.#close('stopped')
+      case frameKind.part:
+        return this.#body.part(n, bytes)
+    }
+  }
+
+  #acknowledged(n: number): void {
+    acknowledge(this.#sender, n)
+    if (this.#ended && this.#sender.frames.length === 0) return this.#close(undefined)
+    this.pump()
+    if (this.#room !== undefined && hasRoom(this.#sender)) {
+      this.#room.resolve()
+      this.#room = undefined
+    }
+  }
+
+  beat(): void {
+    if (this.#accepted) this.#peer.send(frameKind.sent, this.#number, this.#sender.highest)
+    this.#body.beat()
+  }
+
+  reconnected(): void {
+    this.#body.again()
+    this.pump()
+  }
+
+  lost(): void {
+    this.#close('caller_lost')
+  }
+
+  /** Gives the job back, or, once accepted, tells the caller that the answer will not come: it sees a lost worker. */
+  giveUp(detail: string): void {
+    if (this.#over) return
+    if (!this.#accepted) return this.reject(detail)
+    this.#peer.send(frameKind.unknown, this.#number, 0)
+    this.#close('stopped')
+  }
+
+  #aborted(): Promise<never> {
+    const rejected = Promise.reject(this.signal.reason ?? new JobAborted('stopped'))
+    rejected.catch(() => {})
+    return rejected
+  }
+
+  /** With a cause, whoever still works on the job is told. */
+  #close(cause: AbortCause | undefined): void {
+    if (this.#over) return
+    this.#over = true
+    this.#open.delete(this.#key)
+    this.#peer.streams.delete(this)
+    this.#peer.stopWaiting(this)
+    this.#context.counters.streamsOpen--
+    const aborted = new JobAborted(cause ?? 'stopped')
+    this.#body.abandon(aborted)
+    if (this.#room !== undefined) {
+      this.#room.promise.catch(() => {})
+      this.#room.reject(aborted)
+    }
+    if (cause === undefined || (this.#ended && cause === 'stopped')) return
+    this.#controller.abort(aborted)
+  }
+}

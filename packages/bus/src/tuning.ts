@@ -1,0 +1,51 @@
+/** Times and sizes of the bus. The defaults are the design's; tests shrink them. */
+
+const KiB = 1024
+const MiB = 1024 * KiB
+
+export interface Tuning {
+  /** No accept within this time: the job is unavailable here. */
+  acceptTimeoutMs: number
+  heartbeatMs: number
+  /** Silence after which a peer is lost. */
+  lostAfterMs: number
+  /** How long silence and missing responders are forgiven after our own connection came back. */
+  graceMs: number
+  tickMs: number
+  /** Bodies up to this size travel inside the job message. */
+  inlineBytes: number
+  /** Data larger than this travels in several frames. */
+  frameBytes: number
+  /** Frames to one peer are packed into messages of at most this size. */
+  messageBytes: number
+  /** Unconsumed answer bytes under way per stream. */
+  streamWindowBytes: number
+  ackEveryBytes: number
+  /** Bytes on their way to one process; all its peers together must stay below the broker's `max_pending` of 64 MB. */
+  peerWindowBytes: number
+  markEveryBytes: number
+  /** Parts of one body asked for at a time, and bodies pulled at a time. */
+  bodyPartsInFlight: number
+  bodiesAtOnce: number
+  bodyRetryMs: number
+  resumeRetryMs: number
+}
+
+export const defaultTuning: Tuning = {
+  acceptTimeoutMs: 250,
+  heartbeatMs: 1_000,
+  lostAfterMs: 3_000,
+  graceMs: 3_000,
+  tickMs: 250,
+  inlineBytes: 256 * KiB,
+  frameBytes: 32 * KiB,
+  messageBytes: 256 * KiB,
+  streamWindowBytes: MiB,
+  ackEveryBytes: 256 * KiB,
+  peerWindowBytes: 8 * MiB,
+  markEveryBytes: MiB,
+  bodyPartsInFlight: 16,
+  bodiesAtOnce: 32,
+  bodyRetryMs: 1_000,
+  resumeRetryMs: 200,
+}
