@@ -15,5 +15,6 @@ export const subjects = {
 
 export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
 
-export const usageStream = { name: 'USAGE', subjects: ['usage.>'] } as const
 export const usageConsumers = { metering: 'metering-ledger', keys: 'keys-standing' } as const
+/** An event is kept until every one of `consumers` has committed it. */
+export const usageStream = { name: 'USAGE', subjects: ['usage.>'], consumers: [usageConsumers.metering] } as const

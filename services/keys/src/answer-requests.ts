@@ -10,7 +10,11 @@ import type { Logger } from '@gateway/service/logger'
 export type Handler = (question: unknown) => Promise<object>
 
 /** Disposing takes no new requests; those that are being answered go on. */
-export async function answerRequests(bus: Bus, logger: Logger, handlers: Record<string, Handler>): Promise<AsyncDisposable> {
+export async function answerRequests(
+  bus: Bus,
+  logger: Logger,
+  handlers: Record<string, Handler>,
+): Promise<AsyncDisposable> {
   const serving = new AsyncDisposableStack()
   for (const [subject, handler] of Object.entries(handlers)) {
     const answer = async (payload: Uint8Array): Promise<Uint8Array> => {

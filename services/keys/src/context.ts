@@ -1,21 +1,30 @@
 /**
- * What the handlers of this service work with.
+ * What keys works on in a process of its own, opened in order and closed in reverse.
  */
 
-import type { KeysAdmission } from '@gateway/admission/keys'
-import type { Bus } from '@gateway/bus/port'
-import type { Database } from '@gateway/postgres/database'
-import type { ConfigSource } from '@gateway/service/config-source'
-import type { Logger } from '@gateway/service/logger'
-import type { Pepper } from './core/hashing.ts'
-import type { MasterKeys } from './core/master-keys.ts'
+import { openRedisAdmission } from '@gateway/admission/redis'
+import { openNatsBus } from '@gateway/bus/nats'
+import { openDatabase } from '@gateway/postgres/database'
+import { openConfigSource } from '@gateway/service/config-source'
+import { createLogger } from '@gateway/service/logger'
+import type { Settings } from './config.ts'
+import type { KeysParts } from './start.ts'
 
-export interface KeysContext {
-  bus: Bus
-  admission: KeysAdmission
-  database: Database
-  config: ConfigSource
-  masterKeys: MasterKeys
-  pepper: Pepper
-  logger: Logger
+export async function openContext(settings: Settings): Promise<KeysParts & AsyncDisposable> {
+  const logger = createLogger({ service: 'keys', level: settings.logLevel })
+  await using opening = new AsyncDisposableStack()
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const database = opening.use(
+    await openDatabase(settings.databaseUrl, {
+      applicationName: 'keys',
+      onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    }),
+  )
+  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
+  const bus = opening.use(
+    await openNatsBus({ url: settings.natsUrl, name: 'keys', onStatus: (status) => logger.info({ status }, 'bus') }),
+  )
+  const opened = opening.move()
+  const { masterSecret } = settings
+  return { logger, config, database, admission, bus, masterSecret, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

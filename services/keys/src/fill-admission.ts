@@ -9,7 +9,7 @@ import type { Account } from './db/accounts.ts'
 import { holdAccount } from './db/accounts.ts'
 import { readKeyStates } from './db/keys.ts'
 import { readExtra } from './db/top-ups.ts'
-import type { KeysContext } from './context.ts'
+import type { KeysContext } from './keys-context.ts'
 import { unitOf } from './core/plans.ts'
 
 /** `keyHash`: a key to tell of even if it is dead. Undefined when there is no such account. */

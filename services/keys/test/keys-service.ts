@@ -9,7 +9,7 @@ import { migrate } from '@gateway/postgres/migrate'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import type { PostgresServer } from '@gateway/testing/servers'
-import type { KeysContext } from '../src/context.ts'
+import type { KeysContext } from '../src/keys-context.ts'
 import { deriveMasterKeys } from '../src/core/master-keys.ts'
 import { readPepper } from '../src/db/pepper.ts'
 
@@ -53,7 +53,11 @@ export interface TestKeys extends KeysContext, AsyncDisposable {
 
 export const MASTER_SECRET = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
 
-export async function openKeysService(postgres: PostgresServer, bus: Bus, masterSecret = MASTER_SECRET): Promise<TestKeys> {
+export async function openKeysService(
+  postgres: PostgresServer,
+  bus: Bus,
+  masterSecret = MASTER_SECRET,
+): Promise<TestKeys> {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.createDatabase())
   const database = opening.use(await openDatabase(url))

@@ -25,7 +25,11 @@ const OWING_PAUSE_MS = 500
 /** How often to look for what another process left behind. */
 const IDLE_PAUSE_MS = 5_000
 
-export function startSettlement(context: { database: Database; admission: MeteringAdmission; logger: Logger }): Settlement {
+export function startSettlement(context: {
+  database: Database
+  admission: MeteringAdmission
+  logger: Logger
+}): Settlement {
   const { database, admission, logger } = context
   const stopping = new AbortController()
   let resting = new AbortController()

@@ -26,10 +26,14 @@ export function rememberingAdmission(): RememberingAdmission {
   const totals = new Map<string, { settled: number; version: number }>()
   const told: Total[] = []
   const released = new Set<string>()
-  const take = (admission: RememberingAdmission, total: { account: string; settled: number; version: number }): void => {
+  const take = (
+    admission: RememberingAdmission,
+    total: { account: string; settled: number; version: number },
+  ): void => {
     if (admission.away) throw new Error('the store is away')
     const held = totals.get(total.account)
-    if (!held || total.version > held.version) totals.set(total.account, { settled: total.settled, version: total.version })
+    if (!held || total.version > held.version)
+      totals.set(total.account, { settled: total.settled, version: total.version })
   }
   return {
     away: false,

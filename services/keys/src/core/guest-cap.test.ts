@@ -27,13 +27,19 @@ test('no hour ever holds more than the cap, and nobody is refused while there is
 
 test('whoever waits as long as they are told is let through, and a moment less is not enough', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: HOUR_MS - 1 }), { minLength: GUEST_MINTS_PER_HOUR, maxLength: GUEST_MINTS_PER_HOUR }), (ages) => {
-      const nowMs = Date.UTC(2026, 10, 1)
-      const log = ages.map((age) => nowMs - age).sort((a, b) => a - b)
-      const decision = decideGuestMint(log, nowMs)
-      if (decision.kind !== 'limited') throw new Error('not limited')
-      expect(decideGuestMint(log, nowMs + decision.retryAfterMs).kind).toBe('admitted')
-      expect(decideGuestMint(log, nowMs + decision.retryAfterMs - 1).kind).toBe('limited')
-    }),
+    fc.property(
+      fc.array(fc.integer({ min: 0, max: HOUR_MS - 1 }), {
+        minLength: GUEST_MINTS_PER_HOUR,
+        maxLength: GUEST_MINTS_PER_HOUR,
+      }),
+      (ages) => {
+        const nowMs = Date.UTC(2026, 10, 1)
+        const log = ages.map((age) => nowMs - age).sort((a, b) => a - b)
+        const decision = decideGuestMint(log, nowMs)
+        if (decision.kind !== 'limited') throw new Error('not limited')
+        expect(decideGuestMint(log, nowMs + decision.retryAfterMs).kind).toBe('admitted')
+        expect(decideGuestMint(log, nowMs + decision.retryAfterMs - 1).kind).toBe('limited')
+      },
+    ),
   )
 })

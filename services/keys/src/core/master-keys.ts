@@ -19,29 +19,14 @@ export interface MasterKeys {
   byId: ReadonlyMap<string, MasterKey>
 }
 
-const MIN_SECRET_LENGTH = 32
-const PLACEHOLDER = /change.?me|default|example|insecure|placeholder|password|your.?secret/i
-
 export function deriveMasterKeys(masterSecret: string): MasterKeys {
-  const keys = splitSecrets(masterSecret).map(deriveMasterKey)
+  const keys = splitMasterSecret(masterSecret).map(deriveMasterKey)
   const current = keys[0]
   if (!current) throw new Error('KEYS_MASTER_SECRET is empty')
   return { current, byId: new Map(keys.map((key) => [key.id, key])) }
 }
 
-/** Why this secret must not guard real keys, or null where it may. */
-export function weaknessOf(masterSecret: string): string | null {
-  const secrets = splitSecrets(masterSecret)
-  if (secrets.length === 0) return 'it is empty'
-  for (const secret of secrets) {
-    if (PLACEHOLDER.test(secret)) return 'it is a placeholder'
-    if (secret.length < MIN_SECRET_LENGTH) return `it is shorter than ${MIN_SECRET_LENGTH} characters`
-    if (new Set(secret).size < 8) return 'it hardly varies'
-  }
-  return null
-}
-
-function splitSecrets(masterSecret: string): string[] {
+export function splitMasterSecret(masterSecret: string): string[] {
   return masterSecret
     .split(',')
     .map((secret) => secret.trim())

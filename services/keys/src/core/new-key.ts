@@ -3,7 +3,13 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { ACCOUNT_TAG_LENGTH, formatKey, KEY_ID_LENGTH, KEY_SECRET_LENGTH, randomBase62 } from '@gateway/contracts/api-key'
+import {
+  ACCOUNT_TAG_LENGTH,
+  formatKey,
+  KEY_ID_LENGTH,
+  KEY_SECRET_LENGTH,
+  randomBase62,
+} from '@gateway/contracts/api-key'
 import { hashKey } from './hashing.ts'
 import type { MasterKeys } from './master-keys.ts'
 import { open, seal, type Sealed } from './sealing.ts'

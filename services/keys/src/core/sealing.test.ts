@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { deriveMasterKeys, weaknessOf } from './master-keys.ts'
+import { deriveMasterKeys } from './master-keys.ts'
 import { open, seal } from './sealing.ts'
 
 const FIRST = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
@@ -47,18 +47,7 @@ test('after a rotation the former secret still opens and the new one seals', () 
   expect(() => open(deriveMasterKeys(FIRST), after, 'here')).toThrow(/does not hold/)
 })
 
-test.each([
-  ['', 'it is empty'],
-  [' , ', 'it is empty'],
-  ['change-me-change-me-change-me-change-me', 'it is a placeholder'],
-  ['0c9e8d7f6a5b', 'it is shorter than 32 characters'],
-  ['abababababababababababababababababab', 'it hardly varies'],
-  [`${FIRST},short`, 'it is shorter than 32 characters'],
-])('the master secret "%s" is refused: %s', (secret, reason) => {
-  expect(weaknessOf(secret)).toBe(reason)
-})
-
-test('a random master secret is accepted', () => {
-  expect(weaknessOf(FIRST)).toBeNull()
-  expect(weaknessOf(`${SECOND},${FIRST}`)).toBeNull()
+test('an empty master secret seals nothing', () => {
+  expect(() => deriveMasterKeys('')).toThrow(/empty/)
+  expect(() => deriveMasterKeys(' , ')).toThrow(/empty/)
 })

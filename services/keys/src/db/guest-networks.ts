@@ -26,7 +26,11 @@ export async function lockNetworkLog(transaction: Queryable, networkHash: Uint8A
   return { mintedAtMs: mintedAt.map((time) => time.getTime()), nowMs: now.getTime() }
 }
 
-export async function writeNetworkLog(transaction: Queryable, networkHash: Uint8Array, mintedAtMs: readonly number[]): Promise<void> {
+export async function writeNetworkLog(
+  transaction: Queryable,
+  networkHash: Uint8Array,
+  mintedAtMs: readonly number[],
+): Promise<void> {
   await transaction.query('update keys.guest_networks set minted_at = $2 where network_hash = $1', [
     networkHash,
     mintedAtMs.map((timeMs) => new Date(timeMs).toISOString()),

@@ -41,7 +41,11 @@ export async function findActiveKey(database: Queryable, account: string): Promi
 }
 
 /** `version` is the account's, which counted the making of this key. */
-export async function insertKey(transaction: Queryable, key: NewKey, of: { account: string; version: number }): Promise<void> {
+export async function insertKey(
+  transaction: Queryable,
+  key: NewKey,
+  of: { account: string; version: number },
+): Promise<void> {
   await transaction.query(
     `insert into keys.keys (key_id, account, hash, sealed, master_key_id, version) values ($1, $2, $3, $4, $5, $6)`,
     [key.keyId, of.account, key.hash, key.sealed, key.masterKeyId, of.version],
@@ -54,7 +58,11 @@ export async function isKeyOf(database: Queryable, account: string, hash: Uint8A
 }
 
 /** The account's active key, and the one with this hash whatever its state. */
-export async function readKeyStates(database: Queryable, account: string, hash: Uint8Array | null): Promise<KeyState[]> {
+export async function readKeyStates(
+  database: Queryable,
+  account: string,
+  hash: Uint8Array | null,
+): Promise<KeyState[]> {
   const { rows } = await database.query<KeyState>(
     `select hash, version, status = 'active' as active from keys.keys
      where account = $1 and (status = 'active' or hash = $2)`,

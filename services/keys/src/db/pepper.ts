@@ -35,5 +35,9 @@ async function insertSecret(transaction: Queryable, { sealed, masterKeyId }: Sea
 }
 
 async function replaceSecret(transaction: Queryable, { sealed, masterKeyId }: Sealed): Promise<void> {
-  await transaction.query('update keys.secrets set sealed = $2, master_key_id = $3 where name = $1', [NAME, sealed, masterKeyId])
+  await transaction.query('update keys.secrets set sealed = $2, master_key_id = $3 where name = $1', [
+    NAME,
+    sealed,
+    masterKeyId,
+  ])
 }

@@ -3,7 +3,7 @@
  */
 
 import { fillRequest, type FillReply } from '@gateway/contracts/keys-api'
-import type { KeysContext } from '../context.ts'
+import type { KeysContext } from '../keys-context.ts'
 import { isKeyOf } from '../db/keys.ts'
 import { fillAdmission } from '../fill-admission.ts'
 

@@ -39,7 +39,12 @@ const hashOf = (key: string): string => hashKey(key).toString('base64url')
 test('a device gets a well-formed key with the guest plan and its cap per day', async () => {
   const reply = await mint('device-1')
   const guestPlan = keys.config.current.plans.find(({ guest }) => guest)
-  expect(reply).toEqual({ kind: 'minted', key: expect.any(String), plan: 'guest-device', rateLimitPerDay: guestPlan?.perDay })
+  expect(reply).toEqual({
+    kind: 'minted',
+    key: expect.any(String),
+    plan: 'guest-device',
+    rateLimitPerDay: guestPlan?.perDay,
+  })
   expect(parseKey(keyOf(reply))).not.toBeNull()
 })
 

@@ -7,7 +7,7 @@
 
 import { mintGuestRequest, type MintGuestReply } from '@gateway/contracts/keys-api'
 import type { Queryable } from '@gateway/postgres/database'
-import type { KeysContext } from '../context.ts'
+import type { KeysContext } from '../keys-context.ts'
 import { decideGuestMint } from '../core/guest-cap.ts'
 import { hashDevice, hashNetwork } from '../core/hashing.ts'
 import { newAccountTag, newKey, openKey } from '../core/new-key.ts'
@@ -17,7 +17,10 @@ import { lockNetworkLog, writeNetworkLog } from '../db/guest-networks.ts'
 import { findActiveKey, findGuestKey, insertKey, type StoredKey } from '../db/keys.ts'
 import { fillAdmission } from '../fill-admission.ts'
 
-type Outcome = { kind: 'held'; key: StoredKey } | { kind: 'made'; key: StoredKey } | { kind: 'limited'; retryAfterMs: number }
+type Outcome =
+  | { kind: 'held'; key: StoredKey }
+  | { kind: 'made'; key: StoredKey }
+  | { kind: 'limited'; retryAfterMs: number }
 
 export async function mintGuest(context: KeysContext, question: unknown): Promise<MintGuestReply> {
   const { deviceId, clientNetwork } = mintGuestRequest.parse(question)

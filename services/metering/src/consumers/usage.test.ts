@@ -73,9 +73,10 @@ test("an edge's report replaces a router's and the window moves by the differenc
 
   await consumeUsage(ledger, [messageOf(fromEdge)])
   expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 2, sum: 2 * CHARGE, total: 2 * CHARGE, version: 2 })
-  const { rows } = await ledger.database.query('select outcome, charge, replaced_charge from metering.ledger where request_id = $1', [
-    fromEdge.requestId,
-  ])
+  const { rows } = await ledger.database.query(
+    'select outcome, charge, replaced_charge from metering.ledger where request_id = $1',
+    [fromEdge.requestId],
+  )
   expect(rows).toEqual([{ outcome: 'completed', charge: CHARGE, replaced_charge: 60_000 }])
 })
 
@@ -183,7 +184,8 @@ test('writers that meet on the same accounts and requests neither deadlock nor l
   const shuffled = () => events.toSorted(() => Math.random() - 0.5)
   const writer = async () => {
     const mine = shuffled()
-    for (let start = 0; start < mine.length; start += 40) await consumeUsage(ledger, [messageOf(...mine.slice(start, start + 40))])
+    for (let start = 0; start < mine.length; start += 40)
+      await consumeUsage(ledger, [messageOf(...mine.slice(start, start + 40))])
   }
   await Promise.all([writer(), writer(), writer(), writer()])
   for (const account of accounts) {
@@ -195,7 +197,12 @@ test('writers that meet on the same accounts and requests neither deadlock nor l
 test('pay-as-you-go and allowance are counted apart, and the store is told of the unit the plan counts in', async () => {
   const inTokens = usageEvent()
   const startedAtMs = inTokens.startedAtMs + 1000
-  const inDollars = usageEvent({ unit: 'usd', plan: 'payg', price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 }, startedAtMs })
+  const inDollars = usageEvent({
+    unit: 'usd',
+    plan: 'payg',
+    price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 },
+    startedAtMs,
+  })
   await consumeUsage(ledger, [messageOf(inTokens)])
   await consumeUsage(ledger, [messageOf(inDollars)])
   const { rows } = await ledger.database.query('select milli_tokens, nano_usd from metering.windows')
@@ -204,9 +211,13 @@ test('pay-as-you-go and allowance are counted apart, and the store is told of th
 })
 
 test('rows lie in the partition of the month in which the request was made', async () => {
-  const times = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00.000Z', '2026-12-15T00:00:00Z'].map((time) => Date.parse(time))
+  const times = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00.000Z', '2026-12-15T00:00:00Z'].map((time) =>
+    Date.parse(time),
+  )
   await consumeUsage(ledger, [messageOf(...times.map((startedAtMs) => usageEvent({ startedAtMs })))])
-  const { rows } = await ledger.database.query('select tableoid::regclass::text as partition from metering.ledger order by request_id')
+  const { rows } = await ledger.database.query(
+    'select tableoid::regclass::text as partition from metering.ledger order by request_id',
+  )
   expect(rows.map(({ partition }) => partition)).toEqual([
     'metering.ledger_2026_10',
     'metering.ledger_2026_11',

@@ -6,9 +6,9 @@ import type { Report } from './read-reports.ts'
 
 const ids = Array.from({ length: 6 }, (_, index) => requestIdAt(Date.UTC(2026, 10, 1 + index)))
 
-const report = fc.record({ id: fc.constantFrom(...ids), rank: fc.constantFrom(1, 2), charge: fc.nat(1000) }).map(
-  ({ id, rank, charge }): Report => ({ event: usageEvent({ requestId: id }), rank, charge, sequence: 1 }),
-)
+const report = fc
+  .record({ id: fc.constantFrom(...ids), rank: fc.constantFrom(1, 2), charge: fc.nat(1000) })
+  .map(({ id, rank, charge }): Report => ({ event: usageEvent({ requestId: id }), rank, charge, sequence: 1 }))
 
 test('of several reports of a request one remains: the first of the highest rank', () => {
   fc.assert(
@@ -33,7 +33,12 @@ test('no request is lost or doubled, and ids come in order', () => {
 
 test('the same id in capitals is the same request', () => {
   const [id] = ids
-  const twice = [id!, id!.toUpperCase()].map((requestId) => ({ event: usageEvent({ requestId }), rank: 2, charge: 1, sequence: 1 }))
+  const twice = [id!, id!.toUpperCase()].map((requestId) => ({
+    event: usageEvent({ requestId }),
+    rank: 2,
+    charge: 1,
+    sequence: 1,
+  }))
   expect(mergeReports(twice)).toHaveLength(1)
 })
 

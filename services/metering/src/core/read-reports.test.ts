@@ -3,14 +3,20 @@ import { messageOf, usageEvent } from '../../test/usage-events.ts'
 import { readReports } from './read-reports.ts'
 
 test('an event becomes a report with its rank and its charge', () => {
-  const event = usageEvent({ tokens: 1000, price: { kind: 'multiplier', milliTokensPerToken: 1500 }, reporter: 'router' })
+  const event = usageEvent({
+    tokens: 1000,
+    price: { kind: 'multiplier', milliTokensPerToken: 1500 },
+    reporter: 'router',
+  })
   const { reports, rejected } = readReports([messageOf(event)])
   expect(rejected).toEqual([])
   expect(reports).toEqual([{ event, rank: 1, charge: 1_500_000, sequence: 1 }])
 })
 
 test('a message that is no batch of events is set aside with its bytes and the reason', () => {
-  const payloads = ['', 'not json', 'null', '[]', '{"v":2,"events":[]}', '{"v":1,"events":7}'].map((text) => Buffer.from(text))
+  const payloads = ['', 'not json', 'null', '[]', '{"v":2,"events":[]}', '{"v":1,"events":7}'].map((text) =>
+    Buffer.from(text),
+  )
   const { reports, rejected } = readReports(payloads.map((payload, sequence) => ({ payload, sequence })))
   expect(reports).toEqual([])
   expect(rejected.map(({ payload, sequence }) => ({ payload, sequence }))).toEqual(
@@ -28,7 +34,10 @@ test('a bad event does not take the good ones of its message with it', () => {
 })
 
 test('a charge that no number holds exactly is set aside', () => {
-  const event = usageEvent({ tokens: Number.MAX_SAFE_INTEGER, price: { kind: 'multiplier', milliTokensPerToken: 1000 } })
+  const event = usageEvent({
+    tokens: Number.MAX_SAFE_INTEGER,
+    price: { kind: 'multiplier', milliTokensPerToken: 1000 },
+  })
   const { reports, rejected } = readReports([messageOf(event)])
   expect(reports).toEqual([])
   expect(rejected).toHaveLength(1)

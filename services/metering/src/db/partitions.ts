@@ -53,7 +53,9 @@ async function makeMonth(database: Database, month: Month): Promise<void> {
   const to = leastRequestIdOf(addMonths(month, 1))
   await database.transaction(async (transaction) => {
     await transaction.query('select pg_advisory_xact_lock($1)', [PARTITIONS_LOCK])
-    const { rows } = await transaction.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name])
+    const { rows } = await transaction.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
+      name,
+    ])
     if (rows[0]?.exists) return
     await transaction.query(`create table ${name} (like metering.ledger including defaults including indexes)`)
     await transaction.query(
@@ -61,6 +63,8 @@ async function makeMonth(database: Database, month: Month): Promise<void> {
        insert into ${name} select * from moved`,
       [from, to],
     )
-    await transaction.query(`alter table metering.ledger attach partition ${name} for values from ('${from}') to ('${to}')`)
+    await transaction.query(
+      `alter table metering.ledger attach partition ${name} for values from ('${from}') to ('${to}')`,
+    )
   })
 }

@@ -1,0 +1,21 @@
+/**
+ * What the handlers of this service work with.
+ */
+
+import type { KeysAdmission } from '@gateway/admission/keys'
+import type { Bus } from '@gateway/bus/port'
+import type { Database } from '@gateway/postgres/database'
+import type { ConfigSource } from '@gateway/service/config-source'
+import type { Logger } from '@gateway/service/logger'
+import type { Pepper } from './core/hashing.ts'
+import type { MasterKeys } from './core/master-keys.ts'
+
+export interface KeysContext {
+  bus: Bus
+  admission: KeysAdmission
+  database: Database
+  config: ConfigSource
+  masterKeys: MasterKeys
+  pepper: Pepper
+  logger: Logger
+}

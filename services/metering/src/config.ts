@@ -1,0 +1,28 @@
+/**
+ * Metering's settings: the one reader of its environment.
+ */
+
+import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import * as z from 'zod'
+
+const VARIABLES = {
+  PORT: variables.PORT,
+  HEALTH_PORT: variables.HEALTH_PORT,
+  LOG_LEVEL: variables.LOG_LEVEL,
+  NATS_URL: variables.NATS_URL,
+  REDIS_URL: variables.REDIS_URL,
+  DATABASE_URL: variables.DATABASE_URL,
+}
+
+export function loadSettings(environment: NodeJS.ProcessEnv) {
+  const parsed = parseEnvironment(z.object(VARIABLES), environment)
+  return {
+    healthPort: healthPort(parsed),
+    logLevel: parsed.LOG_LEVEL,
+    natsUrl: parsed.NATS_URL,
+    redisUrl: parsed.REDIS_URL,
+    databaseUrl: parsed.DATABASE_URL,
+  }
+}
+
+export type Settings = ReturnType<typeof loadSettings>

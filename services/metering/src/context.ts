@@ -1,0 +1,33 @@
+/**
+ * What metering works on in a process of its own, opened in order and closed in reverse.
+ */
+
+import { openRedisAdmission } from '@gateway/admission/redis'
+import { openNatsBus } from '@gateway/bus/nats'
+import { usageStream } from '@gateway/contracts/subjects'
+import { openDatabase } from '@gateway/postgres/database'
+import { createLogger } from '@gateway/service/logger'
+import type { Settings } from './config.ts'
+import type { MeteringParts } from './start.ts'
+
+export async function openContext(settings: Settings): Promise<MeteringParts & AsyncDisposable> {
+  const logger = createLogger({ service: 'metering', level: settings.logLevel })
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(
+    await openDatabase(settings.databaseUrl, {
+      applicationName: 'metering',
+      onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    }),
+  )
+  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
+  const bus = opening.use(
+    await openNatsBus({
+      url: settings.natsUrl,
+      name: 'metering',
+      streams: [usageStream],
+      onStatus: (status) => logger.info({ status }, 'bus'),
+    }),
+  )
+  const opened = opening.move()
+  return { logger, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}

@@ -1,0 +1,21 @@
+/**
+ * Metering as a process of its own, on NATS, Redis and PostgreSQL.
+ */
+
+import { openHealthServer } from '@gateway/service/health'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { stopSignal } from '@gateway/service/stop-signal'
+import { loadSettings } from './config.ts'
+import { openContext } from './context.ts'
+import { startMetering } from './start.ts'
+
+try {
+  const settings = loadSettings(process.env)
+  await using context = await openContext(settings)
+  await using metering = await startMetering(context)
+  await using _health = await openHealthServer({ port: settings.healthPort, checks: { metering: metering.ready } })
+  context.logger.info('metering is ready')
+  await stopSignal()
+} catch (error) {
+  reportFatal(error)
+}
