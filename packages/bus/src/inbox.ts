@@ -1,7 +1,8 @@
 /**
  * The one subscription through which everything comes back to this process: `inbox.<processId>.>`.
  *
- * An address is the prefix, a letter for the part of the bus that handles it, and a token of that part.
+ * An address is the prefix, a letter for the part of the bus that handles it, and a token of that part. A pulled durable
+ * event alone arrives under its own subject; it is told by its reply address and has no token.
  */
 
 import type { Wire } from './wire.ts'
@@ -19,6 +20,7 @@ export async function openInbox(wire: Wire, processId: string): Promise<Inbox> {
   const prefix = `inbox.${processId}.`
   const listeners = new Map<string, InboxListener>()
   await wire.subscribe(`${prefix}>`, undefined, (payload, subject, replyTo, noResponder) => {
+    if (!subject.startsWith(prefix)) return listeners.get('p')?.(payload, '', false, replyTo)
     listeners.get(subject.charAt(prefix.length))?.(payload, subject.slice(prefix.length + 2), noResponder, replyTo)
   })
   return {

@@ -19,6 +19,7 @@ const BATCHES_UNACKNOWLEDGED = 20
 const REOPEN_MS = 250
 const ACK = Buffer.from('+ACK')
 const WORKING = Buffer.from('+WPI')
+const RETRY_NOW = Buffer.from('-NAK')
 
 export interface Consumers {
   settings(options: DurableConsumer): ConsumerSettings
@@ -33,22 +34,27 @@ interface Arrived {
 }
 
 interface Puller {
-  onMessage(payload: Uint8Array, pull: number, replyTo: string | undefined): void
-  onNoResponder(): void
+  onEvent(payload: Uint8Array, ack: AckAddress): void
+  /** The pull `number` ended, or found nobody. */
+  onStatus(number: number, noResponder: boolean): void
   onReconnect(): void
   close(): Promise<void>
 }
 
 export function openConsumers(parts: JetStreamParts): Consumers {
   const { inbox, wire } = parts
-  const pullers = new Map<number, Puller>()
-  let lastId = 0
+  /** By `<stream>.<consumer>`. */
+  const pullers = new Map<string, Puller>()
 
   inbox.on('p', (payload, token, noResponder, replyTo) => {
-    const dot = token.indexOf('.')
-    const puller = pullers.get(Number(token.slice(0, dot)))
-    if (noResponder) puller?.onNoResponder()
-    else puller?.onMessage(payload, Number(token.slice(dot + 1)), replyTo)
+    if (replyTo !== undefined) {
+      const ack = readAckAddress(replyTo)
+      const puller = pullers.get(ack.key)
+      // Brought by a pull of a consumer that has left: somebody else's turn.
+      return puller === undefined ? wire.publish(ack.address, RETRY_NOW) : puller.onEvent(payload, ack)
+    }
+    const dot = token.lastIndexOf('.')
+    pullers.get(token.slice(0, dot))?.onStatus(Number(token.slice(dot + 1)), noResponder)
   })
   wire.onConnection((connected) => {
     if (connected) for (const puller of pullers.values()) puller.onReconnect()
@@ -64,14 +70,15 @@ export function openConsumers(parts: JetStreamParts): Consumers {
     }),
 
     async open(options, ensure) {
+      const key = `${options.stream}.${options.consumer}`
+      if (pullers.has(key)) throw new Error(`this bus consumes ${options.stream} as ${options.consumer} already`)
       await ensure()
-      const id = ++lastId
-      const puller = startPuller(parts, id, options, ensure)
-      pullers.set(id, puller)
+      const puller = startPuller(parts, key, options, ensure)
+      pullers.set(key, puller)
       return {
         async [Symbol.asyncDispose]() {
           await puller.close()
-          pullers.delete(id)
+          pullers.delete(key)
         },
       }
     },
@@ -82,7 +89,7 @@ export function openConsumers(parts: JetStreamParts): Consumers {
   }
 }
 
-function startPuller(parts: JetStreamParts, id: number, options: DurableConsumer, ensure: () => Promise<void>): Puller {
+function startPuller(parts: JetStreamParts, key: string, options: DurableConsumer, ensure: () => Promise<void>): Puller {
   const { wire, inbox, onStatus } = parts
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`
   const request = Buffer.from(JSON.stringify({ batch: options.maxBatch, expires: PULL_EXPIRES_MS * 1_000_000 }))
@@ -103,7 +110,7 @@ function startPuller(parts: JetStreamParts, id: number, options: DurableConsumer
     outstanding = options.maxBatch
     pull++
     openedAtMs = performance.now()
-    wire.publish(subject, request, inbox.address('p', `${id}.${pull}`))
+    wire.publish(subject, request, inbox.address('p', `${key}.${pull}`))
     clearTimeout(silence)
     silence = setTimeout(finished, PULL_SILENT_MS)
   }
@@ -159,19 +166,19 @@ function startPuller(parts: JetStreamParts, id: number, options: DurableConsumer
   open()
 
   return {
-    onMessage(payload, ofPull, replyTo) {
-      if (replyTo === undefined || !replyTo.startsWith('$JS.ACK.')) {
-        // A status: the pull expired, or, sooner, something is wrong with it.
-        if (ofPull !== pull) return
-        if (performance.now() - openedAtMs > REOPEN_MS) return finished()
-        return void setTimeout(reopen, REOPEN_MS)
-      }
-      if (closed) return wire.publish(replyTo, retryLater(1))
-      arrived.push(readMessage(payload, replyTo))
-      if (ofPull === pull && outstanding > 0 && --outstanding === 0) clearTimeout(silence)
+    onEvent(payload, ack) {
+      if (closed) return wire.publish(ack.address, RETRY_NOW)
+      const message = { payload, sequence: ack.sequence, redelivered: ack.deliveries > 1 }
+      arrived.push({ message, ackTo: ack.address, deliveries: ack.deliveries })
+      if (outstanding > 0 && --outstanding === 0) clearTimeout(silence)
       gather()
     },
-    onNoResponder: () => void setTimeout(reopen, REOPEN_MS),
+    onStatus(number, noResponder) {
+      if (number !== pull) return
+      // A pull that ends early has something wrong with it.
+      if (noResponder || performance.now() - openedAtMs < REOPEN_MS) setTimeout(reopen, REOPEN_MS)
+      else finished()
+    },
     onReconnect() {
       for (const [ackTo, verdict] of held) wire.publish(ackTo, verdict)
       held = []
@@ -182,21 +189,32 @@ function startPuller(parts: JetStreamParts, id: number, options: DurableConsumer
       clearTimeout(silence)
       clearTimeout(gathering)
       await running
-      for (const event of arrived) wire.publish(event.ackTo, retryLater(1))
+      for (const event of arrived) wire.publish(event.ackTo, RETRY_NOW)
       arrived = []
     },
   }
 }
 
-/** `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream seq>.<consumer seq>.<time>.<pending>`; newer ones add a prefix. */
-function readMessage(payload: Uint8Array, ackTo: string): Arrived {
-  const tokens = ackTo.split('.')
-  const at = tokens.length > 9 ? 6 : 4
-  const deliveries = Number(tokens[at])
+interface AckAddress {
+  address: string
+  /** `<stream>.<consumer>` */
+  key: string
+  deliveries: number
+  sequence: number
+}
+
+/**
+ * `$JS.ACK.<stream>.<consumer>.<deliveries>.<stream sequence>.<consumer sequence>.<time>.<pending>`; in a JetStream domain
+ * two more tokens come before the stream.
+ */
+function readAckAddress(address: string): AckAddress {
+  const tokens = address.split('.')
+  const at = tokens.length > 9 ? 4 : 2
   return {
-    message: { payload, sequence: Number(tokens[at + 1]), redelivered: deliveries > 1 },
-    ackTo,
-    deliveries,
+    address,
+    key: `${tokens[at]}.${tokens[at + 1]}`,
+    deliveries: Number(tokens[at + 2]),
+    sequence: Number(tokens[at + 3]),
   }
 }
 
