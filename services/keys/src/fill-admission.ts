@@ -5,12 +5,11 @@
  * facts have arrived, and what it then writes itself is the last word. Versions guard against anything later still.
  */
 
-import type { Account } from './db/accounts.ts'
-import { holdAccount } from './db/accounts.ts'
+import { unitOf } from './core/plans.ts'
+import { holdAccount, type Account } from './db/accounts.ts'
 import { readKeyStates } from './db/keys.ts'
 import { readExtra } from './db/top-ups.ts'
 import type { KeysContext } from './keys-context.ts'
-import { unitOf } from './core/plans.ts'
 
 /** `keyHash`: a key to tell of even if it is dead. Undefined when there is no such account. */
 export async function fillAdmission(
@@ -22,14 +21,12 @@ export async function fillAdmission(
     const account = await holdAccount(transaction, tag)
     if (!account) return undefined
     const keys = await readKeyStates(transaction, tag, keyHash)
-    await admission.fill({
-      account: tag,
-      version: account.version,
-      plan: account.plan,
-      overage: account.overage,
-      extra: await readExtra(transaction, tag, unitOf(config.current.plans, account.plan)),
-      keys: keys.map(({ hash, version, active }) => ({ keyHash: hash.toString('base64url'), version, active })),
-    })
+    const { version, plan, overage } = account
+    const extra = await readExtra(transaction, tag, unitOf(config.current.plans, plan))
+    const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
+    const facts = { account: tag, version, plan, overage, extra, keys: keyFacts }
+    // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's
+    await admission.fill(facts)
     return account
   })
 }

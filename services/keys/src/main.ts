@@ -13,8 +13,8 @@ try {
   const settings = loadSettings(process.env)
   await using context = await openContext(settings)
   await using keys = await startKeys(context)
-  await using _health = await openHealthServer({ port: settings.healthPort, checks: { keys: keys.ready } })
-  context.logger.info('keys is ready')
+  await using health = await openHealthServer({ port: settings.healthPort, checks: { keys: keys.ready } })
+  context.logger.info({ healthUrl: health.url }, 'keys is ready')
   await stopSignal()
 } catch (error) {
   reportFatal(error)

@@ -13,8 +13,8 @@ try {
   const settings = loadSettings(process.env)
   await using context = await openContext(settings)
   await using metering = await startMetering(context)
-  await using _health = await openHealthServer({ port: settings.healthPort, checks: { metering: metering.ready } })
-  context.logger.info('metering is ready')
+  await using health = await openHealthServer({ port: settings.healthPort, checks: { metering: metering.ready } })
+  context.logger.info({ healthUrl: health.url }, 'metering is ready')
   await stopSignal()
 } catch (error) {
   reportFatal(error)

@@ -19,6 +19,7 @@ export interface RememberingAdmission extends MeteringAdmission {
   away: boolean
   readonly told: Total[]
   total(account: string): { settled: number; version: number } | undefined
+  forget(): void
   readonly released: Set<string>
 }
 
@@ -40,6 +41,7 @@ export function rememberingAdmission(): RememberingAdmission {
     told,
     released,
     total: (account) => totals.get(account),
+    forget: () => totals.clear(),
     async applyTotal(total) {
       take(this, total)
       told.push(total)
@@ -50,7 +52,7 @@ export function rememberingAdmission(): RememberingAdmission {
     },
     async currentWindow() {
       if (this.away) throw new Error('the store is away')
-      return { window: WINDOW, resetAtMs: Date.UTC(2026, 11, 1) }
+      return { window: WINDOW, resetAtMs: Date.UTC(2025, 1, 1) }
     },
   }
 }

@@ -6,8 +6,8 @@ import { randomBytes } from 'node:crypto'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { DurableMessage } from '@gateway/bus/port'
 
-export const WINDOW = '2026-11'
-export const IN_WINDOW_MS = Date.parse('2026-11-10T12:00:00Z')
+export const WINDOW = '2025-01'
+export const IN_WINDOW_MS = Date.parse('2025-01-10T12:00:00Z')
 
 export function requestIdAt(timeMs: number): string {
   const time = timeMs.toString(16).padStart(12, '0')

@@ -12,7 +12,8 @@ test('what is sealed opens again, at its own place only', () => {
     fc.property(fc.string(), fc.string(), fc.string(), (plaintext, place, elsewhere) => {
       const sealed = seal(masterKeys, plaintext, place)
       expect(open(masterKeys, sealed, place).toString()).toBe(Buffer.from(plaintext).toString())
-      if (elsewhere !== place) expect(() => open(masterKeys, sealed, elsewhere)).toThrow()
+      fc.pre(elsewhere !== place)
+      expect(() => open(masterKeys, sealed, elsewhere)).toThrow()
     }),
   )
 })

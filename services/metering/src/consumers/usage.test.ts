@@ -40,7 +40,7 @@ test('all that an event says is in its row', async () => {
       key_id: event.keyId,
       plan: 'free',
       unit: 'tokens',
-      window: '2026-11',
+      window: '2025-01',
       model_asked: 'svc-fast',
       lane: 'svc-fast',
       pool: 'bolt',
@@ -147,7 +147,7 @@ test('a crash after the commit and before the store was told loses and doubles n
   await consumeUsage(ledger, [messageOf(event)])
   expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
   expect(ledger.admission.told).toEqual([
-    { account: ACCOUNT, window: '2026-11', settled: CHARGE, version: 1, included: [event.requestId] },
+    { account: ACCOUNT, window: '2025-01', settled: CHARGE, version: 1, included: [event.requestId] },
   ])
 })
 
@@ -211,7 +211,7 @@ test('pay-as-you-go and allowance are counted apart, and the store is told of th
 })
 
 test('rows lie in the partition of the month in which the request was made', async () => {
-  const times = ['2026-10-31T23:59:59.999Z', '2026-11-01T00:00:00.000Z', '2026-12-15T00:00:00Z'].map((time) =>
+  const times = ['2024-12-31T23:59:59.999Z', '2025-01-01T00:00:00.000Z', '2025-02-15T00:00:00Z'].map((time) =>
     Date.parse(time),
   )
   await consumeUsage(ledger, [messageOf(...times.map((startedAtMs) => usageEvent({ startedAtMs })))])
@@ -219,9 +219,9 @@ test('rows lie in the partition of the month in which the request was made', asy
     'select tableoid::regclass::text as partition from metering.ledger order by request_id',
   )
   expect(rows.map(({ partition }) => partition)).toEqual([
-    'metering.ledger_2026_10',
-    'metering.ledger_2026_11',
-    'metering.ledger_2026_12',
+    'metering.ledger_2024_12',
+    'metering.ledger_2025_01',
+    'metering.ledger_2025_02',
   ])
 })
 

@@ -46,13 +46,13 @@ test('requests are grouped by account and window', () => {
   const events = [
     usageEvent({ account: 'aaaaaaaa' }),
     usageEvent({ account: 'bbbbbbbb' }),
-    usageEvent({ account: 'aaaaaaaa', window: '2026-10' }),
+    usageEvent({ account: 'aaaaaaaa', window: '2024-12' }),
     usageEvent({ account: 'aaaaaaaa' }),
   ]
   const groups = groupByWindow(events.map((event) => ({ event, rank: 2, charge: 1, sequence: 1 })))
   expect(groups).toEqual([
-    { account: 'aaaaaaaa', window: '2026-11', included: [events[0]!.requestId, events[3]!.requestId] },
-    { account: 'bbbbbbbb', window: '2026-11', included: [events[1]!.requestId] },
-    { account: 'aaaaaaaa', window: '2026-10', included: [events[2]!.requestId] },
+    { account: 'aaaaaaaa', window: '2025-01', included: [events[0]!.requestId, events[3]!.requestId] },
+    { account: 'bbbbbbbb', window: '2025-01', included: [events[1]!.requestId] },
+    { account: 'aaaaaaaa', window: '2024-12', included: [events[2]!.requestId] },
   ])
 })
