@@ -13,7 +13,7 @@ import { sentences, type Span } from './split-text.ts'
 const SHORT_CHARS = 220
 export const NGRAM_CELLS = 8_192
 
-const ZONES = ['short', 'long', 'head', 'tail'] as const
+const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
 /** The lane that the turn before asked for, where the last message only makes sense after it. */
 const FOLLOW_NAMES = LANES.flatMap((lane) => [`after-${lane}`, `after-${lane}-brief`])
 
@@ -68,6 +68,7 @@ function writeCues(text: string, spans: readonly Span[], dense: Float32Array): v
     dense[zone * CUES.length + cue] = Math.min(1, Math.log2(1 + total) / 2)
     dense[2 * CUES.length + cue] = inHead > 0 ? 1 : 0
     dense[3 * CUES.length + cue] = inTail > 0 ? 1 : 0
+    dense[4 * CUES.length + cue] = Math.min(1, Math.max(0, total - 2) / 8)
   }
 }
 

@@ -1,0 +1,120 @@
+/**
+ * The development identity provider: a real OIDC provider whose sign-in page takes any name and asks for no password.
+ *
+ * For `npm start`, local clusters and tests, never for production: it listens on loopback only and says so. Its access
+ * tokens are JWTs for the gateway's audience; its signing key is kept where a folder is given, so that tokens outlive a
+ * restart.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Provider, type Configuration } from 'oidc-provider'
+import { answerInteraction } from './identity-provider/answer-interaction.ts'
+import { memoryAdapters } from './identity-provider/memory-adapter.ts'
+import { keepSigningKeys } from './identity-provider/keep-signing-keys.ts'
+
+/** The public client of the console and of tests: authorization code with PKCE, no secret. */
+export const CONSOLE_CLIENT_ID = 'gateway-console'
+/** What a sign-in grants at the gateway. */
+export const KEYS_SCOPE = 'keys'
+
+export interface IdentityProviderOptions {
+  /** Loopback port; 0 takes a free one. */
+  port?: number
+  /** The gateway's base address: the audience of access tokens. */
+  audience: string
+  /** Where the console may be sent back to. */
+  redirectUris: string[]
+  postLogoutRedirectUris?: string[]
+  /** Keeps the signing key here; without it, a new one at every start. */
+  directory?: string
+  accessTokenTtlS?: number
+}
+
+export interface IdentityProvider extends AsyncDisposable {
+  readonly issuer: string
+}
+
+const HOST = '127.0.0.1'
+const DEFAULT_ACCESS_TOKEN_TTL_S = 3_600
+
+export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  const server = createServer()
+  server.listen(options.port ?? 0, HOST)
+  await once(server, 'listening')
+  const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
+  const provider = new Provider(issuer, await configurationOf(options))
+  const protocol = provider.callback()
+
+  server.on('request', (request, response) => {
+    if (request.url?.startsWith('/interaction/')) void answerInteraction(provider, request, response)
+    else void protocol(request, response)
+  })
+  return {
+    issuer,
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function configurationOf(options: IdentityProviderOptions): Promise<Configuration> {
+  const origins = new Set(options.redirectUris.map((uri) => new URL(uri).origin))
+  return {
+    adapter: memoryAdapters(),
+    clients: [
+      {
+        client_id: CONSOLE_CLIENT_ID,
+        client_name: 'Model Gateway',
+        application_type: 'web',
+        token_endpoint_auth_method: 'none',
+        grant_types: ['authorization_code'],
+        response_types: ['code'],
+        id_token_signed_response_alg: 'ES256',
+        redirect_uris: options.redirectUris,
+        post_logout_redirect_uris: options.postLogoutRedirectUris ?? [],
+      },
+    ],
+    clientBasedCORS: (_context, origin) => origins.has(origin),
+    claims: { openid: ['sub'], profile: ['name'] },
+    cookies: { keys: [randomBytes(32).toString('base64url')] },
+    features: {
+      devInteractions: { enabled: false },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => options.audience,
+        useGrantedResource: () => true,
+        getResourceServerInfo: () => ({
+          scope: KEYS_SCOPE,
+          audience: options.audience,
+          accessTokenFormat: 'jwt',
+          accessTokenTTL: options.accessTokenTtlS ?? DEFAULT_ACCESS_TOKEN_TTL_S,
+          jwt: { sign: { alg: 'ES256' } },
+        }),
+      },
+    },
+    findAccount: (_context, subject) => ({ accountId: subject, claims: () => ({ sub: subject, name: subject }) }),
+    interactions: { url: (_context, interaction) => `/interaction/${interaction.uid}` },
+    jwks: await keepSigningKeys(options.directory),
+    async loadExistingGrant(context) {
+      // The only client is our own: who signed in has consented.
+      const { provider, client, session } = context.oidc
+      const grant = new provider.Grant({ clientId: client?.clientId ?? '', accountId: session?.accountId ?? '' })
+      grant.addOIDCScope('openid profile')
+      grant.addResourceScope(options.audience, KEYS_SCOPE)
+      await grant.save()
+      return grant
+    },
+    renderError(context, out) {
+      context.type = 'text/plain'
+      context.body = `${Object.entries(out)
+        .map(([name, value]) => `${name}: ${String(value)}`)
+        .join('\n')}\n`
+    },
+    ttl: { AccessToken: options.accessTokenTtlS ?? DEFAULT_ACCESS_TOKEN_TTL_S, Grant: 86_400, IdToken: 3_600, Interaction: 3_600, Session: 86_400 },
+  }
+}
