@@ -26,8 +26,8 @@ type Section = keyof ConfigSections
 /** The plan that the contract promises to guest keys. */
 export const GUEST_PLAN_SLUG = 'guest-device'
 
-/** Nano-dollars of the limit must stay below 2^53. */
-const MAX_USD_LIMIT = 9_000_000
+/** A limit with its top-ups and overage, in nano-dollars, must stay far below 2^53. */
+const MAX_USD_LIMIT = 1_000_000
 
 /** `named`: the sections that the file holds; the others are defaults, whose faults lie in what replaced their neighbour. */
 export function checkConfig(config: ConfigSections, named: ReadonlySet<Section> = ALL_SECTIONS): ConfigProblem[] {

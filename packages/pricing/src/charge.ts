@@ -1,49 +1,58 @@
 /**
- * What a request costs: whole milli-tokens of allowance, or whole nano-dollars. Sums are exact integers; the one
- * rounding (half up, once per request) turns per-thousand-token rates into an amount.
+ * What a request costs: whole milli-tokens of allowance, or whole nano-dollars.
+ *
+ * Invariants: exact (no sum passes through a fraction), rounded half up once per request, never above 2^53 - 1, where
+ * it stays: a backend that reports an absurd count must neither throw in the path that meters nor leave the integers.
  */
 
 import type { Price, TokenUsage } from '@gateway/contracts/usage'
 
-const TOKENS_PER_KILO = 1_000n
+type ChargedUsage = Pick<TokenUsage, 'promptTokens' | 'completionTokens' | 'cachedTokens'>
 
-/** What `usage` costs at the pinned price. Throws where the amount would not be a safe integer. */
-export function chargeFor(price: Price, usage: TokenUsage): number {
-  const totalTokens = usage.promptTokens + usage.completionTokens
+/** The charge in the unit of the price: milli-tokens for `multiplier`, nano-dollars for the others. */
+export function chargeFor(price: Price, usage: ChargedUsage): number {
+  const { promptTokens, completionTokens } = usage
   switch (price.kind) {
     case 'multiplier':
-      return toSafeNumber(BigInt(totalTokens) * BigInt(price.milliTokensPerToken))
+      return divide([promptTokens, completionTokens], [price.milliTokensPerToken, price.milliTokensPerToken], 1)
     case 'base':
-      return toSafeNumber(roundHalfUp(BigInt(totalTokens) * BigInt(price.nanoUsdPerKiloToken)))
+      return divide([promptTokens, completionTokens], [price.nanoUsdPerKiloToken, price.nanoUsdPerKiloToken], KILO)
     case 'rates': {
-      const cachedTokens = Math.min(usage.cachedTokens, usage.promptTokens)
-      const perKilo =
-        BigInt(usage.promptTokens - cachedTokens) * BigInt(price.inputNanoUsdPerKiloToken) +
-        BigInt(cachedTokens) * BigInt(price.cachedNanoUsdPerKiloToken) +
-        BigInt(usage.completionTokens) * BigInt(price.outputNanoUsdPerKiloToken)
-      return toSafeNumber(roundHalfUp(perKilo))
+      // A backend that reports more cached tokens than prompt tokens must not earn a discount on thin air.
+      const cached = Math.min(usage.cachedTokens, promptTokens)
+      const { inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken } = price
+      return divide(
+        [promptTokens - cached, cached, completionTokens],
+        [inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken],
+        KILO,
+      )
     }
   }
 }
 
-/** The most that a request can cost: no token of the prompt cached, every token of the answer's cap produced. */
-export function worstCharge(price: Price, bound: { promptTokens: number; maxOutputTokens: number }): number {
-  const inputIsCheaper = price.kind === 'rates' && price.cachedNanoUsdPerKiloToken > price.inputNanoUsdPerKiloToken
-  return chargeFor(price, {
-    promptTokens: bound.promptTokens,
-    completionTokens: bound.maxOutputTokens,
-    cachedTokens: inputIsCheaper ? bound.promptTokens : 0,
-    reasoningTokens: 0,
-    estimated: true,
-  })
+/** The most that a request within these bounds can cost, however many of its tokens turn out to be cached. */
+export function worstCharge(price: Price, bounds: { promptTokens: number; maxOutputTokens: number }): number {
+  const usage = { promptTokens: bounds.promptTokens, completionTokens: bounds.maxOutputTokens }
+  const cachedCostsMore = price.kind === 'rates' && price.cachedNanoUsdPerKiloToken > price.inputNanoUsdPerKiloToken
+  return chargeFor(price, { ...usage, cachedTokens: cachedCostsMore ? bounds.promptTokens : 0 })
 }
 
-function roundHalfUp(perKilo: bigint): bigint {
-  return (perKilo + TOKENS_PER_KILO / 2n) / TOKENS_PER_KILO
+const KILO = 1_000
+
+/** The sum of `counts[i] * rates[i]`, over `divisor`, rounded half up. */
+function divide(counts: number[], rates: number[], divisor: number): number {
+  let sum = 0
+  for (let i = 0; i < counts.length; i++) sum += counts[i]! * rates[i]!
+  // Every product and partial sum below 2^53 is exact; one that is not shows as a sum that reaches it.
+  if (sum > Number.MAX_SAFE_INTEGER) return divideLarge(counts, rates, divisor)
+  const rest = sum % divisor
+  return (sum - rest) / divisor + (rest * 2 >= divisor ? 1 : 0)
 }
 
-function toSafeNumber(amount: bigint): number {
-  const value = Number(amount)
-  if (!Number.isSafeInteger(value)) throw new RangeError(`a charge of ${amount} is beyond what can be counted exactly`)
-  return value
+function divideLarge(counts: number[], rates: number[], divisor: number): number {
+  const sum = counts.reduce((total, count, i) => total + BigInt(count) * BigInt(rates[i]!), 0n)
+  const rounded = (sum * 2n + BigInt(divisor)) / BigInt(divisor * 2)
+  return rounded > MAX_CHARGE ? Number.MAX_SAFE_INTEGER : Number(rounded)
 }
+
+const MAX_CHARGE = BigInt(Number.MAX_SAFE_INTEGER)

@@ -1,32 +1,38 @@
 /**
- * The price of a model on a plan, pinned when a request is admitted.
+ * What a token of a model costs on a plan, in whole numbers, pinned on a request when it is admitted.
+ *
+ * The config schema keeps every factor within the decimals that make these whole: multipliers three, vendor rates six.
  */
 
 import type { PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import type { Price } from '@gateway/contracts/usage'
 
-/** The base rate of pay-as-you-go: 3.00 US dollars per million tokens, at a multiplier of 1. */
-const BASE_NANO_USD_PER_KILO_TOKEN = 3_000_000
+/** Pay-as-you-go: 3.00 US dollars per million tokens, times the multiplier. */
+export const BASE_RATE_USD_PER_MILLION = 3
 
-/** 1 US dollar per million tokens = 1,000,000 nano-dollars per thousand tokens. */
-const NANO_USD_PER_KILO_TOKEN = 1_000_000
+/** One dollar per million tokens is this many nano-dollars per thousand. */
+const NANO_PER_KILO_TOKEN = 1_000_000
+const MILLI_TOKENS = 1_000
 
+/** Throws where the two cannot go together; who is allowed which model is decided before. */
 export function priceFor(model: ServedModelConfig, plan: PlanConfig): Price {
-  if (model.direct) return listRates(model)
-  const multiplier = model.multiplier ?? 1
-  if (plan.payAsYouGo) {
-    return { kind: 'base', nanoUsdPerKiloToken: Math.round(BASE_NANO_USD_PER_KILO_TOKEN * multiplier) }
+  if (model.direct) return directPrice(model, plan)
+  if (model.multiplier === undefined) throw new Error(`the model ${model.id} has no multiplier`)
+  if (!plan.payAsYouGo) {
+    return { kind: 'multiplier', milliTokensPerToken: Math.round(model.multiplier * MILLI_TOKENS) }
   }
-  return { kind: 'multiplier', milliTokensPerToken: Math.round(1_000 * multiplier) }
+  const nanoUsdPerKiloToken = Math.round(model.multiplier * BASE_RATE_USD_PER_MILLION * NANO_PER_KILO_TOKEN)
+  return { kind: 'base', nanoUsdPerKiloToken }
 }
 
-function listRates({ id, rates }: ServedModelConfig): Price {
-  if (!rates) throw new Error(`the direct model ${id} has no rates`)
-  const { inputUsdPerMillion, outputUsdPerMillion, cachedInputUsdPerMillion = inputUsdPerMillion } = rates
+function directPrice(model: ServedModelConfig, plan: PlanConfig): Price {
+  if (!plan.payAsYouGo) throw new Error(`the direct model ${model.id} has no price on the plan ${plan.slug}`)
+  if (!model.rates) throw new Error(`the direct model ${model.id} has no rates`)
+  const { inputUsdPerMillion, outputUsdPerMillion, cachedInputUsdPerMillion = inputUsdPerMillion } = model.rates
   return {
     kind: 'rates',
-    inputNanoUsdPerKiloToken: Math.round(inputUsdPerMillion * NANO_USD_PER_KILO_TOKEN),
-    outputNanoUsdPerKiloToken: Math.round(outputUsdPerMillion * NANO_USD_PER_KILO_TOKEN),
-    cachedNanoUsdPerKiloToken: Math.round(cachedInputUsdPerMillion * NANO_USD_PER_KILO_TOKEN),
+    inputNanoUsdPerKiloToken: Math.round(inputUsdPerMillion * NANO_PER_KILO_TOKEN),
+    outputNanoUsdPerKiloToken: Math.round(outputUsdPerMillion * NANO_PER_KILO_TOKEN),
+    cachedNanoUsdPerKiloToken: Math.round(cachedInputUsdPerMillion * NANO_PER_KILO_TOKEN),
   }
 }

@@ -1,0 +1,108 @@
+import type { Price } from '@gateway/contracts/usage'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { chargeFor, worstCharge } from './charge.ts'
+
+const multiplier = (milliTokensPerToken: number): Price => ({ kind: 'multiplier', milliTokensPerToken })
+const base = (nanoUsdPerKiloToken: number): Price => ({ kind: 'base', nanoUsdPerKiloToken })
+const rates = (input: number, output: number, cached: number): Price => ({
+  kind: 'rates',
+  inputNanoUsdPerKiloToken: input,
+  outputNanoUsdPerKiloToken: output,
+  cachedNanoUsdPerKiloToken: cached,
+})
+const used = (promptTokens: number, completionTokens: number, cachedTokens = 0) => ({
+  promptTokens,
+  completionTokens,
+  cachedTokens,
+})
+
+describe('a charge', () => {
+  test.each<[string, Price, ReturnType<typeof used>, number]>([
+    ['1,000 tokens at 1x', multiplier(1_000), used(200, 800), 1_000_000],
+    ['1,000 tokens at 13.3x', multiplier(13_300), used(200, 800), 13_300_000],
+    ['one token at 3.75x', multiplier(3_750), used(1, 0), 3_750],
+    ['no tokens', multiplier(13_300), used(0, 0), 0],
+    ['cached tokens on the allowance, which are tokens as any', multiplier(1_000), used(10, 0, 10), 10_000],
+    ['a million tokens at the base rate: three dollars', base(3_000_000), used(400_000, 600_000), 3_000_000_000],
+    ['one token at the base rate', base(3_000_000), used(1, 0), 3_000],
+    ['a vendor model by kind of token', rates(1_250_000, 10_000_000, 125_000), used(1_000, 100, 400), 1_800_000],
+    ['more cached than prompt tokens, which cannot be', rates(1_000_000, 0, 100_000), used(10, 0, 99), 1_000],
+    ['499 thousandths, rounded down', rates(499, 0, 0), used(1, 0), 0],
+    ['half, rounded up', rates(500, 0, 0), used(1, 0), 1],
+    ['three halves that are rounded once and not each', rates(500, 500, 500), used(2, 1, 1), 2],
+  ])('of %s is exact', (_, price, usage, charge) => {
+    expect(chargeFor(price, usage)).toBe(charge)
+  })
+
+  test('stays exact where a product passes 2^53 on the way', () => {
+    expect(chargeFor(rates(1_000_000_000_000, 1, 0), used(9_000, 500))).toBe(9_000_000_000_001)
+    expect(chargeFor(rates(999_999_999_999, 1, 0), used(9_000_001, 501))).toBe(9_000_000_999_991_001)
+  })
+
+  test('stays at 2^53 - 1 when a backend reports an absurd count', () => {
+    expect(chargeFor(multiplier(13_300), used(Number.MAX_SAFE_INTEGER, 1))).toBe(Number.MAX_SAFE_INTEGER)
+  })
+})
+
+const count = fc.oneof(fc.nat(200_000), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }))
+const rate = fc.oneof(fc.nat(50_000_000), fc.integer({ min: 0, max: 1_000_000_000_000 }))
+const anyPrice = fc.oneof(
+  fc.nat(1_000_000).map(multiplier),
+  fc.nat(3_000_000_000).map(base),
+  fc.tuple(rate, rate, rate).map((each) => rates(...each)),
+)
+const anyUsage = fc.tuple(count, count, count).map((each) => used(...each))
+
+/** The same sum in arbitrary precision: the definition that the fast one is held against. */
+function exactCharge(price: Price, usage: ReturnType<typeof used>): number {
+  const [prompt, completion] = [BigInt(usage.promptTokens), BigInt(usage.completionTokens)]
+  const most = BigInt(Number.MAX_SAFE_INTEGER)
+  const capped = (value: bigint) => Number(value > most ? most : value)
+  const halfUp = (thousandths: bigint) => capped((thousandths + 500n) / 1_000n)
+  if (price.kind === 'multiplier') return capped((prompt + completion) * BigInt(price.milliTokensPerToken))
+  if (price.kind === 'base') return halfUp((prompt + completion) * BigInt(price.nanoUsdPerKiloToken))
+  const cached = BigInt(Math.min(usage.cachedTokens, usage.promptTokens))
+  return halfUp(
+    (prompt - cached) * BigInt(price.inputNanoUsdPerKiloToken) +
+      cached * BigInt(price.cachedNanoUsdPerKiloToken) +
+      completion * BigInt(price.outputNanoUsdPerKiloToken),
+  )
+}
+
+describe('whatever the price and the usage', () => {
+  test('the charge is what arbitrary precision gives', () => {
+    fc.assert(
+      fc.property(anyPrice, anyUsage, (price, usage) => {
+        expect(chargeFor(price, usage)).toBe(exactCharge(price, usage))
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test('more tokens never cost less', () => {
+    fc.assert(
+      fc.property(anyPrice, anyUsage, fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
+        const more = {
+          ...usage,
+          promptTokens: Math.min(usage.promptTokens + morePrompt, Number.MAX_SAFE_INTEGER),
+          completionTokens: Math.min(usage.completionTokens + moreCompletion, Number.MAX_SAFE_INTEGER),
+          cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
+        }
+        expect(chargeFor(price, more)).toBeGreaterThanOrEqual(chargeFor(price, usage))
+      }),
+    )
+  })
+
+  test('no request within its bounds costs more than the worst case that was reserved', () => {
+    fc.assert(
+      fc.property(anyPrice, anyUsage, fc.nat(10_000), fc.nat(10_000), (price, usage, sparePrompt, spareOutput) => {
+        const bounds = {
+          promptTokens: Math.min(usage.promptTokens + sparePrompt, Number.MAX_SAFE_INTEGER),
+          maxOutputTokens: Math.min(usage.completionTokens + spareOutput, Number.MAX_SAFE_INTEGER),
+        }
+        expect(worstCharge(price, bounds)).toBeGreaterThanOrEqual(chargeFor(price, usage))
+      }),
+    )
+  })
+})
