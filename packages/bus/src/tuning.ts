@@ -11,6 +11,8 @@ export interface Tuning {
   lostAfterMs: number
   /** How long silence and missing responders are forgiven after our own connection came back. */
   graceMs: number
+  /** An outage of our own after which all streams are given up. */
+  outageMs: number
   tickMs: number
   /** Bodies up to this size travel inside the job message. */
   inlineBytes: number
@@ -36,6 +38,7 @@ export const defaultTuning: Tuning = {
   heartbeatMs: 1_000,
   lostAfterMs: 3_000,
   graceMs: 3_000,
+  outageMs: 30_000,
   tickMs: 250,
   inlineBytes: 256 * KiB,
   frameBytes: 32 * KiB,

@@ -2,15 +2,17 @@
  * When silence means that a peer is gone, and when it only means that we could not hear.
  *
  * A peer is lost after `lostAfterMs` of silence, but silence does not count while our own connection is down, for
- * `graceMs` after it came back, or after this process itself stood still (a suspended machine, a long pause). Pure: the
- * clock is an argument.
+ * `graceMs` after it came back, or after this process itself stood still (a suspended machine, a long pause). An outage
+ * of our own that lasts `outageMs` loses them all. Pure: the clock is an argument.
  */
 
 export interface Liveness {
   readonly lostAfterMs: number
   readonly graceMs: number
+  readonly outageMs: number
   readonly tickMs: number
   connected: boolean
+  disconnectedAtMs: number
   /** Silence is not judged before this time. */
   judgeFromMs: number
   /** Until then peers are still reconnecting after an outage that we shared. */
@@ -18,14 +20,29 @@ export interface Liveness {
   tickedAtMs: number
 }
 
-export function createLiveness(timing: { lostAfterMs: number; graceMs: number; tickMs: number }, nowMs: number): Liveness {
-  const { lostAfterMs, graceMs, tickMs } = timing
-  return { lostAfterMs, graceMs, tickMs, connected: true, judgeFromMs: 0, settlingUntilMs: 0, tickedAtMs: nowMs }
+export type LivenessTiming = Pick<Liveness, 'lostAfterMs' | 'graceMs' | 'outageMs' | 'tickMs'>
+
+export function createLiveness(timing: LivenessTiming, nowMs: number): Liveness {
+  const { lostAfterMs, graceMs, outageMs, tickMs } = timing
+  return {
+    lostAfterMs,
+    graceMs,
+    outageMs,
+    tickMs,
+    connected: true,
+    disconnectedAtMs: 0,
+    judgeFromMs: 0,
+    settlingUntilMs: 0,
+    tickedAtMs: nowMs,
+  }
 }
 
 export function connectionChanged(liveness: Liveness, connected: boolean, nowMs: number): void {
   liveness.connected = connected
-  if (!connected) return
+  if (!connected) {
+    liveness.disconnectedAtMs = nowMs
+    return
+  }
   liveness.judgeFromMs = nowMs + liveness.graceMs
   liveness.settlingUntilMs = nowMs + liveness.graceMs
 }
@@ -40,7 +57,8 @@ export function tick(liveness: Liveness, nowMs: number): number {
 }
 
 export function isLost(liveness: Liveness, lastHeardAtMs: number, nowMs: number): boolean {
-  return liveness.connected && nowMs >= liveness.judgeFromMs && nowMs - lastHeardAtMs > liveness.lostAfterMs
+  if (!liveness.connected) return nowMs - liveness.disconnectedAtMs > liveness.outageMs
+  return nowMs >= liveness.judgeFromMs && nowMs - lastHeardAtMs > liveness.lostAfterMs
 }
 
 /** A missing responder may only not have reconnected yet. */

@@ -1,0 +1,136 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CountedBus } from '../bus.ts'
+import { createNatsWorld, type NatsWorld } from './adapters.ts'
+import { ask, patterned, read, sleep, text, until, whole, type Answer } from './answers.ts'
+
+describe('a broker killed with SIGKILL', () => {
+  let world: NatsWorld
+  let edge: CountedBus
+  let router: CountedBus
+  beforeEach(async () => {
+    world = await createNatsWorld()
+    edge = await world.open()
+    router = await world.open()
+  })
+  afterEach(() => world[Symbol.asyncDispose]())
+
+  const chunk = (stream: number, i: number) => patterned(1_000 + stream, stream * 1_000 + i)
+
+  async function serveChunks(count: number, pauseMs: number) {
+    await router.serveJobs('job.a', 'routers', async (job) => {
+      job.accept()
+      const stream = Number(read(job.header))
+      const body = await job.body()
+      for (let i = 0; i < count && !job.signal.aborted; i++) {
+        await job.data(chunk(stream, i)).catch(() => {})
+        await sleep(pauseMs)
+      }
+      job.end(text(`${body.length}`))
+    })
+  }
+  const expectWhole = (answer: Answer, stream: number, count: number) => {
+    expect(answer.log).toEqual(['accept', expect.stringMatching(/^end /)])
+    expect(whole(answer).equals(Buffer.concat(Array.from({ length: count }, (_, i) => chunk(stream, i))))).toBe(true)
+  }
+
+  it('is a pause for 50 open streams: each completes, exact', async () => {
+    await serveChunks(150, 20)
+    const answers = Array.from({ length: 50 }, (_, i) => ask(edge, { subject: 'job.a', header: text(`${i}`) }))
+    await until(() => answers.every((answer) => answer.bytes > 30_000), 10_000)
+    await world.server.kill()
+    await sleep(700)
+    await world.server.restart()
+    await Promise.all(answers.map((answer) => answer.over))
+    answers.forEach((answer, i) => expectWhole(answer, i, 150))
+    expect(edge.counters.resumesAsked).toBeGreaterThan(0)
+    expect(edge.counters.jobsLost).toBe(0)
+  }, 30_000)
+
+  it('is a pause for longer than three heartbeats, too', async () => {
+    await serveChunks(100, 20)
+    const answer = ask(edge, { subject: 'job.a', header: text('7') })
+    await until(() => answer.bytes > 30_000)
+    await world.server.kill()
+    await sleep(5_000)
+    await world.server.restart()
+    expect(await answer.over).toBe('end 4')
+    expectWhole(answer, 7, 100)
+  }, 30_000)
+
+  it('delays bodies on their way, and loses none', async () => {
+    await serveChunks(1, 0)
+    const answers = Array.from({ length: 8 }, (_, i) => {
+      return ask(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(20_000_000, i) })
+    })
+    await until(() => answers.every((answer) => answer.log.includes('accept')))
+    await world.server.kill()
+    await sleep(200)
+    await world.server.restart()
+    expect(await Promise.all(answers.map((answer) => answer.over))).toEqual(answers.map(() => 'end 20000000'))
+  }, 30_000)
+
+  it('holds jobs and requests put meanwhile until it is back', async () => {
+    await serveChunks(1, 0)
+    await router.serve('echo', 'servers', async (payload) => payload)
+    await world.server.kill()
+    await sleep(50)
+    const reply = edge.request('echo', text('still there?'), { timeoutMs: 5_000 })
+    const answer = ask(edge, { subject: 'job.a', header: text('1') })
+    await sleep(200)
+    await world.server.restart()
+    expect(await answer.over).toBe('end 4')
+    expect(read(await reply)).toBe('still there?')
+  }, 30_000)
+
+  it('makes a job that cannot be delivered for long unavailable', async () => {
+    await world.server.kill()
+    await sleep(50)
+    const startedAt = performance.now()
+    expect(await ask(edge, { subject: 'job.a' }).over).toBe('unavailable timeout')
+    expect(performance.now() - startedAt).toBeLessThan(5_000)
+  }, 30_000)
+
+  it('stores after it what was published durably during it, once', async () => {
+    const seen: string[] = []
+    await router.consumeDurable({
+      stream: 'EVENTS',
+      subject: 'events.>',
+      consumer: 'ledger',
+      maxBatch: 20,
+      handler: async (batch) => void seen.push(...batch.map(({ payload }) => read(payload))),
+    })
+    const events = Array.from({ length: 300 }, (_, i) => `event ${i}`)
+    const published = Promise.all(
+      events.map(async (event, i) => {
+        await sleep(i * 5)
+        await edge.publishDurable('events.usage', text(event), { timeoutMs: 20_000 })
+      }),
+    )
+    await sleep(500)
+    await world.server.kill()
+    await sleep(500)
+    await world.server.restart()
+    await published
+    await until(() => new Set(seen).size === 300, 20_000)
+    await until(() => edge.durableHealthy)
+    expect([...new Set(seen)].toSorted()).toEqual(events.toSorted())
+    expect(seen.length).toBeLessThan(330)
+  }, 40_000)
+
+  it('says in time that an event is not stored, and stores it all the same', async () => {
+    await world.server.kill()
+    await expect(edge.publishDurable('events.usage', text('late'), { timeoutMs: 300 })).rejects.toThrow('not stored')
+    await until(() => !edge.durableHealthy)
+    await world.server.restart()
+    const seen: string[] = []
+    await router.consumeDurable({
+      stream: 'EVENTS',
+      subject: 'events.>',
+      consumer: 'ledger',
+      maxBatch: 20,
+      handler: async (batch) => void seen.push(...batch.map(({ payload }) => read(payload))),
+    })
+    await until(() => seen.includes('late'), 10_000)
+    await until(() => edge.durableHealthy)
+  }, 30_000)
+})

@@ -1,0 +1,106 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createBus, type CountedBus } from '../bus.ts'
+import { memoryDurable } from '../memory/durable.ts'
+import { createMemoryHub, type MemoryHub } from '../memory/hub.ts'
+import type { Tuning } from '../tuning.ts'
+import { ask, patterned, read, sleep, text, until, whole } from './answers.ts'
+import { faultyWire, type Faults } from './faulty-wire.ts'
+
+/** Everything small and quick, so that every window fills and every timer fires within a short answer. */
+const quick: Partial<Tuning> = {
+  acceptTimeoutMs: 20_000,
+  heartbeatMs: 20,
+  lostAfterMs: 20_000,
+  tickMs: 5,
+  inlineBytes: 100,
+  frameBytes: 100,
+  messageBytes: 400,
+  streamWindowBytes: 2_000,
+  ackEveryBytes: 500,
+  peerWindowBytes: 4_000,
+  markEveryBytes: 500,
+  bodyPartsInFlight: 4,
+  bodiesAtOnce: 2,
+  bodyRetryMs: 15,
+  resumeRetryMs: 15,
+}
+
+const faults = fc.record({
+  seed: fc.nat(),
+  loss: fc.double({ min: 0, max: 0.3, noNaN: true }),
+  repetition: fc.double({ min: 0, max: 0.3, noNaN: true }),
+  reordering: fc.double({ min: 0, max: 0.4, noNaN: true }),
+})
+const job = fc.record({ body: fc.nat({ max: 2_000 }), chunks: fc.array(fc.nat({ max: 700 }), { maxLength: 15 }) })
+
+describe('a wire that loses, repeats and reorders frames', () => {
+  it('still brings every body and every answer whole, in order and once', async () => {
+    await fc.assert(
+      fc.asyncProperty(faults, fc.array(job, { minLength: 1, maxLength: 6 }), async (faults, jobs) => {
+        const hub = createMemoryHub()
+        await using edge = await openFaulty(hub, faults)
+        await using router = await openFaulty(hub, { ...faults, seed: faults.seed + 1 })
+        await router.serveJobs('job.a', 'routers', async (incoming) => {
+          incoming.accept()
+          const number = Number(read(incoming.header))
+          const body = await incoming.body()
+          incoming.head(text('h'.repeat(250)))
+          for (const [i, size] of jobs[number]!.chunks.entries()) await incoming.data(patterned(size, number * 100 + i))
+          incoming.end(text(`${body.equals(patterned(jobs[number]!.body, number))}`))
+        })
+
+        const answers = jobs.map(({ body }, i) => {
+          return ask(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(body, i) })
+        })
+        await Promise.all(answers.map((answer) => answer.over))
+        for (const [number, answer] of answers.entries()) {
+          const expected = jobs[number]!.chunks.map((size, i) => patterned(size, number * 100 + i))
+          expect(answer.log).toEqual(['accept', `head ${'h'.repeat(250)}`, 'end true'])
+          expect(whole(answer).equals(Buffer.concat(expected))).toBe(true)
+        }
+        await until(() => router.counters.streamsOpen === 0)
+        expect(edge.counters.streamsOpen).toBe(0)
+      }),
+      { numRuns: 60, interruptAfterTimeLimit: 25_000, markInterruptAsFailure: false },
+    )
+  }, 40_000)
+
+  it('still stops what the caller stopped', async () => {
+    await fc.assert(
+      fc.asyncProperty(faults, async (faults) => {
+        const hub = createMemoryHub()
+        await using edge = await openFaulty(hub, faults)
+        await using router = await openFaulty(hub, { ...faults, seed: faults.seed + 1 })
+        let aborted = false
+        await router.serveJobs('job.a', 'routers', async (incoming) => {
+          incoming.signal.addEventListener('abort', () => (aborted = true))
+          incoming.accept()
+          while (!incoming.signal.aborted) {
+            await incoming.data(text('tick')).catch(() => {})
+            await sleep(1)
+          }
+        })
+        const answer = ask(edge, { subject: 'job.a' })
+        await until(() => answer.bytes > 0)
+        answer.handle.stop()
+        const heard = answer.bytes
+        await until(() => aborted)
+        expect(answer.bytes).toBe(heard)
+        await until(() => router.counters.streamsOpen === 0)
+      }),
+      { numRuns: 20, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
+    )
+  }, 20_000)
+})
+
+function openFaulty(hub: MemoryHub, faults: Faults): Promise<CountedBus> {
+  const processId = `p${faults.seed}`
+  return createBus({
+    processId,
+    wire: faultyWire(hub.connect(processId), faults),
+    tuning: quick,
+    onStatus: () => {},
+    openDurable: ({ counters }) => memoryDurable(hub.durable, counters),
+  })
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CountedBus } from '../bus.ts'
+import type { IncomingJob, JobAborted } from '../port.ts'
+import { adapters, type World } from './adapters.ts'
+import { ask, sleep, text, until } from './answers.ts'
+
+describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
+  let world: World
+  let edge: CountedBus
+  let router: CountedBus
+  beforeEach(async () => {
+    world = await createWorld()
+    edge = await world.open()
+    router = await world.open()
+  })
+  afterEach(() => world[Symbol.asyncDispose]())
+
+  const serve = (handler: (job: IncomingJob) => void) => router.serveJobs('job.a', 'routers', handler)
+  const causeOf = (job: IncomingJob | undefined) => (job?.signal.reason as JobAborted | undefined)?.abortCause
+
+  it('tells the worker within four seconds that its caller is gone', async () => {
+    let job: IncomingJob | undefined
+    await serve((incoming) => {
+      job = incoming
+      job.accept()
+      void job.data(text('hello'))
+    })
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.bytes === 5)
+    world.kill(edge)
+    const killedAt = performance.now()
+    await until(() => job!.signal.aborted, 6_000)
+    expect(causeOf(job)).toBe('caller_lost')
+    expect(performance.now() - killedAt).toBeLessThan(5_000)
+    expect(performance.now() - killedAt).toBeGreaterThan(1_500)
+    await expect(job!.data(text('more'))).rejects.toThrow('caller_lost')
+  })
+
+  it('tells a worker that has ended, too, when its caller goes without having taken the end', async () => {
+    let job: IncomingJob | undefined
+    await serve((incoming) => void (job = incoming).accept())
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.log.length === 1)
+    world.kill(edge)
+    job!.end(text('nobody reads this'))
+    await until(() => job!.signal.aborted, 6_000)
+    expect(causeOf(job)).toBe('caller_lost')
+  })
+
+  it('tells the caller within four seconds that its worker is gone', async () => {
+    await serve((job) => {
+      job.accept()
+      void job.data(text('hello'))
+    })
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.bytes === 5)
+    world.kill(router)
+    const killedAt = performance.now()
+    expect(await answer.over).toBe('lost')
+    expect(performance.now() - killedAt).toBeLessThan(5_000)
+  })
+
+  it('keeps a silent stream alive while both ends live', async () => {
+    await serve(async (job) => {
+      job.accept()
+      await sleep(4_500)
+      job.end(text('thought about it'))
+    })
+    expect(await ask(edge, { subject: 'job.a' }).over).toBe('end thought about it')
+  }, 10_000)
+
+  it('tells the caller at once when its worker closes', async () => {
+    await serve((job) => job.accept())
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.log.includes('accept'))
+    const closedAt = performance.now()
+    await router[Symbol.asyncDispose]()
+    expect(await answer.over).toBe('lost')
+    expect(performance.now() - closedAt).toBeLessThan(1_000)
+  })
+
+  it('stops the work at once when the caller closes', async () => {
+    let job: IncomingJob | undefined
+    await serve((incoming) => void (job = incoming).accept())
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.log.includes('accept'))
+    await edge[Symbol.asyncDispose]()
+    await until(() => job!.signal.aborted, 1_000)
+    expect(causeOf(job)).toBe('stopped')
+  })
+})
