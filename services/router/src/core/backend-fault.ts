@@ -52,8 +52,12 @@ export class BackendFault extends Error {
 /** Statuses by which a backend says that the request itself is wrong; any other backend would say the same. */
 const OWN_FAULT_STATUSES = new Set([400, 413, 414, 415, 422, 451])
 
+/** Some vendors answer an unpaid account with a 400: no fault of the request. */
+const UNPAID_ACCOUNT = /credit balance is too low/i
+
 export function isRequestsOwnFault(fault: BackendFault): boolean {
-  return fault.status !== undefined && OWN_FAULT_STATUSES.has(fault.status)
+  if (fault.status === undefined || !OWN_FAULT_STATUSES.has(fault.status)) return false
+  return !UNPAID_ACCOUNT.test(fault.body ?? '')
 }
 
 /** A refusal that a target with a larger context window may not repeat. */

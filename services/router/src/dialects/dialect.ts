@@ -14,8 +14,9 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
   /** A whole answer as OpenAI's JSON. Throws {@link BackendFault} when it is none. */
-  readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer
-  readStream(options: { includeUsage: boolean }): StreamReading
+  readAnswer(kind: JobKind, bytes: Buffer, created: number): PlainAnswer
+  /** `created`: Unix seconds, for dialects whose answers carry no time. */
+  readStream(options: { includeUsage: boolean; created: number }): StreamReading
   /** A backend's error body in OpenAI's shape; null when it is not JSON. */
   readErrorBody(body: string): string | null
 }
@@ -53,6 +54,8 @@ export interface StreamReading {
   /** Nothing more is to come. */
   readonly done: boolean
   readonly usage: TokenUsage | null
+  /** Where the backend tells it ahead of the whole usage. */
+  readonly promptTokens: number | null
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: string
   /** A final usage chunk for a client that asked for one which the backend did not send. */

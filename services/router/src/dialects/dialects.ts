@@ -3,13 +3,12 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
+import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './openai.ts'
 
-const dialects: Partial<Record<BackendConfig['dialect'], Dialect>> = { openai }
+const dialects: Record<BackendConfig['dialect'], Dialect> = { openai, anthropic }
 
 export function dialectOf(name: BackendConfig['dialect']): Dialect {
-  const dialect = dialects[name]
-  if (!dialect) throw new Error(`no such dialect: ${name}`)
-  return dialect
+  return dialects[name]
 }

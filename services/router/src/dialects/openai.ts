@@ -70,6 +70,7 @@ class OpenAiStream implements StreamReading {
   begun = false
   done = false
   usage: TokenUsage | null = null
+  readonly promptTokens = null
   text = ''
   #includeUsage: boolean
   #seen = new Set<unknown>()

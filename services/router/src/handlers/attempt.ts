@@ -22,10 +22,10 @@ export async function attempt(run: Run, target: Target, budgetMs: number, router
   const startedAt = performance.now()
   let outcome = 'aborted'
   noteStart(target)
-  const exchange = callTarget(run, target, budgetMs)
-  void exchange.closed.then(() => router.places.free(target.backend))
-  run.exchange = exchange
+  let exchange: Exchange | null = null
   try {
+    exchange = callTarget(run, target, budgetMs)
+    run.exchange = exchange
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response
     if (response.status !== 200) throw await readRefusal(response, exchange, target)
@@ -34,11 +34,12 @@ export async function attempt(run: Run, target: Target, budgetMs: number, router
     outcome = 'served'
     return usage
   } catch (error) {
-    exchange.abort(error)
+    exchange?.abort(error)
     outcome = settleHealth(target, error)
     throw error
   } finally {
     run.exchange = null
+    void (exchange?.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
     const durationMs = Math.round(performance.now() - startedAt)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
     router.metrics.attempt(target.backend.config.id, outcome, durationMs)

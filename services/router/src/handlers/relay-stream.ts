@@ -14,7 +14,7 @@ import { remainingMs, show, type Run } from './run.ts'
 
 export async function relayStream(run: Run, target: Target, exchange: Exchange, tokens: TokenCounter): Promise<TokenUsage> {
   const splitter = createSseSplitter()
-  const reading = target.backend.dialect.readStream({ includeUsage: run.header.includeUsage })
+  const reading = target.backend.dialect.readStream({ includeUsage: run.header.includeUsage, created: Math.floor(Date.now() / 1_000) })
   const usage = () => usageOf(reading, run, tokens)
   let pending: Buffer[] = []
 
@@ -78,7 +78,7 @@ async function finish(run: Run, reading: StreamReading, usage: TokenUsage): Prom
 async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   return (
     reading.usage ?? {
-      promptTokens: run.header.promptTokensEstimate,
+      promptTokens: reading.promptTokens ?? run.header.promptTokensEstimate,
       completionTokens: await tokens.count(reading.text),
       cachedTokens: 0,
       reasoningTokens: 0,

@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { BackendFault, blameFor, isContextOverflow, isRequestsOwnFault, isWorthRepeating, type FaultKind } from './backend-fault.ts'
+
+const status = (code: number, retryAfterMs?: number) =>
+  new BackendFault('status', '', { status: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+const kind = (name: FaultKind) => new BackendFault(name, '')
+
+describe('what follows from a fault', () => {
+  test.each([400, 413, 414, 415, 422, 451])('%i is the request’s own fault and nobody’s blame', (code) => {
+    expect(isRequestsOwnFault(status(code))).toBe(true)
+    expect(blameFor(status(code)).on).toBe('nobody')
+  })
+
+  test.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 501, 502, 503, 504, 529, 301])('%i is the backend’s fault', (code) => {
+    expect(isRequestsOwnFault(status(code))).toBe(false)
+    expect(blameFor(status(code)).on).not.toBe('nobody')
+  })
+
+  test.each([
+    ['a refused connection takes the backend out at once', kind('connect'), { on: 'backend', weight: 'hard' }],
+    ['a wrong credential too', status(401), { on: 'backend', weight: 'hard' }],
+    ['an unknown model only that model', status(404), { on: 'target', weight: 'hard' }],
+    ['a server error only in a row', status(500), { on: 'backend', weight: 'soft' }],
+    ['a rate limit cools as long as it says', status(429, 7_000), { on: 'target', weight: 'soft', coolMs: 7_000 }],
+    ['a rate limit without a time cools a second', status(429), { on: 'target', weight: 'soft', coolMs: 1_000 }],
+    ['no rate limit cools for ever', status(429, 1e12), { on: 'target', weight: 'soft', coolMs: 300_000 }],
+    ['running out of the request’s own time is nobody’s fault', kind('out_of_time'), { on: 'nobody', weight: 'soft' }],
+  ])('%s', (_, fault, blame) => {
+    expect(blameFor(fault)).toEqual(blame)
+  })
+
+  test('passing troubles are worth a repeat, misconfiguration and slowness are not', () => {
+    expect([kind('reset'), kind('connect'), status(503), status(429)].every(isWorthRepeating)).toBe(true)
+    expect([kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)].some(isWorthRepeating)).toBe(false)
+  })
+
+  test.each([
+    `{"error":{"code":"context_length_exceeded"}}`,
+    `{"message":"This model's maximum context length is 4096 tokens."}`,
+    `{"error":{"type":"exceed_context_size_error"}}`,
+    `{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}`,
+  ])('a prompt that is too long is told apart: %s', (body) => {
+    expect(isContextOverflow(new BackendFault('status', '', { status: 400, body }))).toBe(true)
+    expect(isContextOverflow(new BackendFault('status', '', { status: 400, body: '{"error":"bad role"}' }))).toBe(false)
+  })
+})

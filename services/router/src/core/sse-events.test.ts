@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createSseSplitter, EventTooLargeError, type SseEvent } from './sse-events.ts'
+
+function split(pieces: Buffer[]): SseEvent[] {
+  const splitter = createSseSplitter()
+  return [...pieces.flatMap((piece) => splitter.push(piece)), ...splitter.end()]
+}
+
+const dataOf = (text: string) => split([Buffer.from(text)]).map((event) => event.data)
+
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
+const line = fc.oneof(
+  fc.constantFrom('data: {"a":"é🙂"}', 'data:x', 'data', 'event: ping', 'id: 7', ': comment', 'garbage', 'retry: 10', ''),
+  fc.string({ maxLength: 12 }).map((text) => `data: ${text.replaceAll(/[\r\n]/g, ' ')}`),
+)
+const stream = fc.array(fc.tuple(line, lineEnd), { maxLength: 30 }).map((lines) => Buffer.from(lines.flat().join('')))
+
+describe('splitting a stream into events', () => {
+  test('the same bytes give the same events however the network cut them', () => {
+    fc.assert(
+      fc.property(stream, fc.array(fc.nat(400), { maxLength: 20 }), (bytes, cuts) => {
+        const points = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort((a, b) => a - b)
+        const pieces = points.slice(1).map((point, i) => bytes.subarray(points[i], point))
+        expect(split(pieces)).toEqual(split([bytes]))
+        expect(split([...bytes].map((byte) => Buffer.from([byte])))).toEqual(split([bytes]))
+      }),
+    )
+  })
+
+  test('events without garbage lines keep their own bytes', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string({ minLength: 1 }), lineEnd)), (entries) => {
+        const texts = entries.map(([text, end]) => `data: ${text.replaceAll(/[\r\n]/g, ' ')}${end}${end}`)
+        const raws = split([Buffer.from(`${texts.join('')}data: last\n\n`)]).map((event) => event.raw.toString())
+        expect(raws).toEqual([...texts, 'data: last\n\n'])
+      }),
+    )
+  })
+
+  test.each([
+    ['a value keeps all but one leading space', 'data:  a\n\n', [' a']],
+    ['lines of one event are joined', 'data: a\ndata: b\n\n', ['a\nb']],
+    ['comments and nameless blocks are dropped', ': ping\n\nevent: x\n\ndata: a\n\n', ['a']],
+    ['an unfinished last event still counts', 'data: a\n\ndata: b', ['a', 'b']],
+    ['a byte order mark is no part of a name', '\uFEFFdata: a\n\n', ['a']],
+  ])('%s', (_, text, events) => {
+    expect(dataOf(text)).toEqual(events)
+  })
+
+  test('a garbage line is taken out of its event, which is otherwise kept', () => {
+    expect(split([Buffer.from('garbage\nevent: e\ndata: a\n\n')])).toEqual([
+      { raw: Buffer.from('event: e\ndata: a\n\n'), name: 'e', data: 'a' },
+    ])
+  })
+
+  test('an endless event is refused', () => {
+    const splitter = createSseSplitter(100)
+    expect(() => splitter.push(Buffer.alloc(101, 'x'))).toThrow(EventTooLargeError)
+  })
+})

@@ -1,0 +1,34 @@
+/**
+ * Anthropic's Messages API. Requests are translated from OpenAI's chat completions, answers into them.
+ *
+ * Chat only. What has no counterpart (`logprobs`, `seed`, `response_format`, penalties, `chat_template_kwargs`) is left
+ * out; more than one choice is refused, since leaving that out would change the answer.
+ */
+
+import { isObject } from '../core/read-usage.ts'
+import { readMessage } from './anthropic/answer.ts'
+import { writeMessagesRequest } from './anthropic/request.ts'
+import { MessagesStream } from './anthropic/stream.ts'
+import type { Dialect } from './dialect.ts'
+
+export const anthropic: Dialect = {
+  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
+  request: (question) => ({ path: '/messages', body: writeMessagesRequest(question) }),
+  readAnswer: (_, bytes, created) => readMessage(bytes, created),
+  readStream: ({ created }) => new MessagesStream(created),
+  readErrorBody,
+}
+
+/** `{"type":"error","error":{"type","message"}}` as OpenAI writes it. */
+function readErrorBody(body: string): string | null {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return null
+  }
+  if (!isObject(value)) return null
+  if (!isObject(value.error)) return body
+  const { type, message } = value.error
+  return JSON.stringify({ error: { message, type, param: null, code: null } })
+}

@@ -1,0 +1,116 @@
+/**
+ * A Messages answer as a chat completion, and the parts that a stream shares with it.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { BackendFault } from '../../core/backend-fault.ts'
+import { invalid, type JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import type { PlainAnswer } from '../dialect.ts'
+
+export function readMessage(bytes: Buffer, created: number): PlainAnswer {
+  const message = parseMessage(bytes)
+  const blocks = (message.content as unknown[]).filter(isObject)
+  const usage = usageOf(message.usage)
+  const json = {
+    id: message.id,
+    object: 'chat.completion',
+    created,
+    model: message.model,
+    choices: [{ index: 0, message: chatMessageOf(blocks), finish_reason: finishReasonOf(message.stop_reason) }],
+    ...(usage ? { usage: writeUsage(usage) } : {}),
+  }
+  return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
+}
+
+function parseMessage(bytes: Buffer): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
+  }
+  if (!isObject(value)) throw invalid('the answer is not a JSON object')
+  if (value.type === 'error') throw faultOf(value)
+  if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
+  return value
+}
+
+function chatMessageOf(blocks: JsonObject[]): JsonObject {
+  const join = (type: string, field: string) =>
+    blocks.flatMap((block) => (block.type === type && typeof block[field] === 'string' ? [block[field]] : [])).join('')
+  const text = join('text', 'text')
+  const reasoning = join('thinking', 'thinking')
+  const calls = blocks.filter((block) => block.type === 'tool_use')
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCallOf) }),
+  }
+}
+
+function toolCallOf(block: JsonObject): JsonObject {
+  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } }
+}
+
+const FINISH_REASONS: Record<string, string> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+}
+
+export function finishReasonOf(stopReason: unknown): string {
+  return FINISH_REASONS[String(stopReason)] ?? 'stop'
+}
+
+/** Tokens written to and read from the prompt cache are part of the prompt, here beside `input_tokens`. */
+export function usageOf(value: unknown): TokenUsage | null {
+  if (!isObject(value)) return null
+  const input = count(value.input_tokens)
+  const output = count(value.output_tokens)
+  const cached = count(value.cache_read_input_tokens)
+  const promptTokens = input + count(value.cache_creation_input_tokens) + cached
+  if (promptTokens + output === 0) return null
+  return { promptTokens, completionTokens: output, cachedTokens: cached, reasoningTokens: 0, estimated: false }
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+export function writeUsage(usage: TokenUsage): JsonObject {
+  return {
+    prompt_tokens: usage.promptTokens,
+    completion_tokens: usage.completionTokens,
+    total_tokens: usage.promptTokens + usage.completionTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+  }
+}
+
+const ERROR_STATUS: Record<string, number> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** The failure in an `error` event, or in an error body under a 200. */
+export function faultOf(event: JsonObject): BackendFault {
+  const error = isObject(event.error) ? event.error : {}
+  const { type, message } = error
+  return new BackendFault('error_event', 'the backend reported an error inside its answer', {
+    status: ERROR_STATUS[String(type)] ?? 500,
+    body: JSON.stringify({ error: { message, type, param: null, code: null } }),
+  })
+}

@@ -1,0 +1,130 @@
+/**
+ * A stream of Messages events as chat completion chunks, event by event.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { parseChunk } from '../../core/chat-chunk.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import type { SseEvent } from '../../core/sse-events.ts'
+import type { StreamReading } from '../dialect.ts'
+import { faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
+
+export class MessagesStream implements StreamReading {
+  begun = false
+  complete = false
+  done = false
+  usage: TokenUsage | null = null
+  promptTokens: number | null = null
+  text = ''
+  #created: number
+  #id: unknown
+  #model: unknown
+  /** The fields of `usage` as they came so far: `message_delta` counts on from `message_start`. */
+  #counted: JsonObject = {}
+  /** The position of each tool call among the tool calls, by the index of its block. */
+  #toolCalls = new Map<unknown, number>()
+
+  constructor(created: number) {
+    this.#created = created
+  }
+
+  read(event: SseEvent): Buffer | null {
+    const message = parseChunk(event.data)
+    switch (message.type) {
+      case 'message_start':
+        return this.#start(message)
+      case 'content_block_start':
+        return this.#startBlock(message)
+      case 'content_block_delta':
+        return this.#delta(message)
+      case 'message_delta':
+        return this.#finish(message)
+      case 'message_stop':
+        this.done = true
+        return null
+      case 'error':
+        throw faultOf(message)
+      default:
+        // Pings, ends of blocks, and kinds of events yet to come.
+        return null
+    }
+  }
+
+  usageChunk(usage: TokenUsage): Buffer {
+    return this.#event({ choices: [], usage: writeUsage(usage) })
+  }
+
+  #start({ message }: JsonObject): Buffer | null {
+    if (!isObject(message)) return null
+    this.#id = message.id
+    this.#model = message.model
+    this.#count(message.usage)
+    this.promptTokens = usageOf({ ...this.#counted, output_tokens: 0 })?.promptTokens ?? null
+    return this.#chunk({ role: 'assistant', content: '' })
+  }
+
+  #startBlock({ index, content_block: block }: JsonObject): Buffer | null {
+    if (!isObject(block)) return null
+    if (block.type === 'text') return this.#content('content', block.text)
+    if (block.type !== 'tool_use') return null
+    const position = this.#toolCalls.size
+    this.#toolCalls.set(index, position)
+    this.text += String(block.name)
+    this.begun = true
+    const called = { name: block.name, arguments: '' }
+    return this.#chunk({ tool_calls: [{ index: position, id: block.id, type: 'function', function: called }] })
+  }
+
+  #delta({ index, delta }: JsonObject): Buffer | null {
+    if (!isObject(delta)) return null
+    switch (delta.type) {
+      case 'text_delta':
+        return this.#content('content', delta.text)
+      case 'thinking_delta':
+        return this.#content('reasoning_content', delta.thinking)
+      case 'input_json_delta':
+        return this.#arguments(index, delta.partial_json)
+      default:
+        return null
+    }
+  }
+
+  #content(field: 'content' | 'reasoning_content', text: unknown): Buffer | null {
+    if (typeof text !== 'string' || text === '') return null
+    this.text += text
+    this.begun = true
+    return this.#chunk({ [field]: text })
+  }
+
+  /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
+  #arguments(index: unknown, fragment: unknown): Buffer | null {
+    const position = this.#toolCalls.get(index)
+    if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
+    this.text += fragment
+    return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
+  }
+
+  #finish({ delta, usage }: JsonObject): Buffer | null {
+    this.#count(usage)
+    this.usage = usageOf(this.#counted)
+    if (!isObject(delta) || delta.stop_reason == null) return null
+    this.begun = true
+    this.complete = true
+    return this.#chunk({}, finishReasonOf(delta.stop_reason))
+  }
+
+  #count(usage: unknown): void {
+    if (!isObject(usage)) return
+    for (const [field, value] of Object.entries(usage)) if (value != null) this.#counted[field] = value
+  }
+
+  #chunk(delta: JsonObject, finishReason: string | null = null): Buffer {
+    return this.#event({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
+  }
+
+  #event(rest: JsonObject): Buffer {
+    const head = { id: this.#id, object: 'chat.completion.chunk', created: this.#created, model: this.#model }
+    return Buffer.from(`data: ${JSON.stringify({ ...head, ...rest })}\n\n`)
+  }
+}
