@@ -7,6 +7,18 @@ export const subjects = {
   job: (pool: string) => `job.${pool}`,
   keysFill: 'keys.fill',
   keysMintGuest: 'keys.mint-guest',
+  keysMint: 'keys.mint',
+  keysRotate: 'keys.rotate',
+  keysRevoke: 'keys.revoke',
+  keysList: 'keys.list',
+  keysFindSession: 'keys.find-session',
+  keysSetPlan: 'keys.set-plan',
+  keysSetOverage: 'keys.set-overage',
+  keysTopUp: 'keys.top-up',
+  keysShowAccount: 'keys.show-account',
+  keysRevokeById: 'keys.revoke-by-id',
+  /** Broadcast to every edge: a key is dead. */
+  keysInvalidated: 'keys.invalidated',
   meteringQuota: 'metering.quota',
   meteringWarm: 'metering.warm',
   /** Durable: usage reports of edges and routers. */

@@ -1,0 +1,57 @@
+/**
+ * The operator's requests to the keys service over the bus.
+ *
+ * An account is named by its token's `sub`, by `<iss>|<sub>` where several issuers share it, or by its tag, which guests
+ * have too. A reply means that the change holds for the very next request.
+ */
+
+import * as z from 'zod'
+import { listedKey } from './developer-keys-api.ts'
+import { planUnit } from './usage.ts'
+
+const subject = z.string().min(1)
+
+export const setPlanRequest = z.object({ subject, plan: z.string() })
+export const setOverageRequest = z.object({ subject, overage: z.boolean() })
+export const topUpRequest = z.object({
+  /** Asking again with the same id adds nothing more. */
+  id: z.uuid(),
+  subject,
+  /** In the unit of the account's plan: allowance tokens or US dollars. Counts in the current month. */
+  amount: z.number().positive(),
+})
+export const showAccountRequest = z.object({ subject })
+export const revokeKeyByIdRequest = z.object({ keyId: z.string() })
+
+export const accountView = z.object({
+  account: z.string(),
+  kind: z.enum(['developer', 'guest']),
+  issuer: z.string().nullable(),
+  subject: z.string().nullable(),
+  plan: z.string(),
+  unit: planUnit,
+  overage: z.boolean(),
+  /** Top-ups of the current month, in `unit`. */
+  extra: z.number(),
+  keys: z.array(listedKey),
+})
+export type AccountView = z.infer<typeof accountView>
+
+/** `ambiguous`: several issuers share this subject; `matches` tells them apart. */
+const notOne = [
+  z.object({ kind: z.literal('unknown') }),
+  z.object({ kind: z.literal('ambiguous'), matches: z.array(z.string()) }),
+] as const
+
+export const accountReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('account'), account: accountView }),
+  z.object({ kind: z.literal('no_such_plan'), plans: z.array(z.string()) }),
+  ...notOne,
+])
+export type AccountReply = z.infer<typeof accountReply>
+
+export const revokeKeyByIdReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('revoked'), account: z.string() }),
+  z.object({ kind: z.literal('unknown') }),
+])
+export type RevokeKeyByIdReply = z.infer<typeof revokeKeyByIdReply>

@@ -1,0 +1,87 @@
+/**
+ * Developer keys: the requests to the keys service over the bus, and the HTTP bodies of `/v1/keys/developer`.
+ *
+ * Whoever signed in acts on the account of the token's issuer and subject. A key is named by its hash: the key itself
+ * never travels towards the service.
+ */
+
+import * as z from 'zod'
+
+export const keyOwner = z.object({ issuer: z.string().min(1), subject: z.string().min(1) })
+export type KeyOwner = z.infer<typeof keyOwner>
+
+/** SHA-256 of the whole key, base64url. */
+const keyHash = z.string().min(1)
+
+export const keyStatuses = ['active', 'deactivated'] as const
+
+export const mintKeyRequest = z.object({ owner: keyOwner })
+export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string() })
+export type MintKeyReply = z.infer<typeof mintKeyReply>
+
+/** `invalid`: not an active key of this owner; nothing has changed. */
+export const rotateKeyRequest = z.object({ owner: keyOwner, keyHash })
+export const rotateKeyReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('rotated'), key: z.string(), plan: z.string() }),
+  z.object({ kind: z.literal('invalid') }),
+])
+export type RotateKeyReply = z.infer<typeof rotateKeyReply>
+
+/** Revoking one's own dead key answers `revoked` again. `invalid`: not a key of this owner. */
+export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash })
+export const revokeKeyReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('revoked'), keyId: z.string() }),
+  z.object({ kind: z.literal('invalid') }),
+])
+export type RevokeKeyReply = z.infer<typeof revokeKeyReply>
+
+export const listedKey = z.object({
+  keyId: z.string(),
+  plan: z.string(),
+  status: z.enum(keyStatuses),
+  /** ISO 8601. */
+  createdAt: z.string(),
+  lastUsedAt: z.string().nullable(),
+})
+export type ListedKey = z.infer<typeof listedKey>
+
+/** Newest first. */
+export const listKeysRequest = z.object({ owner: keyOwner })
+export const listKeysReply = z.object({ keys: z.array(listedKey) })
+export type ListKeysReply = z.infer<typeof listKeysReply>
+
+/** The key through which a signed-in caller uses the inference endpoints. */
+export const findSessionRequest = z.object({ owner: keyOwner })
+export const findSessionReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('found'), account: z.string(), keyId: z.string(), keyHash, plan: z.string() }),
+  z.object({ kind: z.literal('none') }),
+])
+export type FindSessionReply = z.infer<typeof findSessionReply>
+
+/** Told to every edge: the key is dead. Revoking also cuts its open streams; rotating lets them finish. */
+export const keysInvalidated = z.object({
+  account: z.string(),
+  keyHash,
+  keyId: z.string(),
+  reason: z.enum(['rotated', 'revoked']),
+})
+export type KeysInvalidated = z.infer<typeof keysInvalidated>
+
+/** The HTTP bodies of rotate and revoke, which name the current key. */
+export const currentKeyRequest = z.looseObject({ key: z.string().min(1) })
+
+export const developerKeyResponse = z.object({ key: z.string(), plan: z.string() })
+export const rotatedKeyResponse = z.object({ key: z.string(), plan: z.string(), rotated: z.literal(true) })
+export const revokedKeyResponse = z.object({ key: z.string(), revoked: z.literal(true) })
+export const developerKeyListResponse = z.object({
+  object: z.literal('list'),
+  data: z.array(
+    z.object({
+      key: z.string(),
+      plan: z.string(),
+      status: z.enum(keyStatuses),
+      created_at: z.string(),
+      last_used_at: z.string().nullable(),
+    }),
+  ),
+})
