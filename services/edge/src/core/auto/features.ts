@@ -3,7 +3,7 @@
  * neither names. Training and choosing run this very code.
  */
 
-import { countCues, CUES } from './find-cues.ts'
+import { countCues, type Cue, CUES } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
 import { LANES } from './lanes.ts'
 import { SHAPE_NAMES, writeShape } from './shape.ts'
@@ -19,7 +19,7 @@ const FOLLOW_NAMES = LANES.flatMap((lane) => [`after-${lane}`, `after-${lane}-br
 
 export const DENSE_NAMES = [...ZONES.flatMap((zone) => CUES.map((cue) => `${cue}@${zone}`)), ...SHAPE_NAMES, ...FOLLOW_NAMES]
 const SHAPE_AT = ZONES.length * CUES.length
-export const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
+const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
 
 export interface Features {
   /** One value per name of `DENSE_NAMES`. */
@@ -37,16 +37,27 @@ export function readFeatures(raw: string, length: number): Features {
   return { dense, ngrams: ngrams(text, spans) }
 }
 
-/** Tells the features of a message what the message before it asked for. `before` holds one probability per lane. */
-export function follow(features: Features, text: string, before: Float64Array): void {
-  const words = text.trim() === '' ? 0 : text.trim().split(/\s+/).length
+/**
+ * The features of a message that may only make sense after the one before it: `before` holds one share per lane of what
+ * that one asked for. Longer messages speak for themselves.
+ */
+export function follow(features: Features, text: string, before: Float64Array): Features {
+  const words = text.trim().split(/\s+/).length
   const brief = words <= 6 && text.length <= 40 ? 1 : 0
   const near = brief || (words <= 14 && text.length <= 90) ? 1 : 0
-  LANES.forEach((_, index) => {
-    const share = before[index] ?? 0
-    features.dense[FOLLOW_AT + 2 * index] = near * share
-    features.dense[FOLLOW_AT + 2 * index + 1] = brief * share
+  if (!near) return features
+  const dense = features.dense.slice()
+  LANES.forEach((_, lane) => {
+    dense[FOLLOW_AT + 2 * lane] = before[lane] ?? 0
+    dense[FOLLOW_AT + 2 * lane + 1] = brief * (before[lane] ?? 0)
   })
+  return { dense, ngrams: features.ngrams }
+}
+
+/** Whether the first or the last sentence holds a cue, or a short text anywhere. */
+export function cueInAsk({ dense }: Features, cue: Cue): boolean {
+  const at = CUES.indexOf(cue)
+  return [0, 2, 3].some((zone) => dense[zone * CUES.length + at] !== 0)
 }
 
 function writeCues(text: string, spans: readonly Span[], dense: Float32Array): void {

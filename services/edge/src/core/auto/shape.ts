@@ -14,7 +14,7 @@ const COUNTED: Record<string, RegExp> = {
   latex: /\\[a-zA-Z]+|\$[^$\n]{1,80}\$/g,
   powers: /[a-zA-Z)]\^[\d{(n]|[a-z]''?(?=[\s(+=-])|\b[a-zA-Z]\([a-z]\)|\b\d?[xyzn]\s*[+\-=]\s*\d/g,
   callMarks: /\w\(\)|\w\.\w+\(|->|=>|==|!=|&&|\|\||::|\+=|<\/|\/>|\w\[\w*\]/g,
-  lineMarks: /[;{}]\s*(?:\n|$)|^\s*(?:#|\/\/|\/\*|\*|def |class |import |from \w+ import|return |if \(|for \()/gm,
+  lineMarks: /[;{}][ \t]*(?:\n|$)|^[ \t]*(?:#|\/\/|\/\*|\*|def |class |import |from \w+ import|return |if \(|for \()/gm,
   snakeOrCamel: /\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z][a-zA-Z]+\b/g,
   fences: /```/g,
   ticks: /`[^`\n]+`/g,
@@ -23,8 +23,8 @@ const COUNTED: Record<string, RegExp> = {
   sqlWords: /\b(?:SELECT|FROM|WHERE|JOIN|INSERT|UPDATE|GROUP BY|ORDER BY|CREATE TABLE)\b/g,
   urls: /https?:\/\/|www\.\w/g,
   quotes: /"[^"\n]{2,}"|“[^”]{2,}”|「[^」]+」|『[^』]+』|«[^»]+»|'[^'\n]{3,}'/g,
-  bullets: /^\s*(?:[-*•]|\d+[.)])\s/gm,
-  choices: /^\s*\(?[A-Ha-h][).]\s?\S/gm,
+  bullets: /^[ \t]*(?:[-*•]|\d+[.)])\s/gm,
+  choices: /^[ \t]*\(?[A-Ha-h][).]\s?\S/gm,
   capitals: /[a-z,;]\s+[A-Z][a-z]+/g,
   money: /[$€£¥₹]\s?\d|\d\s?(?:€|£|元|円|dollars|euros|usd|eur)|%/gi,
   clock: /\b\d{1,2}(?::\d\d|\s?[ap]\.?m\b)/gi,
@@ -44,8 +44,6 @@ const FLAGS: Record<string, RegExp> = {
   endsOpen: /[:：=…]\s*$|\.\.\.\s*$/,
   endsFlat: /[.。।]\s*$/,
   unpunctuated: /[\p{L}\p{N}]\s*$/u,
-  askThenText: /^[^\n]{4,240}\n\s*\n?[^\n]{200}/,
-  textThenAsk: /[^\n]{200}\n\s*\n?[^\n]{4,240}$/,
   colonThenText: /[:：]\s*\n/,
   onlyNotation: /^[\d\s+\-*/^().=?]+$/,
   startsLower: /^\s*[a-z]/,
@@ -58,6 +56,8 @@ export const SHAPE_NAMES = [
   ...COUNT_STEPS.map((step) => `sentences>${step}`),
   ...COUNTED_ENTRIES.flatMap(([name]) => [`${name}:some`, `${name}:many`, `${name}:dense`]),
   ...FLAG_ENTRIES.map(([name]) => name),
+  'askThenText',
+  'textThenAsk',
 ]
 
 /** Writes one value per name of `SHAPE_NAMES` into `into`, from `at` on. */
@@ -83,6 +83,17 @@ export function writeShape(raw: string, spans: readonly Span[], length: number, 
     put(Math.min(1, (count * 20) / (raw.length + 20)))
   }
   for (const [, pattern] of FLAG_ENTRIES) put(pattern.test(raw) ? 1 : 0)
+  const paragraphs = raw.split('\n').filter((line) => line.trim() !== '')
+  put(isAsk(paragraphs[0]) && isMaterial(paragraphs[1]) ? 1 : 0)
+  put(isAsk(paragraphs.at(-1)) && isMaterial(paragraphs.at(-2)) ? 1 : 0)
+}
+
+function isAsk(paragraph = ''): boolean {
+  return paragraph.length >= 4 && paragraph.length <= 240
+}
+
+function isMaterial(paragraph = ''): boolean {
+  return paragraph.length >= 200
 }
 
 function matches(text: string, pattern: RegExp): number {

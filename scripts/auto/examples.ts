@@ -1,0 +1,91 @@
+/**
+ * Prompts as examples to learn from, and networks from examples: features, the acceptable lanes as a target, and a
+ * weight that keeps any one source from ruling.
+ */
+
+import { type Features, follow, readFeatures } from '../../services/edge/src/core/auto/features.ts'
+import { type Lane, LANES } from '../../services/edge/src/core/auto/lanes.ts'
+import { laneShares, type Network, packModel, unpackModel } from '../../services/edge/src/core/auto/model.ts'
+import { readTurns } from '../../services/edge/src/core/auto/read-text.ts'
+import { augment } from './augment.ts'
+import { type Example, fit, FIT, type FitOptions } from './fit.ts'
+import { origins, type Prompt } from './prompts.ts'
+import { readWritten } from './written.ts'
+
+/** What the label gets where other lanes are acceptable too; those share the rest. */
+const SHARE_OF_LANE = 0.8
+const SEEDS = [7, 8, 9]
+const AUGMENT_SEED = 11
+const AUGMENT_SHARE = 0.5
+
+interface Read {
+  last: Features
+  lastText: string
+  before: Features | null
+}
+
+/** Prompts and what their text reads as; the same prompts are read once, however many folds they are in. */
+const known = new WeakMap<Prompt, Read>()
+
+/** The networks as they will be loaded: packed to bytes and back. */
+export function train(given: readonly Prompt[], options: Partial<FitOptions> = {}): Network[] {
+  const prompts = augment([...given, ...readWritten()], AUGMENT_SEED, AUGMENT_SHARE)
+  return unpackModel(packModel(SEEDS.map((seed) => trainOne(prompts, { ...FIT, ...options, seed }))))
+}
+
+export function chosenLane(networks: readonly Network[], prompt: Prompt): Lane {
+  const shares = laneShares(networks, inContext(read(prompt), networks))
+  return LANES[shares.indexOf(Math.max(...shares))] ?? 'nova'
+}
+
+export function isRight(prompt: Prompt, lane: Lane): boolean {
+  return lane === prompt.lane || prompt.also.includes(lane)
+}
+
+/** Twice: a first model of single turns tells what a later turn's predecessor asked for. */
+function trainOne(prompts: readonly Prompt[], options: FitOptions): Network {
+  const weigh = weights(prompts)
+  const single = prompts.filter((prompt) => read(prompt).before === null)
+  const first = fit(single.map((prompt) => example(prompt, weigh(prompt), [])), options)
+  return fit(prompts.map((prompt) => example(prompt, weigh(prompt), [first])), options)
+}
+
+function example(prompt: Prompt, weight: number, first: readonly Network[]): Example {
+  const target = new Float64Array(LANES.length)
+  for (const lane of prompt.also) target[LANES.indexOf(lane)] = (1 - SHARE_OF_LANE) / prompt.also.length
+  target[LANES.indexOf(prompt.lane)] = prompt.also.length > 0 ? SHARE_OF_LANE : 1
+  return { features: inContext(read(prompt), first), target, weight }
+}
+
+function inContext({ last, lastText, before }: Read, networks: readonly Network[]): Features {
+  return before && networks.length > 0 ? follow(last, lastText, laneShares(networks, before)) : last
+}
+
+function read(prompt: Prompt): Read {
+  const done = known.get(prompt)
+  if (done) return done
+  const { last, before, lastLength } = readTurns(prompt.messages)
+  const fresh = {
+    last: readFeatures(last, lastLength),
+    lastText: last,
+    before: before === '' ? null : readFeatures(before, before.length),
+  }
+  known.set(prompt, fresh)
+  return fresh
+}
+
+/** A source weighs the square root of its size; then all lanes weigh the same. */
+function weights(prompts: readonly Prompt[]): (prompt: Prompt) => number {
+  const sourceOf = (prompt: Prompt): string => origins(prompt)[0] ?? ''
+  const sizes = sums(prompts, sourceOf, () => 1)
+  const bySource = (prompt: Prompt): number => 1 / Math.sqrt(sizes.get(sourceOf(prompt)) ?? 1)
+  const lanes = sums(prompts, (prompt) => prompt.lane, bySource)
+  const perLane = prompts.length / LANES.length
+  return (prompt) => (bySource(prompt) * perLane) / (lanes.get(prompt.lane) ?? 1)
+}
+
+function sums(prompts: readonly Prompt[], key: (prompt: Prompt) => string, value: (prompt: Prompt) => number): Map<string, number> {
+  const totals = new Map<string, number>()
+  for (const prompt of prompts) totals.set(key(prompt), (totals.get(key(prompt)) ?? 0) + value(prompt))
+  return totals
+}

@@ -1,0 +1,50 @@
+/**
+ * Labelled prompts from a file of JSON lines, and the groups of sources that an honest evaluation leaves out together.
+ */
+
+import { readFileSync } from 'node:fs'
+import type { ChatMessage } from '@gateway/contracts/chat'
+import { type Lane, LANES } from '../../services/edge/src/core/auto/lanes.ts'
+
+export interface Prompt {
+  id: string
+  messages: ChatMessage[]
+  lane: Lane
+  also: Lane[]
+  source: string
+  lang: string
+}
+
+/** Sources that share their texts (MGSM is GSM8K translated) are one. */
+const SAME_ORIGIN: Record<string, string> = { 'google-research/url-nlp:mgsm': 'openai/grade-school-math' }
+
+export function readPrompts(path: string): Prompt[] {
+  const prompts = readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as Prompt)
+  for (const { id, lane } of prompts) if (!LANES.includes(lane)) throw new Error(`prompt ${id}: unknown lane ${lane}`)
+  return prompts
+}
+
+/** The sources whose text a prompt holds: more than one where it was composed. */
+export function origins(prompt: Prompt): string[] {
+  const named = prompt.source.replace(' (composed)', '').split(' + ')
+  return [...new Set(named.map((name) => SAME_ORIGIN[name] ?? name))]
+}
+
+export function isComposed(prompt: Prompt): boolean {
+  return prompt.source.includes('(composed)')
+}
+
+export function originsOf(prompts: readonly Prompt[]): string[] {
+  return [...new Set(prompts.flatMap(origins))].toSorted()
+}
+
+/** Whoever holds any text of the left-out source is not trained on; only what is wholly of it is judged. */
+export function leaveOut(prompts: readonly Prompt[], source: string): { training: Prompt[]; judged: Prompt[] } {
+  return {
+    training: prompts.filter((prompt) => !origins(prompt).includes(source)),
+    judged: prompts.filter((prompt) => origins(prompt).every((origin) => origin === source)),
+  }
+}

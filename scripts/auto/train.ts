@@ -1,0 +1,23 @@
+/**
+ * Trains the chooser and writes its model: `npm run auto:train -- <train.jsonl>`. Seeded: the same prompts and code give
+ * the same file.
+ */
+
+import { writeFileSync } from 'node:fs'
+import { packModel } from '../../services/edge/src/core/auto/model.ts'
+import { chosenLane, isRight, train } from './examples.ts'
+import { readPrompts } from './prompts.ts'
+
+const MODEL = new URL('../../services/edge/src/core/auto/model.json', import.meta.url)
+
+const path = process.argv[2]
+if (!path) throw new Error('usage: npm run auto:train -- <train.jsonl>')
+const prompts = readPrompts(path)
+const startedAtMs = performance.now()
+const networks = train(prompts)
+const file = `${JSON.stringify(packModel(networks), null, 1)}\n`
+writeFileSync(MODEL, file)
+const right = prompts.filter((prompt) => isRight(prompt, chosenLane(networks, prompt))).length
+const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0)
+console.log(`${prompts.length} prompts, ${seconds} s, ${(file.length / 1024).toFixed(0)} KiB`)
+console.log(`right on the prompts trained on: ${(right / prompts.length).toFixed(3)} (flatters; see auto:evaluate)`)
