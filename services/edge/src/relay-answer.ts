@@ -14,6 +14,7 @@ import type { Admitted } from './admit.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter } from './answer-writer.ts'
 import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
+import { noticeHeaders } from './core/notice-headers.ts'
 import { standingHeaders } from './core/standing-headers.ts'
 import type { Edge } from './edge.ts'
 import { runJob, type JobRun } from './run-job.ts'
@@ -110,7 +111,7 @@ const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens
 
 /** `spent`: what this request has cost, once that is known. */
 function answerHeaders(admitted: Admitted, head: AnswerHead | null, spent = 0): Record<string, string> {
-  const headers = standingHeaders(admitted.standing, admitted.plan.unit, spent)
+  const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...noticeHeaders(admitted.lane) }
   if (head) headers['x-svc-upstream'] = head.upstream
   if (admitted.reason) headers['x-svc-smart-route'] = `${admitted.lane.id}; reason=${admitted.reason}`
   return headers

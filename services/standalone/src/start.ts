@@ -51,7 +51,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     startRouter({
       bus: await openBus(),
       config,
-      environment: { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: `${backend.url}/v1` },
+      environment: { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url },
       logger,
     }),
   ])
