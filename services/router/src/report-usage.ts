@@ -29,14 +29,14 @@ export function openUsageReports(bus: Bus, logger: Logger): UsageReports {
     try {
       await bus.publishDurable(subjects.usage, encode(batch), { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {
-      logger.warn({ requestId: run.header.requestId, error }, 'a usage report is not acknowledged yet')
+      logger.warn({ requestId: run.header.requestId, err: error }, 'a usage report is not acknowledged yet')
     }
   }
 
   return {
     report(run, shown, outcome) {
       const done: Promise<void> = publish(run, shown, outcome)
-        .catch((error: unknown) => logger.error({ requestId: run.header.requestId, error }, 'a usage report failed'))
+        .catch((error: unknown) => logger.error({ requestId: run.header.requestId, err: error }, 'a usage report failed'))
         .finally(() => pending.delete(done))
       pending.add(done)
     },

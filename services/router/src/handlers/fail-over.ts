@@ -39,7 +39,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
       return { kind: 'end', end: { usage, attempts: run.attempts } }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
-      router.logger.debug({ requestId: run.header.requestId, target: next.target.key, outcome: fault.outcome, fault }, 'an attempt failed')
+      router.logger.debug({ requestId: run.header.requestId, target: next.target.key, outcome: fault.outcome, err: fault }, 'an attempt failed')
       if (run.shown) return brokenOff(run, await run.shown.usage())
       faults.set(next.target.key, fault)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, next.target, capable, faults)) return refusal(run, fault)

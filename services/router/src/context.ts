@@ -1,0 +1,30 @@
+/**
+ * What a router of its own process works on, opened in order and closed in reverse.
+ */
+
+import { openNatsBus } from '@gateway/bus/nats'
+import { openConfigSource } from '@gateway/service/config-source'
+import { createLogger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
+import type { ProcessSettings } from './config.ts'
+import type { RouterParts } from './start.ts'
+
+export async function openContext(
+  settings: ProcessSettings,
+  environment: NodeJS.ProcessEnv,
+): Promise<RouterParts & { metrics: Metrics } & AsyncDisposable> {
+  const logger = createLogger({ service: 'router', level: settings.logLevel })
+  await using opening = new AsyncDisposableStack()
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const onStatus = (status: object) => logger.info({ status }, 'bus')
+  const bus = opening.use(await openNatsBus({ url: settings.natsUrl, name: 'router', onStatus }))
+  const opened = opening.move()
+  return {
+    logger,
+    config,
+    bus,
+    environment,
+    metrics: createMetrics({ service: 'router' }),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
