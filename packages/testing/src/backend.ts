@@ -1,0 +1,133 @@
+/**
+ * A simulated inference server that speaks the OpenAI wire format: chat (plain and streamed, tools, vision, reasoning),
+ * embeddings, images, models. Answers are deterministic, and everything that can go wrong with a real one can be asked
+ * of it (`backend/faults.ts`). It keeps a log of its calls, the truth that tests compare the ledger with.
+ *
+ * Held to loopback unless told otherwise.
+ */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type BackendCall, callLog } from './backend/calls.ts'
+import type { Speed } from './backend/deliver.ts'
+import { type Fault, faultScript } from './backend/faults.ts'
+import { type Serving, serveRequest } from './backend/serve.ts'
+
+export type { BackendCall } from './backend/calls.ts'
+export type { Fault } from './backend/faults.ts'
+
+export interface BackendOptions {
+  host?: string
+  /** 0: any free one. */
+  port?: number
+  /** 0: as fast as it can. */
+  tokensPerSecond?: number
+  firstByteDelayMs?: number
+  /** Requests must carry it as their bearer credential. */
+  apiKey?: string
+  /** The only models that it knows; others are a 404. Without it, every name is served. */
+  models?: string[]
+  /** Longer requests are refused with `context_length_exceeded`. */
+  contextWindow?: number
+  /** Calls that the log keeps. */
+  keepCalls?: number
+  /** Larger bodies are not kept in the log. */
+  keepBodyBytes?: number
+  /** Answers some requests itself (true: it has). */
+  intercept?: (req: IncomingMessage, res: ServerResponse) => boolean
+}
+
+export interface Backend extends AsyncDisposable {
+  /** The base address with its version, for a config's `url`. */
+  readonly url: string
+  readonly port: number
+  /** In order of arrival. */
+  readonly calls: readonly BackendCall[]
+  /** Calls that were forgotten to keep the log within `keepCalls`. */
+  readonly dropped: number
+  /** Requests being answered. */
+  readonly running: number
+  /** The most that ever ran at once. */
+  readonly peak: number
+  readonly faults: Fault[]
+  fail(fault: Fault): { cancel(): void }
+  /** Ends every fault and takes connections again. */
+  heal(): Promise<void>
+  setSpeed(speed: Partial<Speed>): void
+  /** Forgets the calls so far. */
+  forget(): void
+  /** Refuses connections and breaks those there are, as a killed process does. */
+  refuse(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Longer than clients keep theirs, so that none meets a connection that is just being closed. */
+const KEEP_ALIVE_MS = 120_000
+
+export async function startBackend(options: BackendOptions = {}): Promise<Backend> {
+  const host = options.host ?? '127.0.0.1'
+  const script = faultScript()
+  const log = callLog(options.keepCalls ?? 100_000)
+  const speed: Speed = {
+    tokensPerSecond: options.tokensPerSecond ?? 0,
+    firstByteDelayMs: options.firstByteDelayMs ?? 0,
+  }
+  const serving: Serving = {
+    script,
+    log,
+    speed,
+    origin: () => `http://${host}:${port}`,
+    apiKey: options.apiKey,
+    models: options.models,
+    contextWindow: options.contextWindow,
+    keepBodyBytes: options.keepBodyBytes ?? Infinity,
+  }
+  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
+    if (!options.intercept?.(req, res)) void serveRequest(req, res, serving)
+  })
+
+  const listen = async (on: number) => {
+    server.listen(on, host)
+    await once(server, 'listening')
+  }
+  const stop = async () => {
+    if (!server.listening) return
+    const closed = once(server, 'close')
+    server.close()
+    server.closeAllConnections()
+    await closed
+  }
+  await listen(options.port ?? 0)
+  const { port } = server.address() as AddressInfo
+
+  return {
+    url: `http://${host}:${port}/v1`,
+    port,
+    get calls() {
+      return log.calls
+    },
+    get dropped() {
+      return log.dropped
+    },
+    get running() {
+      return log.running
+    },
+    get peak() {
+      return log.peak
+    },
+    get faults() {
+      return script.list()
+    },
+    fail: (fault) => script.add(fault),
+    async heal() {
+      script.clear()
+      if (!server.listening) await listen(port)
+    },
+    setSpeed: (change) => void Object.assign(speed, change),
+    forget: () => log.clear(),
+    refuse: stop,
+    close: stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * What the backend was asked and what it did, in order of arrival: the truth that tests compare the ledger with.
+ */
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Endpoint, Fault } from './faults.ts'
+
+export interface ReportedUsage {
+  prompt_tokens?: number
+  completion_tokens?: number
+  input_tokens?: number
+  output_tokens?: number
+  total_tokens: number
+}
+
+export interface BackendCall {
+  /** Position in the log, from 1. */
+  number: number
+  endpoint: Endpoint
+  /** `x-request-id`. */
+  requestId: string | null
+  headers: IncomingHttpHeaders
+  /** `x-simulated-backend`: which one was spoken to, where one server plays several. */
+  backend: string | null
+  model: string | null
+  stream: boolean
+  /** Parsed; null above `keepBodyBytes`. */
+  body: unknown
+  bodyBytes: number
+  fault: Fault | null
+  status: number | null
+  startedAtMs: number
+  firstByteAtMs: number | null
+  /** When the answer had been handed to the system whole, or was broken off. */
+  endedAtMs: number | null
+  /** `aborted`: the client left, or the fault ended it. */
+  outcome: 'running' | 'completed' | 'aborted'
+  chunksSent: number
+  /** As told to the client (or as it would have been, where the answer broke off before). */
+  usage: ReportedUsage | null
+}
+
+export interface CallLog {
+  readonly calls: BackendCall[]
+  readonly running: number
+  /** The most that ever ran at once. */
+  readonly peak: number
+  /** Calls that were forgotten to stay within `keep`. */
+  readonly dropped: number
+  begin(
+    call: Omit<BackendCall, 'number' | 'status' | 'firstByteAtMs' | 'endedAtMs' | 'outcome' | 'chunksSent' | 'usage'>,
+  ): BackendCall
+  end(call: BackendCall, outcome: 'completed' | 'aborted'): void
+  clear(): void
+}
+
+/** Keeps the last `keep` calls at the least, twice as many at the most. */
+export function callLog(keep: number): CallLog {
+  let calls: BackendCall[] = []
+  let began = 0
+  let running = 0
+  let peak = 0
+  let dropped = 0
+  return {
+    get calls() {
+      return calls
+    },
+    get running() {
+      return running
+    },
+    get peak() {
+      return peak
+    },
+    get dropped() {
+      return dropped
+    },
+    begin(asked) {
+      const call: BackendCall = {
+        number: ++began,
+        ...asked,
+        status: null,
+        firstByteAtMs: null,
+        endedAtMs: null,
+        outcome: 'running',
+        chunksSent: 0,
+        usage: null,
+      }
+      peak = Math.max(peak, ++running)
+      if (keep === 0) return call
+      calls.push(call)
+      if (calls.length > keep * 2) {
+        dropped += calls.length - keep
+        calls = calls.slice(-keep)
+      }
+      return call
+    },
+    end(call, outcome) {
+      if (call.outcome !== 'running') return
+      call.outcome = outcome
+      call.endedAtMs = Date.now()
+      running--
+    },
+    clear() {
+      calls = []
+      dropped = 0
+      peak = running
+    },
+  }
+}

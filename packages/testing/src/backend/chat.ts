@@ -1,0 +1,215 @@
+/**
+ * What the simulated backend answers to a chat request: a pure function of the request, so that the same question
+ * always has the same answer and the same usage. `chat-wire.ts` writes it as JSON or as a stream.
+ */
+
+import type { ChatMessage, ChatRequest, ChatTool } from './chat-request.ts'
+import { sampleFromSchema } from './json-sample.ts'
+import { countTokens, splitTokens } from './tokens.ts'
+
+export interface ToolCall {
+  name: string
+  /** JSON text. */
+  arguments: string
+}
+
+export interface Choice {
+  reasoning: string[]
+  content: string[]
+  toolCalls: ToolCall[]
+  finishReason: 'stop' | 'length' | 'tool_calls'
+}
+
+export interface ChatUsage {
+  prompt_tokens: number
+  completion_tokens: number
+  total_tokens: number
+  prompt_tokens_details: { cached_tokens: number }
+  completion_tokens_details: { reasoning_tokens: number }
+}
+
+export interface ChatAnswer {
+  choices: Choice[]
+  usage: ChatUsage
+}
+
+const TOKENS_PER_MESSAGE = 4
+const TOKENS_PER_IMAGE = 85
+const REASONING_TOKENS = 160
+const MAX_WORDS = 200_000
+
+export interface ChatOptions {
+  /** The model thinks before it answers, unless the request says not to. */
+  reasons: boolean
+  /** The answer's text instead of its own. */
+  text?: string | undefined
+  /** The answer's size at the least, made of large pieces. */
+  sizeBytes?: number | undefined
+}
+
+/** Pieces of a huge answer; one delta each. */
+const FILLER = `${'0123456789abcdef'.repeat(1023)}0123456789abcde `
+const FILLER_TOKENS = countTokens(FILLER)
+
+export function answerChat(request: ChatRequest, options: ChatOptions): ChatAnswer {
+  const choices = Array.from({ length: request.n }, (_, index) => answerChoice(request, index, options))
+  const reasoningTokens = sum(choices, (choice) => choice.reasoning.length)
+  const completionTokens =
+    reasoningTokens + sum(choices, (choice) => contentTokens(choice) + sum(choice.toolCalls, callTokens))
+  const { promptTokens, cachedTokens } = countPrompt(request)
+  return {
+    choices,
+    usage: {
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      total_tokens: promptTokens + completionTokens,
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
+    },
+  }
+}
+
+function answerChoice(request: ChatRequest, index: number, options: ChatOptions): Choice {
+  if (options.sizeBytes !== undefined) {
+    const content = Array.from({ length: Math.ceil(options.sizeBytes / FILLER.length) }, () => FILLER)
+    return { reasoning: [], content, toolCalls: [], finishReason: 'stop' }
+  }
+  const budget = request.maxTokens ?? Infinity
+  const reasoning = options.reasons && request.thinking ? think(request) : []
+  if (reasoning.length >= budget) {
+    return { reasoning: reasoning.slice(0, budget), content: [], toolCalls: [], finishReason: 'length' }
+  }
+  const tools = chooseTools(request)
+  if (tools.length > 0) {
+    const text = lastText(request)
+    const toolCalls = tools.map(({ name, parameters }) => {
+      const schema = Object.keys(Object(parameters)).length > 0 ? parameters : { type: 'object' }
+      return { name, arguments: JSON.stringify(sampleFromSchema(schema, text)) }
+    })
+    return { reasoning, content: [], toolCalls, finishReason: 'tool_calls' }
+  }
+  const whole = options.text ?? answerText(request)
+  const text = cutAtStop(index === 0 ? whole : `${whole} (choice ${index + 1})`, request.stop)
+  const content = splitTokens(text)
+  const left = budget - reasoning.length
+  return content.length > left
+    ? { reasoning, content: content.slice(0, left), toolCalls: [], finishReason: 'length' }
+    : { reasoning, content, toolCalls: [], finishReason: 'stop' }
+}
+
+/**
+ * `Say: hello` is answered with `hello`, `… 300 words …` with as many words, a tool's result with a sentence about it,
+ * and everything else with a sentence that says what this is and quotes the question.
+ */
+function answerText(request: ChatRequest): string {
+  const question = lastText(request)
+  if (request.jsonSchema !== undefined) return JSON.stringify(sampleFromSchema(request.jsonSchema, question))
+  const last = request.messages.at(-1)!
+  if (last.role === 'tool' || last.role === 'function') return `The tool answered: ${last.text.slice(0, 2_000)}`
+  const said = /^\s*(?:say|repeat|echo)\s*:\s*(.+)$/isu.exec(question)?.[1]
+  if (said !== undefined) return said
+  const words = Number(/\b(\d{1,6}) words\b/i.exec(question)?.[1] ?? 0)
+  if (words > 0) return wordsOf(Math.min(words, MAX_WORDS))
+  const images = sum(request.messages, (message) => message.images)
+  const seen = images > 0 ? ` It came with ${images} image${images > 1 ? 's' : ''}.` : ''
+  return (
+    `This is the simulated backend, answering as ${request.model}. You asked: "${shorten(question)}".${seen} ` +
+    'Name a real backend in the configuration to get real answers; ask for "300 words" to see a longer one.'
+  )
+}
+
+function think(request: ChatRequest): string[] {
+  const opening = splitTokens(`The user asks: "${shorten(lastText(request), 80)}". Let me think about it step by step.`)
+  return [...opening, ...splitTokens(wordsOf(REASONING_TOKENS))].slice(0, REASONING_TOKENS)
+}
+
+/** The tools that the prompt calls for: those that share the most words with the last message of the user. */
+function chooseTools(request: ChatRequest): ChatTool[] {
+  const { tools, toolChoice } = request
+  const last = request.messages.at(-1)!
+  if (tools.length === 0 || toolChoice === 'none') return []
+  if (typeof toolChoice === 'object') return tools.filter((tool) => tool.name === toolChoice.name).slice(0, 1)
+  if (last.role !== 'user' && toolChoice === 'auto') return []
+  const asked = new Set(wordsIn(last.text))
+  const scored = tools.map((tool) => ({
+    tool,
+    score: wordsIn(`${tool.name} ${tool.description}`).filter((word) => asked.has(word)).length,
+  }))
+  const best = Math.max(...scored.map(({ score }) => score))
+  if (best === 0) return toolChoice === 'required' ? tools.slice(0, 1) : []
+  const chosen = scored.filter(({ score }) => score === best).map(({ tool }) => tool)
+  return request.parallelToolCalls ? chosen : chosen.slice(0, 1)
+}
+
+function wordsIn(text: string): string[] {
+  return text
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word.length >= 4 && !COMMON_WORDS.has(word))
+}
+const COMMON_WORDS = new Set([
+  'what',
+  'with',
+  'from',
+  'this',
+  'that',
+  'there',
+  'please',
+  'have',
+  'your',
+  'which',
+  'given',
+  'about',
+  'tell',
+  'when',
+])
+
+/** Everything up to the last answer was a prompt before: a real server has it in its prefix cache. */
+function countPrompt({ messages, tools }: ChatRequest): { promptTokens: number; cachedTokens: number } {
+  const lastAnswer = messages.findLastIndex((message) => message.role === 'assistant')
+  let promptTokens = 3 + sum(tools, (tool) => countTokens(tool.name) + countTokens(JSON.stringify(tool.parameters)))
+  let cachedTokens = 0
+  messages.forEach((message, index) => {
+    promptTokens += messageTokens(message)
+    if (index === lastAnswer) cachedTokens = promptTokens
+  })
+  return { promptTokens, cachedTokens }
+}
+
+function messageTokens({ text, images, calls }: ChatMessage): number {
+  return TOKENS_PER_MESSAGE + countTokens(text) + images * TOKENS_PER_IMAGE + (calls === '' ? 0 : countTokens(calls))
+}
+
+function contentTokens({ content }: Choice): number {
+  return content[0] === FILLER ? content.length * FILLER_TOKENS : content.length
+}
+
+function callTokens(call: ToolCall): number {
+  return countTokens(call.name) + countTokens(call.arguments)
+}
+
+function lastText({ messages }: ChatRequest): string {
+  return (messages.findLast((message) => message.role === 'user') ?? messages.at(-1)!).text
+}
+
+function cutAtStop(text: string, stops: string[]): string {
+  const cuts = stops.map((stop) => text.indexOf(stop)).filter((at) => at >= 0)
+  return cuts.length > 0 ? text.slice(0, Math.min(...cuts)) : text
+}
+
+const VOCABULARY =
+  'the quick brown fox jumps over lazy dogs while seven grey wizards quietly mix potent ale by moonlight'.split(' ')
+
+function wordsOf(count: number): string {
+  return Array.from({ length: count }, (_, index) => VOCABULARY[index % VOCABULARY.length]).join(' ')
+}
+
+function shorten(text: string, length = 400): string {
+  const characters = Array.from(text.trim().slice(0, length * 2 + 2))
+  return characters.length > length ? `${characters.slice(0, length).join('')}…` : characters.join('')
+}
+
+function sum<T>(items: T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
+}
