@@ -9,20 +9,30 @@ import { isFull, type Backend } from './fleet.ts'
 export interface Places {
   take(backend: Backend): void
   free(backend: Backend): void
-  /** Resolves with the backend whose place was taken for the caller, or null: no room to wait, or waited in vain. */
-  wait(options: { account: string; backends: Set<Backend>; timeoutMs: number; signal: AbortSignal }): Promise<Backend | null>
+  wait(options: { account: string; backends: Set<Backend>; timeoutMs: number; signal: AbortSignal }): Promise<Waited>
+  /** Backends have changed, or the process stops: all who wait choose again. */
+  wakeAll(): void
   readonly waiting: number
 }
 
+export type Waited =
+  /** A place there has been taken for the caller. */
+  | { kind: 'place'; backend: Backend }
+  | { kind: 'choose_again' }
+  /** No room to wait, or waited in vain. */
+  | { kind: 'in_vain' }
+
 interface Waiting extends Waiter {
   backends: Set<Backend>
-  resolve(backend: Backend | null): void
+  resolve(waited: Waited): void
 }
+
+const IN_VAIN: Waited = { kind: 'in_vain' }
 
 const MOST_WAITING = 1_024
 
 export function openPlaces(): Places {
-  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(null))
+  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(IN_VAIN))
 
   function take(backend: Backend): void {
     backend.outstanding++
@@ -34,16 +44,16 @@ export function openPlaces(): Places {
     const next = queue.take((waiting) => waiting.backends.has(backend))
     if (!next) return
     take(backend)
-    next.resolve(backend)
+    next.resolve({ kind: 'place', backend })
   }
 
-  function wait({ account, backends, timeoutMs, signal }: Parameters<Places['wait']>[0]): Promise<Backend | null> {
-    const { promise, resolve } = Promise.withResolvers<Backend | null>()
+  function wait({ account, backends, timeoutMs, signal }: Parameters<Places['wait']>[0]): Promise<Waited> {
+    const { promise, resolve } = Promise.withResolvers<Waited>()
     const waiting: Waiting = { account, backends, resolve }
-    if (signal.aborted || !queue.add(waiting)) return Promise.resolve(null)
+    if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)
     const leave = () => {
       queue.remove(waiting)
-      resolve(null)
+      resolve(IN_VAIN)
     }
     const timer = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
@@ -53,10 +63,15 @@ export function openPlaces(): Places {
     })
   }
 
+  function wakeAll(): void {
+    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve({ kind: 'choose_again' })
+  }
+
   return {
     take,
     free,
     wait,
+    wakeAll,
     get waiting() {
       return queue.size
     },

@@ -52,7 +52,10 @@ export async function startRouter({ bus, config, environment, logger, metrics = 
     metrics: routerMetrics(metrics, { running: () => runs.size, waiting: () => places.waiting }),
   }
   const open = trackJobs(router)
-  const intake = followPools(bus, open.take, fleet.apply)
+  const intake = followPools(bus, open.take, (changed) => {
+    fleet.apply(changed)
+    places.wakeAll()
+  })
   await intake.apply(config.current)
   const following = config.onChange((changed) => {
     intake.apply(changed).catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
@@ -128,6 +131,7 @@ function trackJobs(router: Router) {
       if (end !== 'expired') return
       router.expired = true
       for (const run of router.runs) run.exchange?.abort(new BackendFault('out_of_time', 'the router is stopping'))
+      router.places.wakeAll()
       await Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
     },
   }

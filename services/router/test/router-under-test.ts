@@ -20,6 +20,8 @@ export interface RouterUnderTest extends AsyncDisposable {
   reports: UsageEvent[]
   reconfigure(config: GatewayConfig): Promise<void>
   servedPools(): string[]
+  /** A job that is on its way already when the router stops taking. */
+  keepTaker(): () => FakeJob
 }
 
 export function configOf(backends: object[], pools: object[]): GatewayConfig {
@@ -97,6 +99,14 @@ export async function startRouterUnderTest(config: GatewayConfig, environment: N
     async reconfigure(next) {
       changed(next)
       await new Promise((resolve) => setTimeout(resolve, 10))
+    },
+    keepTaker() {
+      const take = takers.get('job.spark')!
+      return () => {
+        const job = fakeJob(headerOf())
+        take(job.job)
+        return job
+      }
     },
     servedPools: () => [...takers.keys()],
     [Symbol.asyncDispose]: () => router[Symbol.asyncDispose](),

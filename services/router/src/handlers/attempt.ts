@@ -76,6 +76,7 @@ async function relayAnswer(run: Run, target: Target, exchange: Exchange, respons
 }
 
 async function readRefusal({ status, headers }: ExchangeResponse, exchange: Exchange, target: Target): Promise<BackendFault> {
+  exchange.expectEnd()
   const bytes = await exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
   const body = target.backend.dialect.readErrorBody(bytes.toString('utf8'))
   const retryAfterMs = readRetryAfterMs(headers, Date.now())

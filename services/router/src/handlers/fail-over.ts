@@ -24,32 +24,42 @@ const MOST_OF_TIME_WAITING = 0.5
 type Next =
   /** The place at the target's backend is taken. */
   | { kind: 'attempt'; target: Target; budgetMs: number }
-  | { kind: 'give_up'; reason: 'exhausted' | 'busy' }
+  /** The config has changed meanwhile. */
+  | { kind: 'choose_again' }
+  | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
 
 export async function failOver(run: Run, pool: TargetPool, router: Router): Promise<Outcome> {
-  const faults = new Map<string, BackendFault>()
-  const capable = pool.targets.filter(({ backend }) => run.header.needs.every((need) => backend.config.capabilities.includes(need)))
-  if (capable.length === 0) return failure(run, 'BACKEND_REFUSED', `no backend of this model can do what is asked: ${run.header.needs.join(', ')}`)
   pool.retryBudget = earn(pool.retryBudget)
+  /** By the target's key: a target is the same one when a new config has replaced its backend. */
+  const faults = new Map<string, BackendFault>()
   for (let repeats = 0; ; ) {
+    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run)
+    if (capable.length === 0) return incapable(run)
     const next = (await nextUntried(run, capable, faults, router)) ?? (await nextRepeat(run, pool, capable, faults, repeats++, router))
+    if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
+    const { target } = next
     try {
-      const usage = await attempt(run, next.target, next.budgetMs, router)
+      const usage = await attempt(run, target, next.budgetMs, router)
       return { kind: 'end', end: { usage, attempts: run.attempts } }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
-      router.logger.debug({ requestId: run.header.requestId, target: next.target.key, outcome: fault.outcome, err: fault }, 'an attempt failed')
+      router.logger.debug({ requestId: run.header.requestId, target: target.key, outcome: fault.outcome, err: fault }, 'an attempt failed')
       if (run.shown) return brokenOff(run, await run.shown.usage())
-      faults.set(next.target.key, fault)
-      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, next.target, capable, faults)) return refusal(run, fault)
+      faults.set(target.key, fault)
+      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
     }
   }
 }
 
+function capableTargets(pool: TargetPool, run: Run): Target[] {
+  return pool.targets.filter(({ backend }) => run.header.needs.every((need) => backend.config.capabilities.includes(need)))
+}
+
 /** The next target without an attempt so far; undefined when each has had one. */
 async function nextUntried(run: Run, capable: Target[], faults: Map<string, BackendFault>, router: Router): Promise<Next | undefined> {
-  if (remainingMs(run) <= 0 || router.expired) return { kind: 'give_up', reason: 'exhausted' }
+  if (router.expired) return { kind: 'give_up', reason: 'stopping' }
+  if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
   const untried = capable.filter((target) => !faults.has(target.key))
   const choice = chooseTarget(untried.map((target) => candidateOf(target, run)), choiceOptions(run))
   switch (choice.kind) {
@@ -75,7 +85,8 @@ async function nextRepeat(run: Run, pool: TargetPool, capable: Target[], faults:
   if (pauseMs === null || !left) return exhausted
   pool.retryBudget = left
   await sleep(pauseMs, undefined, { signal: run.job.signal })
-  if (remainingMs(run) <= 0 || router.expired) return exhausted
+  if (router.expired) return { kind: 'give_up', reason: 'stopping' }
+  if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
   const choice = chooseTarget(ready.map((target) => candidateOf(target, run)), choiceOptions(run))
   if (choice.kind !== 'target') return exhausted
@@ -84,15 +95,19 @@ async function nextRepeat(run: Run, pool: TargetPool, capable: Target[], faults:
 }
 
 async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
-  const backends = new Set(targets.map((target) => target.backend))
-  const timeoutMs = remainingMs(run) * MOST_OF_TIME_WAITING
-  const backend = await router.places.wait({ account: run.header.account, backends, timeoutMs, signal: run.job.signal })
+  const waited = await router.places.wait({
+    account: run.header.account,
+    backends: new Set(targets.map((target) => target.backend)),
+    timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
+    signal: run.job.signal,
+  })
   if (run.job.signal.aborted) {
-    if (backend) router.places.free(backend)
+    if (waited.kind === 'place') router.places.free(waited.backend)
     throw run.job.signal.reason
   }
-  if (!backend) return { kind: 'give_up', reason: 'busy' }
-  const choice = chooseTarget(targetsAt(backend, targets, run), choiceOptions(run))
+  if (waited.kind === 'in_vain') return { kind: 'give_up', reason: 'busy' }
+  if (waited.kind === 'choose_again') return waited
+  const choice = chooseTarget(targetsAt(waited.backend, targets, run), choiceOptions(run))
   if (choice.kind !== 'target') throw new Error('a place was given at a backend without a target')
   return { kind: 'attempt', target: choice.target.target, budgetMs: attemptBudgetMs(remainingMs(run), targets.length) }
 }
@@ -127,9 +142,14 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, capable: Targ
   return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
 }
 
-function giveUp(run: Run, reason: 'exhausted' | 'busy'): Outcome {
+function giveUp(run: Run, reason: 'exhausted' | 'busy' | 'stopping'): Outcome {
+  if (reason === 'stopping') return failure(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
   if (reason === 'busy' && run.attempts.length === 0) return failure(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
   return failure(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
+}
+
+function incapable(run: Run): Outcome {
+  return failure(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${run.header.needs.join(', ')}`)
 }
 
 function refusal(run: Run, fault: BackendFault): Outcome {

@@ -1,0 +1,154 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { chunk, completion, goodChat, openStream, ROLE, sendJson, startHttpBackend, STOP, DONE, type Answer, type HttpBackend } from './http-backend.ts'
+import { configOf, poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+const opened: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+
+async function backend(answer: Answer): Promise<HttpBackend> {
+  const started = await startHttpBackend(answer)
+  opened.push(started)
+  return started
+}
+
+async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
+  const started = await startRouterUnderTest(...args)
+  opened.push(started)
+  return started
+}
+
+describe('a new config', () => {
+  test('is followed: pools come and go, and what runs is finished', async () => {
+    let finish = () => {}
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one' }))
+      finish = () => response.end(STOP + DONE)
+    })
+    const b = await backend(goodChat)
+    const under = await router(poolOver([a.url]))
+    const running = under.send({ stream: true })
+    await running.begun
+
+    await under.reconfigure(configOf([{ id: 'b', url: b.url }], [{ id: 'nova', targets: [{ backend: 'b', model: 'm' }] }]))
+    expect(under.servedPools()).toEqual(['job.nova'])
+    expect((await under.ask({ pool: 'nova' })).head?.backend).toBe('b')
+    finish()
+    await running.over
+    expect(running.end).not.toBeNull()
+  })
+
+  test('whose secret is missing changes nothing', async () => {
+    const a = await backend(goodChat)
+    const under = await router(poolOver([a.url]))
+    await under.reconfigure(poolOver([a.url], { backend: { apiKey: '${NOT_THERE}' } }))
+    expect((await under.ask()).end).not.toBeNull()
+  })
+
+  test('at the start with a missing secret is refused by its name', async () => {
+    await expect(startRouterUnderTest(poolOver(['http://127.0.0.1:9/v1'], { backend: { apiKey: '${NOT_THERE}' } }))).rejects.toThrow('NOT_THERE')
+  })
+})
+
+describe('a backend', () => {
+  test('is called with its credential, its headers and the request’s id, uncompressed', async () => {
+    const a = await backend(goodChat)
+    const config = poolOver([a.url], { backend: { apiKey: '${GPU_KEY}', headers: { 'x-team': 'gateway ${TEAM}' } } })
+    const under = await router(config, { GPU_KEY: 's3cret', TEAM: 'a' })
+    await under.ask()
+    expect(a.seen[0]?.headers).toMatchObject({
+      authorization: 'Bearer s3cret',
+      'x-team': 'gateway a',
+      'accept-encoding': 'identity',
+      'content-type': 'application/json',
+      'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
+  })
+
+  test('of the anthropic dialect is asked for messages and answers as a chat completion', async () => {
+    const a = await backend((response) =>
+      sendJson(response, 200, {
+        id: 'msg_1',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude',
+        content: [{ type: 'text', text: 'Bonjour' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 7, output_tokens: 2 },
+      }),
+    )
+    const under = await router(poolOver([a.url], { backend: { dialect: 'anthropic', apiKey: 'k' } }))
+    const job = await under.ask({ defaultMaxTokens: 50 }, { messages: [{ role: 'user', content: 'Hello' }] })
+    expect(a.seen[0]).toMatchObject({ path: '/v1/messages', headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' }, body: { max_tokens: 50 } })
+    expect(JSON.parse(job.text())).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Bonjour' } }] })
+    expect(job.end?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2 })
+  })
+
+  test('keeps a conversation where the pool keeps them', async () => {
+    const backends = await Promise.all([1, 2, 3].map(() => backend(goodChat)))
+    const equal = backends.map(() => ({ priority: 1 }))
+    const under = await router(poolOver(backends.map(({ url }) => url), { targets: equal, pool: { affinity: 'conversation' } }))
+    const served = new Set<string | undefined>()
+    for (let i = 0; i < 6; i++) served.add((await under.ask({ affinityKey: 'conversation-7' })).head?.backend)
+    expect(served.size).toBe(1)
+  })
+
+  test('is not read faster than the client reads', async () => {
+    let written = 0
+    const a = await backend(async (response, _, socket) => {
+      openStream(response)
+      response.write(ROLE)
+      const event = chunk({ content: 'x'.repeat(16_000) })
+      for (let i = 0; i < 2_000 && !socket.destroyed; i++) {
+        written += event.length
+        if (!response.write(event)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+      }
+      response.end(STOP + DONE)
+    })
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true, remainingMs: 30_000 })
+    job.hold()
+    await job.begun
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    // 32 MB are offered; only the buffers of the two sockets in between may be filled.
+    expect(written).toBeLessThan(16_000_000)
+    const writtenWhileHeld = written
+    job.release()
+    await job.over
+    expect(job.end).not.toBeNull()
+    expect(written).toBeGreaterThan(writtenWhileHeld)
+    expect(job.bytes().length).toBeGreaterThan(32_000_000)
+  })
+})
+
+describe('stopping', () => {
+  test('takes nothing new, and lets what runs finish', async () => {
+    let finish = () => {}
+    const a = await backend((response) => {
+      finish = () => sendJson(response, 200, completion())
+    })
+    const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { firstByteMs: 5_000 } } }))
+    const running = under.send()
+    await expect.poll(() => a.seen.length).toBe(1)
+    const late = under.keepTaker()
+    const stopped = under[Symbol.asyncDispose]()
+    expect(late().rejected).toBe('draining')
+    finish()
+    await stopped
+    expect(running.end).not.toBeNull()
+  })
+
+  test('fails what is still open when its time is over, and says what was shown', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two three' }))
+    })
+    const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { idleMs: 30_000 } } }), { DRAIN_MS: '100' })
+    const running = under.send({ stream: true, remainingMs: 30_000 })
+    await running.begun
+    await under[Symbol.asyncDispose]()
+    expect(running.failure).toMatchObject({ usage: { completionTokens: 3 } })
+  })
+})
