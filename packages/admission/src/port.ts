@@ -6,7 +6,7 @@
  * Amounts are whole numbers in the plan's smallest unit: allowance milli-tokens or nano-dollars.
  */
 
-/** What a plan allows; from the config that the edge holds. */
+/** What a plan allows; from the config that the edge holds. The two per minute are at least 1. */
 export interface PlanLimits {
   requestsPerMinute: number
   tokensPerMinute: number
@@ -17,7 +17,7 @@ export interface PlanLimits {
 }
 
 export interface AdmitAsk {
-  /** Asking again with the same id while it runs gives the same ALLOW and takes nothing more. */
+  /** Asking again with the same id while it is held gives ALLOW again and takes nothing more. Never used twice otherwise. */
   requestId: string
   account: string
   /** SHA-256 of the whole key, base64url. */
@@ -33,6 +33,13 @@ export interface AdmitAsk {
   worstCharge: number
   /** The running request is given up when not renewed for this long. */
   leaseMs: number
+}
+
+export interface RunningLease {
+  account: string
+  requestId: string
+  worstCharge?: number
+  window?: string
 }
 
 export interface Standing {
@@ -66,6 +73,10 @@ export type AdmitAnswer =
   | { kind: 'miss' }
   | { kind: 'cold' }
 
+/**
+ * Every call rejects with `AdmissionUnavailableError` (`unavailable.ts`) when the store does not answer in time; none
+ * hangs. Each may be repeated with the same arguments.
+ */
 export interface EdgeAdmission {
   admit(ask: AdmitAsk): Promise<AdmitAnswer>
   /**
@@ -73,8 +84,11 @@ export interface EdgeAdmission {
    * tokens correct the bucket. Nothing happens when the ledger had it first or the lease had lapsed.
    */
   finish(end: { account: string; requestId: string; charge: number; tokens: number }): Promise<void>
-  /** Keeps running requests' reservations. Answers those that are no longer held. */
-  renew(leases: { account: string; requestId: string }[], leaseMs: number): Promise<string[]>
+  /**
+   * Keeps running requests' reservations. Answers those that are no longer held. One that comes with its `worstCharge`
+   * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.
+   */
+  renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
   /** Key state alone, for routes that admit nothing (quota). */
   authenticate(key: { account: string; keyHash: string }): Promise<
     { kind: 'active'; plan: string; standing: { used: number; overage: boolean; extra: number } | null } | { kind: 'deny' } | { kind: 'miss' }
@@ -82,9 +96,12 @@ export interface EdgeAdmission {
 }
 
 export interface KeysAdmission {
+  /** The store's present life; changes whenever it may have forgotten something. Ask before reading what `fill` writes. */
+  epoch(): Promise<string>
   /**
    * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
-   * (by `version`) are ignored, so that a late fill never resurrects a dead key.
+   * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, rejects when the store
+   * has begun another life since the facts were read: a tombstone written in between may have been lost with it.
    */
   fill(account: {
     account: string
@@ -93,6 +110,9 @@ export interface KeysAdmission {
     overage: boolean
     /** Top-ups of the current window, in the smallest unit. */
     extra: number
+    /** The window that `extra` belongs to; the store's current one when left out. */
+    window?: string
+    epoch?: string
     keys: { keyHash: string; version: number; active: boolean }[]
   }): Promise<void>
   /** The key is refused from the moment this resolves, whatever fill comes later with an older version. */
@@ -103,11 +123,12 @@ export interface MeteringAdmission {
   /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
   applyTotal(total: { account: string; window: string; settled: number; version: number; included: string[] }): Promise<void>
   /**
-   * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0.
+   * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of
+   * `currentWindow`, rejects when the store has begun another life since: a later total may have been lost with it.
    */
-  warm(total: { account: string; window: string; settled: number; version: number }): Promise<void>
-  /** The store's clock decides which month it is. */
-  currentWindow(): Promise<{ window: string; resetAtMs: number }>
+  warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
+  /** The store's clock decides which month it is. `epoch`: as in {@link KeysAdmission.epoch}. */
+  currentWindow(): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
 /** Everything, for the processes that hold all faces (standalone, tests). */

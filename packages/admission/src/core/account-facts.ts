@@ -1,0 +1,70 @@
+/**
+ * What the keys service owns of an account. Facts come in any order and more than once; the newest version stands, and
+ * of two facts of the same version the one that refuses.
+ */
+
+import { DAY_MS } from './month.ts'
+
+/** A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead. */
+const DEAD_KEY_KEPT_MS = DAY_MS
+const PRUNE_ABOVE = 100
+
+export interface KeyFact {
+  readonly version: number
+  readonly active: boolean
+  readonly writtenAtMs: number
+}
+
+export interface PlanFacts {
+  readonly version: number
+  readonly plan: string
+  readonly overage: boolean
+  readonly extra: number
+  /** The window that `extra` belongs to. */
+  readonly window: string
+}
+
+export interface AccountFacts {
+  /** Null while nothing but dead keys is known. */
+  readonly plan: PlanFacts | null
+  readonly keys: ReadonlyMap<string, KeyFact>
+}
+
+export const NO_FACTS: AccountFacts = { plan: null, keys: new Map() }
+
+export interface Fill {
+  plan: PlanFacts
+  keys: readonly { keyHash: string; version: number; active: boolean }[]
+}
+
+export function fill(held: AccountFacts, { plan, keys }: Fill, nowMs: number): AccountFacts {
+  const newer = !held.plan || plan.version >= held.plan.version
+  const merged = new Map(held.keys)
+  for (const { keyHash, version, active } of keys) {
+    const known = merged.get(keyHash)
+    const stands = known && (version < known.version || (version === known.version && active))
+    if (!stands) merged.set(keyHash, { version, active, writtenAtMs: nowMs })
+  }
+  return { plan: newer ? plan : held.plan, keys: pruned(merged, nowMs) }
+}
+
+export function deactivate(held: AccountFacts, key: { keyHash: string; version: number }, nowMs: number): AccountFacts {
+  const version = Math.max(key.version, held.keys.get(key.keyHash)?.version ?? 0)
+  const keys = new Map(held.keys).set(key.keyHash, { version, active: false, writtenAtMs: nowMs })
+  return { ...held, keys: pruned(keys, nowMs) }
+}
+
+function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, KeyFact> {
+  if (keys.size <= PRUNE_ABOVE) return keys
+  return new Map([...keys].filter(([, key]) => key.active || key.writtenAtMs >= nowMs - DEAD_KEY_KEPT_MS))
+}
+
+/** A key that is alive comes with its plan; a dead one is dead whatever else is known. */
+export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | { kind: 'unknown' }
+
+export function keyState(facts: AccountFacts, keyHash: string, window: string): KeyState {
+  const key = facts.keys.get(keyHash)
+  if (key && !key.active) return { kind: 'dead' }
+  if (!key || facts.plan?.window !== window) return { kind: 'unknown' }
+  return { kind: 'active', plan: facts.plan }
+}

@@ -1,0 +1,111 @@
+/**
+ * The decision: may this request run now, and what does the account's use become? Checks everything, then takes
+ * everything; a refused request takes nothing. `lua/admit.lua` is the same decision inside Redis.
+ */
+
+import type { AdmitAnswer, AdmitAsk, DenyReason, Standing } from '../port.ts'
+import { keyState, type AccountFacts, type PlanFacts } from './account-facts.ts'
+import { judgeAllowance, PENDING_RETRY_MS } from './allowance.ts'
+import { DAY_MS, dayOf, monthNamed } from './month.ts'
+import { lastMinute, waitForEmpty, waitForRoom } from './sliding-log.ts'
+import { refilled, taken, tokensLeft, waitForFull, waitForTokens, type TokenBucket } from './token-bucket.ts'
+import { withRecord, type RequestRecord, type RunningRecord, type Use } from './use.ts'
+
+export interface AccountNow {
+  facts: AccountFacts
+  /** In the window of `nowMs`, with lapsed leases released. */
+  use: Use
+  /** What is held under the asked request id. */
+  held: RequestRecord | undefined
+}
+
+export interface Admission {
+  answer: AdmitAnswer
+  use: Use
+  /** The request's record, where it was admitted now. */
+  record: RunningRecord | null
+}
+
+export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: number): Admission {
+  const refuse = (answer: AdmitAnswer): Admission => ({ answer, use, record: null })
+  const key = keyState(facts, ask.keyHash, use.window)
+  if (key.kind === 'dead') return refuse({ kind: 'deny', reason: 'key' })
+  if (key.kind === 'unknown') return refuse({ kind: 'miss' })
+  const { plan } = key
+  if (plan.plan !== ask.planHint) return refuse({ kind: 'plan', plan: plan.plan })
+  if (!use.known) return refuse({ kind: 'cold' })
+
+  const now = ratesNow(use, ask, nowMs)
+  if (held) return refuse({ kind: 'allow', standing: standing(now, plan, ask, held.window, nowMs) })
+  const obstacle = findObstacle(now, plan, ask, nowMs)
+  if (obstacle) return refuse({ kind: 'deny', ...obstacle, standing: standing(now, plan, ask, use.window, nowMs) })
+
+  const record: RunningRecord = {
+    state: 'running',
+    window: use.window,
+    amount: ask.worstCharge,
+    reserved: ask.usualTokens,
+    lapsesAtMs: nowMs + ask.leaseMs,
+  }
+  const after = {
+    ...withRecord(now, record),
+    log: [...now.log, nowMs],
+    bucket: taken(now.bucket, ask.usualTokens),
+    day: ask.limits.requestsPerDay === null ? use.day : { ...now.day, count: now.day.count + 1 },
+  }
+  return { answer: { kind: 'allow', standing: standing(after, plan, ask, use.window, nowMs) }, use: after, record }
+}
+
+type RatesNow = Use & { bucket: TokenBucket }
+
+function ratesNow(use: Use, ask: AdmitAsk, nowMs: number): RatesNow {
+  const today = dayOf(nowMs)
+  return {
+    ...use,
+    log: lastMinute(use.log, nowMs),
+    bucket: refilled(use.bucket, ask.limits.tokensPerMinute, nowMs),
+    day: use.day.day === today ? use.day : { day: today, count: 0 },
+  }
+}
+
+type Obstacle = { reason: Exclude<DenyReason, 'key'>; retryAfterMs: number }
+
+/** The first limit in the way, and how long it stands there. */
+function findObstacle(now: RatesNow, plan: PlanFacts, { limits, ...ask }: AdmitAsk, nowMs: number): Obstacle | null {
+  if (!ask.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
+  const forRoom = waitForRoom(now.log, limits.requestsPerMinute, nowMs)
+  if (forRoom > 0) return { reason: 'requests', retryAfterMs: forRoom }
+  const forTokens = waitForTokens(now.bucket, ask.usualTokens)
+  if (forTokens > 0) return { reason: 'tokens', retryAfterMs: forTokens }
+  if (limits.requestsPerDay !== null && now.day.count >= limits.requestsPerDay) {
+    return { reason: 'day', retryAfterMs: (now.day.day + 1) * DAY_MS - nowMs }
+  }
+  const limit = limits.allowance + plan.extra
+  const verdict = judgeAllowance({ used: now.settled + now.ended, running: now.running, limit, overage: plan.overage })
+  if (verdict === 'allowance') return { reason: verdict, retryAfterMs: monthNamed(now.window).resetsAtMs - nowMs }
+  if (verdict === 'pending') return { reason: verdict, retryAfterMs: PENDING_RETRY_MS }
+  return null
+}
+
+/** `window` is the one that the request is charged to. */
+function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitAsk, window: string, nowMs: number): Standing {
+  return {
+    plan: plan.plan,
+    window,
+    windowResetAtMs: monthNamed(window).resetsAtMs,
+    used: now.settled + now.ended,
+    limit: limits.allowance + plan.extra,
+    overage: plan.overage,
+    requests: {
+      limit: limits.requestsPerMinute,
+      remaining: Math.max(0, limits.requestsPerMinute - now.log.length),
+      resetMs: waitForEmpty(now.log, nowMs),
+    },
+    tokens: { limit: limits.tokensPerMinute, remaining: tokensLeft(now.bucket), resetMs: waitForFull(now.bucket) },
+    day:
+      limits.requestsPerDay === null
+        ? null
+        : { limit: limits.requestsPerDay, remaining: Math.max(0, limits.requestsPerDay - now.day.count) },
+    nowMs,
+  }
+}

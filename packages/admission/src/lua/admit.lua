@@ -1,0 +1,91 @@
+-- May this request run now? Checks everything, then writes everything.
+--
+-- ARGV  3 request id, 4 key hash, 5 plan hint, 6 the hinted plan includes the model (1 or 0), 7 requests per minute,
+--       8 tokens per minute, 9 requests per day or -1, 10 allowance, 11 usual tokens, 12 worst charge, 13 lease (ms)
+-- Answers { released leases, kind, ... }: 'deny' (the key), 'miss', 'cold', 'plan' <plan>, or
+--       'allow' | 'deny' <reason> <retry after ms>, each with the standing.
+
+local REQUEST = ARGV[3]
+local RPM, TPM, PER_DAY = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
+local USUAL_TOKENS, WORST, LEASE_MS = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+-- When a running request ends is not known. They usually take seconds.
+local PENDING_RETRY_MS = 1000
+
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]))
+local key = parse_key_state(facts[6])
+if key and not key.active then return { 0, 'deny' } end
+if not key or facts[1] ~= EPOCH or facts[5] ~= WINDOW then return { 0, 'miss' } end
+local plan = facts[2]
+if plan ~= ARGV[5] then return { 0, 'plan', plan } end
+
+local use, released = open_use()
+if not use.known then
+  if use.changed then save_use(use) end
+  return { released, 'cold' }
+end
+
+local overage = facts[3] == '1'
+local limit = tonumber(ARGV[10]) + tonumber(facts[4])
+local used = use.settled + use.ended
+
+redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)
+local logged = redis.call('ZCARD', LOG)
+local level = bucket_level(use, TPM)
+local day_count = use.day == TODAY and use.day_count or 0
+
+-- Milliseconds until the entry of the log with this rank, counted from the oldest, is a minute old.
+local function leaves_in_ms(rank)
+  local entry = redis.call('ZRANGE', LOG, rank, rank, 'WITHSCORES')
+  if not entry[2] then return 0 end
+  return math.ceil((entry[2] + MINUTE_US - NOW_US) / 1000)
+end
+
+local function standing(window, window_resets_ms, requests_reset_ms)
+  return plan, window, window_resets_ms, used, limit, overage and 1 or 0,
+    math.max(0, RPM - logged), requests_reset_ms,
+    math.max(0, math.floor(level / BUCKET_SCALE)), math.ceil((TPM * BUCKET_SCALE - level) / TPM),
+    PER_DAY < 0 and -1 or math.max(0, PER_DAY - day_count), NOW_MS
+end
+
+-- Asked again: the same answer, and nothing more is taken.
+local held = redis.call('HGET', REQUESTS, REQUEST)
+if held then
+  if use.changed then save_use(use) end
+  local window, resets_ms = parse_record(held).window, WINDOW_RESETS_MS
+  if window ~= WINDOW then
+    local year, month = tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7))
+    resets_ms = DAY_MS * (month == 12 and first_day_of(year + 1, 1) or first_day_of(year, month + 1))
+  end
+  return { released, 'allow', '', 0, standing(window, resets_ms, leaves_in_ms(-1)) }
+end
+
+local function deny(reason, retry_after_ms)
+  if use.changed then save_use(use) end
+  return { released, 'deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)) }
+end
+
+if ARGV[6] ~= '1' then return deny('plan', 0) end
+if logged >= RPM then return deny('requests', leaves_in_ms(logged - RPM)) end
+-- More than the bucket holds passes when it is full.
+local needed = math.min(USUAL_TOKENS, TPM) * BUCKET_SCALE
+if level < needed then return deny('tokens', math.ceil((needed - level) / TPM)) end
+if PER_DAY >= 0 and day_count >= PER_DAY then return deny('day', (TODAY + 1) * DAY_MS - NOW_MS) end
+if not overage then
+  if used >= limit then return deny('allowance', WINDOW_RESETS_MS - NOW_MS) end
+  if used + use.running >= limit then return deny('pending', PENDING_RETRY_MS) end
+end
+
+redis.call('ZADD', LOG, NOW_US, REQUEST)
+redis.call('PEXPIRE', LOG, MINUTE_US / 1000)
+redis.call('HSET', REQUESTS, REQUEST, running_record(WINDOW, ARGV[12], ARGV[11]))
+redis.call('ZADD', LEASES, NOW_MS + LEASE_MS, REQUEST)
+logged = logged + 1
+level = level - USUAL_TOKENS * BUCKET_SCALE
+use.level, use.level_at, use.tpm = level, NOW_MS, TPM
+if PER_DAY >= 0 then
+  day_count = day_count + 1
+  use.day, use.day_count = TODAY, day_count
+end
+use.running = use.running + WORST
+save_use(use)
+return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_US / 1000) }

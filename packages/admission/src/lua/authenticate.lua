@@ -1,0 +1,13 @@
+-- The state of a key, and its account's standing where the window's total is known. Changes nothing.
+--
+-- ARGV  3 key hash
+-- Answers { 'deny' }, { 'miss' } or { 'active', plan, overage (1 or 0), extra, used or -1 }.
+
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[3]))
+local key = parse_key_state(facts[6])
+if key and not key.active then return { 'deny' } end
+if not key or facts[1] ~= EPOCH or facts[5] ~= WINDOW then return { 'miss' } end
+
+local use = read_use()
+local known = use.known and use.epoch == EPOCH and use.window == WINDOW
+return { 'active', facts[2], tonumber(facts[3]), tonumber(facts[4]), known and use.settled + use.ended or -1 }

@@ -1,0 +1,217 @@
+/**
+ * Admission inside one process: for standalone, and for an edge that has lost the shared store.
+ *
+ * Keeps the promises of `port.ts` for the callers of this process and forgets everything with it. Never unavailable.
+ * Every call is decided in one turn of the event loop, so calls cannot come between one's check and its writing.
+ */
+
+import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/account-facts.ts'
+import { admit } from './core/admit.ts'
+import { DAY_MS, monthOf } from './core/month.ts'
+import { ended, inWindow, unused, withoutRecord, withRecord, withTotal, type RequestRecord, type Use } from './core/use.ts'
+import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
+
+/** State untouched for this long goes; it is asked for again when needed. */
+const IDLE_MS = DAY_MS
+/** A process has one life, and its memory lasts as long. */
+const EPOCH = 'memory'
+
+export interface MemoryAdmissionOptions {
+  now?: () => number
+  /** Told of running requests that were given up because nobody renewed them. */
+  onLapsed?: (count: number) => void
+}
+
+interface Account {
+  facts: AccountFacts
+  use: Use
+  records: Map<string, RequestRecord>
+  /** No lease lapses before. */
+  nextLapseMs: number
+  touchedAtMs: number
+}
+
+export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: MemoryAdmissionOptions = {}): Admission {
+  const accounts = rememberAccounts(onLapsed)
+  return {
+    ...edgeFace(accounts, now),
+    ...keysFace(accounts, now),
+    ...meteringFace(accounts, now),
+    [Symbol.asyncDispose]: async () => {},
+  }
+}
+
+type Accounts = ReturnType<typeof rememberAccounts>
+
+function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
+  return {
+    admit: async (ask) => {
+      const nowMs = now()
+      const account = accounts.at(ask.account, nowMs)
+      const { facts, use, records } = account
+      const admission = admit({ facts, use, held: records.get(ask.requestId) }, ask, nowMs)
+      account.use = admission.use
+      if (admission.record) hold(account, ask.requestId, admission.record)
+      return admission.answer
+    },
+
+    finish: async (end) => {
+      const nowMs = now()
+      const account = accounts.at(end.account, nowMs)
+      const record = account.records.get(end.requestId)
+      if (record?.state !== 'running') return
+      const after = ended(account.use, record, end, nowMs)
+      account.use = after.use
+      if (after.record) account.records.set(end.requestId, after.record)
+      else account.records.delete(end.requestId)
+    },
+
+    renew: async (leases, leaseMs) => {
+      const nowMs = now()
+      const kept = (lease: RunningLease) => renewLease(accounts.at(lease.account, nowMs), lease, nowMs + leaseMs)
+      return leases.filter((lease) => !kept(lease)).map((lease) => lease.requestId)
+    },
+
+    authenticate: async ({ account: name, keyHash }) => {
+      const { facts, use } = accounts.at(name, now())
+      const key = keyState(facts, keyHash, use.window)
+      if (key.kind === 'dead') return { kind: 'deny' }
+      if (key.kind === 'unknown') return { kind: 'miss' }
+      const { plan, overage, extra } = key.plan
+      return { kind: 'active', plan, standing: use.known ? { used: use.settled + use.ended, overage, extra } : null }
+    },
+  }
+}
+
+function keysFace(accounts: Accounts, now: () => number): KeysAdmission {
+  return {
+    epoch: async () => EPOCH,
+
+    fill: async ({ account: name, keys, version, plan, overage, extra, window }) => {
+      const nowMs = now()
+      const account = accounts.at(name, nowMs)
+      const held = { version, plan, overage, extra, window: window ?? account.use.window }
+      account.facts = fill(account.facts, { plan: held, keys }, nowMs)
+    },
+
+    deactivate: async (key) => {
+      const nowMs = now()
+      const account = accounts.at(key.account, nowMs)
+      account.facts = deactivate(account.facts, key, nowMs)
+    },
+  }
+}
+
+function meteringFace(accounts: Accounts, now: () => number): MeteringAdmission {
+  return {
+    applyTotal: async (total) => {
+      const account = accounts.at(total.account, now())
+      for (const requestId of total.included) {
+        const record = account.records.get(requestId)
+        if (record) release(account, requestId, record)
+      }
+      account.use = withTotal(account.use, total, false)
+    },
+
+    warm: async (total) => {
+      const account = accounts.at(total.account, now())
+      account.use = withTotal(account.use, total, true)
+    },
+
+    currentWindow: async () => {
+      const { window, resetsAtMs } = monthOf(now())
+      return { window, resetAtMs: resetsAtMs, epoch: EPOCH }
+    },
+  }
+}
+
+/** The accounts, those touched last at the end. */
+function rememberAccounts(onLapsed: (count: number) => void) {
+  const accounts = new Map<string, Account>()
+
+  const forgetIdle = (nowMs: number): void => {
+    for (const [name, account] of accounts) {
+      if (account.touchedAtMs > nowMs - IDLE_MS) return
+      accounts.delete(name)
+      if (!mayBeForgotten(account, nowMs)) accounts.set(name, { ...account, touchedAtMs: nowMs })
+    }
+  }
+
+  return {
+    /** The account as of now: in the present window, with lapsed leases released. */
+    at(name: string, nowMs: number): Account {
+      forgetIdle(nowMs)
+      const account = accounts.get(name) ?? {
+        facts: NO_FACTS,
+        use: unused(nowMs),
+        records: new Map<string, RequestRecord>(),
+        nextLapseMs: Number.POSITIVE_INFINITY,
+        touchedAtMs: nowMs,
+      }
+      accounts.delete(name)
+      accounts.set(name, account)
+      account.touchedAtMs = nowMs
+      enterWindow(account, nowMs)
+      const lapsed = releaseLapsed(account, nowMs)
+      if (lapsed > 0) onLapsed(lapsed)
+      return account
+    },
+  }
+}
+
+/** What is pending stands until the ledger includes it or its month is over; a debt of tokens until it is paid. */
+function mayBeForgotten({ use, records }: Account, nowMs: number): boolean {
+  if (records.size > 0 && use.window === monthOf(nowMs).window) return false
+  return use.bucket === null || use.bucket.level + IDLE_MS * use.bucket.perMinute >= 0
+}
+
+function enterWindow(account: Account, nowMs: number): void {
+  const { window } = monthOf(nowMs)
+  if (account.use.window === window) return
+  for (const [requestId, record] of account.records) {
+    if (record.state === 'ended' && record.window !== window) account.records.delete(requestId)
+  }
+  account.use = inWindow(account.use, window, account.records.values())
+}
+
+/** Gives up running requests that nobody renewed. Returns how many. */
+function releaseLapsed(account: Account, nowMs: number): number {
+  if (account.nextLapseMs > nowMs) return 0
+  let released = 0
+  account.nextLapseMs = Number.POSITIVE_INFINITY
+  for (const [requestId, record] of account.records) {
+    if (record.state !== 'running') continue
+    if (record.lapsesAtMs <= nowMs) {
+      release(account, requestId, record)
+      released++
+    } else {
+      account.nextLapseMs = Math.min(account.nextLapseMs, record.lapsesAtMs)
+    }
+  }
+  return released
+}
+
+function hold(account: Account, requestId: string, record: RequestRecord & { state: 'running' }): void {
+  account.records.set(requestId, record)
+  account.nextLapseMs = Math.min(account.nextLapseMs, record.lapsesAtMs)
+}
+
+function release(account: Account, requestId: string, record: RequestRecord): void {
+  account.records.delete(requestId)
+  account.use = withoutRecord(account.use, record)
+}
+
+/** Whether the request is held now. */
+function renewLease(account: Account, lease: RunningLease, lapsesAtMs: number): boolean {
+  const record = account.records.get(lease.requestId)
+  if (record) {
+    if (record.state === 'running') hold(account, lease.requestId, { ...record, lapsesAtMs })
+    return record.state === 'running'
+  }
+  if (lease.worstCharge === undefined) return false
+  const window = lease.window ?? account.use.window
+  const again = { state: 'running', window, amount: lease.worstCharge, reserved: null, lapsesAtMs } as const
+  hold(account, lease.requestId, again)
+  account.use = withRecord(account.use, again)
+  return true
+}

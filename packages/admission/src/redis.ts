@@ -1,0 +1,121 @@
+/**
+ * Admission in Redis: the store that all processes share.
+ *
+ * Each call is one script on the keys of one account, decided by Redis' own clock. State that a restart, a failover or
+ * an emptied store may have lost is asked for again (`miss`, `cold`), never silently old. Without an answer within
+ * `timeoutMs` a call rejects with `AdmissionUnavailableError`; see README.md for what is kept where, and for how long.
+ */
+
+import { monthOf } from './core/month.ts'
+import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
+import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
+import { connect, type ScriptConnection } from './redis/connection.ts'
+import { accountKeys, type ScriptName } from './redis/scripts.ts'
+
+export interface RedisAdmissionOptions {
+  url: string
+  /** No call takes longer. */
+  timeoutMs?: number
+  /** Told of running requests that were given up because nobody renewed them. */
+  onLapsed?: (count: number) => void
+  /** For tests: stands in for Redis' own clock. */
+  now?: () => number
+}
+
+/** Resolves when connected, or after two seconds without Redis; then calls reject until it is there. */
+export async function openRedisAdmission(options: RedisAdmissionOptions): Promise<Admission> {
+  const connection = await connect({ url: options.url, timeoutMs: options.timeoutMs ?? 250 })
+  const store = openStore(connection, options)
+  return {
+    ...edgeFace(store),
+    ...keysFace(store, connection),
+    ...meteringFace(store, connection, options.now),
+    [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
+  }
+}
+
+interface Store {
+  /** Runs a script on an account. */
+  ask(script: ScriptName, account: string, args: (string | number)[], epoch?: string): Promise<unknown>
+  /** The same for scripts that open the account's use: their first figure is how many leases have lapsed. */
+  change(script: ScriptName, account: string, args: (string | number)[], epoch?: string): Promise<unknown[]>
+}
+
+function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissionOptions): Store {
+  const ask: Store['ask'] = (script, account, args, epoch) =>
+    connection.run(script, accountKeys(account), [now ? now() : '', ...args], epoch)
+  return {
+    ask,
+    change: async (...call) => {
+      const [lapsed, ...answer] = (await ask(...call)) as [number, ...unknown[]]
+      if (lapsed > 0) onLapsed?.(lapsed)
+      return answer
+    },
+  }
+}
+
+function edgeFace({ ask, change }: Store): EdgeAdmission {
+  return {
+    admit: async (request) => {
+      const answer = await change('admit', request.account, admitArguments(request))
+      return readAdmitAnswer(answer as Parameters<typeof readAdmitAnswer>[0], request.limits)
+    },
+
+    finish: async ({ account, requestId, charge, tokens }) => {
+      await change('finish', account, [requestId, charge, tokens])
+    },
+
+    renew: async (leases, leaseMs) => {
+      const byAccount = Map.groupBy(leases, (lease) => lease.account)
+      const lost = await Promise.all(
+        [...byAccount].map(([account, held]) => change('renew', account, [leaseMs, ...held.flatMap(renewArguments)])),
+      )
+      return lost.flat() as string[]
+    },
+
+    authenticate: async ({ account, keyHash }) => {
+      const answer = await ask('authenticate', account, [keyHash])
+      const [kind, plan, overage, extra, used] = answer as ['active' | 'deny' | 'miss', string, number, number, number]
+      if (kind !== 'active') return { kind }
+      return { kind, plan, standing: used < 0 ? null : { used, overage: overage === 1, extra } }
+    },
+  }
+}
+
+function renewArguments(lease: RunningLease): (string | number)[] {
+  return [lease.requestId, lease.worstCharge ?? '', lease.window ?? '']
+}
+
+function keysFace({ ask }: Store, connection: ScriptConnection): KeysAdmission {
+  return {
+    epoch: connection.epoch,
+
+    fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
+      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
+      const states = keys.flatMap((key) => [key.keyHash, key.version, key.active ? 1 : 0])
+      await ask('fill', account, [...facts, ...states], epoch)
+    },
+
+    deactivate: async ({ account, keyHash, version }) => {
+      await ask('deactivate', account, [keyHash, version])
+    },
+  }
+}
+
+function meteringFace({ change }: Store, connection: ScriptConnection, now?: () => number): MeteringAdmission {
+  return {
+    applyTotal: async ({ account, window, settled, version, included }) => {
+      await change('settle', account, [window, settled, version, 0, ...included])
+    },
+
+    warm: async ({ account, window, settled, version, epoch }) => {
+      await change('settle', account, [window, settled, version, 1], epoch)
+    },
+
+    currentWindow: async () => {
+      const epoch = await connection.epoch()
+      const { window, resetsAtMs } = monthOf(now ? now() : await connection.timeMs())
+      return { window, resetAtMs: resetsAtMs, epoch }
+    },
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What `lua/admit.lua` is asked and answers, as values of the port.
+ */
+
+import type { AdmitAnswer, AdmitAsk, DenyReason, PlanLimits, Standing } from '../port.ts'
+
+export function admitArguments(ask: AdmitAsk): (string | number)[] {
+  const { limits } = ask
+  return [
+    ask.requestId,
+    ask.keyHash,
+    ask.planHint ?? '',
+    ask.planIncludesModel ? 1 : 0,
+    limits.requestsPerMinute,
+    limits.tokensPerMinute,
+    limits.requestsPerDay ?? -1,
+    limits.allowance,
+    ask.usualTokens,
+    ask.worstCharge,
+    ask.leaseMs,
+  ]
+}
+
+type Reply = [kind: AdmitAnswer['kind'], ...rest: unknown[]]
+type StandingReply = [
+  plan: string,
+  window: string,
+  windowResetAtMs: number,
+  used: number,
+  limit: number,
+  overage: number,
+  requestsRemaining: number,
+  requestsResetMs: number,
+  tokensRemaining: number,
+  tokensResetMs: number,
+  dayRemaining: number,
+  nowMs: number,
+]
+
+export function readAdmitAnswer([kind, ...rest]: Reply, limits: PlanLimits): AdmitAnswer {
+  if (kind === 'miss' || kind === 'cold') return { kind }
+  if (kind === 'plan') return { kind, plan: rest[0] as string }
+  if (rest.length === 0) return { kind: 'deny', reason: 'key' }
+  const [reason, retryAfterMs, ...figures] = rest as [Exclude<DenyReason, 'key'>, number, ...StandingReply]
+  const standing = readStanding(figures, limits)
+  return kind === 'allow' ? { kind, standing } : { kind, reason, retryAfterMs, standing }
+}
+
+function readStanding(figures: StandingReply, limits: PlanLimits): Standing {
+  const [plan, window, windowResetAtMs, used, limit, overage, requestsLeft, requestsResetMs, ...rest] = figures
+  const [tokensLeft, tokensResetMs, dayLeft, nowMs] = rest
+  return {
+    plan,
+    window,
+    windowResetAtMs,
+    used,
+    limit,
+    overage: overage === 1,
+    requests: { limit: limits.requestsPerMinute, remaining: requestsLeft, resetMs: requestsResetMs },
+    tokens: { limit: limits.tokensPerMinute, remaining: tokensLeft, resetMs: tokensResetMs },
+    day: limits.requestsPerDay === null ? null : { limit: limits.requestsPerDay, remaining: dayLeft },
+    nowMs,
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * A connection to Redis that runs scripts, knows which life of the server it speaks to, and never keeps a caller
+ * waiting.
+ *
+ * The epoch is read anew on every connection before any script, and a script is only ever sent on the connection whose
+ * epoch it carries: what a restart or a failover may have lost is therefore never taken for current.
+ * A call that gets no answer in time rejects with `AdmissionUnavailableError`; while there is no connection, calls
+ * reject at once. Nothing is queued or sent again. Reconnects for ever.
+ */
+
+import { once } from 'node:events'
+import { Redis } from 'ioredis'
+import { AdmissionUnavailableError } from '../unavailable.ts'
+import { scripts, type ScriptName } from './scripts.ts'
+
+const KEYS_PER_SCRIPT = 5
+const LONGEST_RECONNECT_PAUSE_MS = 500
+/** How long opening waits for Redis; later than this it becomes available on its own. */
+const OPENING_MS = 2_000
+/** A connection silent for this many timeouts is given up and made anew. */
+const SILENT_TIMEOUTS = 4
+
+/** One connection, from ready to closed. */
+interface Session {
+  readonly epoch: string
+}
+
+export interface ScriptConnection extends AsyncDisposable {
+  /** The life of the server that answers now. Rejects while there is none. */
+  epoch(): Promise<string>
+  /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
+  run(script: ScriptName, keys: string[], args: (string | number)[], expectedEpoch?: string): Promise<unknown>
+  /** The server's clock. */
+  timeMs(): Promise<number>
+}
+
+export async function connect(options: { url: string; timeoutMs: number }): Promise<ScriptConnection> {
+  const client = createClient(options)
+  let session: Session | null = null
+  let lastError: unknown
+
+  client.on('error', (error) => {
+    lastError = error
+  })
+  client.on('close', () => {
+    session = null
+  })
+  client.on('ready', () => {
+    openSession(client).then(
+      (opened) => {
+        session = opened
+        lastError = undefined
+        client.emit('session')
+      },
+      (error: unknown) => {
+        lastError = error
+        client.disconnect(true)
+      },
+    )
+  })
+
+  const current = (): Session => {
+    if (session && client.status === 'ready') return session
+    throw new AdmissionUnavailableError('the admission store is away', { cause: lastError })
+  }
+
+  const run: ScriptConnection['run'] = async (name, keys, args, expectedEpoch) => {
+    const on = current()
+    if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
+      throw new AdmissionUnavailableError('the admission store began another life since the facts were read')
+    }
+    const script = scripts[name]
+    const rest = [...keys, on.epoch, ...args]
+    try {
+      return await client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest)
+    } catch (error) {
+      if (!isNoScript(error) || session !== on) throw unavailable(error)
+      return await client.eval(script.source, KEYS_PER_SCRIPT, ...rest).catch((cause: unknown) => {
+        throw unavailable(cause)
+      })
+    }
+  }
+
+  await firstSession(client)
+  return {
+    run,
+    epoch: async () => current().epoch,
+    timeMs: async () => {
+      current()
+      const [seconds, microseconds] = await client.time().catch((cause: unknown) => {
+        throw unavailable(cause)
+      })
+      return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
+    },
+    [Symbol.asyncDispose]: async () => {
+      client.disconnect()
+    },
+  }
+}
+
+function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }): Redis {
+  return new Redis(url, {
+    connectionName: 'gateway-admission',
+    disableClientInfo: true,
+    commandTimeout: timeoutMs,
+    connectTimeout: SILENT_TIMEOUTS * timeoutMs,
+    socketTimeout: SILENT_TIMEOUTS * timeoutMs,
+    retryStrategy: (attempt) => Math.min(10 * 2 ** attempt, LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2),
+    // A primary that became a replica: its successor is found by connecting again.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+  })
+}
+
+/** Reads which life this is and makes the scripts known to it. */
+async function openSession(client: Redis): Promise<Session> {
+  const [server, replication] = await Promise.all([
+    client.info('server'),
+    client.info('replication'),
+    ...Object.values(scripts).map((script) => client.script('LOAD', script.source)),
+  ])
+  const role = field(replication, 'role')
+  if (role !== 'master') throw new Error(`the server is a ${role}, not a primary`)
+  // The run id changes with every process, the replication id with every promotion of the same process.
+  return { epoch: `${field(server, 'run_id').slice(0, 16)}.${field(replication, 'master_replid').slice(0, 16)}` }
+}
+
+function field(info: string, name: string): string {
+  const value = new RegExp(`^${name}:(\\S+)`, 'm').exec(info)?.[1]
+  if (value === undefined) throw new Error(`Redis' INFO has no ${name}`)
+  return value
+}
+
+async function firstSession(client: Redis): Promise<void> {
+  // Away is no reason not to start: calls reject until it is back.
+  await once(client, 'session', { signal: AbortSignal.timeout(OPENING_MS) }).catch(() => {})
+}
+
+function isNoScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}
+
+function unavailable(cause: unknown): AdmissionUnavailableError {
+  return new AdmissionUnavailableError('the admission store did not answer', { cause })
+}
