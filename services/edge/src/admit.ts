@@ -27,13 +27,15 @@ export interface Admitted {
   reason?: string
   price: Price
   estimate: TokenEstimate
+  /** What the request holds of the allowance while it runs. */
+  worstCharge: number
   standing: Standing
 }
 
 /** What the edge offers to pay with: the lane and price that a plan leads to. */
 interface Offer {
   plan: PlanConfig
-  chosen: { lane: ServedModelConfig; reason?: string; price: Price; estimate: TokenEstimate } | null
+  chosen: Omit<Admitted, 'plan' | 'standing'> | null
 }
 
 /** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */
@@ -77,7 +79,10 @@ function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, 
   if (!plan) throw new GatewayError('SERVICE_UNAVAILABLE', `The plan ${planSlug} is not configured on this gateway`)
   const choice = planIncludes(plan, model) ? chooseLane(config, plan, model, asked.needs, asked.messages) : null
   if (!choice) return { plan, chosen: null }
-  return { plan, chosen: { ...choice, price: priceFor(choice.lane, plan), estimate: asked.estimate(choice.lane) } }
+  const price = priceFor(choice.lane, plan)
+  const estimate = asked.estimate(choice.lane)
+  const { maxPromptTokens: promptTokens, maxOutputTokens } = estimate
+  return { plan, chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) } }
 }
 
 function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null) {
@@ -89,18 +94,13 @@ function toAsk(caller: Caller, requestId: string, planHint: string | null, offer
     planHint,
     planIncludesModel: chosen !== null,
     limits: {
-      requestsPerMinute: plan?.rpm ?? 0,
-      tokensPerMinute: plan?.tpm ?? 0,
+      requestsPerMinute: plan?.rpm ?? 1,
+      tokensPerMinute: plan?.tpm ?? 1,
       requestsPerDay: plan?.perDay ?? null,
       allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
     },
     usualTokens: chosen?.estimate.usualTokens ?? 0,
-    worstCharge: chosen
-      ? worstCharge(chosen.price, {
-          promptTokens: chosen.estimate.maxPromptTokens,
-          maxOutputTokens: chosen.estimate.maxOutputTokens,
-        })
-      : 0,
+    worstCharge: chosen?.worstCharge ?? 0,
     leaseMs: LEASE_MS,
   }
 }

@@ -3,12 +3,18 @@
  */
 
 import express, { type Express } from 'express'
-import { requireKey } from './authenticate.ts'
+import { requireKey, requireSignIn } from './authenticate.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images } from './inference-kinds.ts'
 import { nameRequest } from './name-request.ts'
 import { readJsonBody } from './read-json-body.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
+import {
+  listDeveloperKeys,
+  mintDeveloperKey,
+  revokeDeveloperKey,
+  rotateDeveloperKey,
+} from './routes/developer-keys.ts'
 import { infer } from './routes/infer.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
@@ -28,11 +34,20 @@ export function createApp(edge: Edge): Express {
   app.route('/v1/models/:id').get(showModel(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/catalog').get(showCatalog(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/keys/guest').post(readJsonBody, mintGuestKey(edge)).all(methodNotAllowed('POST'))
-  app.route('/billing/quota').get(requireKey, showQuota(edge)).all(methodNotAllowed('GET'))
+  const signedIn = requireSignIn(edge)
+  app
+    .route('/v1/keys/developer')
+    .post(signedIn, mintDeveloperKey(edge))
+    .get(signedIn, listDeveloperKeys(edge))
+    .all(methodNotAllowed('GET', 'POST'))
+  app.route('/v1/keys/developer/rotate').post(signedIn, readJsonBody, rotateDeveloperKey(edge)).all(methodNotAllowed('POST'))
+  app.route('/v1/keys/developer/revoke').post(signedIn, readJsonBody, revokeDeveloperKey(edge)).all(methodNotAllowed('POST'))
 
-  app.route('/v1/chat/completions').post(requireKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
-  app.route('/v1/embeddings').post(requireKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
-  app.route('/v1/images/generations').post(requireKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
+  const withKey = requireKey(edge)
+  app.route('/billing/quota').get(withKey, showQuota(edge)).all(methodNotAllowed('GET'))
+  app.route('/v1/chat/completions').post(withKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
+  app.route('/v1/embeddings').post(withKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
+  app.route('/v1/images/generations').post(withKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
 
   app.use(notFound)
   app.use(renderErrors(edge))

@@ -1,15 +1,20 @@
 /**
- * Who is asking. `requireKey` decides offline what it can (no header, another kind of token, a checksum that is off);
- * whether the key is alive is admission's answer, in the same call that admits. `proveKey` asks that alone, for routes
+ * Who is asking. What a header shows offline (nothing, another kind of token, a checksum that is off) is decided here;
+ * whether a key is alive is admission's answer, in the same call that admits. `proveKey` asks that alone, for routes
  * that admit nothing and before an error that only a proven caller may see.
+ *
+ * Inference takes a key, or a sign-in token that acts through its account's active key. Key management takes a sign-in
+ * token only.
  */
 
 import { createHash } from 'node:crypto'
 import type { RequestHandler, Response } from 'express'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { readBearer } from './core/read-bearer.ts'
+import { readBearer, type Bearer } from './core/read-bearer.ts'
 import type { Edge } from './edge.ts'
+import { invalidToken } from './sign-in/verify-token.ts'
 
 export interface Caller {
   account: string
@@ -24,34 +29,57 @@ export interface ProvenCaller extends Caller {
   extra: number
 }
 
-export const requireKey: RequestHandler = (request, response, next) => {
-  response.locals['caller'] = callerOf(request.get('authorization'))
-  next()
+export function requireKey(edge: Edge): RequestHandler {
+  return async (request, response, next) => {
+    response.locals['caller'] = await callerOf(edge, readBearer(request.get('authorization')))
+    next()
+  }
 }
 
 export function callerFrom(response: Response): Caller {
   return response.locals['caller'] as Caller
 }
 
+export function requireSignIn(edge: Edge): RequestHandler {
+  return async (request, response, next) => {
+    const bearer = readBearer(request.get('authorization'))
+    if (bearer.kind === 'none') throw noAuth()
+    if (bearer.kind !== 'other') throw invalidToken()
+    response.locals['owner'] = await edge.verifySignIn(bearer.value)
+    next()
+  }
+}
+
+export function ownerFrom(response: Response): KeyOwner {
+  return response.locals['owner'] as KeyOwner
+}
+
+export function hashKey(key: string): string {
+  return createHash('sha256').update(key).digest('base64url')
+}
+
 export function invalidKey(): GatewayError {
   return new GatewayError('INVALID_KEY', 'Invalid key')
 }
 
-function callerOf(authorization: string | undefined): Caller {
-  const bearer = readBearer(authorization)
+function noAuth(): GatewayError {
+  return new GatewayError('NO_AUTH', 'Unauthorized')
+}
+
+async function callerOf(edge: Edge, bearer: Bearer): Promise<Caller> {
   switch (bearer.kind) {
     case 'none':
-      throw new GatewayError('NO_AUTH', 'Unauthorized')
-    case 'other':
-      throw new GatewayError('INVALID_TOKEN', 'Invalid token format')
+      throw noAuth()
     case 'malformed_key':
       throw invalidKey()
     case 'key':
-      return {
-        account: bearer.parsed.accountTag,
-        keyId: bearer.parsed.keyId,
-        keyHash: createHash('sha256').update(bearer.key).digest('base64url'),
-      }
+      return { account: bearer.parsed.accountTag, keyId: bearer.parsed.keyId, keyHash: hashKey(bearer.key) }
+    case 'other': {
+      const owner = await edge.verifySignIn(bearer.value)
+      const session = await edge.keys.findSession({ owner })
+      if (session.kind === 'none') throw invalidKey()
+      return { account: session.account, keyId: session.keyId, keyHash: session.keyHash }
+    }
   }
 }
 

@@ -13,6 +13,8 @@ export interface EdgeSettings {
   topupUrl: string
   trustProxy: boolean | number | string
   drainMs: number
+  /** Whose sign-in tokens are taken; null: none are. */
+  signIn: { issuer: string; audience: string } | null
 }
 
 const EDGE_VARIABLES = {
@@ -24,11 +26,13 @@ const EDGE_VARIABLES = {
   TOPUP_URL: variables.TOPUP_URL,
   TRUST_PROXY: variables.TRUST_PROXY,
   DRAIN_MS: variables.DRAIN_MS,
+  AUTH_ISSUER: variables.AUTH_ISSUER.optional(),
+  AUTH_AUDIENCE: variables.AUTH_AUDIENCE,
 }
 
 export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
   const parsed = parseEnvironment(z.object(EDGE_VARIABLES), environment)
-  const { docsUrl, topupUrl } = addresses(parsed)
+  const { docsUrl, topupUrl, audience } = addresses(parsed)
   return {
     host: parsed.HOST,
     port: parsed.PORT,
@@ -36,6 +40,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     topupUrl,
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,
+    signIn: parsed.AUTH_ISSUER ? { issuer: parsed.AUTH_ISSUER, audience } : null,
   }
 }
 

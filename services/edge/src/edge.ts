@@ -11,6 +11,7 @@ import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
 import type { RememberedPlans } from './remember-plans.ts'
 import type { RunningRequests } from './running-requests.ts'
+import type { VerifySignIn } from './sign-in/verify-token.ts'
 import type { UsageReporter } from './report-usage.ts'
 
 export interface Edge {
@@ -19,6 +20,7 @@ export interface Edge {
   config: ConfigSource
   settings: EdgeSettings
   logger: Logger
+  verifySignIn: VerifySignIn
   keys: KeysClient
   metering: MeteringClient
   plans: RememberedPlans

@@ -12,6 +12,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { chargeFor } from '@gateway/pricing/charge'
 import type { Admitted } from './admit.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter } from './answer-writer.ts'
+import { invalidKey } from './authenticate.ts'
 import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
 import { noticeHeaders } from './core/notice-headers.ts'
@@ -24,6 +25,7 @@ export interface Relay {
   admitted: Admitted
   job: PlannedJob
   body: Uint8Array
+  keyHash: string
   deadlineMs: number
 }
 
@@ -40,8 +42,9 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       ? streamAnswer(response, consumed, () => answerHeaders(admitted, null))
       : jsonAnswer(response, consumed)
 
-    edge.running.begin(job)
-    response.once('close', clientLeft)
+    response.once('close', () => {
+      if (abandon()) resolve()
+    })
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
@@ -54,6 +57,16 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       onEnd: (end) => void completed(end),
       onFailure: failed,
       onInterrupted: interrupted,
+    })
+    edge.running.begin({
+      account: job.account,
+      requestId: job.requestId,
+      keyHash: relay.keyHash,
+      worstCharge: admitted.worstCharge,
+      window: job.window,
+      cut() {
+        if (abandon()) endWith(invalidKey())
+      },
     })
 
     async function completed(end: AnswerEnd): Promise<void> {
@@ -86,13 +99,14 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       settle(edge, job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] }).catch(logUnsettled)
     }
 
-    function clientLeft(): void {
-      if (isOver) return
+    /** The client left, or its key was revoked: the router stops the backend and reports what it had generated. */
+    function abandon(): boolean {
+      if (isOver) return false
       isOver = true
       run.stop()
       edge.running.end(job.requestId)
       if (!head) void release(edge, job)
-      resolve()
+      return true
     }
 
     function endWith(error: GatewayError): void {

@@ -1,6 +1,6 @@
 /**
  * The requests that this edge runs: their reservations are renewed while they run, so that only those of a dead edge
- * lapse, and a stopping edge knows what it still has to finish.
+ * lapse; those of a revoked key are cut; and a stopping edge knows what it still has to finish.
  */
 
 import type { EdgeAdmission } from '@gateway/admission/edge'
@@ -8,23 +8,42 @@ import type { Logger } from '@gateway/service/logger'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3
+/** A request that was admitted just before its key was revoked may be registered this much later. */
+const REMEMBER_CUT_MS = 60_000
+
+export interface RunningRequest {
+  account: string
+  requestId: string
+  keyHash: string
+  /** What it holds: said again at each renewal, because the store may have lost it. */
+  worstCharge: number
+  window: string
+  /** Ends the request now: its key was revoked. */
+  cut(): void
+}
 
 export interface RunningRequests extends Disposable {
   readonly count: number
-  begin(request: { account: string; requestId: string }): void
+  begin(request: RunningRequest): void
   end(requestId: string): void
+  /** Cuts what runs with this key, and what is about to. */
+  cutKey(keyHash: string): void
   /** Resolves when nothing runs any more, or after `timeoutMs`. */
   drained(timeoutMs: number): Promise<void>
 }
 
 export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): RunningRequests {
-  const running = new Map<string, { account: string; requestId: string }>()
+  const running = new Map<string, RunningRequest>()
+  const cutKeys = new Map<string, NodeJS.Timeout>()
   const waiters = new Set<() => void>()
 
   const renewal = setInterval(() => {
     if (running.size === 0) return
-    admission.renew([...running.values()], LEASE_MS).catch((error: unknown) => {
-      logger.warn({ err: error, running: running.size }, 'reservations were not renewed; the next renewal may still be in time')
+    const leases = Array.from(running.values(), ({ account, requestId, worstCharge, window }) => {
+      return { account, requestId, worstCharge, window }
+    })
+    admission.renew(leases, LEASE_MS).catch((error: unknown) => {
+      logger.warn({ err: error, running: leases.length }, 'reservations were not renewed; the next renewal may be in time')
     })
   }, RENEW_EVERY_MS)
 
@@ -32,10 +51,18 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
     get count() {
       return running.size
     },
-    begin: (request) => void running.set(request.requestId, request),
+    begin(request) {
+      running.set(request.requestId, request)
+      if (cutKeys.has(request.keyHash)) request.cut()
+    },
     end(requestId) {
       running.delete(requestId)
       if (running.size === 0) for (const resolve of waiters) resolve()
+    },
+    cutKey(keyHash) {
+      clearTimeout(cutKeys.get(keyHash))
+      cutKeys.set(keyHash, setTimeout(() => cutKeys.delete(keyHash), REMEMBER_CUT_MS).unref())
+      for (const request of [...running.values()]) if (request.keyHash === keyHash) request.cut()
     },
     drained(timeoutMs) {
       if (running.size === 0) return Promise.resolve()
@@ -49,6 +76,9 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
         waiters.add(done)
       })
     },
-    [Symbol.dispose]: () => clearInterval(renewal),
+    [Symbol.dispose]() {
+      clearInterval(renewal)
+      for (const timer of cutKeys.values()) clearTimeout(timer)
+    },
   }
 }

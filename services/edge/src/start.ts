@@ -11,10 +11,12 @@ import { createApp } from './app.ts'
 import { createKeysClient } from './clients/keys.ts'
 import { createMeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
+import { followCuts } from './follow-cuts.ts'
 import { listen } from './listen.ts'
 import { rememberPlans } from './remember-plans.ts'
 import { createUsageReporter } from './report-usage.ts'
 import { trackRunningRequests } from './running-requests.ts'
+import { createVerifySignIn, refuseEveryToken } from './sign-in/verify-token.ts'
 
 export interface EdgeParts {
   bus: Bus
@@ -36,11 +38,13 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   const edge = {
     ...parts,
     running,
+    verifySignIn: settings.signIn ? createVerifySignIn({ ...settings.signIn, logger }) : refuseEveryToken,
     keys: createKeysClient(bus),
     metering: createMeteringClient(bus),
     plans: rememberPlans(),
     usage: createUsageReporter(bus),
   }
+  const cuts = await followCuts(bus, running, logger)
   const server = await listen(createApp(edge), settings)
   return {
     url: server.url,
@@ -49,6 +53,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
       server.stopAccepting()
       await running.drained(settings.drainMs)
       await server.close()
+      await cuts[Symbol.asyncDispose]()
       running[Symbol.dispose]()
     },
   }

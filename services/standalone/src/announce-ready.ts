@@ -4,12 +4,13 @@
 
 import type { StandaloneSettings } from './config.ts'
 
-export function announceReady({ url }: { url: string }, settings: StandaloneSettings): void {
+export function announceReady({ url, issuer }: { url: string; issuer: string }, settings: StandaloneSettings): void {
   const configuration = settings.configPath ?? 'the default: every model on a simulated backend'
   process.stdout.write(`
 Model Gateway is ready at ${url}
   data           ${settings.dataDir}
   configuration  ${configuration}
+  sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, asks for no password)'}
   health         http://127.0.0.1:${settings.healthPort}/readyz
 
 Try it:

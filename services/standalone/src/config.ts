@@ -4,12 +4,15 @@
 
 import { resolve } from 'node:path'
 import { loadEdgeSettings, type EdgeSettings } from '@gateway/edge/config'
-import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
 import type { LogLevel } from '@gateway/service/logger'
 import * as z from 'zod'
 
 export interface StandaloneSettings {
   edge: EdgeSettings
+  /** The address that clients use: the audience of sign-in tokens. */
+  publicBaseUrl: string
+  consoleUrl: string
   healthPort: number
   logLevel: LogLevel
   configPath: string | undefined
@@ -22,6 +25,8 @@ export interface StandaloneSettings {
 
 const VARIABLES = {
   PORT: variables.PORT,
+  PUBLIC_BASE_URL: variables.PUBLIC_BASE_URL,
+  CONSOLE_URL: variables.CONSOLE_URL,
   HEALTH_PORT: variables.HEALTH_PORT,
   // A person reads this terminal: what goes well needs no line.
   LOG_LEVEL: variables.LOG_LEVEL.unwrap().default('warn'),
@@ -32,8 +37,11 @@ const VARIABLES = {
 
 export function loadSettings(environment: NodeJS.ProcessEnv): StandaloneSettings {
   const parsed = parseEnvironment(z.object(VARIABLES), environment)
+  const { publicBaseUrl, consoleUrl } = addresses(parsed)
   return {
     edge: loadEdgeSettings(environment),
+    publicBaseUrl,
+    consoleUrl,
     healthPort: healthPort(parsed),
     logLevel: parsed.LOG_LEVEL,
     configPath: parsed.GATEWAY_CONFIG,

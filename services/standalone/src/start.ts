@@ -11,8 +11,9 @@ import { join } from 'node:path'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
+import { usageStream } from '@gateway/contracts/subjects'
 import { startEdge } from '@gateway/edge/start'
-import { startEmbeddedPostgres } from '@gateway/embedded-postgres/embedded-postgres'
+import { startEmbeddedPostgres } from '@gateway/embedded-postgres/start'
 import { startKeys } from '@gateway/keys/start'
 import { startMetering } from '@gateway/metering/start'
 import { openDatabase } from '@gateway/postgres/database'
@@ -22,10 +23,13 @@ import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/service/logger'
 import { startBackend } from '@gateway/testing/backend'
 import type { StandaloneSettings } from './config.ts'
+import { startDevelopmentSignIn } from './development-sign-in.ts'
 import { keepMasterSecret } from './keep-master-secret.ts'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string
+  /** Whose sign-in tokens it takes. */
+  readonly issuer: string
 }
 
 export async function startStandalone(settings: StandaloneSettings): Promise<Standalone> {
@@ -42,7 +46,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(backend)
   const database = opening.use(await openDatabase(postgres.url))
   const admission = opening.use(openMemoryAdmission())
-  const hub = createMemoryHub()
+  const hub = createMemoryHub({ streams: [usageStream] })
   const openBus = async () => opening.use(await openMemoryBus({ hub }))
 
   const [metering, keys, router] = await Promise.all([
@@ -58,10 +62,13 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(metering)
   opening.use(keys)
   opening.use(router)
-  const edge = opening.use(await startEdge({ bus: await openBus(), admission, config, settings: settings.edge, logger }))
+  const signIn = settings.edge.signIn ?? (await startDevelopmentSignIn(settings, opening))
+  const edge = opening.use(
+    await startEdge({ bus: await openBus(), admission, config, settings: { ...settings.edge, signIn }, logger }),
+  )
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
   opening.use(await openHealthServer({ port: settings.healthPort, checks }))
 
   const opened = opening.move()
-  return { url: edge.url, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { url: edge.url, issuer: signIn.issuer, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -4,6 +4,19 @@
 
 import type { Bus } from '@gateway/bus/port'
 import {
+  findSessionReply,
+  listKeysReply,
+  mintKeyReply,
+  revokeKeyReply,
+  rotateKeyReply,
+  type FindSessionReply,
+  type KeyOwner,
+  type ListKeysReply,
+  type MintKeyReply,
+  type RevokeKeyReply,
+  type RotateKeyReply,
+} from '@gateway/contracts/developer-keys-api'
+import {
   fillReply,
   mintGuestReply,
   type FillReply,
@@ -16,12 +29,22 @@ import { ask } from './ask.ts'
 
 export interface KeysClient {
   fill(request: FillRequest): Promise<FillReply>
+  findSession(request: { owner: KeyOwner }): Promise<FindSessionReply>
   mintGuest(request: MintGuestRequest): Promise<MintGuestReply>
+  mint(request: { owner: KeyOwner }): Promise<MintKeyReply>
+  rotate(request: { owner: KeyOwner; keyHash: string }): Promise<RotateKeyReply>
+  revoke(request: { owner: KeyOwner; keyHash: string }): Promise<RevokeKeyReply>
+  list(request: { owner: KeyOwner }): Promise<ListKeysReply>
 }
 
 export function createKeysClient(bus: Bus): KeysClient {
   return {
     fill: (request) => ask(bus, subjects.keysFill, request, fillReply),
+    findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply),
     mintGuest: (request) => ask(bus, subjects.keysMintGuest, request, mintGuestReply),
+    mint: (request) => ask(bus, subjects.keysMint, request, mintKeyReply),
+    rotate: (request) => ask(bus, subjects.keysRotate, request, rotateKeyReply),
+    revoke: (request) => ask(bus, subjects.keysRevoke, request, revokeKeyReply),
+    list: (request) => ask(bus, subjects.keysList, request, listKeysReply),
   }
 }

@@ -22,7 +22,8 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const requestId = requestIdOf(response)
     const admitted = await admit(edge, config, caller, requestId, model, asked)
     const job = planJob(config, caller, requestId, asked, admitted)
-    await relayAnswer(edge, { admitted, job, body: asked.body, deadlineMs: deadlineOf(request) }, response)
+    const relay = { admitted, job, body: asked.body, keyHash: caller.keyHash, deadlineMs: deadlineOf(request) }
+    await relayAnswer(edge, relay, response)
   }
 }
 

@@ -22,6 +22,8 @@ interface TrieNode {
 }
 
 const ROOT = buildTrie()
+/** The root's own table: most words end the search there. */
+const FIRST: (TrieNode | undefined)[] = Array.from({ length: 0x10000 }, (_, code) => ROOT.next.get(code))
 
 /** Adds to `counts` (one cell per cue) what `text.slice(start, end)` holds. */
 export function countCues(text: string, start: number, end: number, counts: Uint16Array): void {
@@ -35,11 +37,8 @@ export function countCues(text: string, start: number, end: number, counts: Uint
 }
 
 function walk(text: string, from: number, end: number, counts: Uint16Array): void {
-  let node: TrieNode | undefined = ROOT
-  for (let at = from; at < end; at++) {
-    const code = text.charCodeAt(at)
-    node = node.next.get(code)
-    if (!node) return
+  let node = FIRST[text.charCodeAt(from)]
+  for (let at = from; node; node = ++at < end ? node.next.get(text.charCodeAt(at)) : undefined) {
     if (node.open.length > 0) add(node.open, counts)
     if (node.whole.length > 0 && endsWord(text, at, end)) add(node.whole, counts)
   }

@@ -5,8 +5,8 @@
 
 import type { ChatMessage } from '@gateway/contracts/chat'
 
-const HEAD_CHARS = 1_400
-const TAIL_CHARS = 800
+const HEAD_CHARS = 1_000
+const TAIL_CHARS = 500
 
 export interface Turns {
   last: string

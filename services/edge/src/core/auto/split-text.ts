@@ -8,7 +8,8 @@ export interface Span {
   end: number
 }
 
-const ENDS = new Set([...'.!?\n。！？;；।؟'].map((mark) => mark.charCodeAt(0)))
+const ENDS = new Uint8Array(0x10000)
+for (const mark of '.!?\n。！？;；।؟') ENDS[mark.charCodeAt(0)] = 1
 const NEWLINE = 10
 const DOT = 46
 const SPACE = 32
@@ -28,7 +29,7 @@ export function sentences(text: string): Span[] {
 
 function endsSentence(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
-  if (!ENDS.has(code)) return false
+  if (ENDS[code] !== 1) return false
   if (code !== DOT) return true
   const next = text.charCodeAt(at + 1)
   return Number.isNaN(next) || next === SPACE || next === NEWLINE

@@ -1,0 +1,64 @@
+/**
+ * `/v1/keys/developer`: mint, rotate, revoke and list the keys of whoever signed in.
+ *
+ * A rotate or revoke answers 200 only once no edge admits the old key any more. A key that is not the caller's, or not
+ * a key at all, is INVALID_KEY, and nothing changes.
+ */
+
+import type { RequestHandler } from 'express'
+import type { z } from 'zod'
+import { maskKey, parseKey } from '@gateway/contracts/api-key'
+import {
+  currentKeyRequest,
+  type developerKeyListResponse,
+  type developerKeyResponse,
+  type revokedKeyResponse,
+  type rotatedKeyResponse,
+} from '@gateway/contracts/developer-keys-api'
+import { hashKey, invalidKey, ownerFrom } from '../authenticate.ts'
+import type { Edge } from '../edge.ts'
+import { parseBody } from '../inference-kinds.ts'
+
+export function mintDeveloperKey(edge: Edge): RequestHandler {
+  return async (_request, response) => {
+    const { key, plan } = await edge.keys.mint({ owner: ownerFrom(response) })
+    response.json({ key, plan } satisfies z.infer<typeof developerKeyResponse>)
+  }
+}
+
+export function rotateDeveloperKey(edge: Edge): RequestHandler {
+  return async (request, response) => {
+    const reply = await edge.keys.rotate({ owner: ownerFrom(response), keyHash: currentKeyHash(request.body) })
+    if (reply.kind === 'invalid') throw invalidKey()
+    response.json({ key: reply.key, plan: reply.plan, rotated: true } satisfies z.infer<typeof rotatedKeyResponse>)
+  }
+}
+
+export function revokeDeveloperKey(edge: Edge): RequestHandler {
+  return async (request, response) => {
+    const reply = await edge.keys.revoke({ owner: ownerFrom(response), keyHash: currentKeyHash(request.body) })
+    if (reply.kind === 'invalid') throw invalidKey()
+    response.json({ key: maskKey(reply.keyId), revoked: true } satisfies z.infer<typeof revokedKeyResponse>)
+  }
+}
+
+export function listDeveloperKeys(edge: Edge): RequestHandler {
+  return async (_request, response) => {
+    const { keys } = await edge.keys.list({ owner: ownerFrom(response) })
+    const data = keys.map(({ keyId, plan, status, createdAt, lastUsedAt }) => ({
+      key: maskKey(keyId),
+      plan,
+      status,
+      created_at: createdAt,
+      last_used_at: lastUsedAt,
+    }))
+    response.json({ object: 'list', data } satisfies z.infer<typeof developerKeyListResponse>)
+  }
+}
+
+/** The key itself stays on the edge: keys is asked by its hash. */
+function currentKeyHash(body: unknown): string {
+  const { key } = parseBody(currentKeyRequest, body)
+  if (!parseKey(key)) throw invalidKey()
+  return hashKey(key)
+}

@@ -1,0 +1,28 @@
+/**
+ * Sign-in without an identity provider of one's own: the development one, on loopback, two ports above the gateway, so
+ * that its issuer (and with it the accounts of those who signed in) stays the same from start to start.
+ */
+
+import { startIdentityProvider } from '@gateway/testing/identity-provider'
+import type { StandaloneSettings } from './config.ts'
+
+const PORTS_ABOVE = 2
+
+export async function startDevelopmentSignIn(
+  { edge, publicBaseUrl, consoleUrl, dataDir }: StandaloneSettings,
+  opening: AsyncDisposableStack,
+): Promise<{ issuer: string; audience: string }> {
+  const options = {
+    audience: publicBaseUrl,
+    redirectUris: [consoleUrl, `${consoleUrl}/callback`],
+    postLogoutRedirectUris: [consoleUrl],
+    directory: dataDir,
+  }
+  const port = edge.port === 0 ? 0 : edge.port + PORTS_ABOVE
+  const provider = await startIdentityProvider({ ...options, port }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error
+    return startIdentityProvider(options)
+  })
+  opening.use(provider)
+  return { issuer: provider.issuer, audience: publicBaseUrl }
+}
