@@ -12,6 +12,7 @@ export const warmRequest = z.object({
   unit: planUnit.optional(),
 })
 export const warmReply = z.object({ kind: z.literal('warmed') })
+export type WarmRequest = z.infer<typeof warmRequest>
 export type WarmReply = z.infer<typeof warmReply>
 
 /** `unit` and `limit` come from the edge, which holds the plan; the ledger knows only what was used. */

@@ -2,7 +2,8 @@
  * Writes what this service knows of an account into the admission store.
  *
  * The account is held while its facts are on their way, so a change (a revoke, a new plan) commits only after older
- * facts have arrived, and what it then writes itself is the last word. Versions guard against anything later still.
+ * facts have arrived, and what it then writes itself is the last word. Versions guard against anything later still, and
+ * the store's epoch against a store that forgot, meanwhile, what it had been told.
  */
 
 import { unitOf } from './core/plans.ts'
@@ -17,14 +18,15 @@ export async function fillAdmission(
   tag: string,
   keyHash: Uint8Array | null = null,
 ): Promise<Account | undefined> {
+  const epoch = await admission.epoch()
   return database.transaction(async (transaction) => {
     const account = await holdAccount(transaction, tag)
     if (!account) return undefined
     const keys = await readKeyStates(transaction, tag, keyHash)
     const { version, plan, overage } = account
-    const extra = await readExtra(transaction, tag, unitOf(config.current.plans, plan))
+    const { extra, window } = await readExtra(transaction, tag, unitOf(config.current.plans, plan))
     const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
-    const facts = { account: tag, version, plan, overage, extra, keys: keyFacts }
+    const facts = { account: tag, version, plan, overage, extra, window, epoch, keys: keyFacts }
     // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's
     await admission.fill(facts)
     return account

@@ -7,6 +7,7 @@ import type { Bus } from '@gateway/bus/port'
 import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
+import type { Announcer } from './announce-changes.ts'
 import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
 
@@ -17,5 +18,6 @@ export interface KeysContext {
   config: ConfigSource
   masterKeys: MasterKeys
   pepper: Pepper
+  changes: Announcer
   logger: Logger
 }

@@ -10,12 +10,19 @@ import { migrate } from '@gateway/postgres/migrate'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import type { RunningService } from '@gateway/service/start-service'
-import { answerRequests } from './answer-requests.ts'
-import type { KeysContext } from './keys-context.ts'
+import { startAnnouncer } from './announce-changes.ts'
+import { answerRequests, type Handler } from './answer-requests.ts'
 import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
+import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
 import { fill } from './handlers/fill.ts'
+import { findSession } from './handlers/find-session.ts'
+import { listKeys } from './handlers/list-keys.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
+import { mintKey } from './handlers/mint-key.ts'
+import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
+import { rotateKey } from './handlers/rotate-key.ts'
+import type { KeysContext } from './keys-context.ts'
 
 export interface KeysParts {
   bus: Bus
@@ -30,10 +37,27 @@ export interface KeysParts {
 export async function startKeys({ masterSecret, ...parts }: KeysParts): Promise<RunningService> {
   const masterKeys = deriveMasterKeys(masterSecret)
   await migrate(parts.database, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
-  const context: KeysContext = { ...parts, masterKeys, pepper: await readPepper(parts.database, masterKeys) }
-  const serving = await answerRequests(parts.bus, parts.logger, {
+  const pepper = await readPepper(parts.database, masterKeys)
+  await using starting = new AsyncDisposableStack()
+  const changes = starting.use(startAnnouncer(parts))
+  starting.use(await answerRequests(parts.bus, parts.logger, handlersOf({ ...parts, masterKeys, pepper, changes })))
+  const running = starting.move()
+  return { ready: () => true, [Symbol.asyncDispose]: () => running.disposeAsync() }
+}
+
+function handlersOf(context: KeysContext): Record<string, Handler> {
+  return {
     [subjects.keysFill]: (question) => fill(context, question),
     [subjects.keysMintGuest]: (question) => mintGuest(context, question),
-  })
-  return { ready: () => true, [Symbol.asyncDispose]: () => serving[Symbol.asyncDispose]() }
+    [subjects.keysMint]: (question) => mintKey(context, question),
+    [subjects.keysRotate]: (question) => rotateKey(context, question),
+    [subjects.keysRevoke]: (question) => revokeKey(context, question),
+    [subjects.keysRevokeById]: (question) => revokeKeyById(context, question),
+    [subjects.keysList]: (question) => listKeys(context, question),
+    [subjects.keysFindSession]: (question) => findSession(context, question),
+    [subjects.keysSetPlan]: (question) => setPlan(context, question),
+    [subjects.keysSetOverage]: (question) => setOverage(context, question),
+    [subjects.keysTopUp]: (question) => topUp(context, question),
+    [subjects.keysShowAccount]: (question) => showAccount(context, question),
+  }
 }

@@ -1,77 +1,75 @@
 /**
- * The handlers of this service on a database of its own, with an admission store that remembers what it is told.
+ * The handlers of this service on a database of its own, with an admission store that can be away.
  */
 
+import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { KeysAdmission } from '@gateway/admission/keys'
-import type { Bus } from '@gateway/bus/port'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { parseKey } from '@gateway/contracts/api-key'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import type { PostgresServer } from '@gateway/testing/servers'
-import type { KeysContext } from '../src/keys-context.ts'
+import { startAnnouncer } from '../src/announce-changes.ts'
+import { hashKey } from '../src/core/hashing.ts'
 import { deriveMasterKeys } from '../src/core/master-keys.ts'
 import { readPepper } from '../src/db/pepper.ts'
+import type { KeysContext } from '../src/keys-context.ts'
 
-type Filled = Parameters<KeysAdmission['fill']>[0]
-
-/** Keeps the promise of the port: of an account and of a key, what is older changes nothing. */
-export interface RememberingAdmission extends KeysAdmission {
+/** The memory adapter, and a switch that takes it away from keys. */
+export interface TestAdmission extends KeysAdmission {
   away: boolean
-  account(tag: string): Omit<Filled, 'keys'> | undefined
-  /** Undefined: not known. */
-  isActive(keyHash: string): boolean | undefined
+  /** What an edge would be told of the key. */
+  ask(key: string): ReturnType<EdgeAdmission['authenticate']>
 }
 
-export function rememberingAdmission(): RememberingAdmission {
-  const accounts = new Map<string, Omit<Filled, 'keys'>>()
-  const keys = new Map<string, { version: number; active: boolean }>()
-  const take = (keyHash: string, version: number, active: boolean): void => {
-    const held = keys.get(keyHash)
-    if (!held || version >= held.version) keys.set(keyHash, { version, active })
+function openAdmission(): TestAdmission {
+  const store = openMemoryAdmission()
+  const here = async (): Promise<void> => {
+    if (switchable.away) throw new AdmissionUnavailableError('the store is away')
   }
-  return {
+  const switchable: TestAdmission = {
     away: false,
-    account: (tag) => accounts.get(tag),
-    isActive: (keyHash) => keys.get(keyHash)?.active,
-    async fill({ keys: filledKeys, ...account }) {
-      if (this.away) throw new Error('the store is away')
-      const held = accounts.get(account.account)
-      if (!held || account.version >= held.version) accounts.set(account.account, account)
-      for (const { keyHash, version, active } of filledKeys) take(keyHash, version, active)
-    },
-    async deactivate({ keyHash, version }) {
-      if (this.away) throw new Error('the store is away')
-      take(keyHash, version, false)
-    },
+    ask: (key) => store.authenticate({ account: parseKey(key)!.accountTag, keyHash: hashOf(key) }),
+    epoch: () => here().then(() => store.epoch()),
+    fill: (account) => here().then(() => store.fill(account)),
+    deactivate: (key) => here().then(() => store.deactivate(key)),
   }
+  return switchable
 }
+
+export const hashOf = (key: string): string => hashKey(key).toString('base64url')
 
 export interface TestKeys extends KeysContext, AsyncDisposable {
-  admission: RememberingAdmission
+  admission: TestAdmission
 }
 
 export const MASTER_SECRET = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
 
-export async function openKeysService(
-  postgres: PostgresServer,
-  bus: Bus,
-  masterSecret = MASTER_SECRET,
-): Promise<TestKeys> {
+export async function openKeysService(postgres: PostgresServer): Promise<TestKeys> {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.createDatabase())
   const database = opening.use(await openDatabase(url))
   await migrate(database, { schema: 'keys', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'keys', level: 'silent' })
-  const masterKeys = deriveMasterKeys(masterSecret)
+  const masterKeys = deriveMasterKeys(MASTER_SECRET)
+  const pepper = await readPepper(database, masterKeys)
+  const config = opening.use(await openConfigSource({ logger }))
+  const bus = opening.use(await openMemoryBus({ hub: createMemoryHub() }))
+  const admission = openAdmission()
+  const changes = opening.use(startAnnouncer({ bus, admission, database, config, logger }))
   const opened = opening.move()
   return {
     bus,
+    admission,
     database,
-    admission: rememberingAdmission(),
-    config: await openConfigSource({ logger }),
+    config,
     masterKeys,
-    pepper: await readPepper(database, masterKeys),
+    pepper,
+    changes,
     logger,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }

@@ -2,6 +2,7 @@
  * Accounts. Their version grows with every change of them or of their keys, always under the row's lock.
  */
 
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 
 export interface Account {
@@ -9,6 +10,12 @@ export interface Account {
   plan: string
   overage: boolean
   version: number
+}
+
+export interface NamedAccount extends Account {
+  kind: 'developer' | 'guest'
+  issuer: string | null
+  subject: string | null
 }
 
 /** Keeps the account as it is until the transaction ends: changes wait, other readers do not. */
@@ -41,6 +48,76 @@ export async function lockGuestAccount(transaction: Queryable, deviceHash: Uint8
     [deviceHash],
   )
   return rows[0]
+}
+
+/** The account of whoever signed in, made with this plan where there is none, and locked for a change. */
+export async function openDeveloperAccount(
+  transaction: Queryable,
+  owner: KeyOwner,
+  fresh: { tag: string; plan: string },
+): Promise<Account & { isNew: boolean }> {
+  const { rows } = await transaction.query<Account>(
+    `insert into keys.accounts (tag, kind, issuer, subject, plan) values ($1, 'developer', $2, $3, $4)
+     on conflict (issuer, subject) do nothing
+     returning tag, plan, overage, version`,
+    [fresh.tag, owner.issuer, owner.subject, fresh.plan],
+  )
+  if (rows[0]) return { ...rows[0], isNew: true }
+  // A statement of its own sees the account that another mint committed while this one waited.
+  const account = await lockDeveloperAccount(transaction, owner)
+  return { ...account!, isNew: false }
+}
+
+export async function lockDeveloperAccount(transaction: Queryable, owner: KeyOwner): Promise<Account | undefined> {
+  const { rows } = await transaction.query<Account>(
+    'select tag, plan, overage, version from keys.accounts where issuer = $1 and subject = $2 for update',
+    [owner.issuer, owner.subject],
+  )
+  return rows[0]
+}
+
+export async function findOwnAccount(database: Queryable, owner: KeyOwner): Promise<Account | undefined> {
+  const { rows } = await database.query<Account>(
+    'select tag, plan, overage, version from keys.accounts where issuer = $1 and subject = $2',
+    [owner.issuer, owner.subject],
+  )
+  return rows[0]
+}
+
+/** Locks an account that is known to exist, for a change. */
+export async function lockAccount(transaction: Queryable, tag: string): Promise<Account> {
+  const { rows } = await transaction.query<Account>(
+    'select tag, plan, overage, version from keys.accounts where tag = $1 for update',
+    [tag],
+  )
+  return rows[0]!
+}
+
+/** The accounts that an operator may mean: by tag, by `<iss>|<sub>`, or by `sub` alone, which issuers may share. */
+export async function findAccounts(database: Queryable, name: string): Promise<NamedAccount[]> {
+  const splits = [...name.matchAll(/\|/g)].map(({ index }) => [name.slice(0, index), name.slice(index + 1)] as const)
+  const { rows } = await database.query<NamedAccount>(
+    `select tag, kind, issuer, subject, plan, overage, version from keys.accounts
+     where tag = $1 or subject = $1
+        or (issuer, subject) in (select * from unnest($2::text[], $3::text[]))
+     order by issuer`,
+    [name, splits.map(([issuer]) => issuer), splits.map(([, subject]) => subject)],
+  )
+  return rows
+}
+
+/** Changes what an account holds. Its version counts the change. */
+export async function changeAccount(
+  transaction: Queryable,
+  tag: string,
+  { plan, overage }: { plan?: string; overage?: boolean },
+): Promise<void> {
+  await transaction.query(
+    `update keys.accounts
+     set plan = coalesce($2, plan), overage = coalesce($3, overage), version = version + 1
+     where tag = $1`,
+    [tag, plan ?? null, overage ?? null],
+  )
 }
 
 /** Counts a change of a locked account and answers its new version. */

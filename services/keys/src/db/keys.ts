@@ -2,6 +2,7 @@
  * Keys. An account has one active key at the most; the others are its history.
  */
 
+import type { KeyOwner, ListedKey } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import type { NewKey } from '../core/new-key.ts'
 import type { Sealed } from '../core/sealing.ts'
@@ -11,6 +12,16 @@ export interface StoredKey extends Sealed {
   keyId: string
   account: string
   plan: string
+  hash: Uint8Array
+}
+
+/** A key of a locked account, as rotating and revoking need it. */
+export interface OwnKey {
+  keyId: string
+  account: string
+  hash: Uint8Array
+  status: ListedKey['status']
+  version: number
 }
 
 /** What admission is told of a key. */
@@ -20,13 +31,23 @@ export interface KeyState {
   active: boolean
 }
 
-const STORED = `key.key_id as "keyId", key.account, account.plan, key.sealed, key.master_key_id as "masterKeyId"`
+const STORED = `key.key_id as "keyId", key.account, account.plan, key.hash, key.sealed,
+  key.master_key_id as "masterKeyId"`
 
 export async function findGuestKey(database: Queryable, deviceHash: Uint8Array): Promise<StoredKey | undefined> {
   const { rows } = await database.query<StoredKey>(
     `select ${STORED} from keys.accounts account join keys.keys key on key.account = account.tag
      where account.device_hash = $1 and key.status = 'active'`,
     [deviceHash],
+  )
+  return rows[0]
+}
+
+export async function findDeveloperKey(database: Queryable, owner: KeyOwner): Promise<StoredKey | undefined> {
+  const { rows } = await database.query<StoredKey>(
+    `select ${STORED} from keys.accounts account join keys.keys key on key.account = account.tag
+     where account.issuer = $1 and account.subject = $2 and key.status = 'active'`,
+    [owner.issuer, owner.subject],
   )
   return rows[0]
 }
@@ -50,6 +71,61 @@ export async function insertKey(
     `insert into keys.keys (key_id, account, hash, sealed, master_key_id, version) values ($1, $2, $3, $4, $5, $6)`,
     [key.keyId, of.account, key.hash, key.sealed, key.masterKeyId, of.version],
   )
+}
+
+const OWN = 'key_id as "keyId", account, hash, status, version'
+
+export async function findOwnKey(
+  transaction: Queryable,
+  account: string,
+  hash: Uint8Array,
+): Promise<OwnKey | undefined> {
+  const { rows } = await transaction.query<OwnKey>(`select ${OWN} from keys.keys where hash = $1 and account = $2`, [
+    hash,
+    account,
+  ])
+  return rows[0]
+}
+
+/** Waits for whoever is changing the key's account, and locks the account too. */
+export async function lockKeyById(transaction: Queryable, keyId: string): Promise<OwnKey | undefined> {
+  await transaction.query(
+    'select from keys.accounts where tag = (select account from keys.keys where key_id = $1) for update',
+    [keyId],
+  )
+  const { rows } = await transaction.query<OwnKey>(`select ${OWN} from keys.keys where key_id = $1`, [keyId])
+  return rows[0]
+}
+
+/** `version` is the account's, which counted this. */
+export async function deactivateKey(transaction: Queryable, key: OwnKey, version: number): Promise<OwnKey> {
+  await transaction.query(
+    `update keys.keys set status = 'deactivated', deactivated_at = now(), version = $2 where key_id = $1`,
+    [key.keyId, version],
+  )
+  return { ...key, status: 'deactivated', version }
+}
+
+/** More than anybody reads, and few enough for one answer. */
+const MAX_LISTED = 1_000
+
+/** Newest first. */
+export async function listKeys(database: Queryable, account: string): Promise<Omit<ListedKey, 'plan'>[]> {
+  const { rows } = await database.query<{
+    keyId: string
+    status: ListedKey['status']
+    createdAt: Date
+    lastUsedAt: Date | null
+  }>(
+    `select key_id as "keyId", status, created_at as "createdAt", last_used_at as "lastUsedAt" from keys.keys
+     where account = $1 order by created_at desc, version desc limit ${MAX_LISTED}`,
+    [account],
+  )
+  return rows.map((row) => ({
+    ...row,
+    createdAt: row.createdAt.toISOString(),
+    lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
+  }))
 }
 
 export async function isKeyOf(database: Queryable, account: string, hash: Uint8Array): Promise<boolean> {

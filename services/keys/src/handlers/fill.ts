@@ -12,6 +12,8 @@ export async function fill(context: KeysContext, question: unknown): Promise<Fil
   const hash = Buffer.from(keyHash, 'base64url')
   // Made-up keys end here, at one look into an index.
   if (!(await isKeyOf(context.database, tag, hash))) return { kind: 'unknown' }
-  const account = await fillAdmission(context, tag, hash)
+  const write = () => fillAdmission(context, tag, hash)
+  // A second try: the store may have begun a new life between its epoch and the writing.
+  const account = await write().catch(write)
   return account ? { kind: 'filled', plan: account.plan } : { kind: 'unknown' }
 }

@@ -8,14 +8,14 @@
 import { mintGuestRequest, type MintGuestReply } from '@gateway/contracts/keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import type { KeysContext } from '../keys-context.ts'
+import { fillBeforehand, makeKey } from '../make-key.ts'
 import { decideGuestMint } from '../core/guest-cap.ts'
 import { hashDevice, hashNetwork } from '../core/hashing.ts'
-import { newAccountTag, newKey, openKey } from '../core/new-key.ts'
+import { newAccountTag, openKey } from '../core/new-key.ts'
 import { guestPlan, requestsPerDay } from '../core/plans.ts'
 import { insertGuestAccount, lockGuestAccount, raiseVersion, type Account } from '../db/accounts.ts'
 import { lockNetworkLog, writeNetworkLog } from '../db/guest-networks.ts'
-import { findActiveKey, findGuestKey, insertKey, type StoredKey } from '../db/keys.ts'
-import { fillAdmission } from '../fill-admission.ts'
+import { findActiveKey, findGuestKey, type StoredKey } from '../db/keys.ts'
 
 type Outcome =
   | { kind: 'held'; key: StoredKey }
@@ -70,17 +70,4 @@ async function keyOfKnownDevice(context: KeysContext, transaction: Queryable, ac
   if (held) return { kind: 'held', key: held }
   const version = await raiseVersion(transaction, account.tag)
   return { kind: 'made', key: await makeKey(context, transaction, { ...account, version }) }
-}
-
-async function makeKey({ masterKeys }: KeysContext, transaction: Queryable, account: Account): Promise<StoredKey> {
-  const key = newKey(masterKeys, account.tag)
-  await insertKey(transaction, key, { account: account.tag, version: account.version })
-  return { ...key, account: account.tag, plan: account.plan }
-}
-
-/** Spares the key's first request a miss. Without it that request fills. */
-async function fillBeforehand(context: KeysContext, account: string): Promise<void> {
-  await fillAdmission(context, account).catch((error: unknown) => {
-    context.logger.warn({ err: error, account }, 'a new key could not be written to the admission store')
-  })
 }

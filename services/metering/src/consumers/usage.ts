@@ -25,10 +25,16 @@ export interface UsageContext {
   logger: Logger
 }
 
+/** A statement stays a matter of a tenth of a second, however much a batch of messages holds. */
+const ROWS_AT_A_TIME = 2_000
+
 export async function consumeUsage(context: UsageContext, batch: readonly DurableMessage[]): Promise<void> {
   const { reports, rejected } = readReports(batch)
   await park(context, rejected)
-  await record(context, mergeReports(reports))
+  const merged = mergeReports(reports)
+  for (let start = 0; start < merged.length; start += ROWS_AT_A_TIME) {
+    await record(context, merged.slice(start, start + ROWS_AT_A_TIME))
+  }
 }
 
 async function record(context: UsageContext, reports: readonly Report[]): Promise<void> {

@@ -5,7 +5,7 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { warmRequest, type WarmReply } from '@gateway/contracts/metering-api'
+import { warmRequest, type WarmReply, type WarmRequest } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { readTotals, setUnit } from '../db/windows.ts'
 
@@ -14,11 +14,17 @@ export interface WarmContext {
   admission: MeteringAdmission
 }
 
-export async function warm({ database, admission }: WarmContext, question: unknown): Promise<WarmReply> {
-  const { account, unit } = warmRequest.parse(question)
-  const { window } = await admission.currentWindow()
-  if (unit) await setUnit(database, { account, window, unit })
-  const [total] = await readTotals(database, [{ account, window }])
-  await admission.warm(total ?? { account, window, settled: 0, version: 0 })
+export async function warm(context: WarmContext, question: unknown): Promise<WarmReply> {
+  const request = warmRequest.parse(question)
+  const write = () => writeTotal(context, request)
+  // A second try: the store may have begun a new life between its epoch and the writing.
+  await write().catch(write)
   return { kind: 'warmed' }
+}
+
+async function writeTotal({ database, admission }: WarmContext, { account, unit }: WarmRequest): Promise<void> {
+  const { window, epoch } = await admission.currentWindow()
+  if (unit) await setUnit(database, { account, window, unit })
+  const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
+  await admission.warm(epoch === undefined ? total : { ...total, epoch })
 }

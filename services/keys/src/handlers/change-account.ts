@@ -1,0 +1,85 @@
+/**
+ * What an operator changes of an account: plan, overage, top-ups; and what they see of it. An answer means that the
+ * change holds for the very next request.
+ */
+
+import {
+  setOverageRequest,
+  setPlanRequest,
+  showAccountRequest,
+  topUpRequest,
+  type AccountReply,
+} from '@gateway/contracts/accounts-api'
+import type { Queryable } from '@gateway/postgres/database'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { unitOf } from '../core/plans.ts'
+import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccount } from '../db/accounts.ts'
+import { listKeys } from '../db/keys.ts'
+import { noteChange, type ChangeReason } from '../db/outbox.ts'
+import { insertTopUp, readExtra } from '../db/top-ups.ts'
+import type { KeysContext } from '../keys-context.ts'
+
+export async function setPlan(context: KeysContext, question: unknown): Promise<AccountReply> {
+  const { subject, plan } = setPlanRequest.parse(question)
+  const plans = context.config.current.plans.map(({ slug }) => slug)
+  if (!plans.includes(plan)) return { kind: 'no_such_plan', plans }
+  return change(context, subject, 'plan', (transaction, { tag }) => changeAccount(transaction, tag, { plan }))
+}
+
+export async function setOverage(context: KeysContext, question: unknown): Promise<AccountReply> {
+  const { subject, overage } = setOverageRequest.parse(question)
+  return change(context, subject, 'overage', (transaction, { tag }) => changeAccount(transaction, tag, { overage }))
+}
+
+export async function topUp(context: KeysContext, question: unknown): Promise<AccountReply> {
+  const { id, subject, amount } = topUpRequest.parse(question)
+  return change(context, subject, 'top_up', async (transaction, { tag, plan }) => {
+    const unit = unitOf(context.config.current.plans, plan)
+    const isNew = await insertTopUp(transaction, { id, account: tag, unit, amount: fromPlanUnit(amount, unit) })
+    if (isNew) await changeAccount(transaction, tag, {})
+  })
+}
+
+export async function showAccount(context: KeysContext, question: unknown): Promise<AccountReply> {
+  const { subject } = showAccountRequest.parse(question)
+  return withOne(await findAccounts(context.database, subject), (account) => view(context, account))
+}
+
+/** Makes a change under the account's lock, announces it, and answers the account as it is then. */
+async function change(
+  context: KeysContext,
+  subject: string,
+  reason: ChangeReason,
+  make: (transaction: Queryable, account: Account) => Promise<void>,
+): Promise<AccountReply> {
+  return withOne(await findAccounts(context.database, subject), async ({ tag }) => {
+    const noted = await context.database.transaction(async (transaction) => {
+      await make(transaction, await lockAccount(transaction, tag))
+      return noteChange(transaction, { account: tag, reason, deadKey: null })
+    })
+    await context.changes.announce(noted)
+    return showAccount(context, { subject: tag })
+  })
+}
+
+async function withOne(
+  accounts: NamedAccount[],
+  answer: (account: NamedAccount) => Promise<AccountReply>,
+): Promise<AccountReply> {
+  const [account, ...others] = accounts
+  if (!account) return { kind: 'unknown' }
+  if (others.length > 0) return { kind: 'ambiguous', matches: accounts.map(nameOf) }
+  return answer(account)
+}
+
+function nameOf({ issuer, subject, tag }: NamedAccount): string {
+  return issuer === null ? tag : `${issuer}|${subject}`
+}
+
+async function view({ database, config }: KeysContext, account: NamedAccount): Promise<AccountReply> {
+  const { tag, kind, issuer, subject, plan, overage } = account
+  const unit = unitOf(config.current.plans, plan)
+  const extra = toPlanUnit((await readExtra(database, tag, unit)).extra, unit)
+  const keys = (await listKeys(database, tag)).map((key) => ({ ...key, plan }))
+  return { kind: 'account', account: { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } }
+}

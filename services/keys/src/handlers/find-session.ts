@@ -1,0 +1,16 @@
+/**
+ * The active key through which a signed-in caller uses the inference endpoints. Minting is their own decision: who has
+ * none gets none.
+ */
+
+import { findSessionRequest, type FindSessionReply } from '@gateway/contracts/developer-keys-api'
+import { findDeveloperKey } from '../db/keys.ts'
+import type { KeysContext } from '../keys-context.ts'
+
+export async function findSession({ database }: KeysContext, question: unknown): Promise<FindSessionReply> {
+  const { owner } = findSessionRequest.parse(question)
+  const key = await findDeveloperKey(database, owner)
+  if (!key) return { kind: 'none' }
+  const { account, keyId, plan } = key
+  return { kind: 'found', account, keyId, keyHash: Buffer.from(key.hash).toString('base64url'), plan }
+}

@@ -1,0 +1,31 @@
+/**
+ * The caller's developer key: the active one, or a new one where there is none. However many ask at once, they wait for
+ * each other on the account's row and get the same.
+ */
+
+import { mintKeyRequest, type KeyOwner, type MintKeyReply } from '@gateway/contracts/developer-keys-api'
+import type { Queryable } from '@gateway/postgres/database'
+import { newAccountTag, openKey } from '../core/new-key.ts'
+import { defaultPlan } from '../core/plans.ts'
+import { openDeveloperAccount, raiseVersion } from '../db/accounts.ts'
+import { findActiveKey, findDeveloperKey, type StoredKey } from '../db/keys.ts'
+import type { KeysContext } from '../keys-context.ts'
+import { fillBeforehand, makeKey } from '../make-key.ts'
+
+export async function mintKey(context: KeysContext, question: unknown): Promise<MintKeyReply> {
+  const { owner } = mintKeyRequest.parse(question)
+  const held = await findDeveloperKey(context.database, owner)
+  const key = held ?? (await context.database.transaction((transaction) => findOrMake(context, transaction, owner)))
+  if (!held) await fillBeforehand(context, key.account)
+  return { kind: 'minted', key: openKey(context.masterKeys, key), plan: key.plan }
+}
+
+async function findOrMake(context: KeysContext, transaction: Queryable, owner: KeyOwner): Promise<StoredKey> {
+  const plan = defaultPlan(context.config.current.plans).slug
+  const account = await openDeveloperAccount(transaction, owner, { tag: newAccountTag(), plan })
+  if (account.isNew) return makeKey(context, transaction, account)
+  const held = await findActiveKey(transaction, account.tag)
+  if (held) return held
+  const version = await raiseVersion(transaction, account.tag)
+  return makeKey(context, transaction, { ...account, version })
+}

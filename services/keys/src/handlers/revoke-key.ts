@@ -1,0 +1,43 @@
+/**
+ * Ends a key: the caller's own, or any for an operator. No edge admits it once this has answered.
+ *
+ * A key that is dead already is announced again: the answer to the first call may have been lost before the word was out.
+ */
+
+import { revokeKeyByIdRequest, type RevokeKeyByIdReply } from '@gateway/contracts/accounts-api'
+import { revokeKeyRequest, type RevokeKeyReply } from '@gateway/contracts/developer-keys-api'
+import type { Queryable } from '@gateway/postgres/database'
+import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
+import { deactivateKey, findOwnKey, lockKeyById, type OwnKey } from '../db/keys.ts'
+import { noteChange, type Change } from '../db/outbox.ts'
+import type { KeysContext } from '../keys-context.ts'
+
+export async function revokeKey(context: KeysContext, question: unknown): Promise<RevokeKeyReply> {
+  const { owner, keyHash } = revokeKeyRequest.parse(question)
+  const hash = Buffer.from(keyHash, 'base64url')
+  const change = await context.database.transaction(async (transaction) => {
+    const account = await lockDeveloperAccount(transaction, owner)
+    const key = account && (await findOwnKey(transaction, account.tag, hash))
+    return key && revoke(transaction, key)
+  })
+  if (!change?.deadKey) return { kind: 'invalid' }
+  await context.changes.announce(change)
+  return { kind: 'revoked', keyId: change.deadKey.keyId }
+}
+
+export async function revokeKeyById(context: KeysContext, question: unknown): Promise<RevokeKeyByIdReply> {
+  const { keyId } = revokeKeyByIdRequest.parse(question)
+  const change = await context.database.transaction(async (transaction) => {
+    const key = await lockKeyById(transaction, keyId)
+    return key && revoke(transaction, key)
+  })
+  if (!change) return { kind: 'unknown' }
+  await context.changes.announce(change)
+  return { kind: 'revoked', account: change.account }
+}
+
+async function revoke(transaction: Queryable, key: OwnKey): Promise<Change> {
+  const isDead = key.status === 'deactivated'
+  const deadKey = isDead ? key : await deactivateKey(transaction, key, await raiseVersion(transaction, key.account))
+  return noteChange(transaction, { account: key.account, reason: 'revoked', deadKey })
+}
