@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto'
+import type { AccountReply } from '@gateway/contracts/accounts-api'
+import { parseKey } from '@gateway/contracts/api-key'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { setOverage, setPlan, showAccount, topUp } from './change-account.ts'
+import { mintGuest } from './mint-guest.ts'
+import { mintKey } from './mint-key.ts'
+
+let postgres: PostgresServer
+let keys: TestKeys
+let warmed: unknown[]
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  keys = await openKeysService(postgres)
+  warmed = []
+  await keys.bus.serve(subjects.meteringWarm, groups.metering, async (question) => {
+    warmed.push(JSON.parse(Buffer.from(question).toString()))
+    return Buffer.from('{"kind":"warmed"}')
+  })
+})
+afterEach(() => keys[Symbol.asyncDispose]())
+
+const mint = async (subject: string, issuer = 'https://id.example'): Promise<string> =>
+  (await mintKey(keys, { owner: { issuer, subject } })).key
+
+function accountIn(reply: AccountReply) {
+  if (reply.kind !== 'account') throw new Error(`no account: ${reply.kind}`)
+  return reply.account
+}
+
+test('once a plan is set, the admission store holds it, and the total is asked for in its unit', async () => {
+  const key = await mint('alice')
+  const account = accountIn(await setPlan(keys, { subject: 'alice', plan: 'payg' }))
+  expect(account).toMatchObject({ plan: 'payg', unit: 'usd', account: parseKey(key)!.accountTag })
+  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
+  expect(warmed).toEqual([{ account: account.account, unit: 'usd' }])
+  expect((await mintKey(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
+})
+
+test('a plan that the config does not have is refused and changes nothing', async () => {
+  const key = await mint('alice')
+  const reply = await setPlan(keys, { subject: 'alice', plan: 'platinum' })
+  expect(reply).toEqual({ kind: 'no_such_plan', plans: keys.config.current.plans.map(({ slug }) => slug) })
+  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free' })
+})
+
+test('top-ups add up, each once', async () => {
+  const key = await mint('alice')
+  const id = randomUUID()
+  await topUp(keys, { id, subject: 'alice', amount: 1_000 })
+  await topUp(keys, { id, subject: 'alice', amount: 1_000 })
+  const account = accountIn(await topUp(keys, { id: randomUUID(), subject: 'alice', amount: 500.5 }))
+  expect(account.extra).toBe(1_500.5)
+  const { rows } = await keys.database.query('select sum(amount)::bigint as total from keys.top_ups')
+  expect(rows).toEqual([{ total: 1_500_500 }])
+  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
+})
+
+test('overage is switched on and off', async () => {
+  await mint('alice')
+  expect(accountIn(await setOverage(keys, { subject: 'alice', overage: true })).overage).toBe(true)
+  expect(accountIn(await showAccount(keys, { subject: 'alice' })).overage).toBe(true)
+  expect(accountIn(await setOverage(keys, { subject: 'alice', overage: false })).overage).toBe(false)
+})
+
+test('changes at once are all kept', async () => {
+  await mint('alice')
+  await Promise.all([
+    setPlan(keys, { subject: 'alice', plan: 'pro' }),
+    setOverage(keys, { subject: 'alice', overage: true }),
+    ...Array.from({ length: 10 }, () => topUp(keys, { id: randomUUID(), subject: 'alice', amount: 7 })),
+  ])
+  expect(accountIn(await showAccount(keys, { subject: 'alice' }))).toMatchObject({
+    plan: 'pro',
+    overage: true,
+    extra: 70,
+  })
+})
+
+test('a subject that issuers share must be named with its issuer', async () => {
+  await mint('alice', 'https://one.example')
+  await mint('alice', 'https://two.example')
+  const matches = ['https://one.example|alice', 'https://two.example|alice']
+  expect(await showAccount(keys, { subject: 'alice' })).toEqual({ kind: 'ambiguous', matches })
+  expect(accountIn(await showAccount(keys, { subject: matches[1]! })).issuer).toBe('https://two.example')
+})
+
+test('a subject with a bar of its own is found by its name', async () => {
+  await mint('auth0|5f7c', 'https://tenant.example/')
+  expect(accountIn(await showAccount(keys, { subject: 'auth0|5f7c' })).subject).toBe('auth0|5f7c')
+  expect(accountIn(await showAccount(keys, { subject: 'https://tenant.example/|auth0|5f7c' })).subject).toBe(
+    'auth0|5f7c',
+  )
+})
+
+test("a guest's account is found by the tag in its key", async () => {
+  const reply = await mintGuest(keys, { deviceId: 'device-1', clientNetwork: '203.0.113.7' })
+  if (reply.kind !== 'minted') throw new Error('not minted')
+  const { accountTag } = parseKey(reply.key)!
+  expect(accountIn(await showAccount(keys, { subject: accountTag }))).toMatchObject({
+    kind: 'guest',
+    plan: 'guest-device',
+  })
+})
+
+test('nobody is nobody', async () => {
+  expect(await showAccount(keys, { subject: 'nobody' })).toEqual({ kind: 'unknown' })
+  expect(await setPlan(keys, { subject: 'nobody', plan: 'pro' })).toEqual({ kind: 'unknown' })
+})

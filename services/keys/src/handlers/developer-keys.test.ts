@@ -1,0 +1,195 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { maskKey, parseKey } from '@gateway/contracts/api-key'
+import { keysInvalidated, type KeyOwner, type KeysInvalidated } from '@gateway/contracts/developer-keys-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { fill } from './fill.ts'
+import { findSession } from './find-session.ts'
+import { listKeys } from './list-keys.ts'
+import { mintGuest } from './mint-guest.ts'
+import { mintKey } from './mint-key.ts'
+import { revokeKey, revokeKeyById } from './revoke-key.ts'
+import { rotateKey } from './rotate-key.ts'
+
+let postgres: PostgresServer
+let keys: TestKeys
+let cuts: KeysInvalidated[]
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  keys = await openKeysService(postgres)
+  cuts = []
+  await keys.bus.listen(subjects.keysInvalidated, (word) => {
+    cuts.push(keysInvalidated.parse(JSON.parse(Buffer.from(word).toString())))
+  })
+})
+afterEach(() => keys[Symbol.asyncDispose]())
+
+const ALICE: KeyOwner = { issuer: 'https://id.example', subject: 'alice' }
+const MALLORY: KeyOwner = { issuer: 'https://id.example', subject: 'mallory' }
+
+const mint = async (owner = ALICE): Promise<string> => (await mintKey(keys, { owner })).key
+const rotate = (key: string, owner = ALICE) => rotateKey(keys, { owner, keyHash: hashOf(key) })
+const revoke = (key: string, owner = ALICE) => revokeKey(keys, { owner, keyHash: hashOf(key) })
+
+async function rotated(key: string): Promise<string> {
+  const reply = await rotate(key)
+  if (reply.kind !== 'rotated') throw new Error(`not rotated: ${reply.kind}`)
+  return reply.key
+}
+
+test('whoever mints first gets a key on the default plan, known to the admission store at once', async () => {
+  const reply = await mintKey(keys, { owner: ALICE })
+  expect(reply).toEqual({ kind: 'minted', key: expect.stringMatching(/^svc_/), plan: 'free' })
+  expect(await keys.admission.ask(reply.key)).toMatchObject({ kind: 'active', plan: 'free' })
+})
+
+test('the same caller gets the same key however many ask at once', async () => {
+  const minted = await Promise.all(Array.from({ length: 50 }, () => mint()))
+  expect(new Set(minted).size).toBe(1)
+  expect(await mint()).toBe(minted[0])
+  expect(await countRows(keys.database, 'accounts')).toBe(1)
+  expect(await countRows(keys.database, 'keys')).toBe(1)
+})
+
+test('the same subject of another issuer is somebody else', async () => {
+  expect(await mint({ ...ALICE, issuer: 'https://other.example' })).not.toBe(await mint())
+})
+
+test('of fifty rotations at once exactly one wins', async () => {
+  const key = await mint()
+  const replies = await Promise.all(Array.from({ length: 50 }, () => rotate(key)))
+  const winners = replies.filter(({ kind }) => kind === 'rotated')
+  expect(winners).toHaveLength(1)
+  expect(replies.filter(({ kind }) => kind === 'invalid')).toHaveLength(49)
+  expect(winners[0]).toMatchObject({ key: await mint() })
+})
+
+test('once rotate has answered, the old key is refused and the new one works, on the same account', async () => {
+  const before = await mint()
+  const after = await rotated(before)
+  expect(await keys.admission.ask(before)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active', plan: 'free' })
+  expect(parseKey(after)?.accountTag).toBe(parseKey(before)?.accountTag)
+})
+
+test('a dead key cannot be rotated, and a foreign one neither rotated nor revoked', async () => {
+  const before = await mint()
+  const after = await rotated(before)
+  await mint(MALLORY)
+  expect(await rotate(before)).toEqual({ kind: 'invalid' })
+  expect(await rotate(after, MALLORY)).toEqual({ kind: 'invalid' })
+  expect(await revoke(after, MALLORY)).toEqual({ kind: 'invalid' })
+  expect(await revoke('svc_never-seen')).toEqual({ kind: 'invalid' })
+  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active' })
+  expect(await mint()).toBe(after)
+})
+
+test('once revoke has answered, the key is refused, and revoking it again gives the same answer', async () => {
+  const key = await mint()
+  const { keyId } = parseKey(key)!
+  expect(await revoke(key)).toEqual({ kind: 'revoked', keyId })
+  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  expect(await revoke(key)).toEqual({ kind: 'revoked', keyId })
+  expect(maskKey(keyId)).toBe(`${key.slice(0, 12)}…`)
+})
+
+test('a revoked caller mints a new key on the same account', async () => {
+  const before = await mint()
+  await revoke(before)
+  const after = await mint()
+  expect(after).not.toBe(before)
+  expect(parseKey(after)?.accountTag).toBe(parseKey(before)?.accountTag)
+  expect(await keys.admission.ask(before)).toEqual({ kind: 'deny' })
+  expect(await keys.admission.ask(after)).toMatchObject({ kind: 'active' })
+})
+
+test('the edges are told which key died and why', async () => {
+  const before = await mint()
+  const after = await rotated(before)
+  await revoke(after)
+  await vi.waitFor(() => expect(cuts).toHaveLength(2))
+  const account = parseKey(before)!.accountTag
+  expect(cuts).toEqual([
+    { account, keyHash: hashOf(before), keyId: parseKey(before)!.keyId, reason: 'rotated' },
+    { account, keyHash: hashOf(after), keyId: parseKey(after)!.keyId, reason: 'revoked' },
+  ])
+})
+
+test('a fill that was read before a revoke and arrives after it does not resurrect the key', async () => {
+  const key = await mint()
+  const question = { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }
+  const fills = Array.from({ length: 20 }, () => fill(keys, question))
+  await revoke(key)
+  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+  await Promise.all(fills)
+  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+})
+
+test('a revoke that cannot reach the store does not answer, and holds as soon as the store is back', async () => {
+  const key = await mint()
+  keys.admission.away = true
+  await expect(revoke(key)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  keys.admission.away = false
+  await vi.waitFor(async () => expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' }), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(await countRows(keys.database, 'outbox')).toBe(0), { timeout: 10_000 })
+}, 20_000)
+
+test('a revoke that died between its commit and its word is announced by whoever comes next', async () => {
+  const key = await mint()
+  const died = { ...keys, changes: { ...keys.changes, announce: () => Promise.reject(new Error('killed')) } }
+  await expect(revokeKey(died, { owner: ALICE, keyHash: hashOf(key) })).rejects.toThrow('killed')
+  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
+  await vi.waitFor(async () => expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' }), { timeout: 10_000 })
+  await vi.waitFor(() => expect(cuts).toHaveLength(1))
+}, 20_000)
+
+test('the list shows the newest key first, dead ones too, and no secret', async () => {
+  expect(await listKeys(keys, { owner: ALICE })).toEqual({ keys: [] })
+  const first = await mint()
+  await sleep(5)
+  const second = await rotated(first)
+  const { keys: listed } = await listKeys(keys, { owner: ALICE })
+  expect(listed).toEqual([
+    { keyId: parseKey(second)!.keyId, plan: 'free', status: 'active', createdAt: expect.any(String), lastUsedAt: null },
+    {
+      keyId: parseKey(first)!.keyId,
+      plan: 'free',
+      status: 'deactivated',
+      createdAt: expect.any(String),
+      lastUsedAt: null,
+    },
+  ])
+})
+
+test('a signed-in caller acts through their active key, or through none', async () => {
+  expect(await findSession(keys, { owner: ALICE })).toEqual({ kind: 'none' })
+  const key = await mint()
+  const { accountTag: account, keyId } = parseKey(key)!
+  expect(await findSession(keys, { owner: ALICE })).toEqual({
+    kind: 'found',
+    account,
+    keyId,
+    keyHash: hashOf(key),
+    plan: 'free',
+  })
+  await revoke(key)
+  expect(await findSession(keys, { owner: ALICE })).toEqual({ kind: 'none' })
+})
+
+test("an operator ends any key by its id, a guest's too, and the device gets a new one on the same account", async () => {
+  const device = { deviceId: 'device-1', clientNetwork: '203.0.113.7' }
+  const before = await mintGuest(keys, device)
+  if (before.kind !== 'minted') throw new Error('not minted')
+  const { keyId, accountTag } = parseKey(before.key)!
+  expect(await revokeKeyById(keys, { keyId })).toEqual({ kind: 'revoked', account: accountTag })
+  expect(await keys.admission.ask(before.key)).toEqual({ kind: 'deny' })
+  expect(await revokeKeyById(keys, { keyId: 'nobodys0' })).toEqual({ kind: 'unknown' })
+
+  const after = await mintGuest(keys, device)
+  if (after.kind !== 'minted') throw new Error('not minted')
+  expect(after.key).not.toBe(before.key)
+  expect(parseKey(after.key)!.accountTag).toBe(accountTag)
+})
