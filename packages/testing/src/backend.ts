@@ -30,9 +30,9 @@ export interface BackendOptions {
   models?: string[]
   /** Longer requests are refused with `context_length_exceeded`. */
   contextWindow?: number
-  /** Calls that the log keeps. */
+  /** Calls that the log keeps (10,000). */
   keepCalls?: number
-  /** Larger bodies are not kept in the log. */
+  /** Larger bodies (1 MiB) are not kept in the log. */
   keepBodyBytes?: number
   /** Answers some requests itself (true: it has). */
   intercept?: (req: IncomingMessage, res: ServerResponse) => boolean
@@ -68,7 +68,7 @@ const KEEP_ALIVE_MS = 120_000
 export async function startBackend(options: BackendOptions = {}): Promise<Backend> {
   const host = options.host ?? '127.0.0.1'
   const script = faultScript()
-  const log = callLog(options.keepCalls ?? 100_000)
+  const log = callLog(options.keepCalls ?? 10_000)
   const speed: Speed = {
     tokensPerSecond: options.tokensPerSecond ?? 0,
     firstByteDelayMs: options.firstByteDelayMs ?? 0,
@@ -81,7 +81,7 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
     apiKey: options.apiKey,
     models: options.models,
     contextWindow: options.contextWindow,
-    keepBodyBytes: options.keepBodyBytes ?? Infinity,
+    keepBodyBytes: options.keepBodyBytes ?? 1024 * 1024,
   }
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (req, res) => {
     if (!options.intercept?.(req, res)) void serveRequest(req, res, serving)
