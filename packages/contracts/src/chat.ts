@@ -12,7 +12,8 @@ const imagePart = z.looseObject({
   type: z.literal('image_url'),
   image_url: z.looseObject({ url: z.string(), detail: z.string().optional() }),
 })
-const otherPart = z.looseObject({ type: z.string() })
+/** A kind that the gateway does not read. Not a way past the two above: `{ type: 'text' }` alone is malformed. */
+const otherPart = z.looseObject({ type: z.string().refine((type) => type !== 'text' && type !== 'image_url') })
 const contentPart = z.union([textPart, imagePart, otherPart])
 
 export const chatMessage = z.looseObject({

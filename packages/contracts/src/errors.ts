@@ -27,6 +27,13 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
+/** Bodies whose `error` the contract fixes to the word, whatever was said where it was thrown. */
+const FIXED_MESSAGE: Partial<Record<ErrorCode, string>> = {
+  NO_AUTH: 'Unauthorized',
+  INVALID_KEY: 'Invalid key',
+  INVALID_TOKEN: 'Invalid token format',
+}
+
 /** Why a 429 was given: the limit that stands in the way. `plan_limit` never passes by waiting. */
 export const rateLimitTypes = ['plan_limit', 'requests', 'tokens', 'day', 'pending', 'guest_mint'] as const
 export type RateLimitType = (typeof rateLimitTypes)[number]
@@ -108,7 +115,11 @@ export function renderError(error: GatewayError, links: { docsUrl: string; topup
       body: details.backendBody,
     }
   }
-  return { status: ERROR_STATUS[code], headers: errorHeaders(code, details), body: JSON.stringify(errorBody(error, links)) }
+  return {
+    status: ERROR_STATUS[code],
+    headers: errorHeaders(code, details),
+    body: JSON.stringify(errorBody(error, links)),
+  }
 }
 
 function errorBody(error: GatewayError, links: { docsUrl: string; topupUrl: string }): object {
@@ -137,7 +148,7 @@ function errorBody(error: GatewayError, links: { docsUrl: string; topupUrl: stri
     case 'UPSTREAMS_EXHAUSTED':
       return { error: message, code, tier: details.tier ?? '', attempted: details.attempted ?? [] }
     default:
-      return { error: message, code }
+      return { error: FIXED_MESSAGE[code] ?? message, code }
   }
 }
 

@@ -83,8 +83,15 @@ function describeIssue(issue: Issue, place: (path: readonly PropertyKey[]) => Pl
     })
   }
   const missing = issue.code === 'invalid_type' && issue.input === undefined
-  const message = missing ? `is required: expected ${issue.expected}` : issue.message.replace(/^Invalid input: /, '')
+  const message = missing ? `is required: expected ${issue.expected}` : plainWords(issue.message)
   return [{ field: writePath(issue.path), message, ...place(issue.path) }]
+}
+
+/** The schema library's sentence without the part that only says that something is wrong. */
+function plainWords(message: string): string {
+  return message
+    .replace(/^(?:Invalid (?:input|option)|Too (?:small|big)): /, '')
+    .replace(/^Invalid discriminator value. E/, 'e')
 }
 
 /** Where the value stands; where it is missing, the nearest thing around it. An empty file has no places. */

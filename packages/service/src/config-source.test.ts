@@ -1,0 +1,179 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { GatewayConfig } from '@gateway/contracts/config'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { openConfigSource } from './config-source.ts'
+import { createLogger } from './logger.ts'
+
+const plansFile = (rpm: number) => `plans:
+  - { slug: guest-device, limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
+  - { slug: free, limit: 1, rpm: ${rpm}, tpm: 1, default: true }
+`
+const rpmOf = (config: GatewayConfig) => config.plans.find(({ slug }) => slug === 'free')?.rpm
+
+let directory: string
+let path: string
+let log: string
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gateway-config-'))
+  path = join(directory, 'gateway.yaml')
+  log = ''
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+const logger = createLogger({ service: 'test', level: 'info', output: { write: (line) => void (log += line) } })
+const open = (file: string | undefined = path) => openConfigSource({ path: file, logger })
+const soon = { timeout: 10_000, interval: 20 }
+
+describe('at boot', () => {
+  test('without a file the default configuration holds', async () => {
+    await using source = await openConfigSource({ logger })
+    expect(source.current.models).toHaveLength(20)
+  })
+
+  test('a file that is not there is named, with the variable that names it', async () => {
+    await expect(open()).rejects.toThrow(`${path}  cannot be read: there is no such file (GATEWAY_CONFIG names it)`)
+  })
+
+  test('a broken file is refused', async () => {
+    await writeFile(path, 'plans: []\n')
+    await expect(open()).rejects.toThrow('gateway.yaml:1:1  plans: ')
+  })
+
+  test('a file that leaves default models unserved says so in the log', async () => {
+    await writeFile(path, 'pools:\n  - { id: spark, targets: [{ backend: simulated-a, model: x }] }\n')
+    await using source = await open()
+    expect(source.current.models).toHaveLength(3)
+    expect(log).toContain('default models that are not served')
+  })
+})
+
+describe('a changed file is taken up while running', () => {
+  test.each<[string, (text: string) => Promise<unknown>]>([
+    ['written in place', (text) => writeFile(path, text)],
+    [
+      'written beside it and renamed over it, as editors do',
+      async (text) => {
+        await writeFile(`${path}~`, text)
+        await rename(`${path}~`, path)
+      },
+    ],
+    [
+      'removed and written anew',
+      async (text) => {
+        await rm(path)
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        await writeFile(path, text)
+      },
+    ],
+  ])('%s', async (_, replace) => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    const seen: GatewayConfig[] = []
+    source.onChange((config) => seen.push(config))
+    const before = source.current
+    await replace(plansFile(20))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+    expect(seen).toEqual([source.current])
+    expect(source.current.revision).not.toBe(before.revision)
+    await replace(plansFile(30))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(30), soon)
+  })
+
+  test('swapped through a symbolic link, as Kubernetes mounts a ConfigMap', async () => {
+    const mount = async (version: string, rpm: number) => {
+      await mkdir(join(directory, version))
+      await writeFile(join(directory, version, 'gateway.yaml'), plansFile(rpm))
+      await symlink(version, join(directory, '..data_tmp'))
+      await rename(join(directory, '..data_tmp'), join(directory, '..data'))
+    }
+    await mount('..v1', 10)
+    await symlink('..data/gateway.yaml', path)
+    await using source = await open()
+    await mount('..v2', 20)
+    await rm(join(directory, '..v1'), { recursive: true })
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+  })
+
+  test('even where the change lies beyond the directory that is watched', async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), 'gateway-config-'))
+    const target = join(elsewhere, 'real.yaml')
+    await writeFile(target, plansFile(10))
+    await symlink(target, path)
+    await using source = await open()
+    await writeFile(target, plansFile(20))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+    await rm(elsewhere, { recursive: true })
+  })
+})
+
+describe('a running configuration stays', () => {
+  test('when the file becomes broken; the log names line and field, once, and the repaired file is taken up', async () => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    const listener = vi.fn<(config: GatewayConfig) => void>()
+    source.onChange(listener)
+    await writeFile(path, plansFile(10).replace('rpm: 10', 'rpm: lots'))
+    await vi.waitFor(() => expect(log).toContain('configuration refused; the running one stays'), soon)
+    expect(log).toContain('gateway.yaml:3:29  plans[1].rpm: expected number, received string')
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    expect(log.match(/configuration refused/g)).toHaveLength(1)
+    expect(rpmOf(source.current)).toBe(10)
+    expect(listener).not.toHaveBeenCalled()
+    await writeFile(path, plansFile(20))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+  })
+
+  test('when the file goes away', async () => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    await rm(path)
+    await vi.waitFor(() => expect(log).toContain('configuration cannot be read; the running one stays'), soon)
+    expect(rpmOf(source.current)).toBe(10)
+  })
+
+  test('when only comments change: nobody is told', async () => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    const listener = vi.fn<(config: GatewayConfig) => void>()
+    source.onChange(listener)
+    await writeFile(path, `# a note\n${plansFile(10)}`)
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    expect(listener).not.toHaveBeenCalled()
+  })
+})
+
+test('a listener that fails keeps neither the others nor the new configuration from working', async () => {
+  await writeFile(path, plansFile(10))
+  await using source = await open()
+  const listener = vi.fn<(config: GatewayConfig) => void>()
+  source.onChange(() => {
+    throw new Error('no')
+  })
+  source.onChange(listener)
+  await writeFile(path, plansFile(20))
+  await vi.waitFor(() => expect(listener).toHaveBeenCalledOnce(), soon)
+  expect(rpmOf(source.current)).toBe(20)
+  expect(log).toContain('did not take the new configuration')
+})
+
+test('a listener that was taken back is not called any more', async () => {
+  await writeFile(path, plansFile(10))
+  await using source = await open()
+  const [kept, takenBack] = [vi.fn<(config: GatewayConfig) => void>(), vi.fn<(config: GatewayConfig) => void>()]
+  source.onChange(takenBack)[Symbol.dispose]()
+  source.onChange(kept)
+  await writeFile(path, plansFile(20))
+  await vi.waitFor(() => expect(kept).toHaveBeenCalledOnce(), soon)
+  expect(takenBack).not.toHaveBeenCalled()
+})
+
+test('with watch: false the file is read once', async () => {
+  await writeFile(path, plansFile(10))
+  await using source = await openConfigSource({ path, logger, watch: false })
+  await writeFile(path, plansFile(20))
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  expect(rpmOf(source.current)).toBe(10)
+})

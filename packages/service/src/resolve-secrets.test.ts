@@ -1,0 +1,53 @@
+import { backendConfig } from '@gateway/contracts/config'
+import { describe, expect, test } from 'vitest'
+import { resolveSecrets } from './resolve-secrets.ts'
+
+const backend = (fields: object) => backendConfig.parse({ id: 'gpu-a', url: 'http://gpu-a/v1', ...fields })
+
+describe('${NAME} in a backend is replaced from the environment', () => {
+  test('in its key, its address and its headers, wherever it stands in them', () => {
+    const resolved = resolveSecrets(
+      backend({
+        url: '${GPU_URL}/v1',
+        apiKey: 'sk-${GPU_KEY}',
+        headers: { 'x-team': '${TEAM}-${TEAM}', 'x-plain': '$5' },
+      }),
+      { GPU_URL: 'https://gpu.internal:8443', GPU_KEY: 'abc', TEAM: 'red' },
+    )
+    expect(resolved).toMatchObject({
+      id: 'gpu-a',
+      url: 'https://gpu.internal:8443/v1',
+      apiKey: 'sk-abc',
+      headers: { 'x-team': 'red-red', 'x-plain': '$5' },
+    })
+  })
+
+  test('a value is taken as it is, whatever it holds', () => {
+    expect(resolveSecrets(backend({ apiKey: '${A}' }), { A: '$& ${B} $1', B: 'never' }).apiKey).toBe('$& ${B} $1')
+  })
+
+  test('a backend without any stays as it is', () => {
+    const plain = backend({ apiKey: 'none' })
+    expect(resolveSecrets(plain, {})).toEqual(plain)
+    expect(resolveSecrets(backend({}), {})).not.toHaveProperty('apiKey')
+  })
+})
+
+describe('what is missing is told in full', () => {
+  test('each variable with the field that refers to it; an empty one is missing too', () => {
+    const configured = backend({ apiKey: '${GPU_KEY}', headers: { 'x-team': '${TEAM}' } })
+    expect(() => resolveSecrets(configured, { TEAM: '' })).toThrow(
+      [
+        'The configuration in backend gpu-a cannot be used (2 problems):',
+        '  backend gpu-a  headers.x-team: the environment variable TEAM is not set; set it for the router, or do not refer to it',
+        '  backend gpu-a  apiKey: the environment variable GPU_KEY is not set; set it for the router, or do not refer to it',
+      ].join('\n'),
+    )
+  })
+
+  test('an address that is none once it is resolved is refused without showing what was in it', () => {
+    expect(() => resolveSecrets(backend({ url: '${GPU_URL}' }), { GPU_URL: 'hunter22' })).toThrow(
+      /^(?!.*hunter22).*is not an http or https address once \$\{GPU_URL\} is resolved$/s,
+    )
+  })
+})
