@@ -45,7 +45,7 @@ const SIMULATED_MODELS: Record<string, { model: string; contextWindow: number }>
   spark: { model: 'sim-spark-8b', contextWindow: 32_768 },
   bolt: { model: 'sim-bolt-14b', contextWindow: 65_536 },
   nova: { model: 'sim-nova-70b', contextWindow: 131_072 },
-  atlas: { model: 'sim-atlas-235b', contextWindow: 131_072 },
+  atlas: { model: 'sim-atlas-235b-thinking', contextWindow: 131_072 },
   research: { model: 'sim-research-120b', contextWindow: 131_072 },
   apex: { model: 'sim-apex-1t', contextWindow: 1_048_576 },
   code: { model: 'sim-code-32b', contextWindow: 131_072 },
