@@ -27,14 +27,17 @@ for item in $removals; do rm -rf -- "$item"; done
 
 let watcher: ChildProcess | undefined
 
-/** Sends `signal` to the process `pid` when this process ends. The answer takes the order back: call it once the child is gone. */
-export function dieWithParent(pid: number, signal: 'KILL' | 'QUIT' | 'INT' | 'TERM' = 'KILL'): () => void {
-  order(`kill ${signal}:${pid}`)
-  return () => order(`spare ${signal}:${pid}`)
+/** Sends `signal` to the child when this process ends before it. */
+export function dieWithParent(child: ChildProcess, signal: 'KILL' | 'QUIT' | 'INT' | 'TERM' = 'KILL'): void {
+  if (child.pid === undefined) return
+  const target = `${signal}:${child.pid}`
+  order(`kill ${target}`)
+  child.once('exit', () => order(`spare ${target}`))
 }
 
-/** Removes a temporary folder when this process ends without having done so. Its path may hold no white space. */
+/** Removes a temporary folder when this process ends before it was removed. The answer takes that back. */
 export function removeWithParent(folder: string): () => void {
+  // Paths that the shell would take apart stay: the system empties its temporary folders some day.
   if (!/^\/[^\s*?[\]]+$/.test(folder)) return () => {}
   order(`remove ${folder}`)
   return () => order(`keep ${folder}`)

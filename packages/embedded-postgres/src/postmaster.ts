@@ -2,17 +2,19 @@
  * One PostgreSQL server process: makes its data folder, starts it, knows when it is ready, stops it.
  *
  * As root, the server runs as an account without rights that may be unable to reach the data folder by its path (a
- * checkout below /root). It therefore gets the folder as its working directory and as `/proc/self/cwd`, which the
- * kernel resolves without walking the path. The server is ready when `postmaster.pid` says so; its port opens earlier.
+ * checkout below /root). It therefore inherits the opened folder and calls it `/proc/self/fd/3`, which the kernel
+ * resolves without walking a path. The server is ready when `postmaster.pid` says so; its port opens earlier.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { chown, mkdir, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dieWithParent } from './die-with-parent.ts'
-import { unprivilegedAccount, type Account } from './unprivileged-account.ts'
+import { stopLeftover } from './leftover.ts'
+import { unprivilegedAccount } from './unprivileged-account.ts'
 
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 10
@@ -63,11 +65,10 @@ export async function initDataDirectory(options: {
     await using passwordHandle = await open(passwordFile, 'r')
     const args = ['--username', options.user, '--pwfile', '/dev/stdin', '--auth', 'scram-sha-256', '--encoding', 'UTF8']
     args.push('--locale', 'C', '--no-instructions', ...(options.durable ? [] : ['--no-sync']))
-    const initdb = spawnAs(account, join(options.binDirectory, 'initdb'), args, draft, passwordHandle.fd)
-    const forgive = dieWithParent(initdb.pid!)
+    const initdb = spawnOn(draft, join(options.binDirectory, 'initdb'), args, passwordHandle.fd)
+    dieWithParent(initdb)
     const output = collect(initdb)
     const [code, signal] = (await once(initdb, 'close')) as [number | null, NodeJS.Signals | null]
-    forgive()
     if (code !== 0) throw new Error(`initdb failed (${signal ?? `exit code ${code}`}): ${output().trim()}`)
     await rename(draft, options.dataDirectory)
   } finally {
@@ -76,22 +77,22 @@ export async function initDataDirectory(options: {
   }
 }
 
-/** Starts a server on an existing data folder and waits until it takes connections, recovery included. */
+/**
+ * Starts a server on an existing data folder and waits until it takes connections, recovery included. The folder is the
+ * caller's alone: whatever PostgreSQL process still works in it is a leftover, and is stopped first.
+ */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const dataDirectory = await realpath(options.dataDirectory)
+  await stopLeftover(dataDirectory, options.log)
   const args = ['-p', String(options.port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`)
-  const child = spawnAs(unprivilegedAccount(), join(options.binDirectory, 'postgres'), args, dataDirectory)
-  const forgive =
-    child.pid === undefined
-      ? () => {}
-      : dieWithParent(child.pid, STOP_SIGNALS[options.onParentDeath].slice(3) as 'INT' | 'QUIT')
+  const child = spawnOn(dataDirectory, join(options.binDirectory, 'postgres'), args)
+  dieWithParent(child, options.onParentDeath === 'fast' ? 'INT' : 'QUIT')
   const output = collect(child, options.log)
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('error', () => resolve({ code: null, signal: null }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  void exited.then(forgive)
   await untilReady(child, dataDirectory, exited, output)
   return {
     pid: child.pid!,
@@ -127,23 +128,23 @@ async function untilReady(
   throw new Error(`PostgreSQL was not ready within ${START_TIMEOUT_MS / 1000} s: ${output().trim()}`)
 }
 
-/** Runs a PostgreSQL program on `dataDirectory`, as `account` when that is given (Linux, root). */
-function spawnAs(
-  account: Account | null,
-  program: string,
-  args: string[],
-  dataDirectory: string,
-  stdin?: number,
-): ChildProcess {
-  const ownPath = account ? '/proc/self/cwd' : dataDirectory
-  return spawn(program, ['-D', ownPath, ...args], {
-    cwd: dataDirectory,
-    // Its own session: Ctrl-C must not stop the database before those who still write to it.
-    detached: true,
-    stdio: [stdin ?? 'ignore', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' },
-    ...(account && { uid: account.uid, gid: account.gid }),
-  })
+/** Runs a PostgreSQL program on `dataDirectory`, without rights when we are root. */
+function spawnOn(dataDirectory: string, program: string, args: string[], stdin?: number): ChildProcess {
+  const account = unprivilegedAccount()
+  const folder = account ? openSync(dataDirectory, 'r') : undefined
+  try {
+    return spawn(program, ['-D', folder === undefined ? dataDirectory : '/proc/self/fd/3', ...args], {
+      // Versions before 16 leave their working directory for a moment and must be able to come back.
+      cwd: '/',
+      // Its own session: Ctrl-C must not stop the database before those who still write to it.
+      detached: true,
+      stdio: [stdin ?? 'ignore', 'pipe', 'pipe', ...(folder === undefined ? [] : [folder])],
+      env: { PATH: process.env['PATH'], TZ: 'UTC', LC_ALL: 'C' },
+      ...account,
+    })
+  } finally {
+    if (folder !== undefined) closeSync(folder)
+  }
 }
 
 /** Passes lines on to `log` and keeps the last few kilobytes for error messages. */

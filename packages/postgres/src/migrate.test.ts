@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { createTestDatabase, type TestDatabase } from '@gateway/testing/servers'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, type Database } from './database.ts'
 import { migrate } from './migrate.ts'
@@ -9,14 +9,14 @@ import { migrate } from './migrate.ts'
 const FIRST = { '001-words.sql': 'CREATE TABLE words (word text PRIMARY KEY)' }
 const SECOND = { '002-first-word.sql': `INSERT INTO words VALUES ('hello')` }
 
-let server: PostgresServer
+let server: TestDatabase
 let database: Database
 let folder: string
 let schema: string
 let schemas = 0
 
 beforeAll(async () => {
-  server = await startPostgres()
+  server = await createTestDatabase()
   database = await openDatabase(server.url)
   folder = await mkdtemp(join(tmpdir(), 'migrations-'))
 })

@@ -1,43 +1,86 @@
 /**
  * Real NATS, Redis and PostgreSQL for tests and for the local cluster, each on a free loopback port.
  *
- * Where a server comes from, in this order: the URL in the environment; a container engine that answers; a program on
- * this machine; on Debian as root, `apt-get install`. None of these: an error that says what to install. Nothing that
- * is started here outlives this process, `kill -9` included.
+ * Where a server comes from, in this order: the URL in the environment; a program on this machine (for PostgreSQL also
+ * the npm-delivered one); a container engine that answers; on Debian as root, `apt-get install`. None of these: an
+ * error that says what to install. Nothing that is started here outlives this process, `kill -9` included.
  */
 
+import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
+import { startInContainer } from './servers/container.ts'
 import { findPostgres, findProgram } from './servers/find-program.ts'
-import { startLocalNats, type NatsOptions } from './servers/nats.ts'
-import { startLocalPostgres, withDatabases, type PostgresOptions, type PostgresServer } from './servers/postgres.ts'
-import { startLocalRedis } from './servers/redis.ts'
+import { install, type Missing } from './servers/install.ts'
+import { natsContainer, startLocalNats, type NatsOptions } from './servers/nats.ts'
+import {
+  createDatabase,
+  startLocalPostgres,
+  withDatabases,
+  type PostgresOptions,
+  type PostgresServer,
+  type TestDatabase,
+} from './servers/postgres.ts'
+import { redisContainer, startLocalRedis } from './servers/redis.ts'
 import { foreignServer, type Server, type ServerOptions } from './servers/server.ts'
 
-export type { NatsOptions, PostgresOptions, PostgresServer, Server, ServerOptions }
+export type { NatsOptions, PostgresOptions, PostgresServer, Server, ServerOptions, TestDatabase }
+
+/** Set by `servers/shared-postgres.ts`, vitest's global setup: where to ask for the server that all test files share. */
+export const SHARED_POSTGRES_VARIABLE = 'GATEWAY_SHARED_POSTGRES'
+
+const NATS: Missing = {
+  name: 'The NATS server',
+  package: 'nats-server',
+  variable: 'NATS_URL',
+  find: () => findProgram('nats-server'),
+}
+const REDIS: Missing = {
+  name: 'The Redis server',
+  package: 'redis-server',
+  variable: 'REDIS_URL',
+  find: () => findProgram('redis-server'),
+}
+const POSTGRES: Missing = {
+  name: 'PostgreSQL',
+  package: 'postgresql',
+  variable: 'DATABASE_URL',
+  find: findPostgres,
+}
 
 export async function startNats(options: NatsOptions = {}): Promise<Server> {
-  const url = named('NATS_URL', options)
-  if (url) return foreignServer(url, 'NATS_URL')
-  const file = findProgram('nats-server')
-  if (!file) throw new Error('no nats-server')
-  return startLocalNats(file, options)
+  return (
+    named(NATS, options) ??
+    (NATS.find() ? undefined : await startInContainer(natsContainer(options), options)) ??
+    startLocalNats(NATS.find() ?? (await install(NATS)), options)
+  )
 }
 
 export async function startRedis(options: ServerOptions = {}): Promise<Server> {
-  const url = named('REDIS_URL', options)
-  if (url) return foreignServer(url, 'REDIS_URL')
-  const file = findProgram('redis-server')
-  if (!file) throw new Error('no redis-server')
-  return startLocalRedis(file, options)
+  return (
+    named(REDIS, options) ??
+    (REDIS.find() ? undefined : await startInContainer(redisContainer, options)) ??
+    startLocalRedis(REDIS.find() ?? (await install(REDIS)), options)
+  )
 }
 
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const url = named('DATABASE_URL', options)
-  if (url) return withDatabases(foreignServer(url, 'DATABASE_URL'))
-  const folder = findPostgres()
-  if (!folder) throw new Error('no PostgreSQL')
-  return startLocalPostgres(folder, options)
+  const foreign = named(POSTGRES, options)
+  if (foreign) return withDatabases(foreign)
+  return startLocalPostgres(POSTGRES.find() ?? (await embeddedBinaries()) ?? (await install(POSTGRES)), options)
 }
 
-function named(variable: string, options: ServerOptions): string | undefined {
-  return options.own ? undefined : process.env[variable] || undefined
+/**
+ * An empty database, dropped when disposed: on the server that all test files of a vitest run share, which saves each
+ * file a second. For tests that kill the server: `startPostgres({ own: true })`.
+ */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const broker = process.env[SHARED_POSTGRES_VARIABLE]
+  if (!broker) throw new Error('createTestDatabase is for tests run by vitest with its global setup')
+  const answer = await fetch(broker)
+  if (!answer.ok) throw new Error(await answer.text())
+  return createDatabase(await answer.text())
+}
+
+function named(server: Missing, options: ServerOptions): Server | undefined {
+  const url = options.own ? undefined : process.env[server.variable]
+  return url ? foreignServer(url, server.variable) : undefined
 }

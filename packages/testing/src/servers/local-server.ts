@@ -8,7 +8,7 @@ import { chmod, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
-import { freePort } from './free-port.ts'
+import { freePort } from '@gateway/embedded-postgres/free-port'
 import type { Server, ServerOptions } from './server.ts'
 
 const START_ATTEMPTS = 5
@@ -23,6 +23,8 @@ export interface Running {
 export interface LocalServerPlan {
   name: string
   stopSignal: NodeJS.Signals
+  /** Ends it at once, when nobody will read its data again. */
+  discardSignal: NodeJS.Signals
   url(port: number): string
   /** Starts the process and resolves when it serves. */
   start(place: { directory: string; port: number }): Promise<Running>
@@ -68,8 +70,7 @@ export async function startLocalServer(plan: LocalServerPlan, options: ServerOpt
       adopt(await plan.start({ directory: folder.path, port }))
     },
     [Symbol.asyncDispose]: async () => {
-      // Nobody reads a temporary folder again: no need to wait for an orderly end.
-      await (folder.temporary ? kill() : stop())
+      await (folder.temporary ? kill(plan.discardSignal) : stop())
       await folder.close()
     },
   }

@@ -1,9 +1,10 @@
 /**
- * NATS with JetStream on files, from a local `nats-server`.
+ * NATS with JetStream on files.
  */
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ContainerPlan } from './container.ts'
 import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
@@ -18,10 +19,11 @@ export function startLocalNats(file: string, options: NatsOptions): Promise<Serv
     {
       name: 'nats',
       stopSignal: 'SIGTERM',
+      discardSignal: 'SIGKILL',
       url: (port) => `nats://127.0.0.1:${port}`,
       start: async ({ directory, port }) => {
         const config = join(directory, 'nats.conf')
-        await writeFile(config, natsConfig(port, join(directory, 'jetstream'), options.maxPayloadBytes ?? 1_048_576))
+        await writeFile(config, natsConfig(`127.0.0.1:${port}`, join(directory, 'jetstream'), options))
         return runProgram({
           file,
           args: ['-c', config],
@@ -36,8 +38,21 @@ export function startLocalNats(file: string, options: NatsOptions): Promise<Serv
   )
 }
 
-function natsConfig(port: number, storeDirectory: string, maxPayloadBytes: number): string {
-  return `listen: "127.0.0.1:${port}"
+export function natsContainer(options: NatsOptions): ContainerPlan {
+  const config = '/etc/gateway-nats.conf'
+  return {
+    image: 'nats:2.12-alpine',
+    port: 4222,
+    dataDirectory: '/data',
+    command: ['-c', config],
+    readyLine: /Server is ready/,
+    files: [{ target: config, content: natsConfig('0.0.0.0:4222', '/data', options) }],
+    url: (hostAndPort) => `nats://${hostAndPort}`,
+  }
+}
+
+function natsConfig(listen: string, storeDirectory: string, { maxPayloadBytes = 1_048_576 }: NatsOptions): string {
+  return `listen: "${listen}"
 max_payload: ${maxPayloadBytes}
 jetstream { store_dir: ${JSON.stringify(storeDirectory)} }
 `

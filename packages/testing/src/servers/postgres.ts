@@ -39,6 +39,8 @@ export async function startLocalPostgres(binDirectory: string, options: Postgres
     {
       name: 'postgres',
       stopSignal: 'SIGINT',
+      // Not SIGKILL, which would leave its shared memory behind.
+      discardSignal: 'SIGQUIT',
       url: (port) => `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`,
       start: async ({ directory, port }) => {
         const dataDirectory = join(directory, 'data')
@@ -57,7 +59,7 @@ export async function startLocalPostgres(binDirectory: string, options: Postgres
   return withDatabases(server)
 }
 
-/** Adds {@link PostgresServer.createDatabase}. Not spread: `pid` must stay live. */
+/** Adds {@link PostgresServer.createDatabase} to a server. Not spread: `pid` must stay live. */
 export function withDatabases(server: Server): PostgresServer {
   return Object.assign(server, { createDatabase: () => createDatabase(server.url) })
 }

@@ -44,7 +44,7 @@ export async function runProgram(program: Program): Promise<Running> {
     })
     child.once('exit', () => resolve('exited'))
   })
-  if (child.pid !== undefined) void exited.then(dieWithParent(child.pid))
+  dieWithParent(child)
 
   const deadline = Date.now() + START_TIMEOUT_MS
   for (;;) {

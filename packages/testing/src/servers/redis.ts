@@ -1,7 +1,8 @@
 /**
- * Redis with an append-only file, from a local `redis-server`.
+ * Redis with an append-only file.
  */
 
+import type { ContainerPlan } from './container.ts'
 import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
@@ -11,6 +12,7 @@ export function startLocalRedis(file: string, options: ServerOptions): Promise<S
     {
       name: 'redis',
       stopSignal: 'SIGTERM',
+      discardSignal: 'SIGKILL',
       url: (port) => `redis://127.0.0.1:${port}`,
       start: ({ directory, port }) =>
         runProgram({
@@ -37,4 +39,13 @@ export function startLocalRedis(file: string, options: ServerOptions): Promise<S
     },
     options,
   )
+}
+
+export const redisContainer: ContainerPlan = {
+  image: 'redis:8-alpine',
+  port: 6379,
+  dataDirectory: '/data',
+  command: ['redis-server', '--appendonly', 'yes', '--save', ''],
+  readyLine: /Ready to accept connections/,
+  url: (hostAndPort) => `redis://${hostAndPort}`,
 }

@@ -13,7 +13,7 @@ export interface ServerOptions {
 
 export interface Server extends AsyncDisposable {
   readonly url: string
-  /** The running process; undefined while it is down and for a server that is not ours. */
+  /** The running process; undefined while it is down, in a container, and for a server that is not ours. */
   readonly pid: number | undefined
   /** Sends a signal. With one that ends a process (SIGKILL unless said otherwise), resolves when it is gone. */
   kill(signal?: NodeJS.Signals): Promise<void>

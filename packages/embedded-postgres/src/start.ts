@@ -1,0 +1,130 @@
+/**
+ * The PostgreSQL server that npm delivers, as a part of this process: started with it, kept alive, stopped with it.
+ *
+ * Commits are durable (fsync, synchronous_commit). It listens on loopback only, for one user with a generated password
+ * that only this user of the system may read. When this process is killed, the server shuts down by itself; one that
+ * nevertheless is still there is stopped first at the next start. When the server dies, it is started again on the same
+ * port, so that open pools find it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { access, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { embeddedBinaries } from './binaries.ts'
+import { freePort } from './free-port.ts'
+import { ownFolder } from './own-folder.ts'
+import { initDataDirectory, startPostmaster, type Postmaster } from './postmaster.ts'
+
+const USER = 'gateway'
+const FIRST_RESTART_PAUSE_MS = 100
+const LONGEST_RESTART_PAUSE_MS = 5_000
+
+const SETTINGS = {
+  max_connections: '60',
+  shared_buffers: '64MB',
+  max_wal_size: '512MB',
+  // Short transactions by design: compiling their queries costs more than it saves.
+  jit: 'off',
+  timezone: 'UTC',
+}
+
+export interface EmbeddedPostgres extends AsyncDisposable {
+  readonly url: string
+  /** The running server; undefined in the moment between its death and its restart. */
+  readonly pid: number | undefined
+}
+
+/** Starts the server on `directory` (made when missing). Throws when another living process uses that folder. */
+export async function startEmbeddedPostgres(options: {
+  directory: string
+  log?(line: string): void
+}): Promise<EmbeddedPostgres> {
+  const log = options.log ?? (() => {})
+  const directory = resolve(options.directory)
+  const binDirectory = await embeddedBinaries(log)
+  if (!binDirectory) throw new Error(`npm has no PostgreSQL for ${process.platform}-${process.arch}: set DATABASE_URL`)
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.use(await ownFolder(directory))
+
+  const { dataDirectory, password } = await openDataDirectory(directory, binDirectory)
+  const port = await freePort()
+  const start = (): Promise<Postmaster> =>
+    startPostmaster({ binDirectory, dataDirectory, port, settings: SETTINGS, onParentDeath: 'fast', log })
+  const server = keepRunning(await start(), start, log)
+  cleanup.defer(() => server.stop())
+  const resources = cleanup.move()
+  return {
+    url: `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`,
+    get pid() {
+      return server.pid()
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function openDataDirectory(
+  directory: string,
+  binDirectory: string,
+): Promise<{ dataDirectory: string; password: string }> {
+  const dataDirectory = join(directory, 'data')
+  const passwordFile = join(directory, 'password')
+  const isNew = await access(dataDirectory).then(
+    () => false,
+    () => true,
+  )
+  if (isNew) {
+    const password = randomBytes(24).toString('base64url')
+    // The password first: data without it would be out of reach.
+    await writeFile(passwordFile, password, { mode: 0o600 })
+    await initDataDirectory({ binDirectory, dataDirectory, user: USER, password, durable: true })
+    return { dataDirectory, password }
+  }
+  return { dataDirectory, password: await readFile(passwordFile, 'utf8') }
+}
+
+interface KeptServer {
+  pid(): number | undefined
+  stop(): Promise<void>
+}
+
+/** Starts the server again whenever it dies, until it is stopped. */
+function keepRunning(first: Postmaster, start: () => Promise<Postmaster>, log: (line: string) => void): KeptServer {
+  const stopping = new AbortController()
+  let current: Postmaster | undefined = first
+
+  const watch = async (): Promise<void> => {
+    while (current) {
+      const { code, signal } = await current.exited
+      current = undefined
+      if (stopping.signal.aborted) return
+      log(`PostgreSQL ended (${signal ?? `exit code ${code}`}): starting it again`)
+      current = await startUntilItRuns()
+    }
+  }
+
+  const startUntilItRuns = async (): Promise<Postmaster | undefined> => {
+    for (let pauseMs = FIRST_RESTART_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_RESTART_PAUSE_MS)) {
+      await delay(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+      if (stopping.signal.aborted) return undefined
+      try {
+        return await start()
+      } catch (error) {
+        log(`PostgreSQL could not be started again: ${(error as Error).message}`)
+      }
+    }
+  }
+
+  const watching = watch()
+  return {
+    pid: () => current?.pid,
+    stop: async () => {
+      stopping.abort()
+      await current?.stop('fast')
+      await watching
+      // It may just have come up again while we were told to stop.
+      await current?.stop('fast')
+    },
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * A server in a container, for machines that have an engine (Docker, Podman, …) and not the program itself.
+ *
+ * The engine's reaper removes the container when this process is gone.
+ */
+
+import { resolve } from 'node:path'
+import { freePort } from '@gateway/embedded-postgres/free-port'
+import type { Server, ServerOptions } from './server.ts'
+
+export interface ContainerPlan {
+  image: string
+  /** Inside the container. */
+  port: number
+  dataDirectory: string
+  command: string[]
+  /** A line of its log that says that it serves. */
+  readyLine: RegExp
+  files?: { content: string; target: string }[]
+  url(hostAndPort: string): string
+}
+
+const DOES_NOT_END_IT: readonly NodeJS.Signals[] = ['SIGSTOP', 'SIGCONT', 'SIGUSR1', 'SIGHUP']
+
+/** Starts it, or answers undefined (and says why on stderr) when no engine answers or it does not have the image. */
+export async function startInContainer(plan: ContainerPlan, options: ServerOptions): Promise<Server | undefined> {
+  // Loaded only here: it takes longer to load than a server to start.
+  const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers')
+  const engine = await getContainerRuntimeClient().catch(() => undefined)
+  if (!engine) return undefined
+  const definition = new GenericContainer(plan.image)
+    .withCommand(plan.command)
+    .withCopyContentToContainer(plan.files ?? [])
+    .withExposedPorts({ container: plan.port, host: options.port ?? (await freePort()) })
+    .withWaitStrategy(Wait.forLogMessage(plan.readyLine))
+    .withAutoRemove(false)
+  if (options.directory) {
+    definition.withBindMounts([{ source: resolve(options.directory), target: plan.dataDirectory }])
+  }
+  process.stderr.write(`starting ${plan.image} in a container\n`)
+  const started = await definition.start().catch((error: Error) => {
+    process.stderr.write(`${plan.image} did not start in a container: ${error.message}\n`)
+  })
+  if (!started) return undefined
+
+  const container = engine.container.getById(started.getId())
+  const kill = async (signal: NodeJS.Signals = 'SIGKILL'): Promise<void> => {
+    const { State } = await container.inspect()
+    if (!State.Running) return
+    await container.kill({ signal })
+    if (!DOES_NOT_END_IT.includes(signal)) await container.wait()
+  }
+  const stop = (): Promise<void> => kill('SIGTERM')
+  return {
+    url: plan.url(`${started.getHost()}:${started.getMappedPort(plan.port)}`),
+    pid: undefined,
+    kill,
+    stop,
+    restart: async () => {
+      await stop()
+      await started.restart({ timeout: 0 })
+    },
+    [Symbol.asyncDispose]: async () => {
+      await started.stop({ timeout: 0, remove: true, removeVolumes: true })
+    },
+  }
+}
