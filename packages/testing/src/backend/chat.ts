@@ -5,6 +5,7 @@
 
 import type { ChatMessage, ChatRequest, ChatTool } from './chat-request.ts'
 import { sampleFromSchema } from './json-sample.ts'
+import { remember } from './seeded.ts'
 import { countTokens, splitTokens } from './tokens.ts'
 
 export interface ToolCall {
@@ -90,7 +91,7 @@ function answerChoice(request: ChatRequest, index: number, options: ChatOptions)
   }
   const whole = options.text ?? answerText(request)
   const text = cutAtStop(index === 0 ? whole : `${whole} (choice ${index + 1})`, request.stop)
-  const content = splitTokens(text)
+  const content = splitAnswer(text)
   const left = budget - reasoning.length
   return content.length > left
     ? { reasoning, content: content.slice(0, left), toolCalls: [], finishReason: 'length' }
@@ -117,6 +118,12 @@ function answerText(request: ChatRequest): string {
     'Name a real backend in the configuration to get real answers; ask for "300 words" to see a longer one.'
   )
 }
+
+/** Loads ask the same few questions over and over. */
+const splitAnswer = remember(64, splitTokens)
+const wordsOf = remember(16, (count: number) =>
+  Array.from({ length: count }, (_, index) => VOCABULARY[index % VOCABULARY.length]).join(' '),
+)
 
 function think(request: ChatRequest): string[] {
   const opening = splitTokens(`The user asks: "${shorten(lastText(request), 80)}". Let me think about it step by step.`)
@@ -200,10 +207,6 @@ function cutAtStop(text: string, stops: string[]): string {
 
 const VOCABULARY =
   'the quick brown fox jumps over lazy dogs while seven grey wizards quietly mix potent ale by moonlight'.split(' ')
-
-function wordsOf(count: number): string {
-  return Array.from({ length: count }, (_, index) => VOCABULARY[index % VOCABULARY.length]).join(' ')
-}
 
 function shorten(text: string, length = 400): string {
   const characters = Array.from(text.trim().slice(0, length * 2 + 2))

@@ -55,7 +55,7 @@ function textOf(input: Input): string {
 }
 
 /** The vector as JSON text; the key says the format and the dimensions. */
-const embed = remember(512, (key) => {
+const embed = remember(512, (key: string) => {
   const dimensions = Number(key.slice(1, key.indexOf(':')))
   const vector = unitVector(key.slice(key.indexOf(':') + 1), dimensions)
   if (key.startsWith('f')) return `[${Array.from(vector, (value) => Math.round(value * 1e6) / 1e6).join(',')}]`

@@ -67,7 +67,7 @@ async function writeImage(key: string, shape: ImagesShape): Promise<string> {
 }
 
 /** The key holds the size and what the picture is drawn from. */
-const draw = remember(32, (key) => {
+const draw = remember(32, (key: string) => {
   const { width, height } = readSize(key.slice(0, key.indexOf(':')))
   return drawPng(width, height, key.slice(key.indexOf(':') + 1))
 })

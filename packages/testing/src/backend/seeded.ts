@@ -21,8 +21,8 @@ export function randomFrom(seed: string): () => number {
 }
 
 /** Remembers the last `size` results; the same question while the first is being answered is not worked out twice. */
-export function remember<T>(size: number, make: (key: string) => T): (key: string) => T {
-  const known = new Map<string, T>()
+export function remember<K, T>(size: number, make: (key: K) => T): (key: K) => T {
+  const known = new Map<K, T>()
   return (key) => {
     const found = known.get(key)
     if (found !== undefined) return found
