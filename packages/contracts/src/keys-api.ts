@@ -13,6 +13,20 @@ export const fillReply = z.discriminatedUnion('kind', [
 export type FillRequest = z.infer<typeof fillRequest>
 export type FillReply = z.infer<typeof fillReply>
 
+/** The admission store is away: what does keys itself know of this key? Nothing is written, nobody may remember the answer. */
+export const lookUpRequest = z.object({ account: z.string(), keyHash: z.string() })
+export const lookUpReply = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('active'),
+    plan: z.string(),
+    overage: z.boolean(),
+    /** Top-ups of the current window, in the plan's smallest unit. */
+    extra: z.int(),
+  }),
+  z.object({ kind: z.literal('dead') }),
+])
+export type LookUpReply = z.infer<typeof lookUpReply>
+
 /** The HTTP body of `POST /v1/keys/guest`. */
 export const guestKeyRequest = z.looseObject({ device_id: z.string().min(1).max(256) })
 

@@ -6,6 +6,7 @@ export const subjects = {
   /** Jobs for the routers that own this pool. Queue group {@link groups.routers}. */
   job: (pool: string) => `job.${pool}`,
   keysFill: 'keys.fill',
+  keysLookUp: 'keys.look-up',
   keysMintGuest: 'keys.mint-guest',
   keysMint: 'keys.mint',
   keysRotate: 'keys.rotate',

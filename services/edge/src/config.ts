@@ -13,6 +13,8 @@ export interface EdgeSettings {
   topupUrl: string
   trustProxy: boolean | number | string
   drainMs: number
+  /** The most edges that ever run at once. */
+  edgesMax: number
   /** Whose sign-in tokens are taken; null: none are. */
   signIn: { issuer: string; audience: string } | null
 }
@@ -26,6 +28,7 @@ const EDGE_VARIABLES = {
   TOPUP_URL: variables.TOPUP_URL,
   TRUST_PROXY: variables.TRUST_PROXY,
   DRAIN_MS: variables.DRAIN_MS,
+  EDGE_REPLICAS_MAX: variables.EDGE_REPLICAS_MAX,
   AUTH_ISSUER: variables.AUTH_ISSUER.optional(),
   AUTH_AUDIENCE: variables.AUTH_AUDIENCE,
 }
@@ -40,6 +43,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     topupUrl,
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,
+    edgesMax: parsed.EDGE_REPLICAS_MAX,
     signIn: parsed.AUTH_ISSUER ? { issuer: parsed.AUTH_ISSUER, audience } : null,
   }
 }

@@ -7,10 +7,12 @@ import type { Bus } from '@gateway/bus/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import type { RunningService } from '@gateway/service/start-service'
+import { surviveWithoutStore } from './admission-without-store.ts'
 import { createApp } from './app.ts'
 import { createKeysClient } from './clients/keys.ts'
 import { createMeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
+import type { Edge } from './edge.ts'
 import { followCuts } from './follow-cuts.ts'
 import { listen } from './listen.ts'
 import { rememberPlans } from './remember-plans.ts'
@@ -33,14 +35,20 @@ export interface RunningEdge extends RunningService {
 
 /** Stopping takes nothing new, lets open answers finish for up to `drainMs`, then closes what is left. */
 export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
-  const { bus, admission, settings, logger } = parts
+  const { bus, config, settings, logger } = parts
+  const keys = createKeysClient(bus)
+  const metering = createMeteringClient(bus)
+  const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
+  const { edgesMax, signIn } = settings
+  const admission = surviveWithoutStore({ store: parts.admission, keys, metering, unitOf, edgesMax, logger })
   const running = trackRunningRequests(admission, logger)
-  const edge = {
+  const edge: Edge = {
     ...parts,
+    admission,
     running,
-    verifySignIn: settings.signIn ? createVerifySignIn({ ...settings.signIn, logger }) : refuseEveryToken,
-    keys: createKeysClient(bus),
-    metering: createMeteringClient(bus),
+    keys,
+    metering,
+    verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
     plans: rememberPlans(),
     usage: createUsageReporter(bus),
   }

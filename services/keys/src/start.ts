@@ -18,6 +18,7 @@ import { setOverage, setPlan, showAccount, topUp } from './handlers/change-accou
 import { fill } from './handlers/fill.ts'
 import { findSession } from './handlers/find-session.ts'
 import { listKeys } from './handlers/list-keys.ts'
+import { lookUp } from './handlers/look-up.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
 import { mintKey } from './handlers/mint-key.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
@@ -48,6 +49,7 @@ export async function startKeys({ masterSecret, ...parts }: KeysParts): Promise<
 function handlersOf(context: KeysContext): Record<string, Handler> {
   return {
     [subjects.keysFill]: (question) => fill(context, question),
+    [subjects.keysLookUp]: (question) => lookUp(context, question),
     [subjects.keysMintGuest]: (question) => mintGuest(context, question),
     [subjects.keysMint]: (question) => mintKey(context, question),
     [subjects.keysRotate]: (question) => rotateKey(context, question),

@@ -18,9 +18,11 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import {
   fillReply,
+  lookUpReply,
   mintGuestReply,
   type FillReply,
   type FillRequest,
+  type LookUpReply,
   type MintGuestReply,
   type MintGuestRequest,
 } from '@gateway/contracts/keys-api'
@@ -29,6 +31,8 @@ import { ask } from './ask.ts'
 
 export interface KeysClient {
   fill(request: FillRequest): Promise<FillReply>
+  /** Straight from keys' own database: for while the admission store is away. */
+  lookUp(request: FillRequest): Promise<LookUpReply>
   findSession(request: { owner: KeyOwner }): Promise<FindSessionReply>
   mintGuest(request: MintGuestRequest): Promise<MintGuestReply>
   mint(request: { owner: KeyOwner }): Promise<MintKeyReply>
@@ -40,6 +44,7 @@ export interface KeysClient {
 export function createKeysClient(bus: Bus): KeysClient {
   return {
     fill: (request) => ask(bus, subjects.keysFill, request, fillReply),
+    lookUp: (request) => ask(bus, subjects.keysLookUp, request, lookUpReply),
     findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply),
     mintGuest: (request) => ask(bus, subjects.keysMintGuest, request, mintGuestReply),
     mint: (request) => ask(bus, subjects.keysMint, request, mintKeyReply),

@@ -1,0 +1,93 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { AdmitAsk, EdgeAdmission } from '@gateway/admission/edge'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import type { LookUpReply } from '@gateway/contracts/keys-api'
+import { createLogger } from '@gateway/service/logger'
+import { surviveWithoutStore } from './admission-without-store.ts'
+import type { KeysClient } from './clients/keys.ts'
+import type { MeteringClient } from './clients/metering.ts'
+
+const account = 'Tag12345'
+const keyHash = 'hash'
+const window = new Date().toISOString().slice(0, 7)
+
+const ask = (requestId: string, fields: Partial<AdmitAsk> = {}): AdmitAsk => ({
+  requestId,
+  account,
+  keyHash,
+  planHint: 'free',
+  planIncludesModel: true,
+  limits: { requestsPerMinute: 4, tokensPerMinute: 1_000_000, requestsPerDay: null, allowance: 1_000 },
+  usualTokens: 1,
+  worstCharge: 10,
+  leaseMs: 30_000,
+  ...fields,
+})
+
+describe('while the admission store is away', () => {
+  let facts: LookUpReply
+  let ledger: number
+  let isAway: boolean
+  let shared: ReturnType<typeof openMemoryAdmission>
+  let admission: EdgeAdmission
+
+  beforeEach(async () => {
+    facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
+    ledger = 0
+    isAway = true
+    shared = openMemoryAdmission()
+    await shared.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, keys: [{ keyHash, version: 1, active: true }] })
+    await shared.warm({ account, window, settled: 0, version: 0 })
+    const store = new Proxy(shared, {
+      get: (target, name: keyof EdgeAdmission) => (isAway ? () => Promise.reject(new AdmissionUnavailableError('away')) : target[name]),
+    })
+    admission = surviveWithoutStore({
+      store,
+      keys: { lookUp: async () => facts } as unknown as KeysClient,
+      metering: { quota: async () => ({ used: ledger, window, resetAtMs: 0 }) } as unknown as MeteringClient,
+      unitOf: () => 'tokens',
+      edgesMax: 2,
+      logger: createLogger({ service: 'test', level: 'silent' }),
+    })
+  })
+
+  const kinds = async (...ids: string[]) => {
+    const answers = []
+    for (const id of ids) answers.push(await admission.admit(ask(id)))
+    return answers.map((answer) => (answer.kind === 'deny' ? answer.reason : answer.kind))
+  }
+
+  test('each of two edges admits half of the requests per minute', async () => {
+    expect(await kinds('a', 'b', 'c')).toEqual(['allow', 'allow', 'requests'])
+  })
+
+  test('a key that is revoked is refused by the next request', async () => {
+    expect(await kinds('a')).toEqual(['allow'])
+    facts = { kind: 'dead' }
+    expect(await kinds('b')).toEqual(['key'])
+    expect(await admission.authenticate({ account, keyHash })).toEqual({ kind: 'deny' })
+  })
+
+  test("the allowance stands on the ledger's total and what this edge has pending", async () => {
+    ledger = 990
+    expect(await kinds('a')).toEqual(['allow'])
+    await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
+    expect(await kinds('b')).toEqual(['allowance'])
+  })
+
+  test('an old hint of the plan is corrected, as by the store', async () => {
+    facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
+    expect(await admission.admit(ask('a'))).toEqual({ kind: 'plan', plan: 'pro' })
+  })
+
+  test('when the store is back, a renewal tells it what still runs', async () => {
+    expect(await kinds('a')).toEqual(['allow'])
+    isAway = false
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    expect(await admission.renew([{ account, requestId: 'a', worstCharge: 1_000, window }], 30_000)).toEqual([])
+    expect(await kinds('b')).toEqual(['pending'])
+    await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
+    expect(await kinds('c')).toEqual(['allow'])
+  })
+})
