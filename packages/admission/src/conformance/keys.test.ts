@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest'
+import { onEachAdapter } from './adapters.ts'
+import { HOUR_MS, KEY, knownAccount, newAccount, standingOf, verdict } from './stage.ts'
+
+onEachAdapter((open) => {
+  const authenticate = (stage: Awaited<ReturnType<typeof newAccount>>, keyHash = KEY) =>
+    stage.admission.authenticate({ account: stage.account, keyHash })
+
+  test('an unknown account is asked for, and admitted once it is filled and warm', async () => {
+    await using stage = await newAccount(open)
+    expect(await stage.admit()).toEqual({ kind: 'miss' })
+    expect(await authenticate(stage)).toEqual({ kind: 'miss' })
+    await stage.fill({ extra: 7 })
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', standing: null })
+    await stage.warm(30, 2)
+    expect(verdict(await stage.admit())).toBe('allow')
+    const standing = { used: 30, overage: false, extra: 7 }
+    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', standing })
+  })
+
+  test('a key that the store does not know is asked for, though it knows the account', async () => {
+    await using stage = await knownAccount(open)
+    expect(await stage.admit({ keyHash: 'another' })).toEqual({ kind: 'miss' })
+    expect(await authenticate(stage, 'another')).toEqual({ kind: 'miss' })
+  })
+
+  test('a total that comes before the account is asked for does not make it known, and is not forgotten', async () => {
+    await using stage = await newAccount(open)
+    await stage.fill()
+    await stage.settle(90, 5, [])
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+    await stage.warm(70, 4)
+    expect(standingOf(await stage.admit()).used).toBe(90)
+  })
+
+  test('a revoked key is refused although a late fill says it is active', async () => {
+    await using stage = await knownAccount(open)
+    await stage.admission.deactivate({ account: stage.account, keyHash: KEY, version: 5 })
+    for (const version of [1, 4, 5]) {
+      await stage.fill({ keys: [{ keyHash: KEY, version, active: true }] })
+      expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+      expect(await authenticate(stage)).toEqual({ kind: 'deny' })
+    }
+  })
+
+  test('a key that is revoked before the store has heard of it is refused', async () => {
+    await using stage = await newAccount(open)
+    await stage.admission.deactivate({ account: stage.account, keyHash: KEY, version: 2 })
+    expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+    await stage.fill()
+    expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
+  test('a revoke is never undone by its own version being old', async () => {
+    await using stage = await knownAccount(open)
+    await stage.fill({ keys: [{ keyHash: KEY, version: 9, active: true }] })
+    await stage.admission.deactivate({ account: stage.account, keyHash: KEY, version: 3 })
+    await stage.fill({ keys: [{ keyHash: KEY, version: 9, active: true }] })
+    expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
+  test("revoking one key leaves the account's others alone", async () => {
+    await using stage = await knownAccount(open)
+    await stage.fill({ keys: [{ keyHash: 'new', version: 2, active: true }] })
+    await stage.admission.deactivate({ account: stage.account, keyHash: KEY, version: 3 })
+    expect(verdict(await stage.admit({ keyHash: 'new' }))).toBe('allow')
+  })
+
+  test('a fill that says a key is dead is believed', async () => {
+    await using stage = await knownAccount(open)
+    await stage.fill({ keys: [{ keyHash: KEY, version: 1, active: false }] })
+    expect(await stage.admit()).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
+  test('an old fill changes neither plan nor top-ups', async () => {
+    await using stage = await knownAccount(open, { allowance: 100 })
+    await stage.fill({ version: 4, plan: 'pro', extra: 11 })
+    await stage.fill({ version: 3, plan: 'free', extra: 0 })
+    expect(standingOf(await stage.admit({ planHint: 'pro' }))).toMatchObject({ plan: 'pro', limit: 111 })
+  })
+
+  test('a hundred rotations later, the live key lives and the dead ones are dead', async () => {
+    await using stage = await knownAccount(open)
+    for (let version = 2; version < 150; version++) {
+      await stage.fill({ keys: [{ keyHash: `key-${version}`, version, active: true }] })
+      await stage.admission.deactivate({ account: stage.account, keyHash: `key-${version - 1}`, version })
+    }
+    expect(verdict(await stage.admit({ keyHash: 'key-149' }))).toBe('allow')
+    expect(await stage.admit({ keyHash: 'key-2' })).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
+  test('an edge that believes in another plan is told the right one, and nothing is taken', async () => {
+    await using stage = await knownAccount(open, { requestsPerMinute: 1 })
+    expect(await stage.admit({ planHint: 'pro' })).toEqual({ kind: 'plan', plan: 'free' })
+    expect(await stage.admit({ planHint: null })).toEqual({ kind: 'plan', plan: 'free' })
+    expect(verdict(await stage.admit())).toBe('allow')
+  })
+
+  test('a new plan takes effect on the next request', async () => {
+    await using stage = await knownAccount(open)
+    await stage.admit()
+    await stage.fill({ version: 2, plan: 'pro' })
+    expect(await stage.admit()).toEqual({ kind: 'plan', plan: 'pro' })
+  })
+
+  test('a model outside the plan is refused before any limit is looked at', async () => {
+    await using stage = await knownAccount(open, { requestsPerMinute: 1, allowance: 0 })
+    const refused = await stage.admit({ planIncludesModel: false })
+    expect(refused).toMatchObject({ kind: 'deny', reason: 'plan', retryAfterMs: 0, standing: { plan: 'free' } })
+  })
+
+  test('limits are checked in the order requests, tokens, day, allowance', async () => {
+    await using stage = await knownAccount(open, { requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 100 })
+    await stage.admit({ requestId: 'first', usualTokens: 100, worstCharge: 1, leaseMs: HOUR_MS })
+    expect(verdict(await stage.admit({ usualTokens: 100, worstCharge: 1 }))).toBe('tokens')
+    stage.clock.advance(59_999)
+    await stage.admit({ usualTokens: 1, worstCharge: 1 })
+    await stage.finish('first', 100, 10_000)
+    expect(verdict(await stage.admit())).toBe('requests')
+    stage.clock.advance(1)
+    expect(verdict(await stage.admit())).toBe('tokens')
+    stage.clock.advance(100 * 60_000)
+    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('allowance')
+    await stage.fill({ version: 2, overage: true })
+    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('allow')
+    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('day')
+  })
+})

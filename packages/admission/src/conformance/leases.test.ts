@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { onEachAdapter } from './adapters.ts'
+import { HOUR_MS, knownAccount, SECOND_MS, standingOf, verdict } from './stage.ts'
+
+onEachAdapter((open) => {
+  test('what a dead edge was running is released after its lease, counted, and never charged', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000 })
+    await stage.admit({ requestId: 'orphan', worstCharge: 1000, leaseMs: 30 * SECOND_MS })
+    stage.clock.advance(30 * SECOND_MS - 1)
+    expect(verdict(await stage.admit())).toBe('pending')
+    expect(stage.lapsed).toBe(0)
+    stage.clock.advance(1)
+    const next = await stage.admit()
+    expect(verdict(next)).toBe('allow')
+    expect(standingOf(next).used).toBe(0)
+    expect(stage.lapsed).toBe(1)
+    await stage.finish('orphan', 800)
+    expect(await stage.used()).toBe(0)
+  })
+
+  test('a request that is renewed is held as long as it runs', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000 })
+    await stage.admit({ requestId: 'long', worstCharge: 1000, leaseMs: 30 * SECOND_MS })
+    for (let renewed = 0; renewed < 20; renewed++) {
+      stage.clock.advance(29 * SECOND_MS)
+      expect(await stage.admission.renew([{ account: stage.account, requestId: 'long' }], 30 * SECOND_MS)).toEqual([])
+      expect(verdict(await stage.admit())).toBe('pending')
+    }
+    expect(stage.lapsed).toBe(0)
+  })
+
+  test('renewing says which requests are no longer held', async () => {
+    await using stage = await knownAccount(open)
+    await using other = await knownAccount(open)
+    await stage.admit({ requestId: 'lapsed', leaseMs: SECOND_MS })
+    await stage.admit({ requestId: 'ended' })
+    await stage.admit({ requestId: 'running' })
+    await stage.finish('ended', 1)
+    stage.clock.advance(SECOND_MS)
+    const ids = ['lapsed', 'ended', 'running', 'unheard-of']
+    const leases = ids.map((requestId) => ({ account: stage.account, requestId }))
+    const lost = await stage.admission.renew([...leases, { account: other.account, requestId: 'other' }], SECOND_MS)
+    expect(lost.sort()).toEqual(['ended', 'lapsed', 'other', 'unheard-of'])
+  })
+
+  test('a request that the store lost is held again when its edge says what it may cost', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000, tokensPerMinute: 1000 })
+    await stage.admit({ requestId: 'kept', worstCharge: 600, leaseMs: SECOND_MS })
+    stage.clock.advance(HOUR_MS)
+    const lease = { account: stage.account, requestId: 'kept', worstCharge: 600, window: '2026-11' }
+    expect(await stage.admission.renew([lease], 30 * SECOND_MS)).toEqual([])
+    expect(await stage.admission.renew([lease], 30 * SECOND_MS)).toEqual([])
+    await stage.admit({ worstCharge: 400 })
+    expect(verdict(await stage.admit())).toBe('pending')
+    await stage.finish('kept', 200, 900)
+    const next = await stage.admit()
+    expect(standingOf(next).used).toBe(200)
+    // Nothing was reserved for it the second time, so its end corrects nothing.
+    expect(standingOf(next).tokens.remaining).toBe(800)
+  })
+
+  test('a thousand leases that lapse at once are all released', async () => {
+    await using stage = await knownAccount(open, { allowance: 1e9 })
+    await stage.admitAtOnce(1000, { leaseMs: SECOND_MS, worstCharge: 1e6 })
+    expect(verdict(await stage.admit())).toBe('pending')
+    stage.clock.advance(SECOND_MS)
+    for (let asked = 0; asked < 3; asked++) await stage.admit()
+    expect(stage.lapsed).toBe(1000)
+    expect(verdict(await stage.admit({ worstCharge: 1e9 - 300 }))).toBe('allow')
+    expect(verdict(await stage.admit())).toBe('pending')
+  })
+})

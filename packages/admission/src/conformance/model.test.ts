@@ -1,0 +1,167 @@
+/**
+ * Memory and Redis are asked the same random questions and must give the same answers: every figure of every answer.
+ */
+
+import { randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import { startRedis, type Server } from '@gateway/testing/servers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openMemoryAdmission } from '../memory.ts'
+import type { Admission } from '../port.ts'
+import { openRedisAdmission } from '../redis.ts'
+
+let server: Server
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** Twenty minutes before a month ends. */
+const START_MS = Date.UTC(2027, 11, 31, 23, 40)
+const WINDOWS = ['2027-12', '2028-01']
+
+/** One question to an adapter about this account. */
+type Question = (admission: Admission, account: string) => Promise<unknown>
+type Step = { say: string; ask: Question } | { say: string; advanceMs: number }
+
+const requestId = fc.integer({ min: 0, max: 11 }).map((n) => `request-${n}`)
+const keyHash = fc.constantFrom('key-a', 'key-b')
+const version = fc.integer({ min: 0, max: 4 })
+const window = fc.constantFrom(...WINDOWS)
+const charge = fc.integer({ min: 0, max: 60 })
+const tokens = fc.integer({ min: 0, max: 1500 })
+
+function step<Args extends unknown[]>(name: string, args: fc.Arbitrary<Args>, ask: (...args: Args) => Question): fc.Arbitrary<Step> {
+  return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, ask: ask(...values) }))
+}
+
+const limits = fc.record({
+  requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+  tokensPerMinute: fc.integer({ min: 1, max: 1000 }),
+  requestsPerDay: fc.option(fc.integer({ min: 1, max: 6 })),
+  allowance: fc.integer({ min: 0, max: 200 }),
+})
+
+const admit = step(
+  'admit',
+  fc.tuple(
+    fc.record({
+      requestId,
+      keyHash,
+      planHint: fc.constantFrom('free', 'free', 'free', 'pro', null),
+      planIncludesModel: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+      limits,
+      usualTokens: tokens,
+      worstCharge: fc.integer({ min: 0, max: 100 }),
+      leaseMs: fc.constantFrom(1, 5_000, 30_000, 3_600_000),
+    }),
+  ),
+  (ask) => (admission, account) => admission.admit({ ...ask, account }),
+)
+const finish = step('finish', fc.tuple(requestId, charge, tokens), (id, cost, used) => (admission, account) =>
+  admission.finish({ account, requestId: id, charge: cost, tokens: used }),
+)
+const renew = step(
+  'renew',
+  fc.tuple(
+    fc.uniqueArray(requestId, { minLength: 1, maxLength: 4 }),
+    fc.option(charge, { nil: undefined }),
+    fc.option(window, { nil: undefined }),
+  ),
+  (ids, worstCharge, of) => (admission, account) =>
+    admission.renew(
+      ids.map((id) => ({ account, requestId: id, worstCharge, window: of })),
+      20_000,
+    ),
+)
+const authenticate = step('authenticate', fc.tuple(keyHash), (hash) => (admission, account) =>
+  admission.authenticate({ account, keyHash: hash }),
+)
+const fill = step(
+  'fill',
+  fc.tuple(
+    fc.record({
+      version,
+      plan: fc.constantFrom('free', 'free', 'pro'),
+      overage: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+      extra: fc.constantFrom(0, 50),
+      window: fc.option(window, { nil: undefined }),
+      keys: fc.uniqueArray(fc.record({ keyHash, version, active: fc.integer({ min: 0, max: 4 }).map((n) => n > 0) }), {
+        selector: (key) => key.keyHash,
+      }),
+    }),
+  ),
+  (facts) => (admission, account) => admission.fill({ ...facts, account }),
+)
+const deactivate = step('deactivate', fc.tuple(keyHash, version), (hash, at) => (admission, account) =>
+  admission.deactivate({ account, keyHash: hash, version: at }),
+)
+const total = fc.record({ window, settled: fc.integer({ min: 0, max: 150 }), version })
+const applyTotal = step('applyTotal', fc.tuple(total, fc.uniqueArray(requestId, { maxLength: 3 })), (told, included) =>
+  (admission, account) => admission.applyTotal({ ...told, account, included }),
+)
+const warm = step('warm', fc.tuple(total), (told) => (admission, account) => admission.warm({ ...told, account }))
+const advance = fc.oneof(
+  fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000),
+  fc.integer({ min: 1, max: 90_000 }),
+).map((ms): Step => ({ say: `advance ${ms} ms`, advanceMs: ms }))
+
+const steps = fc.array(
+  fc.oneof(
+    { weight: 10, arbitrary: admit },
+    { weight: 4, arbitrary: finish },
+    { weight: 2, arbitrary: renew },
+    { weight: 1, arbitrary: authenticate },
+    { weight: 2, arbitrary: fill },
+    { weight: 1, arbitrary: deactivate },
+    { weight: 2, arbitrary: applyTotal },
+    { weight: 2, arbitrary: warm },
+    { weight: 5, arbitrary: advance },
+  ),
+  { minLength: 1, maxLength: 60 },
+)
+
+/** Most sequences begin with an account that is known, so that they reach the limits. */
+const known: Question = async (admission, account) => {
+  const keys = ['key-a', 'key-b'].map((hash) => ({ keyHash: hash, version: 0, active: true }))
+  await admission.fill({ account, version: 0, plan: 'free', overage: false, extra: 0, keys })
+  await admission.warm({ account, window: WINDOWS[0]!, settled: 0, version: 0 })
+}
+
+test('memory and Redis give the same answers to the same questions, whatever they are', { timeout: 120_000 }, async () => {
+  let nowMs = START_MS
+  const now = () => nowMs
+  let lapsed = 0
+  await using redis = await openRedisAdmission({ url: server.url, timeoutMs: 5_000, now, onLapsed: (count) => (lapsed += count) })
+  const seen = new Map<string, number>()
+
+  await fc.assert(
+    fc.asyncProperty(fc.boolean(), steps, async (startsKnown, sequence) => {
+      nowMs = START_MS
+      await using memory = openMemoryAdmission({ now })
+      const account = randomUUID()
+      const first: Step = { say: 'known', ask: known }
+      for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
+        if ('advanceMs' in next) {
+          nowMs += next.advanceMs
+          continue
+        }
+        const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
+        expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
+        count(seen, ours)
+      }
+    }),
+    { numRuns: 400 },
+  )
+
+  // The sequences reach every kind of answer: without this, agreement would prove little.
+  const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
+  expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
+  expect(lapsed).toBeGreaterThan(0)
+})
+
+function count(seen: Map<string, number>, answer: unknown): void {
+  if (typeof answer !== 'object' || answer === null || !('kind' in answer)) return
+  const kind = String('reason' in answer ? answer.reason : answer.kind)
+  seen.set(kind, (seen.get(kind) ?? 0) + 1)
+}
