@@ -1,89 +1,165 @@
 /**
- * Installs the workspace's dependencies where they are missing or older than the lockfile. Every npm script runs this
- * first, so that a fresh clone needs no command of its own.
+ * Installs the project's packages when they are missing or older than the lockfile; otherwise does next to nothing.
  *
- * Plain JavaScript for the system's Node (18 or newer), without dependencies. When nothing is to be done it costs a hash
- * of the lockfile. Two at once are safe: the second waits for the first.
+ * Plain JavaScript without dependencies: it runs on the system's Node (18 or later), before the project's own is there.
+ * Two at once are safe: one installs, the other waits. Says on stderr what it does; stdout stays with the command.
  */
 
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const PNPM = 'pnpm@12.21.0'
 const OLDEST_NODE = 18
-const root = dirname(dirname(fileURLToPath(import.meta.url)))
-const stampFile = join(root, 'node_modules', '.installed-lockfile')
-const ownNode = join(root, 'node_modules', 'node', 'bin', 'node')
-const lockFolder = join(root, 'node_modules', '.installing')
+/** The project runs on its own Node; a system's Node that is at least this can stand in for it. */
+const PROJECT_NODE = 24
 
-if (Number(process.versions.node.split('.')[0]) < OLDEST_NODE) {
-  fail(`Node ${process.versions.node} is too old: install Node ${OLDEST_NODE} or newer.`)
-}
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
+const stamp = path.join(root, 'node_modules', '.installed-lockfile')
+const ownNode = path.join(root, 'node_modules', 'node', 'bin', 'node')
+const lock = path.join(root, '.artifacts', 'installing')
+const LOCK_BEAT_MS = 1000
+const LOCK_STALE_MS = 10_000
+
 if (!isInstalled()) {
-  const unlock = lock()
   try {
-    if (!isInstalled()) install()
-  } finally {
-    unlock()
+    requireSystemNode()
+    await underLock(async () => {
+      if (!isInstalled()) await install()
+    })
+  } catch (error) {
+    say(error.message)
+    process.exit(1)
   }
 }
 
 function isInstalled() {
-  return existsSync(ownNode) && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted()
+  return read(stamp) === wanted() && fs.existsSync(ownNode)
 }
 
-/** Changes with everything that decides what an install does. */
+/** Differs whenever what an install does would differ: other packages, or a folder carried to another kind of machine. */
 function wanted() {
   const hash = createHash('sha256')
-  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(readFileSync(join(root, file)))
-  return `${hash.digest('hex')} ${process.platform} ${process.arch}`
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) hash.update(fs.readFileSync(path.join(root, file)))
+  return `${process.platform}-${process.arch} ${hash.digest('hex')}\n`
 }
 
-function install() {
-  process.stderr.write('Installing dependencies (the first time takes up to a minute) …\n')
-  const result = spawnSync('npx', ['--yes', PNPM, 'install', '--frozen-lockfile', '--config.confirm-modules-purge=false'], {
-    cwd: root,
-    stdio: ['ignore', process.stderr.fd, process.stderr.fd],
+function requireSystemNode() {
+  const major = Number.parseInt(process.versions.node, 10)
+  if (major >= OLDEST_NODE) return
+  throw new Error(
+    `this needs Node ${OLDEST_NODE} or later to start with, and found ${process.version}. Install one from https://nodejs.org`,
+  )
+}
+
+async function install() {
+  const reason = fs.existsSync(path.join(root, 'node_modules')) ? 'changed' : 'are not there yet'
+  say(`the project's packages ${reason}: installing them (npx ${PNPM} install), a minute or two`)
+  const started = Date.now()
+  // Frozen: exactly the lockfile. The purge question has no one to answer it.
+  const args = [
+    '--yes',
+    PNPM,
+    'install',
+    '--frozen-lockfile',
+    '--reporter=append-only',
+    '--config.confirmModulesPurge=false',
+  ]
+  const code = await run('npx', args)
+  if (code !== 0) {
+    throw new Error(
+      `the installation failed (${code}); the reason is above. It downloads from the npm registry: without a network, ` +
+        `or behind a proxy that npm does not know (npm config set proxy), it cannot work.`,
+    )
+  }
+  provideNode()
+  fs.writeFileSync(stamp, wanted())
+  say(`installed in ${Math.round((Date.now() - started) / 1000)} s`)
+}
+
+/** The project's Node comes by an install script, which some machines forbid. */
+function provideNode() {
+  if (fs.existsSync(ownNode)) return
+  if (Number.parseInt(process.versions.node, 10) < PROJECT_NODE) {
+    throw new Error(
+      `Node ${PROJECT_NODE} was not delivered by npm (are install scripts disabled?). Install Node ${PROJECT_NODE} and try again.`,
+    )
+  }
+  say(`Node was not delivered by npm: using ${process.execPath} (${process.version})`)
+  fs.mkdirSync(path.dirname(ownNode), { recursive: true })
+  fs.symlinkSync(process.execPath, ownNode)
+}
+
+/** Resolves with the exit code, or the signal's name. The child's output, all of it, goes to stderr. */
+function run(command, args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 2, 2], env: environment() })
+    child.on('error', (error) => reject(new Error(`cannot run ${command} (${error.code}): it comes with Node's npm`)))
+    child.on('exit', (code, signal) => resolve(code ?? signal))
+    // Ctrl-C reaches the child by itself; a signal to us alone has to be passed on.
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.once(signal, () => child.kill(signal))
   })
-  if (result.error) fail(`npx cannot be run (${result.error.message}): install npm.`)
-  if (result.status !== 0) {
-    fail(`The dependencies could not be installed (${PNPM} ended with ${result.signal ?? result.status}; its words are above). Check that the npm registry is reachable, then run the command again.`)
-  }
-  if (!existsSync(ownNode)) fail(`The dependencies were installed, but ${ownNode} is missing: remove node_modules and run the command again.`)
-  writeFileSync(stampFile, wanted())
 }
 
-/** A folder is made by exactly one process. A holder that is gone left its lock behind. */
-function lock() {
-  mkdirSync(dirname(lockFolder), { recursive: true })
-  const holderFile = join(lockFolder, 'pid')
-  for (;;) {
-    try {
-      mkdirSync(lockFolder)
-      writeFileSync(holderFile, String(process.pid))
-      return () => rmSync(lockFolder, { recursive: true, force: true })
-    } catch (error) {
-      if (error.code !== 'EEXIST') throw error
-    }
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
-    const holder = existsSync(holderFile) ? Number(readFileSync(holderFile, 'utf8')) : 0
-    if (holder && !isAlive(holder)) rmSync(lockFolder, { recursive: true, force: true })
+function environment() {
+  const env = { ...process.env, CI: 'true' }
+  // Would leave out what tests and the project's own Node need.
+  for (const name of ['NODE_ENV', 'npm_config_production', 'npm_config_omit']) delete env[name]
+  if (!isWritable(os.homedir())) {
+    env.HOME = path.join(os.tmpdir(), `model-gateway-home-${os.userInfo().uid}`)
+    fs.mkdirSync(env.HOME, { recursive: true, mode: 0o700 })
   }
+  return env
 }
 
-function isAlive(pid) {
+function isWritable(folder) {
   try {
-    process.kill(pid, 0)
+    fs.accessSync(folder, fs.constants.W_OK)
+    return path.isAbsolute(folder)
+  } catch {
+    return false
+  }
+}
+
+/** The holder touches the lock every second; one that is not touched any more belongs to nobody. */
+async function underLock(work) {
+  fs.mkdirSync(path.dirname(lock), { recursive: true })
+  for (let told = false; !take(); told = true) {
+    if (!told) say('another process is installing the packages: waiting for it')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  const beat = setInterval(() => fs.utimesSync(lock, new Date(), new Date()), LOCK_BEAT_MS)
+  try {
+    await work()
+  } finally {
+    clearInterval(beat)
+    fs.rmSync(lock, { force: true })
+  }
+}
+
+function take() {
+  try {
+    fs.closeSync(fs.openSync(lock, 'wx'))
     return true
   } catch (error) {
-    return error.code === 'EPERM'
+    if (error.code !== 'EEXIST') throw error
+    const touched = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs
+    if (touched !== undefined && Date.now() - touched > LOCK_STALE_MS) fs.rmSync(lock, { force: true })
+    return false
   }
 }
 
-function fail(message) {
-  process.stderr.write(`${message}\n`)
-  process.exit(1)
+function read(file) {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+function say(text) {
+  process.stderr.write(`${text}\n`)
 }
