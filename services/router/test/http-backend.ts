@@ -32,6 +32,7 @@ export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
         response.end('{"object":"list","data":[]}')
         return
       }
+      request.socket.setMaxListeners(0)
       const closed = new Promise<void>((resolve) => request.socket.once('close', () => resolve()))
       const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>)
       const seen = { path: request.url ?? '', headers: request.headers, body, text, connectionClosed: closed }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
 import { chunk, completion, goodChat, openStream, ROLE, sendJson, startHttpBackend, STOP, DONE, type Answer, type HttpBackend } from './http-backend.ts'
 import { configOf, poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
@@ -98,12 +99,13 @@ describe('a backend', () => {
   test('is not read faster than the client reads', async () => {
     let written = 0
     const a = await backend(async (response, _, socket) => {
+      const gone = once(socket, 'close')
       openStream(response)
       response.write(ROLE)
       const event = chunk({ content: 'x'.repeat(16_000) })
       for (let i = 0; i < 2_000 && !socket.destroyed; i++) {
         written += event.length
-        if (!response.write(event)) await new Promise((resolve) => response.once('drain', resolve).once('close', resolve))
+        if (!response.write(event)) await Promise.race([once(response, 'drain'), gone])
       }
       response.end(STOP + DONE)
     })

@@ -33,7 +33,23 @@ export function hasContent(choice: Record<string, unknown>): boolean {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value == null || value === '' || (Array.isArray(value) && value.length === 0)
+  if (value == null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
+/** Some backends write an empty finish reason into every chunk. */
+export function isFinished(choice: Record<string, unknown>): boolean {
+  return typeof choice.finish_reason === 'string' && choice.finish_reason !== ''
+}
+
+/**
+ * How many choices a streamed request asks for. Nearly none names `n`, so the body is parsed only when it might.
+ */
+export function choicesAsked(body: Uint8Array): number {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!text.includes('"n"')) return 1
+  const { n } = JSON.parse(text.toString('utf8')) as { n?: unknown }
+  return typeof n === 'number' && n > 1 ? n : 1
 }
 
 /** The generated text of a delta or message, for counting tokens: content, reasoning, tool names and arguments. */

@@ -28,7 +28,7 @@ function answerTo(message: object) {
 }
 
 function readStream(events: object[]): { chunks: Record<string, any>[]; reading: StreamReading } {
-  const reading = anthropic.readStream({ includeUsage: false, created: CREATED })
+  const reading = anthropic.readStream({ includeUsage: false, choices: 1, created: CREATED })
   const text = events.map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
   const chunks = createSseSplitter().push(Buffer.from(text)).flatMap((event) => {
     const bytes = reading.read(event)

@@ -15,8 +15,7 @@ export interface Dialect {
   request(question: Question): BackendRequest
   /** A whole answer as OpenAI's JSON. Throws {@link BackendFault} when it is none. */
   readAnswer(kind: JobKind, bytes: Buffer, created: number): PlainAnswer
-  /** `created`: Unix seconds, for dialects whose answers carry no time. */
-  readStream(options: { includeUsage: boolean; created: number }): StreamReading
+  readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape; null when it is not JSON. */
   readErrorBody(body: string): string | null
 }
@@ -41,6 +40,14 @@ export interface PlainAnswer {
   bytes: Buffer
   json: JsonObject
   usage: TokenUsage | null
+}
+
+export interface StreamOptions {
+  includeUsage: boolean
+  /** Choices that the request asks for: all must finish. */
+  choices: number
+  /** Unix seconds, for dialects whose answers carry no time. */
+  created: number
 }
 
 /** One stream being read, event by event. */

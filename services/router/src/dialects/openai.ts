@@ -5,11 +5,11 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { choicesOf, errorIn, generatedText, hasContent, parseChunk, type Chunk } from '../core/chat-chunk.ts'
+import { choicesOf, errorIn, generatedText, hasContent, isFinished, parseChunk, type Chunk } from '../core/chat-chunk.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import type { Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
 
 const PATHS: Record<JobKind, string> = {
   chat: '/chat/completions',
@@ -21,7 +21,7 @@ export const openai: Dialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
   request: (question) => ({ path: PATHS[question.kind], body: writeBody(question) }),
   readAnswer,
-  readStream: (options) => new OpenAiStream(options.includeUsage),
+  readStream: (options) => new OpenAiStream(options),
   readErrorBody: (body) => (isJson(body) ? body : null),
 }
 
@@ -73,18 +73,19 @@ class OpenAiStream implements StreamReading {
   readonly promptTokens = null
   text = ''
   #includeUsage: boolean
-  #seen = new Set<unknown>()
+  #choices: number
   #finished = new Set<unknown>()
   #usageSent = false
   /** `id`, `created` and `model` of the last chunk, for a usage chunk of our own. */
   #last: Chunk = {}
 
-  constructor(includeUsage: boolean) {
+  constructor({ includeUsage, choices }: StreamOptions) {
     this.#includeUsage = includeUsage
+    this.#choices = choices
   }
 
   get complete(): boolean {
-    return this.done || (this.#seen.size > 0 && this.#finished.size === this.#seen.size)
+    return this.done || this.#finished.size >= this.#choices
   }
 
   read(event: SseEvent): Buffer | null {
@@ -106,10 +107,9 @@ class OpenAiStream implements StreamReading {
   }
 
   #readChoice(choice: Record<string, unknown>): void {
-    this.#seen.add(choice.index)
     this.text += generatedText(choice.delta)
-    if (choice.finish_reason != null) this.#finished.add(choice.index)
-    if (!this.begun) this.begun = choice.finish_reason != null || hasContent(choice)
+    if (isFinished(choice)) this.#finished.add(choice.index)
+    if (!this.begun) this.begun = isFinished(choice) || hasContent(choice)
   }
 
   /** Empty when the backend has sent its own. */

@@ -6,6 +6,7 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange } from '../clients/exchange.ts'
 import { BackendFault } from '../core/backend-fault.ts'
+import { choicesAsked } from '../core/chat-chunk.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
@@ -14,7 +15,11 @@ import { remainingMs, show, type Run } from './run.ts'
 
 export async function relayStream(run: Run, target: Target, exchange: Exchange, tokens: TokenCounter): Promise<TokenUsage> {
   const splitter = createSseSplitter()
-  const reading = target.backend.dialect.readStream({ includeUsage: run.header.includeUsage, created: Math.floor(Date.now() / 1_000) })
+  const reading = target.backend.dialect.readStream({
+    includeUsage: run.header.includeUsage,
+    choices: choicesAsked(run.body),
+    created: Math.floor(Date.now() / 1_000),
+  })
   const usage = () => usageOf(reading, run, tokens)
   let pending: Buffer[] = []
 

@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { createSseSplitter } from '../core/sse-events.ts'
+import { openai, prependMembers } from './openai.ts'
+
+function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
+  const reading = openai.readStream({ includeUsage: false, choices: 1, created: 0, ...options })
+  const text = chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('')
+  const passed = createSseSplitter().push(Buffer.from(text)).map((event) => reading.read(event)?.toString() ?? null)
+  return { reading, passed }
+}
+
+const delta = (value: object, finish_reason: string | null = null, index = 0) => ({ choices: [{ index, delta: value, finish_reason }] })
+
+describe('a request', () => {
+  test('is the client’s object with members in front, whatever it holds and however it is spaced', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 2), (object, spaces) => {
+        const rest = Object.fromEntries(Object.entries(object).filter(([key]) => key !== 'model' && key !== '__proto__'))
+        const text = ` ${JSON.stringify(rest, null, spaces)}\n`
+        const written = JSON.parse(prependMembers({ model: 'm' }, Buffer.from(text)).toString()) as object
+        expect(written).toEqual({ model: 'm', ...(JSON.parse(text) as object) })
+      }),
+    )
+  })
+
+  test.each(['{}', '{ }', ' {\n} '])('of no members (%j) is still JSON', (body) => {
+    expect(JSON.parse(prependMembers({ model: 'm' }, Buffer.from(body)).toString())).toEqual({ model: 'm' })
+  })
+
+  test.each([
+    ['chat', '/chat/completions'],
+    ['embeddings', '/embeddings'],
+    ['images', '/images/generations'],
+  ] as const)('for %s goes to %s', (kind, path) => {
+    expect(openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined }).path).toBe(path)
+  })
+
+  test('without a key carries no credential', () => {
+    expect(openai.headers(undefined)).toEqual({})
+  })
+})
+
+describe('a stream has begun', () => {
+  test.each([
+    ['text', { content: 'x' }],
+    ['reasoning', { reasoning_content: 'hm' }],
+    ['reasoning under its other name', { reasoning: 'hm' }],
+    ['a tool call', { tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }],
+    ['a refusal', { refusal: 'no' }],
+    ['audio', { audio: { data: 'UklGRg==' } }],
+  ])('with %s', (_, value) => {
+    expect(read([delta(value)]).reading.begun).toBe(true)
+  })
+
+  test('with its end, also when it is empty', () => {
+    expect(read([delta({ role: 'assistant', content: '' }), delta({}, 'length')]).reading.begun).toBe(true)
+  })
+
+  test.each([
+    ['a role', { role: 'assistant' }],
+    ['a role and empty fields', { role: 'assistant', content: '', tool_calls: [], refusal: null, function_call: {} }],
+  ])('not with %s', (_, value) => {
+    expect(read([delta(value)]).reading.begun).toBe(false)
+  })
+})
+
+describe('a stream is complete', () => {
+  test('when every choice that was asked for has finished', () => {
+    const { reading } = read([delta({ content: 'a' }), delta({}, 'stop')], { choices: 2 })
+    expect(reading.complete).toBe(false)
+    expect(read([delta({}, 'stop', 0), delta({}, 'stop', 1)], { choices: 2 }).reading.complete).toBe(true)
+  })
+
+  test('not by the empty finish reasons that some backends write', () => {
+    expect(read([delta({ content: 'a' }, '')]).reading.complete).toBe(false)
+  })
+
+  test('when the backend says that it is done', () => {
+    expect(read([delta({ content: 'a' }), '[DONE]']).reading).toMatchObject({ complete: true, done: true })
+  })
+})
+
+describe('the usage of a stream', () => {
+  const usage = { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 2 } }
+
+  test('is read from its last chunk, which passes only when asked for', () => {
+    const chunks = [delta({ content: 'a' }), { choices: [], usage }]
+    expect(read(chunks).passed.map((bytes) => bytes !== null)).toEqual([true, false])
+    expect(read(chunks, { includeUsage: true }).passed.map((bytes) => bytes !== null)).toEqual([true, true])
+    expect(read(chunks).reading.usage).toEqual({ promptTokens: 8, completionTokens: 5, cachedTokens: 4, reasoningTokens: 2, estimated: false })
+  })
+
+  test('is the last of those that a backend writes into every chunk', () => {
+    const { reading, passed } = read([
+      { ...delta({ content: 'a' }), usage: { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 } },
+      { ...delta({ content: 'b' }), usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } },
+      { ...delta({}, 'stop'), usage: null },
+    ])
+    expect(reading.usage?.completionTokens).toBe(2)
+    expect(passed).not.toContain(null)
+  })
+
+  test('of all zeros is none', () => {
+    expect(read([{ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]).reading.usage).toBeNull()
+  })
+
+  test('is not written twice', () => {
+    const known = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: true }
+    expect(read([{ choices: [], usage }], { includeUsage: true }).reading.usageChunk(known)).toHaveLength(0)
+    const own = read([{ id: 'c1', model: 'm', created: 5, ...delta({}, 'stop') }]).reading.usageChunk(known).toString()
+    expect(JSON.parse(own.slice('data: '.length))).toEqual({
+      id: 'c1',
+      object: 'chat.completion.chunk',
+      created: 5,
+      model: 'm',
+      choices: [],
+      usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    })
+  })
+})
+
+describe('an error inside a stream', () => {
+  test.each([
+    [{ error: { message: 'bad', type: 'BadRequestError', code: 400 } }, true],
+    [{ error: { message: 'bad', type: 'invalid_request_error' } }, true],
+    [{ error: { message: 'boom', code: '500' } }, false],
+    [{ error: 'boom' }, false],
+  ])('%j is told from an answer', (event, ownFault) => {
+    try {
+      read([event])
+      expect.unreachable()
+    } catch (error) {
+      expect(error).toMatchObject({ kind: 'error_event', body: JSON.stringify(event) })
+      expect(isRequestsOwnFault(error as BackendFault)).toBe(ownFault)
+    }
+  })
+})

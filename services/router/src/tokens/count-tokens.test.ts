@@ -1,0 +1,32 @@
+import { afterAll, describe, expect, test } from 'vitest'
+import { countByLength, openTokenCounter } from './count-tokens.ts'
+
+const counter = openTokenCounter()
+afterAll(() => counter.close())
+
+describe('counting tokens', () => {
+  test('gives what a tokenizer gives', async () => {
+    expect(await counter.count('The quick brown fox jumps over the lazy dog.')).toBe(10)
+    expect(await counter.count('')).toBe(0)
+  })
+
+  test('takes text that looks like a special token for text', async () => {
+    expect(await counter.count('<|endoftext|>')).toBeGreaterThan(1)
+  })
+
+  test('of a long run without a space ends soon, and does not hold up the process', async () => {
+    let ticks = 0
+    const ticking = setInterval(() => ticks++, 5)
+    const tokens = await counter.count('a'.repeat(200_000))
+    clearInterval(ticking)
+    expect(tokens).toBeGreaterThan(20_000)
+    expect(ticks).toBeGreaterThan(0)
+  }, 30_000)
+
+  test('answers by length what a closed counter can no longer count', async () => {
+    const closed = openTokenCounter()
+    const counting = closed.count('four words are here')
+    await closed.close()
+    expect([countByLength('four words are here'), 4]).toContain(await counting)
+  })
+})

@@ -1,0 +1,159 @@
+/**
+ * The router on real buses: what a caller gets of a job, and what becomes of it when the caller stops or dies.
+ */
+
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { openNatsBus } from '@gateway/bus/nats'
+import type { Bus, JobHandle } from '@gateway/bus/port'
+import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
+import { subjects, usageStream } from '@gateway/contracts/subjects'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import { createLogger } from '@gateway/service/logger'
+import { startNats } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startRouter } from '../src/start.ts'
+import { headerOf } from './fake-job.ts'
+import { chunk, goodChat, openStream, ROLE, startHttpBackend, USAGE_CHUNK, wholeStream, type Answer, type HttpBackend } from './http-backend.ts'
+import { poolOver } from './router-under-test.ts'
+
+interface Answered {
+  head: AnswerHead | null
+  text(): string
+  end: AnswerEnd | null
+  failure: AnswerFailure | null
+  unavailable: string | null
+  begun: Promise<void>
+  over: Promise<void>
+  handle: JobHandle
+}
+
+function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
+  const over = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const data: Buffer[] = []
+  const parse = <T>(bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as T
+  const full = headerOf(header)
+  const job = { subject: subjects.job(full.pool), header: Buffer.from(JSON.stringify(full)), body: Buffer.from('{"messages":[]}') }
+  const answered: Answered = {
+    head: null,
+    text: () => Buffer.concat(data).toString(),
+    end: null,
+    failure: null,
+    unavailable: null,
+    begun: begun.promise,
+    over: over.promise,
+    handle: bus.dispatch(job, {
+      onHead: (bytes) => void (answered.head = parse(bytes)),
+      onData(bytes) {
+        data.push(Buffer.from(bytes))
+        answered.handle.consumed(bytes.length)
+        begun.resolve()
+      },
+      onEnd(bytes) {
+        answered.end = parse(bytes)
+        over.resolve()
+      },
+      onFailure(bytes) {
+        answered.failure = parse(bytes)
+        over.resolve()
+      },
+      onUnavailable(reason) {
+        answered.unavailable = reason
+        over.resolve()
+      },
+      onLost: over.resolve,
+    }),
+  }
+  return answered
+}
+
+const logger = createLogger({ service: 'router', level: 'silent' })
+const streams = [{ ...usageStream, consumers: ['test'] }]
+const hub = createMemoryHub({ streams })
+let nats: Awaited<ReturnType<typeof startNats>>
+beforeAll(async () => {
+  nats = await startNats()
+}, 60_000)
+afterAll(() => nats[Symbol.asyncDispose]())
+
+/** `lose`: the caller is gone without a word where the bus lets a test do that, else it closes. */
+const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => unknown; outcome: RegExp }[] = [
+  { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId), outcome: /^edge_lost$/ },
+  { name: 'NATS', open: () => openNatsBus({ url: nats.url, name: 'test', streams }), lose: (caller) => caller[Symbol.asyncDispose](), outcome: /^(edge_lost|client_gone)$/ },
+]
+
+describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
+  const opened: AsyncDisposable[] = []
+  afterEach(async () => {
+    for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+  })
+
+  async function stack(answer: Answer): Promise<{ caller: Bus; backend: HttpBackend; reports: UsageEvent[] }> {
+    const backend = await startHttpBackend(answer)
+    opened.push(backend)
+    const [caller, worker] = await Promise.all([open(), open()])
+    opened.push(caller, worker)
+    const config = { current: poolOver([backend.url]), onChange: () => ({ [Symbol.dispose]() {} }), async [Symbol.asyncDispose]() {} }
+    opened.push(await startRouter({ bus: worker, config, environment: {}, logger }))
+    const reports: UsageEvent[] = []
+    const consumer = { stream: usageStream.name, subject: subjects.usage, consumer: 'test', maxBatch: 100 }
+    opened.push(
+      await worker.consumeDurable({
+        ...consumer,
+        async handler(batch) {
+          for (const { payload } of batch) reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+        },
+      }),
+    )
+    return { caller, backend, reports }
+  }
+
+  test('a stream reaches its caller whole', async () => {
+    const { caller } = await stack(goodChat)
+    const answered = dispatch(caller, { stream: true })
+    await answered.over
+    expect(answered.text()).toBe(wholeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
+    expect(answered.end?.usage.completionTokens).toBe(3)
+  })
+
+  test('a caller that stops takes the backend with it, and what it was shown is reported once', async () => {
+    const { caller, backend, reports } = await stack((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two three' }))
+    })
+    const requestId = headerOf().requestId
+    const answered = dispatch(caller, { stream: true, requestId })
+    await answered.begun
+    const startedAt = performance.now()
+    answered.handle.stop()
+    await backend.seen[0]?.connectionClosed
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+    const mine = () => reports.filter((report) => report.requestId === requestId)
+    await expect.poll(mine, { timeout: 5_000 }).toMatchObject([{ outcome: 'client_gone', reporter: 'router', usage: { completionTokens: 3 } }])
+  })
+
+  test('a caller that dies takes the backend with it within seconds, and is reported as lost', async () => {
+    const { caller, backend, reports } = await stack((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two three' }))
+    })
+    const requestId = headerOf().requestId
+    const answered = dispatch(caller, { stream: true, requestId })
+    await answered.begun
+    await lose(caller)
+    await backend.seen[0]?.connectionClosed
+    const mine = () => reports.filter((report) => report.requestId === requestId)
+    await expect.poll(mine, { timeout: 8_000 }).toMatchObject([{ outcome: expect.stringMatching(outcome), reporter: 'router', delivered: false, usage: { completionTokens: 3 } }])
+  }, 20_000)
+
+  test('an answered job whose caller has acknowledged its end is not reported', async () => {
+    const { caller, reports } = await stack(goodChat)
+    const requestId = headerOf().requestId
+    const answered = dispatch(caller, { requestId })
+    await answered.over
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await caller[Symbol.asyncDispose]()
+    await new Promise((resolve) => setTimeout(resolve, 4_000))
+    expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
+  }, 20_000)
+})
