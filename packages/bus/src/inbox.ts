@@ -9,7 +9,12 @@ import type { Wire } from './wire.ts'
 
 /** frames · notices about offered jobs · replies · acknowledgements of durable events · pulled durable events */
 export type InboxPart = 'f' | 'j' | 'r' | 'd' | 'p'
-export type InboxListener = (payload: Uint8Array, token: string, noResponder: boolean, replyTo: string | undefined) => void
+export type InboxListener = (
+  payload: Uint8Array,
+  token: string,
+  noResponder: boolean,
+  replyTo: string | undefined,
+) => void
 
 export interface Inbox {
   address(part: InboxPart, token: string | number): string

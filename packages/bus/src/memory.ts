@@ -19,10 +19,11 @@ export interface MemoryBusOptions {
 
 export function openMemoryBus(options: MemoryBusOptions): Promise<CountedBus> {
   const processId = createProcessId()
+  const onStatus = options.onStatus ?? (() => {})
   return createBus({
     processId,
-    wire: options.hub.connect(processId),
-    onStatus: options.onStatus ?? (() => {}),
+    wire: options.hub.connect(processId, onStatus),
+    onStatus,
     openDurable: ({ counters }) => memoryDurable(options.hub.durable, counters),
     ...(options.tuning && { tuning: options.tuning }),
   })

@@ -42,7 +42,16 @@ export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> 
     wire,
     onStatus,
     openDurable: ({ inbox, requests, counters }) =>
-      openJetStream({ connection, wire, inbox, requests, counters, onStatus, processId, streams: options.streams ?? [] }),
+      openJetStream({
+        connection,
+        wire,
+        inbox,
+        requests,
+        counters,
+        onStatus,
+        processId,
+        streams: options.streams ?? [],
+      }),
     ...(options.tuning && { tuning: options.tuning }),
   })
 }

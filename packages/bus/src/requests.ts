@@ -70,9 +70,9 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     }
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
     const number = ++lastNumber
-    const timer = setTimeout(() => {
-      take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
-    }, timeoutMs)
+    const expire = () => take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
+    // One turn later: when this process was busy for too long, the reply may be waiting to be read.
+    const timer = setTimeout(() => setImmediate(expire), timeoutMs)
     const request = { subject, payload: Buffer.from(payload), published: false, timer, resolve, reject }
     pending.set(number, request)
     publish(number, request)
@@ -90,9 +90,12 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
 
     serve(subject, group, handler) {
       return wire.subscribe(subject, group, (payload, _subject, replyTo) => {
-        void answer(payload, handler, wire.maxPayloadBytes).then((reply) => {
-          if (replyTo !== undefined) wire.publish(replyTo, reply)
-        }, (error: unknown) => onStatus({ type: 'error', error, during: `answering ${subject}` }))
+        void answer(payload, handler, wire.maxPayloadBytes).then(
+          (reply) => {
+            if (replyTo !== undefined) wire.publish(replyTo, reply)
+          },
+          (error: unknown) => onStatus({ type: 'error', error, during: `answering ${subject}` }),
+        )
       })
     },
 

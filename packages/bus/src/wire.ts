@@ -2,11 +2,16 @@
  * What the bus needs of a transport: subjects, groups and a sign of life. Each adapter provides one.
  *
  * A wire may lose messages while it is disconnected and around a change of connection; it never throws on publish. The
- * layers above number, repeat and time out.
+ * layers above number, repeat and time out. A listener that throws is reported and disturbs nothing else.
  */
 
 /** `noResponder`: what was published with this subject as its reply address found nobody. */
-export type WireListener = (payload: Uint8Array, subject: string, replyTo: string | undefined, noResponder: boolean) => void
+export type WireListener = (
+  payload: Uint8Array,
+  subject: string,
+  replyTo: string | undefined,
+  noResponder: boolean,
+) => void
 
 export interface Wire extends AsyncDisposable {
   readonly connected: boolean

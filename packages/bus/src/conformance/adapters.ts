@@ -1,7 +1,5 @@
 /** The adapters that the conformance suite runs on, each as a world in which buses meet and can be cut off. */
 
-import { createServer, connect, type Server as TcpServer, type Socket } from 'node:net'
-import { once } from 'node:events'
 import { startNats, type Server } from '@gateway/testing/servers'
 import type { CountedBus } from '../bus.ts'
 import type { DurableStream } from '../durable.ts'
@@ -9,6 +7,7 @@ import { createMemoryHub, openMemoryBus } from '../memory.ts'
 import { openNatsBus } from '../nats.ts'
 import type { OnStatus } from '../status.ts'
 import type { Tuning } from '../tuning.ts'
+import { openTap, type Tap } from './tap.ts'
 
 export const eventStream = { name: 'EVENTS', subjects: ['events.>'], consumers: ['ledger'] } satisfies DurableStream
 
@@ -54,9 +53,8 @@ export async function createNatsWorld(): Promise<NatsWorld> {
   return {
     server,
     async open(options = {}) {
-      const tap = await openTap(Number(new URL(server.url).port))
-      const url = `nats://127.0.0.1:${tap.port}`
-      const bus = await openNatsBus({ url, name: 'conformance', streams: [eventStream], ...options })
+      const tap = await openTap(server.url)
+      const bus = await openNatsBus({ url: tap.url, name: 'conformance', streams: [eventStream], ...options })
       opened.set(bus, tap)
       return bus
     },
@@ -65,42 +63,6 @@ export async function createNatsWorld(): Promise<NatsWorld> {
       await Promise.all([...opened.keys()].map((bus) => bus[Symbol.asyncDispose]()))
       for (const tap of opened.values()) tap.close()
       await server[Symbol.asyncDispose]()
-    },
-  }
-}
-
-/** A bus's own way to the server, which can be closed for good. */
-interface Tap {
-  port: number
-  close(): void
-}
-
-async function openTap(serverPort: number): Promise<Tap> {
-  const sockets = new Set<Socket>()
-  const tap: TcpServer = createServer((inside) => {
-    const outside = connect(serverPort, '127.0.0.1')
-    for (const socket of [inside, outside]) {
-      sockets.add(socket)
-      socket.setNoDelay(true)
-      socket.on('error', () => {})
-      socket.on('close', () => {
-        sockets.delete(socket)
-        inside.destroy()
-        outside.destroy()
-      })
-    }
-    inside.pipe(outside)
-    outside.pipe(inside)
-  })
-  tap.listen(0, '127.0.0.1')
-  await once(tap, 'listening')
-  const address = tap.address()
-  if (address === null || typeof address === 'string') throw new Error('a tap without a port')
-  return {
-    port: address.port,
-    close() {
-      tap.close()
-      for (const socket of sockets) socket.destroy()
     },
   }
 }

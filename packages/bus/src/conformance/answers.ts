@@ -1,6 +1,6 @@
 /** Jobs and answers as the suite's tests see them: recorded callers, and bytes whose place can be told. */
 
-import type { Bus, JobEvents, JobHandle, OutgoingJob } from '../port.ts'
+import type { Bus, IncomingJob, JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 
 export const text = (value: string): Uint8Array => Buffer.from(value)
 export const read = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
@@ -56,6 +56,15 @@ export function ask(
   return answer
 }
 
+/** Serves jobs with work that may take its time. */
+export function serveJobs(
+  bus: Bus,
+  subject: string,
+  work: (job: IncomingJob) => void | Promise<void>,
+): Promise<AsyncDisposable> {
+  return bus.serveJobs(subject, 'routers', (job) => void work(job))
+}
+
 export function whole(answer: Answer): Buffer {
   return Buffer.concat(answer.chunks)
 }
@@ -64,7 +73,7 @@ export function whole(answer: Answer): Buffer {
 export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition}`)
+    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`)
     await sleep(5)
   }
 }

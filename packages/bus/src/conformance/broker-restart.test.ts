@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import { createNatsWorld, type NatsWorld } from './adapters.ts'
-import { ask, patterned, read, sleep, text, until, whole, type Answer } from './answers.ts'
+import { ask, patterned, read, serveJobs, sleep, text, until, whole, type Answer } from './answers.ts'
 
 describe('a broker killed with SIGKILL', () => {
   let world: NatsWorld
@@ -17,7 +17,7 @@ describe('a broker killed with SIGKILL', () => {
   const chunk = (stream: number, i: number) => patterned(1_000 + stream, stream * 1_000 + i)
 
   async function serveChunks(count: number, pauseMs: number) {
-    await router.serveJobs('job.a', 'routers', async (job) => {
+    await serveJobs(router, 'job.a', async (job) => {
       job.accept()
       const stream = Number(read(job.header))
       const body = await job.body()
@@ -59,9 +59,8 @@ describe('a broker killed with SIGKILL', () => {
 
   it('delays bodies on their way, and loses none', async () => {
     await serveChunks(1, 0)
-    const answers = Array.from({ length: 8 }, (_, i) => {
-      return ask(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(20_000_000, i) })
-    })
+    const bodies = Array.from({ length: 8 }, (_, i) => patterned(20_000_000, i))
+    const answers = bodies.map((body, i) => ask(edge, { subject: 'job.a', header: text(`${i}`), body }))
     await until(() => answers.every((answer) => answer.log.includes('accept')))
     await world.server.kill()
     await sleep(200)

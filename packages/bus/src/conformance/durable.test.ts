@@ -60,10 +60,14 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     const seen: string[][] = [[], []]
     const members = await Promise.all([world.open(), world.open()])
     for (const [i, member] of members.entries()) {
-      await consume(member, async (batch) => {
-        await sleep(5)
-        seen[i]!.push(...batch.map(({ payload }) => read(payload)))
-      }, 10)
+      await consume(
+        member,
+        async (batch) => {
+          await sleep(5)
+          seen[i]!.push(...batch.map(({ payload }) => read(payload)))
+        },
+        10,
+      )
     }
     const events = Array.from({ length: 400 }, (_, i) => `${i}`)
     await Promise.all(events.map(publish))
@@ -74,10 +78,14 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
 
   it('gives what a member had not taken to the others when it leaves', async () => {
     const seen: string[] = []
-    const leaver = await consume(await world.open(), async (batch) => {
-      await sleep(100)
-      seen.push(...batch.map(({ payload }) => read(payload)))
-    }, 1)
+    const leaver = await consume(
+      await world.open(),
+      async (batch) => {
+        await sleep(100)
+        seen.push(...batch.map(({ payload }) => read(payload)))
+      },
+      1,
+    )
     void Array.from({ length: 20 }, (_, i) => publish(`${i}`).catch(() => {}))
     await until(() => seen.length === 2)
     await leaver[Symbol.asyncDispose]()
@@ -85,20 +93,25 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
       seen.push(...batch.map(({ payload }) => read(payload)))
     })
     await until(() => new Set(seen).size === 20)
+    expect(seen.slice(0, 2)).toEqual(['0', '1'])
   })
 
   it('refuses events that no stream takes', async () => {
-    await expect(publisher.publishDurable('elsewhere', text('?'), { timeoutMs: 1_000 })).rejects.toBeInstanceOf(NotStoredError)
+    await expect(publisher.publishDurable('elsewhere', text('?'), { timeoutMs: 1_000 })).rejects.toBeInstanceOf(
+      NotStoredError,
+    )
   })
 
   it('turns unhealthy while events stay unacknowledged, and healthy again', async () => {
-    if (name === 'nats') return world.kill(publisher), await expectsUnhealthy()
+    if (name === 'nats') return (world.kill(publisher), await expectsUnhealthy())
     await expectsUnhealthy()
     await using _ = await consume(await world.open(), async () => {})
     await until(() => publisher.durableHealthy)
 
     async function expectsUnhealthy() {
-      await expect(publisher.publishDurable('events.usage', text('?'), { timeoutMs: 50 })).rejects.toBeInstanceOf(NotStoredError)
+      await expect(publisher.publishDurable('events.usage', text('?'), { timeoutMs: 50 })).rejects.toBeInstanceOf(
+        NotStoredError,
+      )
       expect(publisher.durableHealthy).toBe(true)
       await until(() => !publisher.durableHealthy)
     }

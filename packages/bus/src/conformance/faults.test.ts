@@ -4,7 +4,7 @@ import { createBus, type CountedBus } from '../bus.ts'
 import { memoryDurable } from '../memory/durable.ts'
 import { createMemoryHub, type MemoryHub } from '../memory/hub.ts'
 import type { Tuning } from '../tuning.ts'
-import { ask, patterned, read, sleep, text, until, whole } from './answers.ts'
+import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
 import { faultyWire, type Faults } from './faulty-wire.ts'
 
 /** Everything small and quick, so that every window fills and every timer fires within a short answer. */
@@ -41,7 +41,7 @@ describe('a wire that loses, repeats and reorders frames', () => {
         const hub = createMemoryHub()
         await using edge = await openFaulty(hub, faults)
         await using router = await openFaulty(hub, { ...faults, seed: faults.seed + 1 })
-        await router.serveJobs('job.a', 'routers', async (incoming) => {
+        await serveJobs(router, 'job.a', async (incoming) => {
           incoming.accept()
           const number = Number(read(incoming.header))
           const body = await incoming.body()
@@ -73,7 +73,7 @@ describe('a wire that loses, repeats and reorders frames', () => {
         await using edge = await openFaulty(hub, faults)
         await using router = await openFaulty(hub, { ...faults, seed: faults.seed + 1 })
         let aborted = false
-        await router.serveJobs('job.a', 'routers', async (incoming) => {
+        await serveJobs(router, 'job.a', async (incoming) => {
           incoming.signal.addEventListener('abort', () => (aborted = true))
           incoming.accept()
           while (!incoming.signal.aborted) {
@@ -98,7 +98,10 @@ function openFaulty(hub: MemoryHub, faults: Faults): Promise<CountedBus> {
   const processId = `p${faults.seed}`
   return createBus({
     processId,
-    wire: faultyWire(hub.connect(processId), faults),
+    wire: faultyWire(
+      hub.connect(processId, () => {}),
+      faults,
+    ),
     tuning: quick,
     onStatus: () => {},
     openDurable: ({ counters }) => memoryDurable(hub.durable, counters),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import { JobAborted, type IncomingJob } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
-import { ask, patterned, read, sleep, text, until, whole } from './answers.ts'
+import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
 
 const MiB = 1024 * 1024
 
@@ -17,7 +17,7 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
   })
   afterAll(() => world[Symbol.asyncDispose]())
 
-  const serve = (subject: string, handler: (job: IncomingJob) => void) => router.serveJobs(subject, 'routers', handler)
+  const serve = (subject: string, work: Parameters<typeof serveJobs>[2]) => serveJobs(router, subject, work)
 
   it('carries a job there and its answer back, in order', async () => {
     await using _ = await serve('job.a', async (job) => {
@@ -192,7 +192,7 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     const { promise: outcome, resolve } = Promise.withResolvers<unknown>()
     await using _ = await serve('job.unread', (job) => {
       job.accept()
-      job.signal.addEventListener('abort', () => job.body().catch(resolve))
+      job.signal.addEventListener('abort', () => void job.body().catch(resolve))
     })
     const answer = ask(edge, { subject: 'job.unread', body: patterned(MiB, 1) })
     await until(() => answer.log.includes('accept'))
@@ -238,5 +238,6 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
 
   it('forgets streams that are over', async () => {
     await until(() => edge.counters.streamsOpen === 0 && router.counters.streamsOpen === 0)
+    expect([edge, router].map(({ counters }) => counters.messagesMalformed)).toEqual([0, 0])
   })
 })

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
 import type { IncomingJob, JobAborted } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
-import { ask, sleep, text, until } from './answers.ts'
+import { ask, serveJobs, sleep, text, until } from './answers.ts'
 
 describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
   let world: World
@@ -15,7 +15,7 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
   })
   afterEach(() => world[Symbol.asyncDispose]())
 
-  const serve = (handler: (job: IncomingJob) => void) => router.serveJobs('job.a', 'routers', handler)
+  const serve = (work: Parameters<typeof serveJobs>[2]) => serveJobs(router, 'job.a', work)
   const causeOf = (job: IncomingJob | undefined) => (job?.signal.reason as JobAborted | undefined)?.abortCause
 
   it('tells the worker within four seconds that its caller is gone', async () => {

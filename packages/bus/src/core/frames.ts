@@ -76,7 +76,13 @@ export function encodeMessages(senderId: string, frames: readonly Frame[], maxBy
   return messages
 }
 
-function encodeMessage(sender: Uint8Array, frames: readonly Frame[], first: number, past: number, size: number): Uint8Array {
+function encodeMessage(
+  sender: Uint8Array,
+  frames: readonly Frame[],
+  first: number,
+  past: number,
+  size: number,
+): Uint8Array {
   const message = Buffer.allocUnsafe(size)
   message[0] = VERSION
   message[1] = sender.length

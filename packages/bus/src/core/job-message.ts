@@ -25,7 +25,12 @@ export function jobOverhead(callerId: string, header: Uint8Array): number {
   return FIXED_BYTES + callerId.length + header.length
 }
 
-export function encodeJob(job: Omit<JobMessage, 'bodyBytes'> & { body: Uint8Array; inline: boolean }): Uint8Array {
+export interface JobToEncode extends Omit<JobMessage, 'bodyBytes' | 'inlineBody'> {
+  body: Uint8Array
+  inline: boolean
+}
+
+export function encodeJob(job: JobToEncode): Uint8Array {
   const overhead = jobOverhead(job.callerId, job.header)
   const message = Buffer.allocUnsafe(overhead + (job.inline ? job.body.length : 0))
   message[0] = VERSION

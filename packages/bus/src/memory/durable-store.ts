@@ -49,7 +49,9 @@ export function createDurableStore(definitions: readonly DurableStream[]): Durab
 
   return {
     publish(subject, payload) {
-      const stream = streams.find(({ definition }) => definition.subjects.some((pattern) => takesSubject(pattern, subject)))
+      const stream = streams.find(({ definition }) =>
+        definition.subjects.some((pattern) => takesSubject(pattern, subject)),
+      )
       if (stream === undefined) return null
       const event: StoredEvent = {
         subject,

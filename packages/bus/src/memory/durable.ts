@@ -19,7 +19,7 @@ export function memoryDurable(store: DurableStore, counters: BusCounters): Durab
 
     async publish(subject, payload, timeoutMs) {
       const committed = store.publish(subject, Buffer.from(payload))
-      if (committed === null) throw new NotStoredError(`no stream takes ${subject}`)
+      if (committed === null) throw new NotStoredError(`no stream that this bus was opened with takes ${subject}`)
       const id = Symbol()
       pending.set(id, performance.now())
       counters.durablePending++
@@ -39,7 +39,10 @@ export function memoryDurable(store: DurableStore, counters: BusCounters): Durab
 
 async function within(committed: Promise<void>, timeoutMs: number, subject: string): Promise<void> {
   const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new NotStoredError(`${subject} not committed within ${timeoutMs} ms`)), timeoutMs)
+  const timer = setTimeout(
+    () => reject(new NotStoredError(`${subject} not committed within ${timeoutMs} ms`)),
+    timeoutMs,
+  )
   try {
     await Promise.race([committed, promise])
   } finally {

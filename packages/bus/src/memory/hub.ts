@@ -6,13 +6,14 @@
 
 import type { DurableStream } from '../durable.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
+import type { OnStatus } from '../status.ts'
 import type { Wire, WireListener } from '../wire.ts'
 
 const MAX_PAYLOAD_BYTES = 1024 * 1024
 const NO_PAYLOAD = new Uint8Array(0)
 
 export interface MemoryHub {
-  connect(processId: string): Wire
+  connect(processId: string, onStatus: OnStatus): Wire
   readonly durable: DurableStore
   /** Cuts a process off as if it were dead, or its network; for tests. */
   cut(processId: string): void
@@ -26,6 +27,7 @@ interface Subscription {
 
 interface Link {
   connected: boolean
+  onStatus: OnStatus
   listeners: ((connected: boolean) => void)[]
 }
 
@@ -58,25 +60,24 @@ export function createMemoryHub(options: { streams?: readonly DurableStream[] } 
   }
   const deliver = ({ subject, payload, replyTo }: Delivery) => {
     const receivers = receiversOf(subject)
-    if (receivers.length === 0 && replyTo !== undefined) {
-      for (const { listener } of receiversOf(replyTo)) listener(NO_PAYLOAD, replyTo, undefined, true)
-    }
-    for (const { listener } of receivers) listener(payload, subject, replyTo, false)
+    for (const receiver of receivers) hand(receiver, payload, subject, replyTo, false)
+    if (receivers.length > 0 || replyTo === undefined) return
+    for (const receiver of receiversOf(replyTo)) hand(receiver, NO_PAYLOAD, replyTo, undefined, true)
   }
 
   /** Everyone without a group, and of each group the member whose turn it is. */
   const receiversOf = (subject: string): Subscription[] => {
-    const all = [...(subscriptions.get(subject) ?? []), ...(subscriptions.get(inboxOf(subject)) ?? [])]
-    const reachable = all.filter((subscription) => subscription.link.connected)
-    const receivers = reachable.filter((subscription) => subscription.group === undefined)
-    for (const group of new Set(reachable.map((subscription) => subscription.group))) {
-      if (group === undefined) continue
-      const members = reachable.filter((subscription) => subscription.group === group)
+    const all = subscriptions.get(inboxOf(subject) ?? subject)
+    if (all === undefined) return []
+    const reachable = all.filter(({ link }) => link.connected)
+    if (reachable.length === 1) return reachable
+    const byGroup = Map.groupBy(reachable, ({ group }) => group)
+    return [...byGroup].flatMap(([group, members]) => {
+      if (group === undefined) return members
       const turn = turns.get(`${subject} ${group}`) ?? 0
       turns.set(`${subject} ${group}`, turn + 1)
-      receivers.push(members[turn % members.length]!)
-    }
-    return receivers
+      return members[turn % members.length]!
+    })
   }
 
   const subscribe = (subject: string, subscription: Subscription): AsyncDisposable => {
@@ -98,8 +99,8 @@ export function createMemoryHub(options: { streams?: readonly DurableStream[] } 
   return {
     durable: createDurableStore(options.streams ?? []),
 
-    connect(processId) {
-      const link: Link = { connected: true, listeners: [] }
+    connect(processId, onStatus) {
+      const link: Link = { connected: true, onStatus, listeners: [] }
       links.set(processId, link)
       return {
         get connected() {
@@ -128,6 +129,17 @@ export function createMemoryHub(options: { streams?: readonly DurableStream[] } 
 }
 
 /** `inbox.<processId>.…` is subscribed to as `inbox.<processId>.>`, the only wildcard there is. */
-function inboxOf(subject: string): string {
-  return subject.startsWith('inbox.') ? `${subject.slice(0, subject.indexOf('.', 6))}.>` : ''
+function inboxOf(subject: string): string | undefined {
+  return subject.startsWith('inbox.') ? `${subject.slice(0, subject.indexOf('.', 6))}.>` : undefined
+}
+
+const hand: (receiver: Subscription, ...message: Parameters<WireListener>) => void = (
+  { listener, link },
+  ...message
+) => {
+  try {
+    listener(...message)
+  } catch (error) {
+    link.onStatus({ type: 'error', error, during: `handling a message on ${message[1]}` })
+  }
 }

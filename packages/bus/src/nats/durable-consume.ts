@@ -89,7 +89,12 @@ export function openConsumers(parts: JetStreamParts): Consumers {
   }
 }
 
-function startPuller(parts: JetStreamParts, key: string, options: DurableConsumer, ensure: () => Promise<void>): Puller {
+function startPuller(
+  parts: JetStreamParts,
+  key: string,
+  options: DurableConsumer,
+  ensure: () => Promise<void>,
+): Puller {
   const { wire, inbox, onStatus } = parts
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`
   const request = Buffer.from(JSON.stringify({ batch: options.maxBatch, expires: PULL_EXPIRES_MS * 1_000_000 }))

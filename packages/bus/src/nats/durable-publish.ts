@@ -6,7 +6,7 @@
  * not acknowledged is bounded: beyond that an event is refused at once and not kept.
  */
 
-import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/nats-core'
+import { headers, type MsgHdrs } from '@nats-io/nats-core'
 import { takesSubject } from '../durable.ts'
 import { NotStoredError } from '../port.ts'
 import type { JetStreamParts } from './jetstream.ts'
@@ -43,30 +43,41 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   const pending = new Map<number, PendingEvent>()
   let pendingBytes = 0
   let lastNumber = 0
-  let ready = false
+  /** Since when publishing has not been possible: no connection, or streams that are not there yet. */
+  let notReadySinceMs: number | null = null
   let preparedAtMs = 0
-  let disconnectedAtMs: number | null = null
+  let preparations = 0
   let drained: (() => void) | undefined
 
+  const unready = () => {
+    notReadySinceMs ??= performance.now()
+    preparations++
+  }
   const prepare = () => {
-    ready = false
+    unready()
+    const mine = preparations
     void parts.ensureStreams().then(() => {
-      ready = true
+      if (mine !== preparations) return
+      notReadySinceMs = null
       preparedAtMs = performance.now()
       for (const [number, event] of pending) send(number, event)
     })
   }
   const send = (number: number, event: PendingEvent) => {
-    if (!ready || !wire.connected) return
+    if (notReadySinceMs !== null) return
     if (event.sentAtMs > 0) counters.durableRetried++
     event.sentAtMs = performance.now()
-    publishWithHeaders(connection, event, inbox.address('d', number))
+    try {
+      connection.publish(event.subject, event.payload, { reply: inbox.address('d', number), headers: event.headers })
+    } catch (error) {
+      parts.onStatus({ type: 'error', error, during: `publishing to ${event.subject}` })
+    }
   }
 
   inbox.on('d', (payload, token, noResponder) => {
     // No stream takes the subject: it is gone, or JetStream is not up yet.
     if (noResponder) {
-      if (ready && performance.now() - preparedAtMs > PREPARE_EVERY_MS) prepare()
+      if (notReadySinceMs === null && performance.now() - preparedAtMs > PREPARE_EVERY_MS) prepare()
       return
     }
     if (!isStored(payload)) return
@@ -82,9 +93,9 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     if (pending.size === 0) drained?.()
   })
   wire.onConnection((connected) => {
-    disconnectedAtMs = connected ? null : performance.now()
     // The server may have come back without what it had.
     if (connected) prepare()
+    else unready()
   })
   const timer = setInterval(() => {
     const nowMs = performance.now()
@@ -95,14 +106,14 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   return {
     get healthy() {
       const nowMs = performance.now()
-      if (disconnectedAtMs !== null && nowMs - disconnectedAtMs > UNHEALTHY_AFTER_MS) return false
+      if (notReadySinceMs !== null && nowMs - notReadySinceMs > UNHEALTHY_AFTER_MS) return false
       const [oldest] = pending.values()
       return oldest === undefined || nowMs - oldest.publishedAtMs < UNHEALTHY_AFTER_MS
     },
 
     publish(subject, payload, timeoutMs) {
       if (!streams.some((stream) => stream.subjects.some((pattern) => takesSubject(pattern, subject)))) {
-        return Promise.reject(new NotStoredError(`no stream takes ${subject}`))
+        return Promise.reject(new NotStoredError(`no stream that this bus was opened with takes ${subject}`))
       }
       if (payload.length + HEADER_BYTES > wire.maxPayloadBytes) {
         return Promise.reject(new NotStoredError(`an event of ${payload.length} bytes is too large`))
@@ -144,13 +155,9 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   function flushed(): Promise<void> {
     return new Promise((resolve) => {
       drained = resolve
-      setTimeout(resolve, CLOSE_FLUSH_MS)
+      setTimeout(resolve, CLOSE_FLUSH_MS).unref()
     })
   }
-}
-
-function publishWithHeaders(connection: NatsConnection, event: PendingEvent, reply: string): void {
-  connection.publish(event.subject, event.payload, { reply, headers: event.headers })
 }
 
 /** `{"stream":"USAGE","seq":7}`, also with `"duplicate":true`; or an error, upon which the event is sent again. */

@@ -46,12 +46,13 @@ export class JetStreamError extends Error {
   }
 }
 
-export function jetStreamApi(requests: Requests): JetStreamApi {
+export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
   const call = async (subject: string, body: object): Promise<Record<string, unknown>> => {
     const reply = await requests.ask(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), TIMEOUT_MS)
     const answer = JSON.parse(Buffer.from(reply).toString()) as Record<string, unknown>
     const error = answer['error'] as { err_code?: number; code: number; description?: string } | undefined
-    if (error !== undefined) throw new JetStreamError(error.err_code ?? error.code, error.description ?? 'unknown error')
+    if (error !== undefined)
+      throw new JetStreamError(error.err_code ?? error.code, error.description ?? 'unknown error')
     return answer
   }
 

@@ -2,7 +2,7 @@
 
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { BusCounters } from '../counters.ts'
-import type { Durable } from '../durable.ts'
+import { retryDelayMs, type Durable } from '../durable.ts'
 import type { Inbox } from '../inbox.ts'
 import type { NatsStream } from '../nats.ts'
 import type { Requests } from '../requests.ts'
@@ -13,8 +13,8 @@ import { openPublisher } from './durable-publish.ts'
 import { jetStreamApi, type JetStreamApi } from './jetstream-api.ts'
 import { startSweep } from './sweep.ts'
 
+const LONGEST_RETRY_MS = 1_000
 const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
-const ENSURE_RETRY_MS = 250
 
 export interface JetStreamParts {
   connection: NatsConnection
@@ -72,14 +72,19 @@ async function createStreams(api: JetStreamApi, streams: readonly NatsStream[]):
 }
 
 /** Tries until it succeeds or the bus closes. */
-async function insist(action: () => Promise<void>, during: string, onStatus: OnStatus, closing: AbortSignal): Promise<void> {
-  while (!closing.aborted) {
+async function insist(
+  action: () => Promise<void>,
+  during: string,
+  onStatus: OnStatus,
+  closing: AbortSignal,
+): Promise<void> {
+  for (let failures = 1; !closing.aborted; failures++) {
     try {
       return await action()
     } catch (error) {
       if (closing.aborted) return
       onStatus({ type: 'error', error, during })
-      await new Promise((resolve) => setTimeout(resolve, ENSURE_RETRY_MS))
+      await new Promise((resolve) => setTimeout(resolve, Math.min(retryDelayMs(failures), LONGEST_RETRY_MS)))
     }
   }
 }

@@ -62,7 +62,10 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
     },
     async subscribe(subject, group, listener) {
       const callback = guarded(listener)
-      const subscription = connection.subscribe(subject, group === undefined ? { callback } : { queue: group, callback })
+      const subscription = connection.subscribe(
+        subject,
+        group === undefined ? { callback } : { queue: group, callback },
+      )
       // A flush that is cut off by a disconnect does no harm: the client subscribes again when it reconnects.
       await connection.flush().catch(() => {})
       return {
@@ -85,7 +88,8 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
 
 function maxPayloadOf(connection: NatsConnection): number {
   const bytes = connection.info?.max_payload ?? 1024 * 1024
-  if (bytes < SMALLEST_PAYLOAD_BYTES) throw new RangeError(`the NATS server's max_payload of ${bytes} bytes is too small`)
+  if (bytes < SMALLEST_PAYLOAD_BYTES)
+    throw new RangeError(`the NATS server's max_payload of ${bytes} bytes is too small`)
   return bytes
 }
 

@@ -126,7 +126,6 @@ class CallerStream implements JobHandle, PeerStream {
       body,
       inline,
       partBytes: this.#partBytes,
-      inlineBody: null,
     })
     wire.publish(subject, message, this.#inbox.address('j', this.#number))
   }
@@ -137,7 +136,12 @@ class CallerStream implements JobHandle, PeerStream {
 
   #waitForAccept(timeoutMs: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.#unavailable('timeout'), timeoutMs)
+    this.#timer = setTimeout(() => setImmediate(() => this.#notAccepted()), timeoutMs)
+  }
+
+  /** One turn after the timer: when this process was busy for too long, the accept may be waiting to be read. */
+  #notAccepted(): void {
+    if (this.#peer === undefined) this.#unavailable('timeout')
   }
 
   /** Nobody serves the subject; after an outage that we shared, somebody may be about to again. */

@@ -21,7 +21,11 @@ export interface Peers {
   close(): void
 }
 
-export function openPeers(context: StreamContext, inbox: Inbox, handlers: { caller: FrameHandler; worker: FrameHandler }): Peers {
+export function openPeers(
+  context: StreamContext,
+  inbox: Inbox,
+  handlers: { caller: FrameHandler; worker: FrameHandler },
+): Peers {
   const { wire, tuning, counters, liveness, now, onStatus } = context
   const peers = new Map<string, Peer>()
   let beatAtMs = now()

@@ -7,7 +7,16 @@
 
 import { decodeJob, type JobMessage } from '../core/job-message.ts'
 import { frameKind, NO_BYTES, type FrameKind } from '../core/frames.ts'
-import { acknowledge, createSender, hasRoom, pushControl, pushData, rewind, takeFrame, type Sender } from '../core/sender.ts'
+import {
+  acknowledge,
+  createSender,
+  hasRoom,
+  pushControl,
+  pushData,
+  rewind,
+  takeFrame,
+  type Sender,
+} from '../core/sender.ts'
 import { JobAborted, type AbortCause, type IncomingJob } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest'
+import { countSent, createFlight, echo, inFlightBytes, mayFly, takeMark } from './flight.ts'
+
+describe('the bytes in flight to a process', () => {
+  it('are what was sent after the last mark that came back', () => {
+    const flight = createFlight(100, 30)
+    expect([countSent(flight, 29), countSent(flight, 1)]).toEqual([false, true])
+    const first = takeMark(flight)
+    countSent(flight, 70)
+    expect(mayFly(flight)).toBe(false)
+    echo(flight, first)
+    expect([inFlightBytes(flight), mayFly(flight)]).toEqual([70, true])
+  })
+
+  it('are cleared by a later mark when an earlier one or its echo was lost', () => {
+    const flight = createFlight(100, 30)
+    countSent(flight, 50)
+    const lost = takeMark(flight)
+    countSent(flight, 50)
+    const later = takeMark(flight)
+    echo(flight, later)
+    expect(inFlightBytes(flight)).toBe(0)
+    echo(flight, lost)
+    echo(flight, later)
+    expect(inFlightBytes(flight)).toBe(0)
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { connectionChanged, createLiveness, isLost, isSettling, tick } from './liveness.ts'
+
+const timing = { lostAfterMs: 3_000, graceMs: 3_000, outageMs: 30_000, tickMs: 250 }
+
+describe('a silent peer', () => {
+  it('is lost after three seconds', () => {
+    const liveness = createLiveness(timing, 0)
+    expect([isLost(liveness, 10_000, 13_000), isLost(liveness, 10_000, 13_001)]).toEqual([false, true])
+  })
+
+  it('is not lost while our own connection is down, nor for three seconds after', () => {
+    const liveness = createLiveness(timing, 0)
+    connectionChanged(liveness, false, 10_000)
+    expect(isLost(liveness, 9_000, 25_000)).toBe(false)
+    connectionChanged(liveness, true, 25_000)
+    expect([isLost(liveness, 9_000, 27_999), isLost(liveness, 9_000, 28_000)]).toEqual([false, true])
+  })
+
+  it('is lost when our own connection stays away for half a minute', () => {
+    const liveness = createLiveness(timing, 0)
+    connectionChanged(liveness, false, 10_000)
+    expect([isLost(liveness, 9_000, 40_000), isLost(liveness, 9_000, 40_001)]).toEqual([false, true])
+  })
+
+  it('is not lost for what we slept through ourselves', () => {
+    const liveness = createLiveness(timing, 0)
+    expect(tick(liveness, 250)).toBe(0)
+    expect(tick(liveness, 900)).toBe(0)
+    expect(tick(liveness, 20_900)).toBe(19_750)
+    expect([isLost(liveness, 900, 23_899), isLost(liveness, 900, 23_900)]).toEqual([false, true])
+  })
+})
+
+describe('a missing responder', () => {
+  it('may still be reconnecting for three seconds after an outage, and only then', () => {
+    const liveness = createLiveness(timing, 0)
+    expect(isSettling(liveness, 1)).toBe(false)
+    connectionChanged(liveness, false, 1_000)
+    connectionChanged(liveness, true, 2_000)
+    expect([isSettling(liveness, 4_999), isSettling(liveness, 5_000)]).toEqual([true, false])
+  })
+})

@@ -1,0 +1,119 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from '@nats-io/transport-node'
+import { startNats } from '@gateway/testing/servers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { eventStream } from '../conformance/adapters.ts'
+import { ask, read, text, until } from '../conformance/answers.ts'
+import { openTap } from '../conformance/tap.ts'
+import { openNatsBus } from '../nats.ts'
+import type { BusStatus } from '../status.ts'
+import { jetStreamApi } from './jetstream-api.ts'
+import { sweep } from './sweep.ts'
+
+describe('a bus on NATS', () => {
+  let closing: AsyncDisposableStack
+  beforeEach(() => void (closing = new AsyncDisposableStack()))
+  afterEach(() => closing.disposeAsync())
+
+  it('waits for a server that is not there yet, and says so', async () => {
+    const server = closing.use(await startNats({ own: true }))
+    await server.stop()
+    const statuses: BusStatus[] = []
+    const opening = openNatsBus({ url: server.url, name: 'early', onStatus: (status) => statuses.push(status) })
+    await until(() => statuses.length >= 2)
+    await server.restart()
+    closing.use(await opening)
+    expect(statuses[0]).toMatchObject({ type: 'connecting', error: expect.any(Error) })
+    expect(statuses.at(-1)).toMatchObject({ type: 'connected' })
+  })
+
+  it('logs in with the user and password of its URL', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'bus-auth-'))
+    closing.defer(() => rm(directory, { recursive: true, force: true }))
+    const config = join(directory, 'nats.conf')
+    await writeFile(config, `listen: "127.0.0.1:-1"\nauthorization { user: edge, password: "s3/cret" }\n`)
+    const server = spawn('nats-server', ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+    closing.defer(async () => {
+      server.kill('SIGKILL')
+      await once(server, 'exit')
+    })
+    const port = await new Promise<string>((resolve) => {
+      let log = ''
+      server.stderr.on('data', (line: Buffer) => {
+        log += line.toString()
+        const listening = /Listening for client connections on 127\.0\.0\.1:(\d+)/.exec(log)
+        if (listening) resolve(listening[1]!)
+      })
+    })
+    const refusals: BusStatus[] = []
+    const opening = openNatsBus({
+      url: `nats://edge:wrong@127.0.0.1:${port}`,
+      name: 'x',
+      onStatus: (s) => refusals.push(s),
+    })
+    void opening.then((bus) => bus[Symbol.asyncDispose]())
+    await until(() => refusals.length > 0)
+    expect(refusals[0]).toMatchObject({ type: 'connecting' })
+
+    const bus = closing.use(await openNatsBus({ url: `nats://edge:s3%2Fcret@127.0.0.1:${port}`, name: 'edge' }))
+    await using _ = await bus.serve('echo', 'servers', async (payload) => payload)
+    expect(read(await bus.request('echo', text('in'), { timeoutMs: 1_000 }))).toBe('in')
+  })
+
+  it('subscribes once, however much it asks, dispatches and publishes', async () => {
+    const server = closing.use(await startNats({ own: true }))
+    const worker = closing.use(await openNatsBus({ url: server.url, name: 'worker' }))
+    const tap = await openTap(server.url)
+    closing.defer(() => tap.close())
+    const caller = closing.use(await openNatsBus({ url: tap.url, name: 'caller', streams: [eventStream] }))
+    await worker.serveJobs('job.a', 'routers', (job) => {
+      job.accept()
+      job.end(text(''))
+    })
+    await worker.serve('echo', 'servers', async (payload) => payload)
+    for (let i = 0; i < 20; i++) {
+      await ask(caller, { subject: 'job.a' }).over
+      await caller.request('echo', text('?'), { timeoutMs: 1_000 })
+      await caller.publishDurable('events.a', text('!'), { timeoutMs: 1_000 })
+    }
+    expect(tap.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
+  })
+
+  it('removes from a stream what all its consumers have acknowledged, and nothing else', async () => {
+    const server = closing.use(await startNats({ own: true }))
+    const stream = { ...eventStream, consumers: ['ledger', 'standing'] }
+    const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [stream] }))
+    for (let i = 0; i < 10; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 1_000 })
+    const connection = closing.use(await connect({ servers: server.url }))
+    const api = jetStreamApi({
+      ask: async (subject, payload, timeout) => (await connection.request(subject, payload, { timeout })).data,
+    })
+    const kept = async () => {
+      const { data } = await connection.request('$JS.API.STREAM.INFO.EVENTS')
+      return (JSON.parse(Buffer.from(data).toString()) as { state: { messages: number } }).state.messages
+    }
+    const consume = (consumer: string, count: number) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      let left = count
+      const handler = async (batch: unknown[]) => {
+        if (left === 0) throw new Error('enough')
+        left -= batch.length
+        if (left === 0) setTimeout(resolve, 50)
+      }
+      bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer, maxBatch: 1, handler }).catch(reject)
+      return promise
+    }
+
+    await consume('ledger', 10)
+    expect(await sweep(api, stream, 0)).toBe(0)
+    expect(await kept()).toBe(10)
+    await consume('standing', 4)
+    expect(await sweep(api, stream, 0)).toBe(4)
+    expect(await kept()).toBe(6)
+    expect(await sweep(api, stream, 4)).toBe(4)
+  })
+})
