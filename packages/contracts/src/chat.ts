@@ -7,14 +7,19 @@ import * as z from 'zod'
 
 export const DEFAULT_CHAT_MODEL = 'svc-chat-md'
 
-const textPart = z.looseObject({ type: z.literal('text'), text: z.string() })
-const imagePart = z.looseObject({
-  type: z.literal('image_url'),
-  image_url: z.looseObject({ url: z.string(), detail: z.string().optional() }),
-})
-/** A kind that the gateway does not read. Not a way past the two above: `{ type: 'text' }` alone is malformed. */
-const otherPart = z.looseObject({ type: z.string().refine((type) => type !== 'text' && type !== 'image_url') })
-const contentPart = z.union([textPart, imagePart, otherPart])
+/** The parts that the gateway reads are `text` and `image_url`; parts of other kinds are the backend's to judge. */
+const contentPart = z
+  .looseObject({
+    type: z.string(),
+    text: z.string().optional(),
+    image_url: z.looseObject({ url: z.string(), detail: z.string().optional() }).optional(),
+  })
+  .superRefine((part, context) => {
+    const named = part.type === 'text' || part.type === 'image_url' ? part.type : null
+    if (named && part[named] === undefined) {
+      context.addIssue({ code: 'custom', path: [named], message: 'is required' })
+    }
+  })
 
 export const chatMessage = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),

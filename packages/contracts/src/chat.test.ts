@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest'
+import { chatRequest, embeddingsRequest, imagesRequest } from './chat.ts'
+
+const hi = [{ role: 'user', content: 'Hi' }]
+
+/** The paths of what is wrong, as an error message names them. */
+function faultsOf(
+  schema: typeof chatRequest | typeof embeddingsRequest | typeof imagesRequest,
+  body: unknown,
+): string[] {
+  const parsed = schema.safeParse(body)
+  return parsed.success ? [] : parsed.error.issues.map((issue) => issue.path.join('.'))
+}
+
+describe('a chat request', () => {
+  test('that names no model asks for svc-chat-md', () => {
+    expect(chatRequest.parse({ messages: hi }).model).toBe('svc-chat-md')
+  })
+
+  test.each<[string, object]>([
+    ['text parts', { messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }] }],
+    [
+      'an image',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==', detail: 'low' } }],
+          },
+        ],
+      },
+    ],
+    [
+      'a kind of part that the gateway does not know',
+      { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
+    ],
+    [
+      'an assistant turn of tool calls alone',
+      {
+        messages: [
+          ...hi,
+          { role: 'assistant', content: null, tool_calls: [] },
+          { role: 'tool', content: '1', tool_call_id: 'c' },
+        ],
+      },
+    ],
+    [
+      'explicit nulls for what is left out',
+      { messages: hi, max_tokens: null, stream: null, stop: null, tools: null, temperature: null },
+    ],
+    ['stop as a list', { messages: hi, stop: ['a', 'b'] }],
+    ['thinking switched off', { messages: hi, chat_template_kwargs: { enable_thinking: false } }],
+    ['parameters that only the backend knows', { messages: hi, seed: 7, logit_bias: { 50: 1 }, min_p: 0.1 }],
+  ])('with %s is accepted', (_, body) => {
+    expect(faultsOf(chatRequest, body)).toEqual([])
+  })
+
+  test('passes on untouched what the gateway does not read', () => {
+    const body = {
+      model: 'svc-core',
+      messages: [{ role: 'user', content: 'Hi', name: 'a', x: [1] }],
+      seed: 7,
+      tools: [{ type: 'function', function: { name: 'f' } }],
+    }
+    expect(chatRequest.parse(body)).toEqual(body)
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no messages', {}, 'messages'],
+    ['messages that are none', { messages: 'Hi' }, 'messages'],
+    ['an empty list', { messages: [] }, 'messages'],
+    ['a message without a role', { messages: [{ content: 'Hi' }] }, 'messages.0.role'],
+    ['a role that is none', { messages: [...hi, { role: 'robot', content: 'Hi' }] }, 'messages.1.role'],
+    ['a user message without content', { messages: [{ role: 'user' }] }, 'messages.0.content'],
+    ['a number as content', { messages: [{ role: 'user', content: 1 }] }, 'messages.0.content'],
+    [
+      'a text part without text',
+      { messages: [{ role: 'user', content: [{ type: 'text' }] }] },
+      'messages.0.content.0.text',
+    ],
+    [
+      'an image part without an image',
+      { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
+      'messages.0.content.0.image_url',
+    ],
+    ['max_tokens as text', { messages: hi, max_tokens: '5' }, 'max_tokens'],
+    ['max_tokens of none', { messages: hi, max_tokens: 0 }, 'max_tokens'],
+    ['a fraction of a token', { messages: hi, max_tokens: 1.5 }, 'max_tokens'],
+    ['stream as text', { messages: hi, stream: 'true' }, 'stream'],
+    ['a temperature too high', { messages: hi, temperature: 2.1 }, 'temperature'],
+    ['top_p too high', { messages: hi, top_p: 1.1 }, 'top_p'],
+    ['a model that is a number', { messages: hi, model: 5 }, 'model'],
+    ['tools that are none', { messages: hi, tools: {} }, 'tools'],
+    ['no object at all', [1], ''],
+  ])('with %s is refused, and the field is named', (_, body, field) => {
+    expect(faultsOf(chatRequest, body)).toEqual([field])
+  })
+})
+
+describe('an embeddings request', () => {
+  test.each<[string, object]>([
+    ['a string', { model: 'svc-embed', input: 'Hi' }],
+    ['several strings', { model: 'svc-embed-fast', input: ['a', 'b'] }],
+    ['what the official SDKs send', { model: 'svc-embed', input: 'Hi', encoding_format: 'base64' }],
+    ['the dimensions that it has anyway', { model: 'svc-embed', input: 'Hi', dimensions: 768 }],
+  ])('with %s is accepted', (_, body) => {
+    expect(faultsOf(embeddingsRequest, body)).toEqual([])
+  })
+
+  test.each<[string, object, string]>([
+    ['no input', { model: 'svc-embed' }, 'input'],
+    ['an empty string', { model: 'svc-embed', input: '' }, 'input'],
+    ['an empty list', { model: 'svc-embed', input: [] }, 'input'],
+    ['token numbers', { model: 'svc-embed', input: [1, 2] }, 'input'],
+    ['no model', { input: 'Hi' }, 'model'],
+    ['other dimensions', { model: 'svc-embed', input: 'Hi', dimensions: 1536 }, 'dimensions'],
+    ['an unknown encoding', { model: 'svc-embed', input: 'Hi', encoding_format: 'hex' }, 'encoding_format'],
+  ])('with %s is refused, and the field is named', (_, body, field) => {
+    expect(faultsOf(embeddingsRequest, body)).toEqual([field])
+  })
+})
+
+describe('an image request', () => {
+  test('asks for svc-image at 1024x1024 when it says neither', () => {
+    expect(imagesRequest.parse({ prompt: 'A fox' })).toEqual({ model: 'svc-image', prompt: 'A fox', size: '1024x1024' })
+  })
+
+  test.each<[string, object, string]>([
+    ['no prompt', {}, 'prompt'],
+    ['an empty prompt', { prompt: '' }, 'prompt'],
+    ['a size in words', { prompt: 'A fox', size: 'large' }, 'size'],
+    ['a size without a height', { prompt: 'A fox', size: '1024' }, 'size'],
+    ['a size of nothing', { prompt: 'A fox', size: '0x0' }, 'size'],
+    ['no image', { prompt: 'A fox', n: 0 }, 'n'],
+  ])('with %s is refused, and the field is named', (_, body, field) => {
+    expect(faultsOf(imagesRequest, body)).toEqual([field])
+  })
+})

@@ -1,0 +1,175 @@
+import { describe, expect, test } from 'vitest'
+import {
+  ERROR_STATUS,
+  flatErrorBody,
+  GatewayError,
+  quotaExceededBody,
+  rateLimitBody,
+  rateLimitTypes,
+  renderError,
+  type ErrorCode,
+} from './errors.ts'
+
+const links = { docsUrl: 'https://docs.example/limits', topupUrl: 'https://console.example/top-up' }
+
+function render(error: GatewayError) {
+  const { status, headers, body } = renderError(error, links)
+  return { status, headers, body: JSON.parse(body) as unknown }
+}
+
+describe("the bodies of the contract's table, to the letter", () => {
+  test.each([
+    ['NO_AUTH', 'Unauthorized'],
+    ['INVALID_KEY', 'Invalid key'],
+    ['INVALID_TOKEN', 'Invalid token format'],
+  ] as const)('%s is a flat 401 that says "%s", whatever was said where it was thrown', (code, error) => {
+    expect(render(new GatewayError(code, 'the key svc_… is in no table'))).toEqual({
+      status: 401,
+      headers: { 'x-should-retry': 'false' },
+      body: { error, code },
+    })
+  })
+
+  test('rate_limit_exceeded is a nested 429 that says how long to wait', () => {
+    const error = new GatewayError('rate_limit_exceeded', 'Too many requests', {
+      type: 'requests',
+      retryAfterMs: 1_200.4,
+    })
+    expect(render(error)).toEqual({
+      status: 429,
+      headers: { 'retry-after-ms': '1201', 'retry-after': '2' },
+      body: {
+        error: {
+          code: 'rate_limit_exceeded',
+          type: 'requests',
+          message: 'Too many requests',
+          retry_after_ms: 1_201,
+          docs: links.docsUrl,
+        },
+      },
+    })
+  })
+
+  test('a model outside the plan is the same with type plan_limit, and retrying is advised against', () => {
+    const error = new GatewayError('rate_limit_exceeded', 'svc-pro needs a paid plan', {
+      type: 'plan_limit',
+      retryAfterMs: 0,
+    })
+    expect(render(error)).toEqual({
+      status: 429,
+      headers: { 'x-should-retry': 'false' },
+      body: {
+        error: {
+          code: 'rate_limit_exceeded',
+          type: 'plan_limit',
+          message: 'svc-pro needs a paid plan',
+          retry_after_ms: 0,
+          docs: links.docsUrl,
+        },
+      },
+    })
+  })
+
+  test('quota_exceeded is a nested 402 with the reset date and where to top up', () => {
+    const error = new GatewayError('quota_exceeded', 'The allowance is used up', {
+      resetDate: '2026-12-01T00:00:00.000Z',
+      overageEnabled: true,
+    })
+    expect(render(error)).toEqual({
+      status: 402,
+      headers: { 'x-should-retry': 'false' },
+      body: {
+        error: {
+          code: 'quota_exceeded',
+          message: 'The allowance is used up',
+          resetDate: '2026-12-01T00:00:00.000Z',
+          topupUrl: links.topupUrl,
+          overageEnabled: true,
+        },
+      },
+    })
+  })
+
+  test('UPSTREAMS_EXHAUSTED is a flat 503 plus tier and attempted, and may be retried', () => {
+    const details = { tier: 'svc-core', attempted: ['gpu-a', 'gpu-b'] }
+    expect(render(new GatewayError('UPSTREAMS_EXHAUSTED', 'All backends are unavailable', details))).toEqual({
+      status: 503,
+      headers: {},
+      body: { error: 'All backends are unavailable', code: 'UPSTREAMS_EXHAUSTED', ...details },
+    })
+  })
+
+  test('VALIDATION_ERROR is a flat 400 whose message names the field', () => {
+    expect(render(new GatewayError('VALIDATION_ERROR', 'messages: is required'))).toEqual({
+      status: 400,
+      headers: { 'x-should-retry': 'false' },
+      body: { error: 'messages: is required', code: 'VALIDATION_ERROR' },
+    })
+  })
+})
+
+describe('where the contract is silent', () => {
+  test.each<[ErrorCode, number, boolean]>([
+    ['MODEL_NOT_FOUND', 404, false],
+    ['NOT_FOUND', 404, false],
+    ['PAYLOAD_TOO_LARGE', 413, false],
+    ['UNSUPPORTED_MEDIA_TYPE', 415, false],
+    ['SERVICE_UNAVAILABLE', 503, true],
+    ['INTERNAL_ERROR', 500, true],
+  ])('%s is a flat %i; retrying helps: %s', (code, status, retryHelps) => {
+    expect(render(new GatewayError(code, 'Why'))).toEqual({
+      status,
+      headers: retryHelps ? {} : { 'x-should-retry': 'false' },
+      body: { error: 'Why', code },
+    })
+  })
+
+  test('METHOD_NOT_ALLOWED says which methods are', () => {
+    const { status, headers } = render(new GatewayError('METHOD_NOT_ALLOWED', 'Use POST', { allow: 'POST' }))
+    expect([status, headers]).toEqual([405, { allow: 'POST' }])
+  })
+
+  test("a backend's refusal of the request itself is passed on in its own words and status", () => {
+    const error = new GatewayError('BACKEND_REFUSED', 'x', {
+      backendStatus: 422,
+      backendBody: '{"error":{"param":"tools"}}',
+    })
+    expect(renderError(error, links)).toEqual({
+      status: 422,
+      headers: { 'x-should-retry': 'false' },
+      body: '{"error":{"param":"tools"}}',
+    })
+  })
+
+  test("a backend's refusal without words is a flat 400", () => {
+    expect(render(new GatewayError('BACKEND_REFUSED', 'The backend refused the request'))).toMatchObject({
+      status: 400,
+      body: { error: 'The backend refused the request', code: 'BACKEND_REFUSED' },
+    })
+  })
+})
+
+test('every code gives the status, the shape and the code of its table, and nothing of its cause', () => {
+  for (const [code, status] of Object.entries(ERROR_STATUS) as [ErrorCode, number][]) {
+    const rendered = render(new GatewayError(code, 'Why', {}, { cause: new Error('db password hunter22') }))
+    const schema =
+      code === 'rate_limit_exceeded' ? rateLimitBody : code === 'quota_exceeded' ? quotaExceededBody : flatErrorBody
+    expect(rendered.status).toBe(status)
+    expect(schema.parse(rendered.body)).toEqual(rendered.body)
+    expect(JSON.stringify(rendered)).not.toContain('hunter22')
+  }
+})
+
+test('every kind of limit that waiting helps with says how long, in all three places', () => {
+  for (const type of rateLimitTypes.filter((type) => type !== 'plan_limit')) {
+    const { headers, body } = render(new GatewayError('rate_limit_exceeded', 'Wait', { type, retryAfterMs: 60_000 }))
+    expect(headers).toEqual({ 'retry-after-ms': '60000', 'retry-after': '60' })
+    expect(body).toMatchObject({ error: { type, retry_after_ms: 60_000 } })
+  }
+})
+
+test('the private reason stays with the error, for the log', () => {
+  const cause = new Error('connection refused')
+  const error = new GatewayError('SERVICE_UNAVAILABLE', 'Try again shortly', {}, { cause })
+  expect([error.name, error.cause]).toEqual(['GatewayError', cause])
+})

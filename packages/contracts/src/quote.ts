@@ -1,0 +1,35 @@
+/**
+ * `POST /v1/quote`: what a chat request would cost. The request's body is the chat request's.
+ */
+
+import * as z from 'zod'
+import { planUnit } from './usage.ts'
+
+export const quoteResponse = z.object({
+  object: z.literal('quote'),
+  model: z.string(),
+  /** What would serve it; differs from `model` for Auto only, which then says why. */
+  lane: z.string(),
+  reason: z.string().nullable(),
+  pool: z.string(),
+  plan: z.string(),
+  /** Of every amount below. */
+  unit: planUnit,
+  price: z.union([
+    z.object({ multiplier: z.number() }),
+    z.object({ usd_per_million: z.number() }),
+    z.object({
+      input_usd_per_million: z.number(),
+      cached_input_usd_per_million: z.number(),
+      output_usd_per_million: z.number(),
+    }),
+  ]),
+  /** For an answer of the usual length. */
+  estimated_charge: z.number(),
+  /** For an answer as long as its cap allows. */
+  worst_case_charge: z.number(),
+  /** By the ledger. */
+  remaining: z.number(),
+  /** Whether even the worst case fits what remains. */
+  fits: z.boolean(),
+})
