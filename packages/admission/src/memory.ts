@@ -78,7 +78,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
       if (key.kind === 'dead') return { kind: 'deny' }
       if (key.kind === 'unknown') return { kind: 'miss' }
       const { plan, overage, extra } = key.plan
-      return { kind: 'active', plan, standing: use.known ? { used: use.settled + use.ended, overage, extra } : null }
+      return { kind: 'active', plan, overage, extra, used: use.known ? use.settled + use.ended : null }
     },
   }
 }

@@ -17,7 +17,7 @@ export interface PlanLimits {
 }
 
 export interface AdmitAsk {
-  /** Asking again with the same id while it is held gives ALLOW again and takes nothing more. Never used twice otherwise. */
+  /** Asking again with the same id while it is held gives ALLOW again and takes nothing more. */
   requestId: string
   account: string
   /** SHA-256 of the whole key, base64url. */
@@ -73,6 +73,10 @@ export type AdmitAnswer =
   | { kind: 'miss' }
   | { kind: 'cold' }
 
+export type KeyState =
+  /** `used`: as in {@link Standing}; null while the window's total is not known. */
+  { kind: 'active'; plan: string; overage: boolean; extra: number; used: number | null } | { kind: 'deny' } | { kind: 'miss' }
+
 /**
  * Every call rejects with `AdmissionUnavailableError` (`unavailable.ts`) when the store does not answer in time; none
  * hangs. Each may be repeated with the same arguments.
@@ -90,9 +94,7 @@ export interface EdgeAdmission {
    */
   renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
   /** Key state alone, for routes that admit nothing (quota). */
-  authenticate(key: { account: string; keyHash: string }): Promise<
-    { kind: 'active'; plan: string; standing: { used: number; overage: boolean; extra: number } | null } | { kind: 'deny' } | { kind: 'miss' }
-  >
+  authenticate(key: { account: string; keyHash: string }): Promise<KeyState>
 }
 
 export interface KeysAdmission {

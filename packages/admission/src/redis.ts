@@ -77,7 +77,7 @@ function edgeFace({ ask, change }: Store): EdgeAdmission {
       const answer = await ask('authenticate', account, [keyHash])
       const [kind, plan, overage, extra, used] = answer as ['active' | 'deny' | 'miss', string, number, number, number]
       if (kind !== 'active') return { kind }
-      return { kind, plan, standing: used < 0 ? null : { used, overage: overage === 1, extra } }
+      return { kind, plan, overage: overage === 1, extra, used: used < 0 ? null : used }
     },
   }
 }

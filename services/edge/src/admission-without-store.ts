@@ -96,7 +96,7 @@ export function surviveWithoutStore({ store, keys, metering, unitOf, edgesMax, l
         async () => {
           const facts = await keys.lookUp(key)
           if (facts.kind === 'dead') return { kind: 'deny' }
-          return { kind: 'active', plan: facts.plan, standing: { used: 0, overage: facts.overage, extra: facts.extra } }
+          return { ...facts, used: null }
         },
       ),
   }

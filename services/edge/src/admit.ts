@@ -15,7 +15,7 @@ import { fromPlanUnit } from '@gateway/pricing/units'
 import { fillKey, invalidKey, orUnavailable, type Caller } from './authenticate.ts'
 import { chooseLane } from './core/choose-lane.ts'
 import type { TokenEstimate } from './core/estimate-tokens.ts'
-import { planIncludes, plansThatInclude } from './core/plan-includes.ts'
+import { findPlan, planIncludes, plansThatInclude } from './core/plan-includes.ts'
 import type { Edge } from './edge.ts'
 import type { AskedRequest } from './inference-kinds.ts'
 import { LEASE_MS } from './running-requests.ts'
@@ -32,8 +32,8 @@ export interface Admitted {
   standing: Standing
 }
 
-/** What the edge offers to pay with: the lane and price that a plan leads to. */
-interface Offer {
+/** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
+export interface Offer {
   plan: PlanConfig
   chosen: Omit<Admitted, 'plan' | 'standing'> | null
 }
@@ -74,9 +74,8 @@ export async function admit(
   throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission did not settle; try again shortly')
 }
 
-function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
-  const plan = config.plans.find((candidate) => candidate.slug === planSlug)
-  if (!plan) throw new GatewayError('SERVICE_UNAVAILABLE', `The plan ${planSlug} is not configured on this gateway`)
+export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
+  const plan = findPlan(config, planSlug)
   const choice = planIncludes(plan, model) ? chooseLane(config, plan, model, asked.needs, asked.messages) : null
   if (!choice) return { plan, chosen: null }
   const price = priceFor(choice.lane, plan)
@@ -121,7 +120,7 @@ function denial(answer: Extract<AdmitAnswer, { kind: 'deny' }>, config: GatewayC
   }
 }
 
-function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
+export function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
   const including = plansThatInclude(config.plans, model)
   const advice = including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
   const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`

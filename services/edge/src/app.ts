@@ -19,6 +19,7 @@ import { infer } from './routes/infer.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { showCatalog } from './routes/show-catalog.ts'
+import { quote } from './routes/quote.ts'
 import { showQuota } from './routes/show-quota.ts'
 
 export function createApp(edge: Edge): Express {
@@ -48,6 +49,7 @@ export function createApp(edge: Edge): Express {
   app.route('/v1/chat/completions').post(withKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
   app.route('/v1/embeddings').post(withKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
   app.route('/v1/images/generations').post(withKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
+  app.route('/v1/quote').post(withKey, readJsonBody, quote(edge)).all(methodNotAllowed('POST'))
 
   app.use(notFound)
   app.use(renderErrors(edge))

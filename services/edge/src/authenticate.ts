@@ -25,6 +25,8 @@ export interface Caller {
 
 export interface ProvenCaller extends Caller {
   plan: string
+  /** Requests beyond the allowance are admitted too. */
+  overage: boolean
   /** Top-ups of the current window, in the plan's smallest unit. */
   extra: number
 }
@@ -87,7 +89,7 @@ async function callerOf(edge: Edge, bearer: Bearer): Promise<Caller> {
 export async function proveKey(edge: Edge, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
     const answer = await orUnavailable(edge.admission.authenticate(caller))
-    if (answer.kind === 'active') return { ...caller, plan: answer.plan, extra: answer.standing?.extra ?? 0 }
+    if (answer.kind === 'active') return { ...caller, plan: answer.plan, overage: answer.overage, extra: answer.extra }
     if (answer.kind === 'deny') throw invalidKey()
     if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
     await fillKey(edge, caller)

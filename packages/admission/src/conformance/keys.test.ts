@@ -12,11 +12,10 @@ onEachAdapter((open) => {
     expect(await authenticate(stage)).toEqual({ kind: 'miss' })
     await stage.fill({ extra: 7 })
     expect(await stage.admit()).toEqual({ kind: 'cold' })
-    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', standing: null })
+    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 7, used: null })
     await stage.warm(30, 2)
     expect(verdict(await stage.admit())).toBe('allow')
-    const standing = { used: 30, overage: false, extra: 7 }
-    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', standing })
+    expect(await authenticate(stage)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 7, used: 30 })
   })
 
   test('a key that the store does not know is asked for, though it knows the account', async () => {

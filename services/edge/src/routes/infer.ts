@@ -28,7 +28,7 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
 }
 
 /** What is wrong with a request is told to callers with a live key only. */
-async function understand(
+export async function understand(
   edge: Edge,
   caller: Caller,
   config: GatewayConfig,

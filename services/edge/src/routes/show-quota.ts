@@ -4,17 +4,16 @@
 
 import type { RequestHandler } from 'express'
 import { maskKey } from '@gateway/contracts/api-key'
-import { GatewayError } from '@gateway/contracts/errors'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { callerFrom, proveKey } from '../authenticate.ts'
+import { findPlan } from '../core/plan-includes.ts'
 import type { Edge } from '../edge.ts'
 
 export function showQuota(edge: Edge): RequestHandler {
   return async (_request, response) => {
     const caller = await proveKey(edge, callerFrom(response))
-    const plan = edge.config.current.plans.find((candidate) => candidate.slug === caller.plan)
-    if (!plan) throw new GatewayError('SERVICE_UNAVAILABLE', `The plan ${caller.plan} is not configured on this gateway`)
+    const plan = findPlan(edge.config.current, caller.plan)
     const { used, resetAtMs } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
     const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
     response.json({

@@ -5,8 +5,8 @@
 
 import type { ChatMessage } from '@gateway/contracts/chat'
 
-const HEAD_CHARS = 1_000
-const TAIL_CHARS = 500
+const HEAD_CHARS = 800
+const TAIL_CHARS = 400
 
 export interface Turns {
   last: string

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { DENSE_NAMES, NGRAM_CELLS, readFeatures } from './features.ts'
+import { LANES } from './lanes.ts'
+import modelFile from './model.json' with { type: 'json' }
+import { featureMark, laneShares, type Network, packModel, unpackModel } from './model.ts'
+
+function network(hidden: number): Network {
+  const wave = (length: number): Float32Array => Float32Array.from({ length }, (_, cell) => Math.sin(cell) / 10)
+  return {
+    hidden,
+    inner: wave(hidden * (DENSE_NAMES.length + 1)),
+    outer: wave(LANES.length * (hidden + DENSE_NAMES.length + 1)),
+    ngrams: wave(NGRAM_CELLS * LANES.length),
+  }
+}
+
+test('the model in the repository belongs to the features in the repository', () => {
+  expect(modelFile.features).toBe(featureMark())
+})
+
+test('a model of other features is refused with what to do', () => {
+  expect(() => unpackModel({ ...modelFile, features: 'other' })).toThrow('npm run auto:train')
+})
+
+test('the model file stays below one megabyte', () => {
+  expect(JSON.stringify(modelFile).length).toBeLessThan(1_000_000)
+})
+
+test('packing to bytes keeps the shares to a hundredth', () => {
+  const before = [network(3)]
+  const after = unpackModel(packModel(before))
+  const features = readFeatures('Explain how a lock works', 24)
+  const expected = laneShares(before, features)
+  laneShares(after, features).forEach((share, lane) => expect(share).toBeCloseTo(expected[lane] ?? 0, 2))
+})

@@ -1,0 +1,167 @@
+import type { ChatMessage } from '@gateway/contracts/chat'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Lane, LANE_IDS, LANES } from './auto/lanes.ts'
+import { chooseAuto } from './choose-auto.ts'
+
+const ALL = Object.values(LANE_IDS)
+
+/** Turns of user and assistant, the last the user's. */
+function talk(...turns: string[]): ChatMessage[] {
+  return turns.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content }))
+}
+
+function laneOf(messages: ChatMessage[]): Lane | undefined {
+  const { laneId } = chooseAuto(messages, ALL)
+  return LANES.find((lane) => LANE_IDS[lane] === laneId)
+}
+
+describe('a message in the user’s words goes to its lane', () => {
+  test.each<[Lane, string]>([
+    ['spark', 'heya, how is it going?'],
+    ['spark', 'thank you so much!'],
+    ['spark', 'set a timer for eight minutes'],
+    ['spark', 'Danke dir, bis morgen!'],
+    ['spark', 'お疲れ様、ありがとう！'],
+    ['spark', '好的，谢谢，再见'],
+    ['bolt', 'What is the capital of Mongolia?'],
+    ['bolt', 'Translate to German: "The shop is closed on Sundays."'],
+    ['bolt', '¿Cuál es la capital de Bolivia?'],
+    ['bolt', 'Comment dit-on « parapluie » en espagnol ?'],
+    ['bolt', '「図書館」を英語で言うと？'],
+    ['nova', 'Write a short story about a baker who cannot smell'],
+    ['nova', 'Compare electric and petrol cars for a family that drives a lot, and recommend one'],
+    ['nova', 'Erkläre mir ausführlich die Ursachen der Französischen Revolution'],
+    ['nova', 'Escribe un discurso de boda para mi hermana, divertido y breve'],
+    ['nova', '写一篇关于友谊的作文，八百字左右'],
+    ['atlas', 'Prove that there is no largest prime number'],
+    ['atlas', 'Find all real solutions of x^4 - 5x^2 + 4 = 0 and justify each step'],
+    ['atlas', 'Démontre que la racine carrée de 6 est irrationnelle'],
+    ['atlas', '证明：任意奇数的平方除以8余1'],
+    ['research', 'what is the weather in Lyon tomorrow'],
+    ['research', 'latest news about the port strike'],
+    ['research', 'How does caffeine affect memory? Please cite recent studies.'],
+    ['research', 'Wie steht der Euro heute zum Dollar?'],
+    ['research', '今天上海天气怎么样？'],
+    ['code', 'write a python function that merges two sorted lists'],
+    ['code', 'git: how do I undo my last commit?'],
+    ['code', 'Wie sortiere ich in SQL nach zwei Spalten?'],
+    ['code', '用JavaScript写一个去重函数'],
+    ['code', 'TypeError: x is not a function, what does that mean'],
+  ])('%s: %s', (lane, text) => {
+    expect(laneOf(talk(text))).toBe(lane)
+  })
+})
+
+describe('words of code in everyday text are not a question of code', () => {
+  test.each<[Lane, string]>([
+    ['spark', 'we debugged until three last night and now I dream of brackets, good night'],
+    ['nova', 'Write a poem about a python that falls in love with a compiler'],
+  ])('%s: %s', (lane, text) => {
+    expect(laneOf(talk(text))).toBe(lane)
+  })
+})
+
+test('quoted news in a text to summarise is not a search of the web', () => {
+  const article =
+    'The city council voted today to reopen the old tram line. Shares of the operator rose this morning by four percent. ' +
+    'The mayor said the latest figures, released this week, show that traffic is at a record, and that prices will not rise. ' +
+    'Critics called the vote rushed and asked for a new study of the costs before the work begins next month.'
+  expect(laneOf(talk(`Summarise this article in one paragraph:\n\n${article}`))).not.toBe('research')
+})
+
+test('a back-story before the question does not change the lane', () => {
+  const story = 'My aunt sent us a parcel of jam. It has been windy all week and the kids are at home. I barely slept.'
+  expect(laneOf(talk(`${story} Anyway: what is the weather in Porto tomorrow?`))).toBe('research')
+})
+
+describe('a later message is read in the light of the one before', () => {
+  test.each<[Lane, string[]]>([
+    ['bolt', ['Translate "good night" to Italian', 'Buonanotte', 'and in French?']],
+    ['code', ['Write a binary search in Go', 'func search() {}', 'now in Rust']],
+    ['research', ['What is the weather in Bern?', 'Sunny, 20 degrees.', 'and tomorrow?']],
+    ['spark', ['Prove that e is irrational', 'Assume the contrary ...', 'thanks!']],
+    ['spark', ['Write a shell script that backs up my home folder', '#!/bin/sh ...', 'great, thank you, bye']],
+    ['atlas', ['thanks!', 'Anytime!', 'prove that the square root of 10 is irrational']],
+  ])('%s: %j', (lane, turns) => {
+    expect(laneOf(talk(...turns))).toBe(lane)
+  })
+
+  test('and says so where only that decided', () => {
+    const { reason } = chooseAuto(talk('Write a binary search in Go', 'func search() {}', 'now with a test'), ALL)
+    expect(['code', 'follow-up']).toContain(reason)
+  })
+})
+
+describe('the reason is one short stable word', () => {
+  test.each([
+    ['time-sensitive', 'what is the weather in Lyon tomorrow'],
+    ['sources-asked', 'How does caffeine affect memory? Please cite peer-reviewed papers.'],
+    ['code', 'write a python function that merges two sorted lists'],
+    ['proof', 'Prove that there is no largest prime number'],
+    ['small-talk', 'thank you so much!'],
+    ['long-form', 'Write a short story about a baker who cannot smell'],
+    ['short-answer', 'What is the capital of Mongolia?'],
+  ])('%s: %s', (reason, text) => {
+    expect(chooseAuto(talk(text), ALL).reason).toBe(reason)
+  })
+
+  test('it fits a header field, whatever was written', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(chooseAuto(talk(text), ALL).reason).toMatch(/^[a-z][a-z-]{2,24}$/)
+      }),
+    )
+  })
+})
+
+describe('only lanes that may be used are chosen', () => {
+  test('without the paid lanes the best included one answers, and the reason says so', () => {
+    const proof = talk('Prove that there is no largest prime number')
+    expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt])).toEqual({ laneId: LANE_IDS.bolt, reason: 'best-available' })
+    expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt, LANE_IDS.nova]).laneId).toBe(LANE_IDS.nova)
+  })
+
+  test('lanes of an operator’s own naming are taken in the order given', () => {
+    expect(chooseAuto(talk('hello'), ['house-small', 'house-large']).laneId).toBe('house-small')
+  })
+
+  test('the choice is always one of the lanes given, twice the same, and never throws', () => {
+    const role = fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function')
+    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('```js', '\ud800', '$$', '((((', '\n\n\n', 'a'.repeat(5_000)))
+    const part = fc.oneof(
+      fc.record({ type: fc.constant('text'), text }),
+      fc.record({ type: fc.constant('image_url'), image_url: fc.record({ url: fc.webUrl() }) }),
+      fc.record({ type: fc.string() }),
+    )
+    const message = fc.record({ role, content: fc.oneof(text, fc.array(part), fc.constant(null), fc.constant(undefined)) })
+    const laneIds = fc.uniqueArray(fc.oneof(fc.constantFrom(...ALL), fc.string()), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 6 }), laneIds, (messages, ids) => {
+        const choice = chooseAuto(messages as ChatMessage[], ids)
+        expect(ids).toContain(choice.laneId)
+        expect(chooseAuto(messages as ChatMessage[], ids)).toEqual(choice)
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+test('content in parts is read like plain text', () => {
+  const text = 'write a python function that merges two sorted lists'
+  const parts: ChatMessage[] = [{ role: 'user', content: [{ type: 'text', text }] }]
+  expect(chooseAuto(parts, ALL)).toEqual(chooseAuto(talk(text), ALL))
+})
+
+test('images alone get the general lane', () => {
+  const image: ChatMessage = { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }
+  expect(chooseAuto([image], ALL)).toEqual({ laneId: LANE_IDS.nova, reason: 'no-text' })
+})
+
+test('a message of megabytes takes no longer than a page', () => {
+  const huge = talk(`Summarise this: ${'lorem ipsum (dolor) "sit" - '.repeat(200_000)}`)
+  chooseAuto(huge, ALL)
+  const startedAtMs = performance.now()
+  for (let round = 0; round < 20; round++) chooseAuto(huge, ALL)
+  expect((performance.now() - startedAtMs) / 20).toBeLessThan(20)
+})

@@ -1,0 +1,67 @@
+/**
+ * `POST /v1/quote` (ours): what a chat request would be served by and cost, without dispatching it. The same body, the
+ * same choice of lane and the same prices as the request itself; nothing is reserved.
+ */
+
+import type { RequestHandler } from 'express'
+import type { z } from 'zod'
+import type { quoteResponse } from '@gateway/contracts/quote'
+import type { Price } from '@gateway/contracts/usage'
+import { chargeFor } from '@gateway/pricing/charge'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { makeOffer, planLimit } from '../admit.ts'
+import { callerFrom, proveKey } from '../authenticate.ts'
+import type { Edge } from '../edge.ts'
+import { chat } from '../inference-kinds.ts'
+import { understand } from './infer.ts'
+
+export function quote(edge: Edge): RequestHandler {
+  return async (request, response) => {
+    const config = edge.config.current
+    const { asked, model } = await understand(edge, callerFrom(response), config, chat, request.body)
+    const caller = await proveKey(edge, callerFrom(response))
+    const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
+    if (!chosen) throw planLimit(plan.slug, config, model)
+
+    const { lane, reason, price, estimate, worstCharge } = chosen
+    const { used } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
+    const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
+    const usualCharge = chargeFor(price, {
+      promptTokens: estimate.usualPromptTokens,
+      completionTokens: estimate.usualTokens - estimate.usualPromptTokens,
+      cachedTokens: 0,
+    })
+    const inPlanUnit = (amount: number) => toPlanUnit(amount, plan.unit)
+    response.json({
+      object: 'quote',
+      model: model.id,
+      lane: lane.id,
+      reason: reason ?? null,
+      pool: lane.pool,
+      plan: plan.slug,
+      unit: plan.unit,
+      price: describePrice(price),
+      estimated_charge: inPlanUnit(usualCharge),
+      worst_case_charge: inPlanUnit(worstCharge),
+      remaining: inPlanUnit(Math.max(0, limit - used)),
+      fits: caller.overage || used + worstCharge <= limit,
+    } satisfies z.infer<typeof quoteResponse>)
+  }
+}
+
+/** In the units of the catalog and of vendors' price lists. */
+function describePrice(price: Price): z.infer<typeof quoteResponse>['price'] {
+  const usdPerMillion = (nanoUsdPerKiloToken: number) => nanoUsdPerKiloToken / 1_000_000
+  switch (price.kind) {
+    case 'multiplier':
+      return { multiplier: price.milliTokensPerToken / 1_000 }
+    case 'base':
+      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken) }
+    case 'rates':
+      return {
+        input_usd_per_million: usdPerMillion(price.inputNanoUsdPerKiloToken),
+        cached_input_usd_per_million: usdPerMillion(price.cachedNanoUsdPerKiloToken),
+        output_usd_per_million: usdPerMillion(price.outputNanoUsdPerKiloToken),
+      }
+  }
+}
