@@ -156,7 +156,6 @@ test('memory and Redis give the same answers to the same questions, whatever the
     { numRuns: 500 },
   )
 
-  console.log(seen, lapsed)
   // The sequences reach every kind of answer: without this, agreement would prove little.
   const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
   expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))

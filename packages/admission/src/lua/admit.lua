@@ -75,7 +75,8 @@ if not overage then
   if used + use.running >= limit then return deny('pending', PENDING_RETRY_MS) end
 end
 
-redis.call('ZADD', LOG, NOW_US, REQUEST)
+-- Two in the same microsecond differ in how many were there before.
+redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)
 redis.call('PEXPIRE', LOG, MINUTE_US / 1000)
 redis.call('HSET', REQUESTS, REQUEST, running_record(WINDOW, ARGV[12], ARGV[11]))
 redis.call('ZADD', LEASES, NOW_MS + LEASE_MS, REQUEST)

@@ -7,7 +7,7 @@
 --       2 use       hash    the window's total and pending sums, the token bucket, the day's count
 --       3 requests  hash    request id -> record; running ones, and ended ones that the ledger does not yet include
 --       4 leases    zset    running request ids by the time (ms) at which they lapse
---       5 log       zset    admitted request ids of the last minute by time (us)
+--       5 log       zset    a member for each request admitted in the last minute, by time (us)
 -- ARGV  1 epoch     the life of this server that the caller is connected to
 --       2 now       empty; tests put a time (ms) in place of Redis' own clock
 
