@@ -1,0 +1,177 @@
+/**
+ * Metering is killed with SIGKILL again and again while reports come in, some of them several times and some from a
+ * router before the edge's. Afterwards the ledger has each request once, every window is the sum of its rows, and the
+ * admission store agrees, with nothing left pending.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Admission } from '@gateway/admission/port'
+import { openRedisAdmission } from '@gateway/admission/redis'
+import { openNatsBus } from '@gateway/bus/nats'
+import type { Bus } from '@gateway/bus/port'
+import { subjects, usageStream } from '@gateway/contracts/subjects'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { startNats, startPostgres, startRedis } from '@gateway/testing/servers'
+import { expect, test } from 'vitest'
+import { requestIdAt, usageEvent } from '../services/metering/test/usage-events.ts'
+
+const KILLS = 6
+const REQUESTS_PER_ROUND = 2_400
+const ACCOUNTS = Array.from({ length: 20 }, (_, index) => `account${String(index).padStart(2, '0')}`.slice(-8))
+const CHARGE_PER_TOKEN = 1500
+
+test('metering killed under load loses no request and charges none twice', { timeout: 180_000 }, async () => {
+  await using running = new AsyncDisposableStack()
+  const [nats, redis, postgres] = await Promise.all([startNats(), startRedis(), startPostgres()])
+  for (const server of [nats, redis, postgres]) running.use(server)
+  const { url: databaseUrl } = running.use(await postgres.createDatabase())
+  const database = running.use(await openDatabase(databaseUrl))
+  const admission = running.use(await openRedisAdmission({ url: redis.url, timeoutMs: 5_000 }))
+  const bus = running.use(await openNatsBus({ url: nats.url, name: 'test', streams: [usageStream] }))
+  const environment = { NATS_URL: nats.url, REDIS_URL: redis.url, DATABASE_URL: databaseUrl }
+  let metering = startMetering(environment)
+  running.defer(() => kill(metering))
+
+  const { window } = await admission.currentWindow()
+  for (const account of ACCOUNTS) await openAccount(admission, account, window)
+
+  const published: Promise<void>[] = []
+  const publish = (events: UsageEvent[]): void => void published.push(...publishReports(bus, events))
+  const rowsAtKill: number[] = []
+  let late: UsageEvent[] = []
+  for (let round = 0; round < KILLS; round++) {
+    const rowsBefore = await countRows(database)
+    const events = await runRequests(admission, window)
+    // Of every third request a router reports first and the edge a round later, so most are replaced in another batch.
+    publish([...late, ...events.map(reportOfRound)])
+    late = events.filter((_, index) => index % 3 === 0)
+    await until(async () => (await countRows(database)) > rowsBefore + Math.random() * REQUESTS_PER_ROUND)
+    await kill(metering)
+    rowsAtKill.push(await countRows(database))
+    metering = startMetering(environment)
+  }
+  publish([...late, ...late])
+  await Promise.all(published)
+
+  console.log(rowsAtKill)
+  const requests = KILLS * REQUESTS_PER_ROUND
+  expect(rowsAtKill.every((rows) => rows > 0 && rows < requests)).toBe(true)
+  await until(async () => (await countReplaced(database)) === requests / 3)
+  await until(async () => (await countRows(database)) === requests)
+  await until(async () => (await countOwed(database)) === 0)
+  const sums = await readSums(database)
+  expect(sums.map(({ account }) => account).sort()).toEqual([...ACCOUNTS].sort())
+  for (const { account, sum, total } of sums) {
+    expect(total, account).toBe(sum)
+    await until(async () => (await usedOf(admission, account)) === sum)
+  }
+  const charged = sums.reduce((all, { sum }) => all + sum, 0)
+  expect(charged).toBe(requests * 100 * CHARGE_PER_TOKEN)
+})
+
+function startMetering(environment: Record<string, string>): ChildProcess {
+  return spawn(process.execPath, ['services/metering/src/main.ts'], {
+    env: { ...environment, LOG_LEVEL: 'warn', HEALTH_PORT: '0' },
+    stdio: 'inherit',
+  })
+}
+
+async function kill(process: ChildProcess): Promise<void> {
+  if (process.exitCode !== null || process.signalCode !== null) return
+  const exited = once(process, 'exit')
+  process.kill('SIGKILL')
+  await exited
+}
+
+async function openAccount(admission: Admission, account: string, window: string): Promise<void> {
+  const keys = [{ keyHash: 'key', version: 1, active: true }]
+  await admission.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, window, keys })
+  await admission.warm({ account, window, settled: 0, version: 0 })
+}
+
+/** Admits and ends a round of requests, and answers what the edge has to report of them. */
+async function runRequests(admission: Admission, window: string): Promise<UsageEvent[]> {
+  const events = Array.from({ length: REQUESTS_PER_ROUND }, (_, index) => {
+    const startedAtMs = Date.now() - (index % 1_000)
+    const account = ACCOUNTS[index % ACCOUNTS.length]!
+    return usageEvent({ requestId: requestIdAt(startedAtMs), account, window, startedAtMs })
+  })
+  await Promise.all(events.map((event) => runRequest(admission, event)))
+  return events
+}
+
+function reportOfRound(event: UsageEvent, index: number): UsageEvent {
+  return index % 3 === 0 ? { ...event, reporter: 'router', usage: { ...event.usage, promptTokens: 7 } } : event
+}
+
+/** In small messages, each event twice. */
+function publishReports(bus: Bus, events: UsageEvent[]): Promise<void>[] {
+  const reports = events.flatMap((event) => [event, event])
+  const messages = Array.from({ length: Math.ceil(reports.length / 3) }, (_, index) =>
+    reports.slice(index * 3, index * 3 + 3),
+  )
+  return messages.map((batch) =>
+    bus.publishDurable(subjects.usage, Buffer.from(JSON.stringify({ v: 1, events: batch })), { timeoutMs: 60_000 }),
+  )
+}
+
+async function runRequest(admission: Admission, { account, requestId, usage }: UsageEvent): Promise<void> {
+  const answer = await admission.admit({
+    requestId,
+    account,
+    keyHash: 'key',
+    planHint: 'free',
+    planIncludesModel: true,
+    limits: { requestsPerMinute: 1_000_000, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e15 },
+    usualTokens: 100,
+    worstCharge: 1_000_000,
+    leaseMs: 120_000,
+  })
+  if (answer.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(answer)}`)
+  const tokens = usage.promptTokens + usage.completionTokens
+  await admission.finish({ account, requestId, charge: tokens * CHARGE_PER_TOKEN, tokens })
+}
+
+/** What the store holds against the allowance: settled, and pending. */
+async function usedOf(admission: Admission, account: string): Promise<number | undefined> {
+  const answer = await admission.authenticate({ account, keyHash: 'key' })
+  return answer.kind === 'active' ? (answer.used ?? undefined) : undefined
+}
+
+async function countRows(database: Database): Promise<number> {
+  const { rows } = await database.query<{ exists: boolean }>(
+    "select to_regclass('metering.ledger') is not null as exists",
+  )
+  if (!rows[0]?.exists) return 0
+  const counted = await database.query<{ count: number }>('select count(*) as count from metering.ledger')
+  return counted.rows[0]!.count
+}
+
+/** Requests whose router's report gave way to the edge's. */
+async function countReplaced(database: Database): Promise<number> {
+  const { rows } = await database.query<{ count: number }>(
+    'select count(replaced_charge) as count from metering.ledger',
+  )
+  return rows[0]!.count
+}
+
+async function countOwed(database: Database): Promise<number> {
+  const { rows } = await database.query<{ count: number }>('select count(*) as count from metering.owed_totals')
+  return rows[0]!.count
+}
+
+async function readSums(database: Database): Promise<{ account: string; sum: number; total: number }[]> {
+  const { rows } = await database.query<{ account: string; sum: number; total: number }>(
+    `select account, sum(charge)::bigint as sum, (select milli_tokens from metering.windows w where w.account = ledger.account) as total
+     from metering.ledger group by account`,
+  )
+  return rows
+}
+
+/** The runner's own limit on the test ends it. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await sleep(5)
+}
