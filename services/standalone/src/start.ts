@@ -39,7 +39,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   await mkdir(settings.dataDir, { recursive: true })
   const [postgres, backend, masterSecret] = await Promise.all([
     startEmbeddedPostgres({ directory: join(settings.dataDir, 'postgres'), log: (line) => logger.debug({ line }, 'postgres') }),
-    startBackend({}),
+    startBackend({ keepCalls: 0 }),
     settings.masterSecret ?? keepMasterSecret(settings.dataDir),
   ])
   opening.use(postgres)
