@@ -7,8 +7,11 @@
 
 import type { Wire } from './wire.ts'
 
-/** frames · notices about offered jobs · replies · acknowledgements of durable events · pulled durable events */
-export type InboxPart = 'f' | 'j' | 'r' | 'd' | 'p'
+/**
+ * frames · our own heartbeat · notices about offered jobs · replies · acknowledgements of durable events · pulled durable
+ * events
+ */
+export type InboxPart = 'f' | 'h' | 'j' | 'r' | 'd' | 'p'
 export type InboxListener = (
   payload: Uint8Array,
   token: string,

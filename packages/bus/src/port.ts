@@ -97,7 +97,10 @@ export interface IncomingJob {
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void
-  /** Aborts with a {@link JobAborted}: the caller stopped the job or is gone. */
+  /**
+   * Aborts with a {@link JobAborted}: the caller stopped the job or is gone. After `end` or `failure` it still aborts
+   * with `caller_lost` when the caller goes without having acknowledged that frame.
+   */
   readonly signal: AbortSignal
 }
 

@@ -3,7 +3,7 @@ import type { CountedBus } from '../bus.ts'
 import { createNatsWorld, type NatsWorld } from './adapters.ts'
 import { ask, patterned, read, serveJobs, sleep, text, until, whole, type Answer } from './answers.ts'
 
-describe('a broker killed with SIGKILL', () => {
+describe('a broker that is killed with SIGKILL or stands still', () => {
   let world: NatsWorld
   let edge: CountedBus
   let router: CountedBus
@@ -53,6 +53,17 @@ describe('a broker killed with SIGKILL', () => {
     await world.server.kill()
     await sleep(5_000)
     await world.server.restart()
+    expect(await answer.over).toBe('end 4')
+    expectWhole(answer, 7, 100)
+  }, 30_000)
+
+  it('loses no stream by standing still for five seconds', async () => {
+    await serveChunks(100, 20)
+    const answer = ask(edge, { subject: 'job.a', header: text('7') })
+    await until(() => answer.bytes > 30_000)
+    await world.server.kill('SIGSTOP')
+    await sleep(5_000)
+    await world.server.kill('SIGCONT')
     expect(await answer.over).toBe('end 4')
     expectWhole(answer, 7, 100)
   }, 30_000)

@@ -1,9 +1,10 @@
 /**
  * When silence means that a peer is gone, and when it only means that we could not hear.
  *
- * A peer is lost after `lostAfterMs` of silence, but silence does not count while our own connection is down, for
- * `graceMs` after it came back, or after this process itself stood still (a suspended machine, a long pause). An outage
- * of our own that lasts `outageMs` loses them all. Pure: the clock is an argument.
+ * A peer is lost after `lostAfterMs` of silence. But silence does not count while we cannot even hear ourselves, because
+ * our own connection is down or the broker stands still; nor for `graceMs` after that, nor after this process itself
+ * stood still (a suspended machine, a long pause). An outage of our own that lasts `outageMs` loses all peers. Pure: the
+ * clock is an argument.
  */
 
 export interface Liveness {
@@ -11,8 +12,10 @@ export interface Liveness {
   readonly graceMs: number
   readonly outageMs: number
   readonly tickMs: number
+  /** We send ourselves a heartbeat, too; one that is this late says that nobody can be heard. */
+  readonly deafAfterMs: number
   connected: boolean
-  disconnectedAtMs: number
+  heardOurselvesAtMs: number
   /** Silence is not judged before this time. */
   judgeFromMs: number
   /** Until then peers are still reconnecting after an outage that we shared. */
@@ -20,17 +23,24 @@ export interface Liveness {
   tickedAtMs: number
 }
 
-export type LivenessTiming = Pick<Liveness, 'lostAfterMs' | 'graceMs' | 'outageMs' | 'tickMs'>
+export interface LivenessTiming {
+  lostAfterMs: number
+  graceMs: number
+  outageMs: number
+  tickMs: number
+  heartbeatMs: number
+}
 
 export function createLiveness(timing: LivenessTiming, nowMs: number): Liveness {
-  const { lostAfterMs, graceMs, outageMs, tickMs } = timing
+  const { lostAfterMs, graceMs, outageMs, tickMs, heartbeatMs } = timing
   return {
     lostAfterMs,
     graceMs,
     outageMs,
     tickMs,
+    deafAfterMs: 1.5 * heartbeatMs,
     connected: true,
-    disconnectedAtMs: 0,
+    heardOurselvesAtMs: nowMs,
     judgeFromMs: 0,
     settlingUntilMs: 0,
     tickedAtMs: nowMs,
@@ -39,12 +49,23 @@ export function createLiveness(timing: LivenessTiming, nowMs: number): Liveness 
 
 export function connectionChanged(liveness: Liveness, connected: boolean, nowMs: number): void {
   liveness.connected = connected
-  if (!connected) {
-    liveness.disconnectedAtMs = nowMs
-    return
-  }
+  if (connected) settle(liveness, nowMs)
+}
+
+/** Our own heartbeat came back to us. */
+export function heardOurselves(liveness: Liveness, nowMs: number): void {
+  if (isDeaf(liveness, nowMs)) settle(liveness, nowMs)
+  liveness.heardOurselvesAtMs = nowMs
+}
+
+function settle(liveness: Liveness, nowMs: number): void {
+  liveness.heardOurselvesAtMs = nowMs
   liveness.judgeFromMs = nowMs + liveness.graceMs
   liveness.settlingUntilMs = nowMs + liveness.graceMs
+}
+
+function isDeaf(liveness: Liveness, nowMs: number): boolean {
+  return !liveness.connected || nowMs - liveness.heardOurselvesAtMs > liveness.deafAfterMs
 }
 
 /** To be called every `tickMs`. Returns for how long this process stood still, 0 when it did not. */
@@ -57,7 +78,7 @@ export function tick(liveness: Liveness, nowMs: number): number {
 }
 
 export function isLost(liveness: Liveness, lastHeardAtMs: number, nowMs: number): boolean {
-  if (!liveness.connected) return nowMs - liveness.disconnectedAtMs > liveness.outageMs
+  if (isDeaf(liveness, nowMs)) return nowMs - liveness.heardOurselvesAtMs > liveness.outageMs
   return nowMs >= liveness.judgeFromMs && nowMs - lastHeardAtMs > liveness.lostAfterMs
 }
 

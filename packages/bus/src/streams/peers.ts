@@ -2,11 +2,12 @@
  * All processes that this one shares streams with: takes their messages, sends heartbeats, notices who is gone.
  *
  * A heartbeat carries, for every stream with that peer, what was sent or consumed last, so that a lost tail is noticed
- * and a forgotten stream is told. Any message of a peer is a sign of life.
+ * and a forgotten stream is told. Any message of a peer is a sign of life. Our own heartbeat, sent to ourselves, tells
+ * whether anybody can be heard at all.
  */
 
-import { connectionChanged, isLost, tick } from '../core/liveness.ts'
-import { decodeFrames, frameKind, senderOf, type FrameKind } from '../core/frames.ts'
+import { connectionChanged, heardOurselves, isLost, tick } from '../core/liveness.ts'
+import { decodeFrames, frameKind, NO_BYTES, senderOf, type FrameKind } from '../core/frames.ts'
 import type { Inbox } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
 import { Peer } from './peer.ts'
@@ -65,8 +66,11 @@ export function openPeers(
     }
   })
 
+  inbox.on('h', () => heardOurselves(liveness, now()))
+
   const beat = (nowMs: number) => {
     beatAtMs = nowMs
+    wire.publish(inbox.address('h', 0), NO_BYTES)
     for (const peer of peers.values()) if (peer.streams.size > 0) peer.beat()
   }
 
