@@ -69,7 +69,14 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
     if (running?.fingerprint === fingerprint) return running
     const dialect = dialectOf(config.dialect)
     const headers = { ...dialect.headers(config.apiKey), ...config.headers }
-    return { config, fingerprint, client: openBackend(config, headers), dialect, health: health.newHealth(), outstanding: 0 }
+    return {
+      config,
+      fingerprint,
+      client: openBackend(config, headers),
+      dialect,
+      health: health.newHealth(),
+      outstanding: 0,
+    }
   }
 
   function retire(backend: Backend): void {

@@ -36,7 +36,9 @@ export function openUsageReports(bus: Bus, logger: Logger): UsageReports {
   return {
     report(run, shown, outcome) {
       const done: Promise<void> = publish(run, shown, outcome)
-        .catch((error: unknown) => logger.error({ requestId: run.header.requestId, err: error }, 'a usage report failed'))
+        .catch((error: unknown) =>
+          logger.error({ requestId: run.header.requestId, err: error }, 'a usage report failed'),
+        )
         .finally(() => pending.delete(done))
       pending.add(done)
     },
@@ -46,7 +48,13 @@ export function openUsageReports(bus: Bus, logger: Logger): UsageReports {
   }
 }
 
-function eventOf({ header, attempts }: Run, shown: Shown, outcome: UsageEvent['outcome'], usage: UsageEvent['usage'], endedAtMs: number): UsageEvent {
+function eventOf(
+  { header, attempts }: Run,
+  shown: Shown,
+  outcome: UsageEvent['outcome'],
+  usage: UsageEvent['usage'],
+  endedAtMs: number,
+): UsageEvent {
   return {
     requestId: header.requestId,
     reporter: 'router',

@@ -34,7 +34,13 @@ export interface RouterParts {
   metrics?: Metrics
 }
 
-export async function startRouter({ bus, config, environment, logger, metrics = createMetrics({ service: 'router' }) }: RouterParts): Promise<RunningService> {
+export async function startRouter({
+  bus,
+  config,
+  environment,
+  logger,
+  metrics = createMetrics({ service: 'router' }),
+}: RouterParts): Promise<RunningService> {
   const { drainMs } = readSettings(environment)
   const fleet = openFleet(environment)
   const places = openPlaces()
@@ -58,7 +64,9 @@ export async function startRouter({ bus, config, environment, logger, metrics = 
   })
   await intake.apply(config.current)
   const following = config.onChange((changed) => {
-    intake.apply(changed).catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
+    intake
+      .apply(changed)
+      .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
   })
   const probes = startProbes(fleet)
 

@@ -2,6 +2,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { completion, sendJson, startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
 import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 
+/** For what happens soon, on a machine that may be busy. */
+const SOON = { timeout: 10_000 }
+
 const opened: AsyncDisposable[] = []
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
@@ -37,11 +40,14 @@ async function heldBackend() {
 describe('a backend’s limit', () => {
   test('is never passed, and those who wait are served when a place is free', async () => {
     const one = await heldBackend()
-    const under = await router(poolOver([one.backend.url], { backend: { maxConcurrent: 2, timeouts: { firstByteMs: 5_000 } } }))
+    const under = await router(
+      poolOver([one.backend.url], { backend: { maxConcurrent: 2, timeouts: { firstByteMs: 5_000 } } }),
+    )
     const jobs = Array.from({ length: 6 }, () => under.send())
     let served = 0
     for (const job of jobs) void job.over.then(() => served++)
-    while (served < 6) {
+    const isOver = () => served === 6
+    while (!isOver()) {
       one.releaseOne()
       await new Promise((resolve) => setTimeout(resolve, 5))
     }
@@ -52,9 +58,11 @@ describe('a backend’s limit', () => {
   test('sends work on to the next priority before anyone waits', async () => {
     const one = await heldBackend()
     const b = await backend((response) => sendJson(response, 200, completion()))
-    const under = await router(poolOver([one.backend.url, b.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }))
+    const under = await router(
+      poolOver([one.backend.url, b.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }),
+    )
     const first = under.send()
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     expect((await under.ask()).head?.backend).toBe('b')
     one.releaseOne()
     await first.over
@@ -63,7 +71,9 @@ describe('a backend’s limit', () => {
 
   test('lets accounts take turns: one that floods does not keep out another', async () => {
     const one = await heldBackend()
-    const under = await router(poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }))
+    const under = await router(
+      poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }),
+    )
     const order: string[] = []
     const send = (account: string) => {
       const job = under.send({ account })
@@ -71,7 +81,7 @@ describe('a backend’s limit', () => {
       return job
     }
     const jobs = [...Array.from({ length: 5 }, () => send('flood')), send('small')]
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     const all = Promise.all(jobs.map((job) => job.over))
     const releasing = setInterval(one.releaseOne, 5)
     await all
@@ -81,9 +91,11 @@ describe('a backend’s limit', () => {
 
   test('with nothing free in time is a SERVICE_UNAVAILABLE, and nobody was asked', async () => {
     const one = await heldBackend()
-    const under = await router(poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }))
+    const under = await router(
+      poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }),
+    )
     const first = under.send()
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     const late = await under.ask({ remainingMs: 200 })
     expect(late.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', attempted: [] })
     one.releaseOne()
@@ -92,14 +104,16 @@ describe('a backend’s limit', () => {
 
   test('gives the place of a caller that stops waiting to nobody', async () => {
     const one = await heldBackend()
-    const under = await router(poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }))
+    const under = await router(
+      poolOver([one.backend.url], { backend: { maxConcurrent: 1, timeouts: { firstByteMs: 5_000 } } }),
+    )
     const first = under.send()
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     under.send().abort('stopped')
     const third = under.send()
     one.releaseOne()
     await first.over
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     one.releaseOne()
     await third.over
     expect(third.end).not.toBeNull()
@@ -108,12 +122,13 @@ describe('a backend’s limit', () => {
 
   test('follows the config while jobs wait', async () => {
     const one = await heldBackend()
-    const limited = (maxConcurrent: number) => poolOver([one.backend.url], { backend: { maxConcurrent, timeouts: { firstByteMs: 5_000 } } })
+    const limited = (maxConcurrent: number) =>
+      poolOver([one.backend.url], { backend: { maxConcurrent, timeouts: { firstByteMs: 5_000 } } })
     const under = await router(limited(1))
     const jobs = [under.send(), under.send(), under.send()]
-    await expect.poll(() => one.held.length).toBe(1)
+    await expect.poll(() => one.held.length, SOON).toBe(1)
     await under.reconfigure(limited(3))
-    await expect.poll(() => one.held.length).toBe(3)
+    await expect.poll(() => one.held.length, SOON).toBe(3)
     while (one.held.length > 0) one.releaseOne()
     await Promise.all(jobs.map((job) => job.over))
     expect(jobs.every((job) => job.end)).toBe(true)

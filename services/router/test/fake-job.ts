@@ -51,7 +51,10 @@ export function headerOf(overrides: Partial<JobHeader> = {}): JobHeader {
   }
 }
 
-export function fakeJob(header: JobHeader, body: object = { messages: [{ role: 'user', content: 'Say hello' }] }): FakeJob {
+export function fakeJob(
+  header: JobHeader,
+  body: object = { messages: [{ role: 'user', content: 'Say hello' }] },
+): FakeJob {
   const abort = new AbortController()
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
@@ -92,7 +95,10 @@ export function fakeJob(header: JobHeader, body: object = { messages: [{ role: '
         if (!state.head) throw new Error('data before the head')
         data.push(Buffer.from(bytes))
         begun.resolve()
-        await Promise.race([gate.promise, new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason)))])
+        await Promise.race([
+          gate.promise,
+          new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason))),
+        ])
       },
       end(end) {
         state.end = JSON.parse(Buffer.from(end).toString()) as AnswerEnd

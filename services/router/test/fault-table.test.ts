@@ -70,17 +70,25 @@ interface Row {
 }
 
 const BEFORE_CONTENT: Row[] = [
-  { fault: 'connection refused', url: async () => `http://127.0.0.1:${await portWithoutListener()}/v1`, outcome: 'connect' },
+  {
+    fault: 'connection refused',
+    url: async () => `http://127.0.0.1:${await portWithoutListener()}/v1`,
+    outcome: 'connect',
+  },
   { fault: 'name not found', url: () => 'http://no-such-host.invalid:8000/v1', outcome: /^(dns|connect_timeout)$/ },
   { fault: 'TLS handshake fails', url: (real) => real.replace('http:', 'https:'), outcome: 'tls' },
-  ...[500, 502, 503, 504, 401, 403, 404, 402, 408].map((code) => ({ fault: `status ${code}`, answer: status(code), outcome: `http_${code}` })),
+  ...[500, 502, 503, 504, 401, 403, 404, 402, 408].map((code) => ({
+    fault: `status ${code}`,
+    answer: status(code),
+    outcome: `http_${code}`,
+  })),
   { fault: '429 with retry-after', answer: status(429, { 'retry-after': '30' }), outcome: 'http_429' },
   { fault: '429 without retry-after', answer: status(429), outcome: 'http_429' },
   { fault: 'a redirect', answer: status(302, { location: 'http://127.0.0.1:1/' }), outcome: 'http_302' },
   { fault: 'hangs before headers', answer: () => {}, outcome: 'first_byte_timeout' },
   {
     fault: 'first byte too slow',
-    answer: (response, request, socket) => void setTimeout(() => goodChat(response, request, socket), 1_200).unref(),
+    answer: (response, request, socket) => void setTimeout(() => goodChat(response, request, socket), 2_500).unref(),
     outcome: 'first_byte_timeout',
   },
   { fault: 'connection closed before headers', answer: (_, __, socket) => socket.destroy(), outcome: 'reset' },
@@ -94,11 +102,22 @@ const BEFORE_CONTENT: Row[] = [
   { fault: 'JSON instead of a stream', answer: status(200), outcome: 'invalid_answer', only: 'stream' },
   {
     fault: 'headers, then silence',
-    answer: (response, request) => (request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders()),
+    answer: (response, request) =>
+      request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders(),
     outcome: 'idle_timeout',
   },
-  { fault: 'truncated JSON', answer: (response) => response.end(GOOD_PLAIN.slice(0, 40)), outcome: 'invalid_answer', only: 'plain' },
-  { fault: 'an answer without choices', answer: (response) => sendJson(response, 200, { choices: [] }), outcome: 'invalid_answer', only: 'plain' },
+  {
+    fault: 'truncated JSON',
+    answer: (response) => response.end(GOOD_PLAIN.slice(0, 40)),
+    outcome: 'invalid_answer',
+    only: 'plain',
+  },
+  {
+    fault: 'an answer without choices',
+    answer: (response) => sendJson(response, 200, { choices: [] }),
+    outcome: 'invalid_answer',
+    only: 'plain',
+  },
   {
     fault: 'death in the middle of the body',
     answer: (response, _, socket) => {
@@ -114,7 +133,12 @@ const BEFORE_CONTENT: Row[] = [
   { fault: 'a clean end after the role chunk', answer: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
   { fault: '[DONE] without an answer', answer: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
   { fault: 'an empty stream', answer: streamThenEnd(''), outcome: 'truncated', only: 'stream' },
-  { fault: 'an event that is not JSON', answer: streamThenEnd(`${ROLE}data: {"choices":[{"del\n\n`), outcome: 'invalid_answer', only: 'stream' },
+  {
+    fault: 'an event that is not JSON',
+    answer: streamThenEnd(`${ROLE}data: {"choices":[{"del\n\n`),
+    outcome: 'invalid_answer',
+    only: 'stream',
+  },
   {
     fault: 'an error event before content',
     answer: streamThenEnd(ROLE + event({ error: { message: 'CUDA out of memory', code: 500 } })),
@@ -160,19 +184,49 @@ describe('before content, a client sees nothing of it but the answer of the next
     expect(job.text()).toBe(mode === 'stream' ? GOOD_STREAM : GOOD_PLAIN)
     expect(job.head).toMatchObject({ backend: 'b', backendModel: 'model-b', upstream: 'spark' })
     expect(job.end?.usage).toEqual(GOOD_USAGE)
-    expect(job.end?.attempts).toMatchObject([{ backend: 'a', outcome: expect.stringMatching(outcome) }, { backend: 'b', outcome: 'served' }])
+    expect(job.end?.attempts).toMatchObject([
+      { backend: 'a', outcome: expect.stringMatching(outcome) },
+      { backend: 'b', outcome: 'served' },
+    ])
     expect(a.seen.length).toBe(url ? 0 : 1)
     expect(b.seen).toHaveLength(1)
   })
 })
 
-const content = (count: number) => WORDS.slice(0, count).map((word) => chunk({ content: word })).join('')
+const content = (count: number) =>
+  WORDS.slice(0, count)
+    .map((word) => chunk({ content: word }))
+    .join('')
 
 const AFTER_CONTENT: { fault: string; answer: Answer; outcome: string; shown: string; tokens: number }[] = [
-  { fault: 'death after one chunk', answer: streamThenDie(ROLE + content(1)), outcome: 'reset', shown: ROLE + content(1), tokens: 1 },
-  { fault: 'death after many chunks', answer: streamThenDie(ROLE + content(4)), outcome: 'reset', shown: ROLE + content(4), tokens: 4 },
-  { fault: 'stall', answer: streamThen(ROLE + content(2)), outcome: 'idle_timeout', shown: ROLE + content(2), tokens: 2 },
-  { fault: 'a clean end without an end', answer: streamThenEnd(ROLE + content(2)), outcome: 'truncated', shown: ROLE + content(2), tokens: 2 },
+  {
+    fault: 'death after one chunk',
+    answer: streamThenDie(ROLE + content(1)),
+    outcome: 'reset',
+    shown: ROLE + content(1),
+    tokens: 1,
+  },
+  {
+    fault: 'death after many chunks',
+    answer: streamThenDie(ROLE + content(4)),
+    outcome: 'reset',
+    shown: ROLE + content(4),
+    tokens: 4,
+  },
+  {
+    fault: 'stall',
+    answer: streamThen(ROLE + content(2)),
+    outcome: 'idle_timeout',
+    shown: ROLE + content(2),
+    tokens: 2,
+  },
+  {
+    fault: 'a clean end without an end',
+    answer: streamThenEnd(ROLE + content(2)),
+    outcome: 'truncated',
+    shown: ROLE + content(2),
+    tokens: 2,
+  },
   {
     fault: 'an event that is not JSON',
     answer: streamInPieces(ROLE + content(2), `data: {"choices":[{"del\n\n${STOP}${DONE}`),
@@ -225,9 +279,19 @@ const bytes = Buffer.from(wholeStream())
 const everyByte = [...bytes].map((byte) => Buffer.from([byte]))
 
 const HARMLESS: { shape: string; answer: Answer; text?: string }[] = [
-  { shape: 'every byte on its own (split characters, lines and events)', answer: streamInPieces(...joinPairs(everyByte)) },
-  { shape: 'CRLF line ends', answer: streamThenEnd(wholeStream().replaceAll('\n', '\r\n')), text: GOOD_STREAM.replaceAll('\n', '\r\n') },
-  { shape: 'comments between events', answer: streamThenEnd(`: hello\n\n${wholeStream().replace(STOP, `: ping\n\n${STOP}`)}`) },
+  {
+    shape: 'every byte on its own (split characters, lines and events)',
+    answer: streamInPieces(...joinPairs(everyByte)),
+  },
+  {
+    shape: 'CRLF line ends',
+    answer: streamThenEnd(wholeStream().replaceAll('\n', '\r\n')),
+    text: GOOD_STREAM.replaceAll('\n', '\r\n'),
+  },
+  {
+    shape: 'comments between events',
+    answer: streamThenEnd(`: hello\n\n${wholeStream().replace(STOP, `: ping\n\n${STOP}`)}`),
+  },
   { shape: 'a line that is no field', answer: streamThenEnd(wholeStream().replace(STOP, `garbage\n${STOP}`)) },
   { shape: 'a block that is no event', answer: streamThenEnd(wholeStream().replace(STOP, `garbage here\n\n${STOP}`)) },
   { shape: 'no [DONE] after the finish reason', answer: streamThenEnd(wholeStream().replace(DONE, '')) },
@@ -253,10 +317,14 @@ describe('what only looks like a fault does no harm', () => {
   })
 
   test('no usage in a plain answer: it is counted, marked, and written into the answer', async () => {
-    const a = await backend((response) => response.end(JSON.stringify({ ...completion('one two three'), usage: undefined })))
+    const a = await backend((response) =>
+      response.end(JSON.stringify({ ...completion('one two three'), usage: undefined })),
+    )
     const job = await (await routerOver([a.url])).ask()
     expect(job.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
-    expect(JSON.parse(job.text())).toMatchObject({ usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 } })
+    expect(JSON.parse(job.text())).toMatchObject({
+      usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 },
+    })
   })
 })
 
@@ -268,15 +336,34 @@ const embeddings = (...lengths: number[]) => ({
   usage: { prompt_tokens: 4, total_tokens: 4 },
 })
 const PNG = Buffer.concat([Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]), Buffer.from('pixels')])
-const image = (picture: Buffer) => ({ created: 1, data: [{ b64_json: picture.toString('base64') }], usage: { input_tokens: 2, output_tokens: 5, total_tokens: 7 } })
-const json = (body: object): Answer => (response) => sendJson(response, 200, body)
+const image = (picture: Buffer) => ({
+  created: 1,
+  data: [{ b64_json: picture.toString('base64') }],
+  usage: { input_tokens: 2, output_tokens: 5, total_tokens: 7 },
+})
+const json =
+  (body: object): Answer =>
+  (response) =>
+    sendJson(response, 200, body)
 
 const EMBED: Partial<JobHeader> = { kind: 'embeddings', needs: ['embeddings'] }
 const IMAGE: Partial<JobHeader> = { kind: 'images', needs: ['images'] }
 
 const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; bad: Answer; good: Answer }[] = [
-  { fault: 'a vector of 1024 numbers', header: EMBED, body: { input: ['x', 'y'] }, bad: json(embeddings(768, 1024)), good: json(embeddings(768, 768)) },
-  { fault: 'a vector too few', header: EMBED, body: { input: ['x', 'y'] }, bad: json(embeddings(768)), good: json(embeddings(768, 768)) },
+  {
+    fault: 'a vector of 1024 numbers',
+    header: EMBED,
+    body: { input: ['x', 'y'] },
+    bad: json(embeddings(768, 1024)),
+    good: json(embeddings(768, 768)),
+  },
+  {
+    fault: 'a vector too few',
+    header: EMBED,
+    body: { input: ['x', 'y'] },
+    bad: json(embeddings(768)),
+    good: json(embeddings(768, 768)),
+  },
   {
     fault: 'a vector with a hole',
     header: EMBED,
@@ -288,11 +375,28 @@ const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; ba
     fault: 'the same position twice',
     header: EMBED,
     body: { input: ['x', 'y'] },
-    bad: json({ data: [{ index: 0, embedding: vector(768) }, { index: 0, embedding: vector(768) }] }),
+    bad: json({
+      data: [
+        { index: 0, embedding: vector(768) },
+        { index: 0, embedding: vector(768) },
+      ],
+    }),
     good: json(embeddings(768, 768)),
   },
-  { fault: 'a JPEG', header: IMAGE, body: { prompt: 'a cat' }, bad: json(image(Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4, 5]))), good: json(image(PNG)) },
-  { fault: 'no image', header: IMAGE, body: { prompt: 'a cat' }, bad: json({ created: 1, data: [] }), good: json(image(PNG)) },
+  {
+    fault: 'a JPEG',
+    header: IMAGE,
+    body: { prompt: 'a cat' },
+    bad: json(image(Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4, 5]))),
+    good: json(image(PNG)),
+  },
+  {
+    fault: 'no image',
+    header: IMAGE,
+    body: { prompt: 'a cat' },
+    bad: json({ created: 1, data: [] }),
+    good: json(image(PNG)),
+  },
   {
     fault: 'an image elsewhere on the network',
     header: IMAGE,
@@ -313,7 +417,9 @@ describe('embeddings and images are judged before a byte goes out', () => {
 
   test('vectors travel as base64 when asked for, whatever the backend speaks', async () => {
     const a = await backend(json(embeddings(768)))
-    const job = await (await routerOver([a.url])).ask({ ...EMBED, encodingFormat: 'base64' }, { input: 'x', encoding_format: 'base64' })
+    const job = await (
+      await routerOver([a.url])
+    ).ask({ ...EMBED, encodingFormat: 'base64' }, { input: 'x', encoding_format: 'base64' })
     expect(a.seen[0]?.body).toEqual({ model: 'model-a', input: 'x' })
     const { data } = JSON.parse(job.text()) as { data: { embedding: string }[] }
     const decoded = Buffer.from(data[0]!.embedding, 'base64')
@@ -323,11 +429,18 @@ describe('embeddings and images are judged before a byte goes out', () => {
 
   test('an image behind an address of the backend is brought inline', async () => {
     const a = await backend((response, request) => {
-      if (request.path.endsWith('/generations')) return sendJson(response, 200, { created: 1, data: [{ url: '/files/1.png', revised_prompt: 'A cat' }], usage: USAGE })
+      if (request.path.endsWith('/generations'))
+        return sendJson(response, 200, {
+          created: 1,
+          data: [{ url: '/files/1.png', revised_prompt: 'A cat' }],
+          usage: USAGE,
+        })
       return response.end(PNG)
     })
     const job = await (await routerOver([a.url])).ask(IMAGE, { prompt: 'a cat' })
-    expect(JSON.parse(job.text())).toMatchObject({ data: [{ b64_json: PNG.toString('base64'), revised_prompt: 'A cat' }] })
+    expect(JSON.parse(job.text())).toMatchObject({
+      data: [{ b64_json: PNG.toString('base64'), revised_prompt: 'A cat' }],
+    })
     expect(job.text()).not.toContain('"url"')
   })
 })

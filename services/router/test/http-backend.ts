@@ -66,7 +66,14 @@ export const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 
 export function completion(text = 'Hello there', usage: object | undefined = USAGE): object {
   const message = { role: 'assistant', content: text }
   const choices = [{ index: 0, message, finish_reason: 'stop' }]
-  return { id: 'c1', object: 'chat.completion', created: 1, model: 'backend-model', choices, ...(usage ? { usage } : {}) }
+  return {
+    id: 'c1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'backend-model',
+    choices,
+    ...(usage ? { usage } : {}),
+  }
 }
 
 export function chunk(delta: object, finishReason: string | null = null): string {
@@ -80,7 +87,14 @@ export function event(value: object): string {
 
 export const ROLE = chunk({ role: 'assistant', content: '' })
 export const STOP = chunk({}, 'stop')
-export const USAGE_CHUNK = event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'backend-model', choices: [], usage: USAGE })
+export const USAGE_CHUNK = event({
+  id: 'c1',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'backend-model',
+  choices: [],
+  usage: USAGE,
+})
 export const DONE = 'data: [DONE]\n\n'
 export const WORDS = ['Hel', 'lo ', 'thére', ' 🙂']
 
@@ -88,7 +102,12 @@ export function wholeStream(): string {
   return ROLE + WORDS.map((word) => chunk({ content: word })).join('') + STOP + USAGE_CHUNK + DONE
 }
 
-export function sendJson(response: ServerResponse, status: number, body: object, headers: Record<string, string> = {}): void {
+export function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers })
   response.end(JSON.stringify(body))
 }

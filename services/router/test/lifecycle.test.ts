@@ -1,7 +1,22 @@
 import { once } from 'node:events'
 import { afterEach, describe, expect, test } from 'vitest'
-import { chunk, completion, goodChat, openStream, ROLE, sendJson, startHttpBackend, STOP, DONE, type Answer, type HttpBackend } from './http-backend.ts'
+import {
+  chunk,
+  completion,
+  goodChat,
+  openStream,
+  ROLE,
+  sendJson,
+  startHttpBackend,
+  STOP,
+  DONE,
+  type Answer,
+  type HttpBackend,
+} from './http-backend.ts'
 import { configOf, poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+/** For what happens soon, on a machine that may be busy. */
+const SOON = { timeout: 10_000 }
 
 const opened: AsyncDisposable[] = []
 afterEach(async () => {
@@ -33,7 +48,9 @@ describe('a new config', () => {
     const running = under.send({ stream: true })
     await running.begun
 
-    await under.reconfigure(configOf([{ id: 'b', url: b.url }], [{ id: 'nova', targets: [{ backend: 'b', model: 'm' }] }]))
+    await under.reconfigure(
+      configOf([{ id: 'b', url: b.url }], [{ id: 'nova', targets: [{ backend: 'b', model: 'm' }] }]),
+    )
     expect(under.servedPools()).toEqual(['job.nova'])
     expect((await under.ask({ pool: 'nova' })).head?.backend).toBe('b')
     finish()
@@ -49,7 +66,9 @@ describe('a new config', () => {
   })
 
   test('at the start with a missing secret is refused by its name', async () => {
-    await expect(startRouterUnderTest(poolOver(['http://127.0.0.1:9/v1'], { backend: { apiKey: '${NOT_THERE}' } }))).rejects.toThrow('NOT_THERE')
+    await expect(
+      startRouterUnderTest(poolOver(['http://127.0.0.1:9/v1'], { backend: { apiKey: '${NOT_THERE}' } })),
+    ).rejects.toThrow('NOT_THERE')
   })
 })
 
@@ -82,15 +101,27 @@ describe('a backend', () => {
     )
     const under = await router(poolOver([a.url], { backend: { dialect: 'anthropic', apiKey: 'k' } }))
     const job = await under.ask({ defaultMaxTokens: 50 }, { messages: [{ role: 'user', content: 'Hello' }] })
-    expect(a.seen[0]).toMatchObject({ path: '/v1/messages', headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' }, body: { max_tokens: 50 } })
-    expect(JSON.parse(job.text())).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'Bonjour' } }] })
+    expect(a.seen[0]).toMatchObject({
+      path: '/v1/messages',
+      headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' },
+      body: { max_tokens: 50 },
+    })
+    expect(JSON.parse(job.text())).toMatchObject({
+      object: 'chat.completion',
+      choices: [{ message: { content: 'Bonjour' } }],
+    })
     expect(job.end?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2 })
   })
 
   test('keeps a conversation where the pool keeps them', async () => {
     const backends = await Promise.all([1, 2, 3].map(() => backend(goodChat)))
     const equal = backends.map(() => ({ priority: 1 }))
-    const under = await router(poolOver(backends.map(({ url }) => url), { targets: equal, pool: { affinity: 'conversation' } }))
+    const under = await router(
+      poolOver(
+        backends.map(({ url }) => url),
+        { targets: equal, pool: { affinity: 'conversation' } },
+      ),
+    )
     const served = new Set<string | undefined>()
     for (let i = 0; i < 6; i++) served.add((await under.ask({ affinityKey: 'conversation-7' })).head?.backend)
     expect(served.size).toBe(1)
@@ -133,7 +164,7 @@ describe('stopping', () => {
     })
     const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { firstByteMs: 5_000 } } }))
     const running = under.send()
-    await expect.poll(() => a.seen.length).toBe(1)
+    await expect.poll(() => a.seen.length, SOON).toBe(1)
     const late = under.keepTaker()
     const stopped = under[Symbol.asyncDispose]()
     expect(late().rejected).toBe('draining')
@@ -147,7 +178,9 @@ describe('stopping', () => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
-    const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { idleMs: 30_000 } } }), { DRAIN_MS: '100' })
+    const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { idleMs: 30_000 } } }), {
+      DRAIN_MS: '100',
+    })
     const running = under.send({ stream: true, remainingMs: 30_000 })
     await running.begun
     await under[Symbol.asyncDispose]()

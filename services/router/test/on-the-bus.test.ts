@@ -13,7 +13,17 @@ import { startNats } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startRouter } from '../src/start.ts'
 import { headerOf } from './fake-job.ts'
-import { chunk, goodChat, openStream, ROLE, startHttpBackend, USAGE_CHUNK, wholeStream, type Answer, type HttpBackend } from './http-backend.ts'
+import {
+  chunk,
+  goodChat,
+  openStream,
+  ROLE,
+  startHttpBackend,
+  USAGE_CHUNK,
+  wholeStream,
+  type Answer,
+  type HttpBackend,
+} from './http-backend.ts'
 import { poolOver } from './router-under-test.ts'
 
 interface Answered {
@@ -31,9 +41,13 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const data: Buffer[] = []
-  const parse = <T>(bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString()) as T
+  const parse = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString())
   const full = headerOf(header)
-  const job = { subject: subjects.job(full.pool), header: Buffer.from(JSON.stringify(full)), body: Buffer.from('{"messages":[]}') }
+  const job = {
+    subject: subjects.job(full.pool),
+    header: Buffer.from(JSON.stringify(full)),
+    body: Buffer.from('{"messages":[]}'),
+  }
   const answered: Answered = {
     head: null,
     text: () => Buffer.concat(data).toString(),
@@ -43,18 +57,18 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
     begun: begun.promise,
     over: over.promise,
     handle: bus.dispatch(job, {
-      onHead: (bytes) => void (answered.head = parse(bytes)),
+      onHead: (bytes) => void (answered.head = parse(bytes) as AnswerHead),
       onData(bytes) {
         data.push(Buffer.from(bytes))
         answered.handle.consumed(bytes.length)
         begun.resolve()
       },
       onEnd(bytes) {
-        answered.end = parse(bytes)
+        answered.end = parse(bytes) as AnswerEnd
         over.resolve()
       },
       onFailure(bytes) {
-        answered.failure = parse(bytes)
+        answered.failure = parse(bytes) as AnswerFailure
         over.resolve()
       },
       onUnavailable(reason) {
@@ -67,6 +81,9 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
   return answered
 }
 
+/** For what happens soon, on a machine that may be busy. */
+const SOON = { timeout: 10_000 }
+
 const logger = createLogger({ service: 'router', level: 'silent' })
 const streams = [{ ...usageStream, consumers: ['test'] }]
 const hub = createMemoryHub({ streams })
@@ -78,8 +95,18 @@ afterAll(() => nats[Symbol.asyncDispose]())
 
 /** `lose`: the caller is gone without a word where the bus lets a test do that, else it closes. */
 const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => unknown; outcome: RegExp }[] = [
-  { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId), outcome: /^edge_lost$/ },
-  { name: 'NATS', open: () => openNatsBus({ url: nats.url, name: 'test', streams }), lose: (caller) => caller[Symbol.asyncDispose](), outcome: /^(edge_lost|client_gone)$/ },
+  {
+    name: 'memory',
+    open: () => openMemoryBus({ hub }),
+    lose: (caller) => hub.cut(caller.processId),
+    outcome: /^edge_lost$/,
+  },
+  {
+    name: 'NATS',
+    open: () => openNatsBus({ url: nats.url, name: 'test', streams }),
+    lose: (caller) => caller[Symbol.asyncDispose](),
+    outcome: /^(edge_lost|client_gone)$/,
+  },
 ]
 
 describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
@@ -93,7 +120,11 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     opened.push(backend)
     const [caller, worker] = await Promise.all([open(), open()])
     opened.push(caller, worker)
-    const config = { current: poolOver([backend.url]), onChange: () => ({ [Symbol.dispose]() {} }), async [Symbol.asyncDispose]() {} }
+    const config = {
+      current: poolOver([backend.url]),
+      onChange: () => ({ [Symbol.dispose]() {} }),
+      async [Symbol.asyncDispose]() {},
+    }
     opened.push(await startRouter({ bus: worker, config, environment: {}, logger }))
     const reports: UsageEvent[] = []
     const consumer = { stream: usageStream.name, subject: subjects.usage, consumer: 'test', maxBatch: 100 }
@@ -101,7 +132,8 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
       await worker.consumeDurable({
         ...consumer,
         async handler(batch) {
-          for (const { payload } of batch) reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+          for (const { payload } of batch)
+            reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
         },
       }),
     )
@@ -129,7 +161,9 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     await backend.seen[0]?.connectionClosed
     expect(performance.now() - startedAt).toBeLessThan(3_000)
     const mine = () => reports.filter((report) => report.requestId === requestId)
-    await expect.poll(mine, { timeout: 5_000 }).toMatchObject([{ outcome: 'client_gone', reporter: 'router', usage: { completionTokens: 3 } }])
+    await expect
+      .poll(mine, SOON)
+      .toMatchObject([{ outcome: 'client_gone', reporter: 'router', usage: { completionTokens: 3 } }])
   })
 
   test('a caller that dies takes the backend with it within seconds, and is reported as lost', async () => {
@@ -143,7 +177,14 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     await lose(caller)
     await backend.seen[0]?.connectionClosed
     const mine = () => reports.filter((report) => report.requestId === requestId)
-    await expect.poll(mine, { timeout: 8_000 }).toMatchObject([{ outcome: expect.stringMatching(outcome), reporter: 'router', delivered: false, usage: { completionTokens: 3 } }])
+    await expect.poll(mine, SOON).toMatchObject([
+      {
+        outcome: expect.stringMatching(outcome),
+        reporter: 'router',
+        delivered: false,
+        usage: { completionTokens: 3 },
+      },
+    ])
   }, 20_000)
 
   test('an answered job whose caller has acknowledged its end is not reported', async () => {

@@ -35,9 +35,12 @@ export function configOf(backends: object[], pools: object[]): GatewayConfig {
 }
 
 /** One pool `spark` over backends named a, b, c, …, in that order of priority unless told otherwise. */
-export function poolOver(urls: string[], options: { backend?: object; targets?: object[]; pool?: object } = {}): GatewayConfig {
+export function poolOver(
+  urls: string[],
+  options: { backend?: object; targets?: object[]; pool?: object } = {},
+): GatewayConfig {
   const ids = urls.map((_, i) => String.fromCharCode(97 + i))
-  const timeouts = { connectMs: 1_000, firstByteMs: 700, idleMs: 700 }
+  const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 }
   const capabilities = ['chat', 'tools', 'embeddings', 'images']
   return configOf(
     urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend })),
@@ -51,7 +54,10 @@ export function poolOver(urls: string[], options: { backend?: object; targets?: 
   )
 }
 
-export async function startRouterUnderTest(config: GatewayConfig, environment: NodeJS.ProcessEnv = {}): Promise<RouterUnderTest> {
+export async function startRouterUnderTest(
+  config: GatewayConfig,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   const takers = new Map<string, (job: IncomingJob) => void>()
   const bus = {

@@ -1,6 +1,22 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { ROLE, STOP, USAGE_CHUNK, chunk, completion, goodChat, openStream, sendJson, startHttpBackend, wholeStream, type Answer, type HttpBackend } from './http-backend.ts'
+import {
+  ROLE,
+  STOP,
+  USAGE_CHUNK,
+  chunk,
+  completion,
+  goodChat,
+  openStream,
+  sendJson,
+  startHttpBackend,
+  wholeStream,
+  type Answer,
+  type HttpBackend,
+} from './http-backend.ts'
 import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+/** For what happens soon, on a machine that may be busy. */
+const SOON = { timeout: 10_000 }
 
 const opened: AsyncDisposable[] = []
 afterEach(async () => {
@@ -24,14 +40,27 @@ describe('a plain answer', () => {
     const a = await backend(goodChat)
     const answer = await (await router(poolOver([a.url]))).ask()
     expect(answer.text()).toBe(JSON.stringify(completion()))
-    expect(answer.head).toEqual({ contentType: 'application/json', upstream: 'spark', backend: 'a', backendModel: 'model-a' })
-    expect(answer.end?.usage).toEqual({ promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false })
+    expect(answer.head).toEqual({
+      contentType: 'application/json',
+      upstream: 'spark',
+      backend: 'a',
+      backendModel: 'model-a',
+    })
+    expect(answer.end?.usage).toEqual({
+      promptTokens: 9,
+      completionTokens: 3,
+      cachedTokens: 0,
+      reasoningTokens: 0,
+      estimated: false,
+    })
     expect(answer.end?.attempts).toMatchObject([{ backend: 'a', model: 'model-a', outcome: 'served' }])
   })
 
   test('is asked for with the backend model and the default cap, and the client text untouched behind them', async () => {
     const a = await backend(goodChat)
-    await (await router(poolOver([a.url], { targets: [{ contextWindow: 100 }] }))).ask({ defaultMaxTokens: 500 }, { messages: [], seed: 7 })
+    await (
+      await router(poolOver([a.url], { targets: [{ contextWindow: 100 }] }))
+    ).ask({ defaultMaxTokens: 500 }, { messages: [], seed: 7 })
     expect(a.seen[0]?.text).toBe('{"model":"model-a","max_tokens":89,"messages":[],"seed":7}')
   })
 })
@@ -105,7 +134,11 @@ describe('failover', () => {
     const a = await backend((response) => sendJson(response, 422, { error: { message: 'no such role' } }))
     const b = await backend(goodChat)
     const answer = await (await router(poolOver([a.url, b.url]))).ask()
-    expect(answer.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 422, backendBody: '{"error":{"message":"no such role"}}' })
+    expect(answer.failure).toMatchObject({
+      code: 'BACKEND_REFUSED',
+      backendStatus: 422,
+      backendBody: '{"error":{"message":"no such role"}}',
+    })
     expect(b.seen).toHaveLength(0)
   })
 })
@@ -124,14 +157,24 @@ describe('a caller that goes away', () => {
     await job.begun
     job.abort(cause)
     await a.seen[0]?.connectionClosed
-    await expect.poll(() => under.reports).toMatchObject([{ reporter: 'router', outcome, delivered: false, backend: 'a', usage: { completionTokens: 3, estimated: true } }])
+    await expect
+      .poll(() => under.reports, SOON)
+      .toMatchObject([
+        {
+          reporter: 'router',
+          outcome,
+          delivered: false,
+          backend: 'a',
+          usage: { completionTokens: 3, estimated: true },
+        },
+      ])
   })
 
   test('before anything was shown is not billed', async () => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
     const job = under.send({ stream: true })
-    await expect.poll(() => a.seen.length).toBe(1)
+    await expect.poll(() => a.seen.length, SOON).toBe(1)
     job.abort('stopped')
     await a.seen[0]?.connectionClosed
     expect(under.reports).toEqual([])
@@ -142,6 +185,8 @@ describe('a caller that goes away', () => {
     const under = await router(poolOver([a.url]))
     const job = await under.ask({ stream: true })
     job.abort('caller_lost')
-    await expect.poll(() => under.reports).toMatchObject([{ outcome: 'edge_lost', usage: { promptTokens: 9, completionTokens: 3, estimated: false } }])
+    await expect
+      .poll(() => under.reports, SOON)
+      .toMatchObject([{ outcome: 'edge_lost', usage: { promptTokens: 9, completionTokens: 3, estimated: false } }])
   })
 })

@@ -55,7 +55,10 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
 
   async function probe(): Promise<boolean> {
     const path = `${pathPrefix}/models${base.search}`
-    const exchange = start({ method: 'GET', path, headers: { ...common, accept: 'application/json' } }, PROBE_TIMEOUT_MS)
+    const exchange = start(
+      { method: 'GET', path, headers: { ...common, accept: 'application/json' } },
+      PROBE_TIMEOUT_MS,
+    )
     try {
       const { status } = await exchange.response
       exchange.discard()

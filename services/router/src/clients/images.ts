@@ -4,7 +4,15 @@
  */
 
 import { BackendFault } from '../core/backend-fault.ts'
-import { checkPng, checkPngBase64, imageSources, invalid, withInlineImages, type ImageSource, type JsonObject } from '../core/plain-answer.ts'
+import {
+  checkPng,
+  checkPngBase64,
+  imageSources,
+  invalid,
+  withInlineImages,
+  type ImageSource,
+  type JsonObject,
+} from '../core/plain-answer.ts'
 import type { BackendClient } from './backend.ts'
 
 const LARGEST_IMAGE_BYTES = 32 * 1024 * 1024
@@ -22,7 +30,12 @@ export async function inlineImages(
   return sources.every((source) => 'base64' in source) ? null : withInlineImages(answer, images)
 }
 
-async function base64Of(source: ImageSource, client: BackendClient, budgetMs: number, signal: AbortSignal): Promise<string> {
+async function base64Of(
+  source: ImageSource,
+  client: BackendClient,
+  budgetMs: number,
+  signal: AbortSignal,
+): Promise<string> {
   if ('base64' in source || source.url.startsWith(DATA_URL_PREFIX)) {
     const base64 = 'base64' in source ? source.base64 : source.url.slice(DATA_URL_PREFIX.length)
     checkPngBase64(base64)

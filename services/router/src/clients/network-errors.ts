@@ -10,7 +10,8 @@ const TLS_CODE = /^(ERR_TLS|ERR_SSL|EPROTO|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_T
 
 export function faultOfError(error: unknown, state: 'connecting' | 'connected'): BackendFault {
   if (error instanceof BackendFault) return error
-  if (error instanceof errors.HTTPParserError) return new BackendFault('invalid_answer', 'the backend does not speak HTTP', { cause: error })
+  if (error instanceof errors.HTTPParserError)
+    return new BackendFault('invalid_answer', 'the backend does not speak HTTP', { cause: error })
   return new BackendFault(kindOf(codeOf(error), state), 'the connection to the backend failed', { cause: error })
 }
 

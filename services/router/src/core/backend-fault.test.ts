@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { BackendFault, blameFor, isContextOverflow, isRequestsOwnFault, isWorthRepeating, type FaultKind } from './backend-fault.ts'
+import {
+  BackendFault,
+  blameFor,
+  isContextOverflow,
+  isRequestsOwnFault,
+  isWorthRepeating,
+  type FaultKind,
+} from './backend-fault.ts'
 
 const status = (code: number, retryAfterMs?: number) =>
   new BackendFault('status', '', { status: code, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
@@ -11,10 +18,13 @@ describe('what follows from a fault', () => {
     expect(blameFor(status(code)).on).toBe('nobody')
   })
 
-  test.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 501, 502, 503, 504, 529, 301])('%i is the backend’s fault', (code) => {
-    expect(isRequestsOwnFault(status(code))).toBe(false)
-    expect(blameFor(status(code)).on).not.toBe('nobody')
-  })
+  test.each([401, 402, 403, 404, 405, 408, 409, 425, 429, 500, 501, 502, 503, 504, 529, 301])(
+    '%i is the backend’s fault',
+    (code) => {
+      expect(isRequestsOwnFault(status(code))).toBe(false)
+      expect(blameFor(status(code)).on).not.toBe('nobody')
+    },
+  )
 
   test.each([
     ['a refused connection takes the backend out at once', kind('connect'), { on: 'backend', weight: 'hard' }],
@@ -31,7 +41,9 @@ describe('what follows from a fault', () => {
 
   test('passing troubles are worth a repeat, misconfiguration and slowness are not', () => {
     expect([kind('reset'), kind('connect'), status(503), status(429)].every(isWorthRepeating)).toBe(true)
-    expect([kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)].some(isWorthRepeating)).toBe(false)
+    expect(
+      [kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)].some(isWorthRepeating),
+    ).toBe(false)
   })
 
   test.each([

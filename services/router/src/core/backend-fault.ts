@@ -63,7 +63,9 @@ export function isRequestsOwnFault(fault: BackendFault): boolean {
 /** A refusal that a target with a larger context window may not repeat. */
 export function isContextOverflow(fault: BackendFault): boolean {
   if (!isRequestsOwnFault(fault) || !fault.body) return false
-  return /context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context (?:window|size)/i.test(fault.body)
+  return /context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context (?:window|size)/i.test(
+    fault.body,
+  )
 }
 
 export interface Blame {

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import type { Blame } from './backend-fault.ts'
-import { afterFailedProbe, afterFault, afterStart, afterSuccess, isUsable, newHealth, type Health } from './backend-health.ts'
+import {
+  afterFailedProbe,
+  afterFault,
+  afterStart,
+  afterSuccess,
+  isUsable,
+  newHealth,
+  type Health,
+} from './backend-health.ts'
 
 const hard: Blame = { on: 'backend', weight: 'hard' }
 const soft: Blame = { on: 'backend', weight: 'soft' }

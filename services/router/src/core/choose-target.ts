@@ -38,7 +38,9 @@ export function chooseTarget<T extends Candidate>(
   const priority = Math.min(...free.map((candidate) => candidate.priority))
   const tier = free.filter((candidate) => candidate.priority === priority)
   const target =
-    options.affinityKey === undefined ? leastLoaded(tier, options.random) : keeperOf(options.affinityKey, tier, options.random)
+    options.affinityKey === undefined
+      ? leastLoaded(tier, options.random)
+      : keeperOf(options.affinityKey, tier, options.random)
   return { kind: 'target', target, untried: rank.length }
 }
 

@@ -4,7 +4,10 @@
  */
 
 export function readEmbeddingsQuestion(body: Uint8Array): { inputs: number; body: Uint8Array } {
-  const { encoding_format: format, ...question } = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  const { encoding_format: format, ...question } = JSON.parse(Buffer.from(body).toString('utf8')) as Record<
+    string,
+    unknown
+  >
   const inputs = Array.isArray(question.input) ? question.input.length : 1
   return { inputs, body: format === undefined ? body : Buffer.from(JSON.stringify(question)) }
 }

@@ -59,7 +59,7 @@ export function checkEmbeddings(
   const { data } = answer
   if (!Array.isArray(data)) throw invalid('the answer has no data')
   if (data.length !== expected.inputs) throw invalid(`${data.length} vectors for ${expected.inputs} inputs`)
-  const ordered = new Array<JsonObject>(data.length)
+  const ordered: JsonObject[] = []
   let changed = false
   data.forEach((entry: unknown, position) => {
     if (!isObject(entry)) throw invalid('an entry of data is not an object')
@@ -85,7 +85,8 @@ function encodeVector(value: unknown, format: 'float' | 'base64'): unknown {
   }
   if (!Array.isArray(value)) throw invalid('an entry of data has no embedding')
   if (value.length !== EMBEDDING_DIMENSIONS) throw wrongDimension(value.length)
-  for (const number of value) if (typeof number !== 'number') throw invalid('a vector holds something else than numbers')
+  for (const number of value)
+    if (typeof number !== 'number') throw invalid('a vector holds something else than numbers')
   return format === 'float' ? value : encodeFloats(value as number[])
 }
 

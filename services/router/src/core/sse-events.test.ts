@@ -11,7 +11,17 @@ const dataOf = (text: string) => split([Buffer.from(text)]).map((event) => event
 
 const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
 const line = fc.oneof(
-  fc.constantFrom('data: {"a":"é🙂"}', 'data:x', 'data', 'event: ping', 'id: 7', ': comment', 'garbage', 'retry: 10', ''),
+  fc.constantFrom(
+    'data: {"a":"é🙂"}',
+    'data:x',
+    'data',
+    'event: ping',
+    'id: 7',
+    ': comment',
+    'garbage',
+    'retry: 10',
+    '',
+  ),
   fc.string({ maxLength: 12 }).map((text) => `data: ${text.replaceAll(/[\r\n]/g, ' ')}`),
 )
 const stream = fc.array(fc.tuple(line, lineEnd), { maxLength: 30 }).map((lines) => Buffer.from(lines.flat().join('')))
@@ -20,7 +30,9 @@ describe('splitting a stream into events', () => {
   test('the same bytes give the same events however the network cut them', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(400), { maxLength: 20 }), (bytes, cuts) => {
-        const points = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort((a, b) => a - b)
+        const points = [...new Set([0, ...cuts.filter((cut) => cut < bytes.length), bytes.length])].sort(
+          (a, b) => a - b,
+        )
         const pieces = points.slice(1).map((point, i) => bytes.subarray(points[i], point))
         expect(split(pieces)).toEqual(split([bytes]))
         expect(split([...bytes].map((byte) => Buffer.from([byte])))).toEqual(split([bytes]))

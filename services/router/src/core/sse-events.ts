@@ -75,7 +75,8 @@ export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseS
   function hold(bytes: Buffer): void {
     held.push(bytes)
     heldBytes += bytes.length
-    if (heldBytes > largestEventBytes) throw new EventTooLargeError(`an event is larger than ${largestEventBytes} bytes`)
+    if (heldBytes > largestEventBytes)
+      throw new EventTooLargeError(`an event is larger than ${largestEventBytes} bytes`)
   }
 
   function take(last: Buffer): Buffer {

@@ -8,6 +8,11 @@ import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
 import type { StreamReading } from './dialect.ts'
 
+interface OpenAiJson {
+  [field: string]: unknown
+  choices: { delta?: object; message?: object; finish_reason: string | null }[]
+}
+
 const CREATED = 1_790_000_000
 
 function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number } = {}): Record<string, unknown> {
@@ -24,16 +29,20 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
 
 function answerTo(message: object) {
   const { bytes, usage } = anthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), CREATED)
-  return { json: JSON.parse(bytes.toString()) as Record<string, any>, usage }
+  return { json: JSON.parse(bytes.toString()) as OpenAiJson, usage }
 }
 
-function readStream(events: object[]): { chunks: Record<string, any>[]; reading: StreamReading } {
+function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamReading } {
   const reading = anthropic.readStream({ includeUsage: false, choices: 1, created: CREATED })
-  const text = events.map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-  const chunks = createSseSplitter().push(Buffer.from(text)).flatMap((event) => {
-    const bytes = reading.read(event)
-    return bytes ? [JSON.parse(bytes.toString().slice('data: '.length)) as Record<string, any>] : []
-  })
+  const text = events
+    .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join('')
+  const chunks = createSseSplitter()
+    .push(Buffer.from(text))
+    .flatMap((event) => {
+      const bytes = reading.read(event)
+      return bytes ? [JSON.parse(bytes.toString().slice('data: '.length)) as OpenAiJson] : []
+    })
   return { chunks, reading }
 }
 
@@ -54,7 +63,13 @@ describe('a request', () => {
       max_tokens: 4096,
       system: 'Be brief.\n\nIn French.',
       messages: [
-        { role: 'user', content: [{ type: 'text', text: 'Hello' }, { type: 'text', text: 'Who are you?' }] },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'Hello' },
+            { type: 'text', text: 'Who are you?' },
+          ],
+        },
         { role: 'assistant', content: [{ type: 'text', text: 'Claude.' }] },
         { role: 'user', content: [{ type: 'text', text: 'And me?' }] },
       ],
@@ -168,9 +183,20 @@ describe('a plain answer', () => {
       created: CREATED,
       model: message.model,
       choices: [{ index: 0, message: { role: 'assistant', content: 'Hi! My name is Claude.' }, finish_reason: 'stop' }],
-      usage: { prompt_tokens: 142, completion_tokens: 9, total_tokens: 151, prompt_tokens_details: { cached_tokens: 100 } },
+      usage: {
+        prompt_tokens: 142,
+        completion_tokens: 9,
+        total_tokens: 151,
+        prompt_tokens_details: { cached_tokens: 100 },
+      },
     })
-    expect(usage).toEqual({ promptTokens: 142, completionTokens: 9, cachedTokens: 100, reasoningTokens: 0, estimated: false })
+    expect(usage).toEqual({
+      promptTokens: 142,
+      completionTokens: 9,
+      cachedTokens: 100,
+      reasoningTokens: 0,
+      estimated: false,
+    })
   })
 
   test('with thinking and a tool call keeps both', () => {
@@ -188,7 +214,9 @@ describe('a plain answer', () => {
         role: 'assistant',
         content: null,
         reasoning_content: 'The user wants weather.',
-        tool_calls: [{ id: 'toolu_1', type: 'function', function: { name: 'get_weather', arguments: '{"location":"Paris"}' } }],
+        tool_calls: [
+          { id: 'toolu_1', type: 'function', function: { name: 'get_weather', arguments: '{"location":"Paris"}' } },
+        ],
       },
       finish_reason: 'tool_calls',
     })
@@ -203,7 +231,7 @@ describe('a plain answer', () => {
     ['refusal', 'content_filter'],
     ['a_reason_yet_to_come', 'stop'],
   ])('that stopped for %s has finish reason %s', (stop_reason, finishReason) => {
-    expect(answerTo({ ...message, stop_reason }).json.choices[0].finish_reason).toBe(finishReason)
+    expect(answerTo({ ...message, stop_reason }).json.choices[0]?.finish_reason).toBe(finishReason)
   })
 
   test.each([
@@ -244,21 +272,35 @@ describe('a stream', () => {
       { type: 'content_block_stop', index: 0 },
       ...finish('end_turn', { output_tokens: 15 }),
     ])
-    expect(chunks.map(({ choices }) => [choices[0].delta, choices[0].finish_reason])).toEqual([
+    expect(chunks.map(({ choices }) => [choices[0]?.delta, choices[0]?.finish_reason])).toEqual([
       [{ role: 'assistant', content: '' }, null],
       [{ content: 'Hello' }, null],
       [{ content: '!' }, null],
       [{}, 'stop'],
     ])
     for (const chunk of chunks) {
-      expect(chunk).toMatchObject({ id: start.message.id, object: 'chat.completion.chunk', created: CREATED, model: start.message.model })
+      expect(chunk).toMatchObject({
+        id: start.message.id,
+        object: 'chat.completion.chunk',
+        created: CREATED,
+        model: start.message.model,
+      })
     }
     expect(reading).toMatchObject({ begun: true, complete: true, done: true, text: 'Hello!' })
-    expect(reading.usage).toEqual({ promptTokens: 35, completionTokens: 15, cachedTokens: 10, reasoningTokens: 0, estimated: false })
+    expect(reading.usage).toEqual({
+      promptTokens: 35,
+      completionTokens: 15,
+      cachedTokens: 10,
+      reasoningTokens: 0,
+      estimated: false,
+    })
   })
 
   test('has not begun with its start alone, but knows its prompt', () => {
-    const { reading } = readStream([start, { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }])
+    const { reading } = readStream([
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ])
     expect(reading).toMatchObject({ begun: false, complete: false, promptTokens: 35, usage: null })
   })
 
@@ -269,16 +311,24 @@ describe('a stream', () => {
       { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'Two cities.' } },
       { type: 'content_block_delta', index: 0, delta: { type: 'signature_delta', signature: 'EqQBCgIYAhIM' } },
       { type: 'content_block_stop', index: 0 },
-      { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: {} } },
+      {
+        type: 'content_block_start',
+        index: 1,
+        content_block: { type: 'tool_use', id: 'toolu_1', name: 'get_weather', input: {} },
+      },
       { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '' } },
       { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{"location": "San' } },
       { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: ' Francisco"}' } },
       { type: 'content_block_stop', index: 1 },
-      { type: 'content_block_start', index: 2, content_block: { type: 'tool_use', id: 'toolu_2', name: 'get_time', input: {} } },
+      {
+        type: 'content_block_start',
+        index: 2,
+        content_block: { type: 'tool_use', id: 'toolu_2', name: 'get_time', input: {} },
+      },
       { type: 'content_block_stop', index: 2 },
       ...finish('tool_use', { input_tokens: 25, cache_read_input_tokens: 10, output_tokens: 89 }),
     ])
-    expect(chunks.map(({ choices }) => choices[0].delta)).toEqual([
+    expect(chunks.map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: '' },
       { reasoning_content: 'Two cities.' },
       { tool_calls: [{ index: 0, id: 'toolu_1', type: 'function', function: { name: 'get_weather', arguments: '' } }] },
@@ -287,14 +337,18 @@ describe('a stream', () => {
       { tool_calls: [{ index: 1, id: 'toolu_2', type: 'function', function: { name: 'get_time', arguments: '' } }] },
       {},
     ])
-    expect(chunks.at(-1)?.choices[0].finish_reason).toBe('tool_calls')
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls')
     expect(reading.usage).toMatchObject({ promptTokens: 35, completionTokens: 89 })
   })
 
   test('keeps silent about tools that the backend runs itself', () => {
     const { chunks } = readStream([
       start,
-      { type: 'content_block_start', index: 0, content_block: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} } },
+      {
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+      },
       { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"query":"x"}' } },
       { type: 'content_block_stop', index: 0 },
     ])
@@ -315,7 +369,10 @@ describe('a stream', () => {
 
 describe('an error body', () => {
   test('is told in OpenAI’s shape', () => {
-    const body = JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message: 'max_tokens: must be positive' } })
+    const body = JSON.stringify({
+      type: 'error',
+      error: { type: 'invalid_request_error', message: 'max_tokens: must be positive' },
+    })
     expect(JSON.parse(anthropic.readErrorBody(body)!)).toEqual({
       error: { message: 'max_tokens: must be positive', type: 'invalid_request_error', param: null, code: null },
     })

@@ -5,7 +5,6 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { BackendFault } from '../core/backend-fault.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 
@@ -13,7 +12,7 @@ export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
-  /** A whole answer as OpenAI's JSON. Throws {@link BackendFault} when it is none. */
+  /** A whole answer as OpenAI's JSON. Throws `BackendFault` when it is none. */
   readAnswer(kind: JobKind, bytes: Buffer, created: number): PlainAnswer
   readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape; null when it is not JSON. */
@@ -52,7 +51,7 @@ export interface StreamOptions {
 
 /** One stream being read, event by event. */
 export interface StreamReading {
-  /** The bytes to pass on for this event, or null. Throws {@link BackendFault} when the event is no answer. */
+  /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
   read(event: SseEvent): Buffer | null
   /** Content has come, or the answer has ended properly without any. A bare role is no content. */
   readonly begun: boolean

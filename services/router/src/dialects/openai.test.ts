@@ -7,17 +7,23 @@ import { openai, prependMembers } from './openai.ts'
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
   const reading = openai.readStream({ includeUsage: false, choices: 1, created: 0, ...options })
   const text = chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('')
-  const passed = createSseSplitter().push(Buffer.from(text)).map((event) => reading.read(event)?.toString() ?? null)
+  const passed = createSseSplitter()
+    .push(Buffer.from(text))
+    .map((event) => reading.read(event)?.toString() ?? null)
   return { reading, passed }
 }
 
-const delta = (value: object, finish_reason: string | null = null, index = 0) => ({ choices: [{ index, delta: value, finish_reason }] })
+const delta = (value: object, finish_reason: string | null = null, index = 0) => ({
+  choices: [{ index, delta: value, finish_reason }],
+})
 
 describe('a request', () => {
   test('is the client’s object with members in front, whatever it holds and however it is spaced', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.constantFrom(0, 1, 2), (object, spaces) => {
-        const rest = Object.fromEntries(Object.entries(object).filter(([key]) => key !== 'model' && key !== '__proto__'))
+        const rest = Object.fromEntries(
+          Object.entries(object).filter(([key]) => key !== 'model' && key !== '__proto__'),
+        )
         const text = ` ${JSON.stringify(rest, null, spaces)}\n`
         const written = JSON.parse(prependMembers({ model: 'm' }, Buffer.from(text)).toString()) as object
         expect(written).toEqual({ model: 'm', ...(JSON.parse(text) as object) })
@@ -34,7 +40,9 @@ describe('a request', () => {
     ['embeddings', '/embeddings'],
     ['images', '/images/generations'],
   ] as const)('for %s goes to %s', (kind, path) => {
-    expect(openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined }).path).toBe(path)
+    expect(
+      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined }).path,
+    ).toBe(path)
   })
 
   test('without a key carries no credential', () => {
@@ -83,13 +91,25 @@ describe('a stream is complete', () => {
 })
 
 describe('the usage of a stream', () => {
-  const usage = { prompt_tokens: 8, completion_tokens: 5, total_tokens: 13, prompt_tokens_details: { cached_tokens: 4 }, completion_tokens_details: { reasoning_tokens: 2 } }
+  const usage = {
+    prompt_tokens: 8,
+    completion_tokens: 5,
+    total_tokens: 13,
+    prompt_tokens_details: { cached_tokens: 4 },
+    completion_tokens_details: { reasoning_tokens: 2 },
+  }
 
   test('is read from its last chunk, which passes only when asked for', () => {
     const chunks = [delta({ content: 'a' }), { choices: [], usage }]
     expect(read(chunks).passed.map((bytes) => bytes !== null)).toEqual([true, false])
     expect(read(chunks, { includeUsage: true }).passed.map((bytes) => bytes !== null)).toEqual([true, true])
-    expect(read(chunks).reading.usage).toEqual({ promptTokens: 8, completionTokens: 5, cachedTokens: 4, reasoningTokens: 2, estimated: false })
+    expect(read(chunks).reading.usage).toEqual({
+      promptTokens: 8,
+      completionTokens: 5,
+      cachedTokens: 4,
+      reasoningTokens: 2,
+      estimated: false,
+    })
   })
 
   test('is the last of those that a backend writes into every chunk', () => {
@@ -103,13 +123,17 @@ describe('the usage of a stream', () => {
   })
 
   test('of all zeros is none', () => {
-    expect(read([{ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]).reading.usage).toBeNull()
+    expect(
+      read([{ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]).reading.usage,
+    ).toBeNull()
   })
 
   test('is not written twice', () => {
     const known = { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: true }
     expect(read([{ choices: [], usage }], { includeUsage: true }).reading.usageChunk(known)).toHaveLength(0)
-    const own = read([{ id: 'c1', model: 'm', created: 5, ...delta({}, 'stop') }]).reading.usageChunk(known).toString()
+    const own = read([{ id: 'c1', model: 'm', created: 5, ...delta({}, 'stop') }])
+      .reading.usageChunk(known)
+      .toString()
     expect(JSON.parse(own.slice('data: '.length))).toEqual({
       id: 'c1',
       object: 'chat.completion.chunk',
@@ -128,12 +152,18 @@ describe('an error inside a stream', () => {
     [{ error: { message: 'boom', code: '500' } }, false],
     [{ error: 'boom' }, false],
   ])('%j is told from an answer', (event, ownFault) => {
-    try {
-      read([event])
-      expect.unreachable()
-    } catch (error) {
-      expect(error).toMatchObject({ kind: 'error_event', body: JSON.stringify(event) })
-      expect(isRequestsOwnFault(error as BackendFault)).toBe(ownFault)
-    }
+    const fault = faultOf(() => read([event]))
+    expect(fault).toMatchObject({ kind: 'error_event', body: JSON.stringify(event) })
+    expect(isRequestsOwnFault(fault)).toBe(ownFault)
   })
 })
+
+function faultOf(run: () => unknown): BackendFault {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof BackendFault) return error
+    throw error
+  }
+  throw new Error('no fault was thrown')
+}

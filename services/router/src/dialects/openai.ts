@@ -5,7 +5,15 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { choicesOf, errorIn, generatedText, hasContent, isFinished, parseChunk, type Chunk } from '../core/chat-chunk.ts'
+import {
+  choicesOf,
+  errorIn,
+  generatedText,
+  hasContent,
+  isFinished,
+  parseChunk,
+  type Chunk,
+} from '../core/chat-chunk.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'

@@ -66,7 +66,13 @@ function maxTokensFor(run: Run, target: Target): number | undefined {
   return Math.max(1, Math.min(defaultMaxTokens, target.contextWindow - promptTokensEstimate))
 }
 
-async function relayAnswer(run: Run, target: Target, exchange: Exchange, response: ExchangeResponse, router: Router): Promise<TokenUsage> {
+async function relayAnswer(
+  run: Run,
+  target: Target,
+  exchange: Exchange,
+  response: ExchangeResponse,
+  router: Router,
+): Promise<TokenUsage> {
   if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
@@ -75,7 +81,11 @@ async function relayAnswer(run: Run, target: Target, exchange: Exchange, respons
   return relayStream(run, target, exchange, router.tokens)
 }
 
-async function readRefusal({ status, headers }: ExchangeResponse, exchange: Exchange, target: Target): Promise<BackendFault> {
+async function readRefusal(
+  { status, headers }: ExchangeResponse,
+  exchange: Exchange,
+  target: Target,
+): Promise<BackendFault> {
   exchange.expectEnd()
   const bytes = await exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
   const body = target.backend.dialect.readErrorBody(bytes.toString('utf8'))

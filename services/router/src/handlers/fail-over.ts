@@ -32,10 +32,12 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   pool.retryBudget = earn(pool.retryBudget)
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
-  for (let repeats = 0; ; ) {
+  for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run)
     if (capable.length === 0) return incapable(run)
-    const next = (await nextUntried(run, capable, faults, router)) ?? (await nextRepeat(run, pool, capable, faults, repeats++, router))
+    const next =
+      (await nextUntried(run, capable, faults, router)) ??
+      (await nextRepeat(run, pool, capable, faults, repeats++, router))
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { target } = next
@@ -44,7 +46,10 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
       return { kind: 'end', end: { usage, attempts: run.attempts } }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
-      router.logger.debug({ requestId: run.header.requestId, target: target.key, outcome: fault.outcome, err: fault }, 'an attempt failed')
+      router.logger.debug(
+        { requestId: run.header.requestId, target: target.key, outcome: fault.outcome, err: fault },
+        'an attempt failed',
+      )
       if (run.shown) return brokenOff(run, await run.shown.usage())
       faults.set(target.key, fault)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
@@ -53,34 +58,64 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
 }
 
 function capableTargets(pool: TargetPool, run: Run): Target[] {
-  return pool.targets.filter(({ backend }) => run.header.needs.every((need) => backend.config.capabilities.includes(need)))
+  return pool.targets.filter(({ backend }) =>
+    run.header.needs.every((need) => backend.config.capabilities.includes(need)),
+  )
 }
 
 /** The next target without an attempt so far; undefined when each has had one. */
-async function nextUntried(run: Run, capable: Target[], faults: Map<string, BackendFault>, router: Router): Promise<Next | undefined> {
+async function nextUntried(
+  run: Run,
+  capable: Target[],
+  faults: Map<string, BackendFault>,
+  router: Router,
+): Promise<Next | undefined> {
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
   const untried = capable.filter((target) => !faults.has(target.key))
-  const choice = chooseTarget(untried.map((target) => candidateOf(target, run)), choiceOptions(run))
+  const choice = chooseTarget(
+    untried.map((target) => candidateOf(target, run)),
+    choiceOptions(run),
+  )
   switch (choice.kind) {
     case 'none':
       return undefined
     case 'target':
       router.places.take(choice.target.target.backend)
-      return { kind: 'attempt', target: choice.target.target, budgetMs: attemptBudgetMs(remainingMs(run), choice.untried) }
+      return {
+        kind: 'attempt',
+        target: choice.target.target,
+        budgetMs: attemptBudgetMs(remainingMs(run), choice.untried),
+      }
     case 'wait':
-      return waitForPlace(run, choice.targets.map(({ target }) => target), router)
+      return waitForPlace(
+        run,
+        choice.targets.map(({ target }) => target),
+        router,
+      )
   }
 }
 
 /** Everyone failed once: the one whose trouble may have passed is asked again, when the budget has a repeat to give. */
-async function nextRepeat(run: Run, pool: TargetPool, capable: Target[], faults: Map<string, BackendFault>, repeats: number, router: Router): Promise<Next> {
+async function nextRepeat(
+  run: Run,
+  pool: TargetPool,
+  capable: Target[],
+  faults: Map<string, BackendFault>,
+  repeats: number,
+  router: Router,
+): Promise<Next> {
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
   const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
   const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
-  const pauseMs = pauseBeforeRepeat({ repeats, retryAfterMs: soonest, remainingMs: remainingMs(run), random: Math.random() })
+  const pauseMs = pauseBeforeRepeat({
+    repeats,
+    retryAfterMs: soonest,
+    remainingMs: remainingMs(run),
+    random: Math.random(),
+  })
   const left = pauseMs === null ? null : spend(pool.retryBudget)
   if (pauseMs === null || !left) return exhausted
   pool.retryBudget = left
@@ -88,7 +123,10 @@ async function nextRepeat(run: Run, pool: TargetPool, capable: Target[], faults:
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
-  const choice = chooseTarget(ready.map((target) => candidateOf(target, run)), choiceOptions(run))
+  const choice = chooseTarget(
+    ready.map((target) => candidateOf(target, run)),
+    choiceOptions(run),
+  )
   if (choice.kind !== 'target') return exhausted
   router.places.take(choice.target.target.backend)
   return { kind: 'attempt', target: choice.target.target, budgetMs: remainingMs(run) }
@@ -136,7 +174,12 @@ function choiceOptions(run: Run): { affinityKey: string | undefined; random: () 
   return { affinityKey: run.affinityKey, random: Math.random }
 }
 
-function canLargerTargetHelp(fault: BackendFault, refused: Target, capable: Target[], faults: Map<string, BackendFault>): boolean {
+function canLargerTargetHelp(
+  fault: BackendFault,
+  refused: Target,
+  capable: Target[],
+  faults: Map<string, BackendFault>,
+): boolean {
   if (!isContextOverflow(fault)) return false
   const window = refused.contextWindow ?? Infinity
   return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
@@ -144,12 +187,17 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, capable: Targ
 
 function giveUp(run: Run, reason: 'exhausted' | 'busy' | 'stopping'): Outcome {
   if (reason === 'stopping') return failure(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
-  if (reason === 'busy' && run.attempts.length === 0) return failure(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
+  if (reason === 'busy' && run.attempts.length === 0)
+    return failure(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
   return failure(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
 }
 
 function incapable(run: Run): Outcome {
-  return failure(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${run.header.needs.join(', ')}`)
+  return failure(
+    run,
+    'BACKEND_REFUSED',
+    `No backend of this model can do what is asked: ${run.header.needs.join(', ')}`,
+  )
 }
 
 function refusal(run: Run, fault: BackendFault): Outcome {

@@ -15,9 +15,18 @@ const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
 
-export async function relayPlain(run: Run, target: Target, exchange: Exchange, tokens: TokenCounter): Promise<TokenUsage> {
+export async function relayPlain(
+  run: Run,
+  target: Target,
+  exchange: Exchange,
+  tokens: TokenCounter,
+): Promise<TokenUsage> {
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES)
-  const answer = await settle(run, target, target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000)))
+  const answer = await settle(
+    run,
+    target,
+    target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000)),
+  )
   const usage = answer.usage ?? (await estimate(run, answer, tokens))
   const bytes = answer.usage ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })

@@ -13,7 +13,12 @@ import type { Target } from '../fleet.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import { remainingMs, show, type Run } from './run.ts'
 
-export async function relayStream(run: Run, target: Target, exchange: Exchange, tokens: TokenCounter): Promise<TokenUsage> {
+export async function relayStream(
+  run: Run,
+  target: Target,
+  exchange: Exchange,
+  tokens: TokenCounter,
+): Promise<TokenUsage> {
   const splitter = createSseSplitter()
   const reading = target.backend.dialect.readStream({
     includeUsage: run.header.includeUsage,

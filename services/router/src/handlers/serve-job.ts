@@ -46,7 +46,12 @@ function readHeader(job: IncomingJob, router: Router): JobHeader | null {
   } catch (error) {
     router.logger.error({ err: error, caller: job.callerId }, 'a job has no readable header')
     job.accept()
-    const failure: AnswerFailure = { code: 'INTERNAL_ERROR', message: 'The job is not readable', attempted: [], attempts: [] }
+    const failure: AnswerFailure = {
+      code: 'INTERNAL_ERROR',
+      message: 'The job is not readable',
+      attempted: [],
+      attempts: [],
+    }
     job.failure(encode(failure))
     return null
   }

@@ -16,6 +16,8 @@ interface Counted {
 }
 
 const CHARACTERS_PER_TOKEN = 4
+/** Nobody's answer waits longer for a count. */
+const COUNTED_WITHIN_MS = 10_000
 
 export function openTokenCounter(): TokenCounter {
   let worker: Worker | null = null
@@ -27,7 +29,6 @@ export function openTokenCounter(): TokenCounter {
     started.unref()
     started.on('message', ({ id, tokens }: Counted) => {
       asked.get(id)?.answer(tokens)
-      asked.delete(id)
     })
     started.on('error', giveUp)
     started.on('exit', giveUp)
@@ -37,7 +38,6 @@ export function openTokenCounter(): TokenCounter {
   function giveUp(): void {
     worker = null
     for (const { text, answer } of asked.values()) answer(countByLength(text))
-    asked.clear()
   }
 
   return {
@@ -46,7 +46,16 @@ export function openTokenCounter(): TokenCounter {
       worker ??= start()
       const id = ++lastId
       return new Promise((answer) => {
-        asked.set(id, { text, answer })
+        const timer = setTimeout(() => asked.get(id)?.answer(countByLength(text)), COUNTED_WITHIN_MS)
+        asked.set(id, {
+          text,
+          answer(tokens) {
+            clearTimeout(timer)
+            asked.delete(id)
+            answer(tokens)
+          },
+        })
+        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
         worker?.postMessage({ id, text })
       })
     },

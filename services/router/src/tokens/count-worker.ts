@@ -15,5 +15,6 @@ parentPort?.on('message', ({ id, text }: { id: number; text: string }) => {
   for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
     tokens += countTokens(text.slice(at, at + SLICE_CHARACTERS), AS_TEXT)
   }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
   parentPort?.postMessage({ id, tokens })
 })

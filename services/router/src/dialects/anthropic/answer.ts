@@ -51,7 +51,11 @@ function chatMessageOf(blocks: JsonObject[]): JsonObject {
 }
 
 function toolCallOf(block: JsonObject): JsonObject {
-  return { id: block.id, type: 'function', function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) } }
+  return {
+    id: block.id,
+    type: 'function',
+    function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+  }
 }
 
 const FINISH_REASONS: Record<string, string> = {

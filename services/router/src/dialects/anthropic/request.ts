@@ -130,5 +130,7 @@ function toolChoiceOf(chat: Json): Json | undefined {
   if (choice === 'required') return { type: 'any', ...parallel }
   if (isObject(choice) && isObject(choice.function)) return { type: 'tool', name: choice.function.name, ...parallel }
   const hasTools = Array.isArray(chat.tools) && chat.tools.length > 0
-  return hasTools && (choice === 'auto' || chat.parallel_tool_calls === false) ? { type: 'auto', ...parallel } : undefined
+  return hasTools && (choice === 'auto' || chat.parallel_tool_calls === false)
+    ? { type: 'auto', ...parallel }
+    : undefined
 }
