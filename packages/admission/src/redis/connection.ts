@@ -14,7 +14,8 @@ import { AdmissionUnavailableError } from '../unavailable.ts'
 import { scripts, type ScriptName } from './scripts.ts'
 
 const KEYS_PER_SCRIPT = 5
-const LONGEST_RECONNECT_PAUSE_MS = 500
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 500
 /** How long opening waits for Redis; later than this it becomes available on its own. */
 const OPENING_MS = 2_000
 /** A connection silent for this many timeouts is given up and made anew. */
@@ -35,9 +36,18 @@ export interface ScriptConnection extends AsyncDisposable {
 }
 
 export async function connect(options: { url: string; timeoutMs: number }): Promise<ScriptConnection> {
-  const client = createClient(options)
   let session: Session | null = null
   let lastError: unknown
+  /** Connections since the last one that served calls. */
+  let attempts = 0
+  const client = createClient(options, () => pauseMs(attempts++))
+
+  /** The present connection serves no more calls; the next one finds out who is there now. */
+  const giveUp = (error: unknown): void => {
+    session = null
+    lastError = error
+    client.disconnect(true)
+  }
 
   client.on('error', (error) => {
     lastError = error
@@ -46,17 +56,12 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     session = null
   })
   client.on('ready', () => {
-    openSession(client).then(
-      (opened) => {
-        session = opened
-        lastError = undefined
-        client.emit('session')
-      },
-      (error: unknown) => {
-        lastError = error
-        client.disconnect(true)
-      },
-    )
+    session = null
+    openSession(client).then((opened) => {
+      session = opened
+      attempts = 0
+      client.emit('session')
+    }, giveUp)
   })
 
   const current = (): Session => {
@@ -72,12 +77,15 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     const script = scripts[name]
     const rest = [...keys, on.epoch, ...args]
     try {
-      return await client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest)
-    } catch (error) {
-      if (!isNoScript(error) || session !== on) throw unavailable(error)
-      return await client.eval(script.source, KEYS_PER_SCRIPT, ...rest).catch((cause: unknown) => {
-        throw unavailable(cause)
+      return await client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest).catch((error: unknown) => {
+        // Forgotten by an operator's SCRIPT FLUSH.
+        if (says(error, 'NOSCRIPT') && session === on) return client.eval(script.source, KEYS_PER_SCRIPT, ...rest)
+        throw error
       })
+    } catch (error) {
+      // The primary became a replica.
+      if (says(error, 'READONLY') && session === on) giveUp(error)
+      throw unavailable(error)
     }
   }
 
@@ -98,31 +106,31 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
   }
 }
 
-function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }): Redis {
+function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }, retryStrategy: () => number): Redis {
   return new Redis(url, {
     connectionName: 'gateway-admission',
     disableClientInfo: true,
     commandTimeout: timeoutMs,
     connectTimeout: SILENT_TIMEOUTS * timeoutMs,
     socketTimeout: SILENT_TIMEOUTS * timeoutMs,
-    retryStrategy: (attempt) => Math.min(10 * 2 ** attempt, LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2),
-    // A primary that became a replica: its successor is found by connecting again.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    retryStrategy,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
   })
 }
 
+/** Doubles from attempt to attempt, and differs between processes. */
+function pauseMs(attempt: number): number {
+  return Math.min(FIRST_PAUSE_MS * 2 ** attempt, LONGEST_PAUSE_MS) * (0.5 + Math.random() / 2)
+}
+
 /** Reads which life this is and makes the scripts known to it. */
 async function openSession(client: Redis): Promise<Session> {
-  const [server, replication] = await Promise.all([
-    client.info('server'),
-    client.info('replication'),
-    ...Object.values(scripts).map((script) => client.script('LOAD', script.source)),
-  ])
+  const [server, replication] = await Promise.all([client.info('server'), client.info('replication')])
   const role = field(replication, 'role')
   if (role !== 'master') throw new Error(`the server is a ${role}, not a primary`)
+  await Promise.all(Object.values(scripts).map((script) => client.script('LOAD', script.source)))
   // The run id changes with every process, the replication id with every promotion of the same process.
   return { epoch: `${field(server, 'run_id').slice(0, 16)}.${field(replication, 'master_replid').slice(0, 16)}` }
 }
@@ -138,8 +146,8 @@ async function firstSession(client: Redis): Promise<void> {
   await once(client, 'session', { signal: AbortSignal.timeout(OPENING_MS) }).catch(() => {})
 }
 
-function isNoScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+function says(error: unknown, code: 'NOSCRIPT' | 'READONLY'): boolean {
+  return error instanceof Error && error.message.startsWith(code)
 }
 
 function unavailable(cause: unknown): AdmissionUnavailableError {
