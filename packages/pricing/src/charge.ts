@@ -7,7 +7,8 @@
 
 import type { Price, TokenUsage } from '@gateway/contracts/usage'
 
-type ChargedUsage = Pick<TokenUsage, 'promptTokens' | 'completionTokens' | 'cachedTokens'>
+/** What a usage must hold to be charged; reasoning tokens are completion tokens and cost nothing more. */
+type ChargedUsage = Pick<TokenUsage, 'promptTokens' | 'completionTokens' | 'cachedTokens'> & Partial<TokenUsage>
 
 /** The charge in the unit of the price: milli-tokens for `multiplier`, nano-dollars for the others. */
 export function chargeFor(price: Price, usage: ChargedUsage): number {

@@ -1,0 +1,96 @@
+/**
+ * `docs/configuration.md` against the code: every field and variable is there, none is made up, and each default is true.
+ */
+
+import { readFileSync } from 'node:fs'
+import { configFile } from '@gateway/contracts/config'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { variables } from './environment.ts'
+
+const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+
+/** The rows of the table below a heading: what stands in the first two columns. */
+function tableBelow(heading: string): [name: string, fallback: string][] {
+  const section = page.split(/^#+ /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
+  const rows = section.split('\n').filter((line) => line.startsWith('| `'))
+  return rows.map((row) => {
+    const [, name = '', fallback = ''] = row.split('|').map((cell) => cell.trim())
+    return [name.replaceAll('`', ''), fallback]
+  })
+}
+
+interface JsonSchema {
+  type?: string
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+  items?: JsonSchema
+  anyOf?: JsonSchema[]
+  oneOf?: JsonSchema[]
+  default?: unknown
+}
+
+/** Every field of a section's items with its default as the page writes it. */
+function fieldsOf(schema: JsonSchema, prefix = ''): [name: string, fallback: string][] {
+  const variants = schema.anyOf ?? schema.oneOf
+  if (variants) {
+    const all = variants.flatMap((variant) => fieldsOf(variant, prefix))
+    return [...new Map(all)].map(([name, fallback]) => [name, fallback])
+  }
+  return Object.entries(schema.properties ?? {}).flatMap(([name, field]): [string, string][] => {
+    const path = prefix + name
+    if (field.properties) return fieldsOf(field, `${path}.`)
+    if (field.items?.properties) return fieldsOf(field.items, `${path}[].`)
+    return [[path, defaultOf(field, schema.required?.includes(name) ?? false)]]
+  })
+}
+
+function defaultOf(field: JsonSchema, required: boolean): string {
+  if (field.default === undefined) return required ? 'required' : 'none'
+  return written(field.default)
+}
+
+function written(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : `\`[${value.join(', ')}]\``
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
+}
+
+const schema = z.toJSONSchema(configFile, { io: 'input', unrepresentable: 'any' }) as JsonSchema
+const byName = ([a]: [string, string], [b]: [string, string]) => (a < b ? -1 : 1)
+
+describe('the config file', () => {
+  test('has the sections of the page', () => {
+    expect([...page.matchAll(/^### `(\w+)`$/gm)].map(([, section]) => section)).toEqual(
+      Object.keys(schema.properties ?? {}),
+    )
+  })
+
+  test.each(Object.entries(schema.properties ?? {}))(
+    '%s: the page has every field with its default',
+    (section, { items }) => {
+      const fields = fieldsOf(items ?? {})
+      expect(fields.length).toBeGreaterThan(5)
+      expect(tableBelow(`\`${section}\``).toSorted(byName)).toEqual(fields.toSorted(byName))
+    },
+  )
+})
+
+describe('the environment', () => {
+  const rows = new Map(tableBelow('The environment'))
+
+  test('is on the page, every variable of it and no other', () => {
+    expect([...rows.keys()]).toEqual(Object.keys(variables))
+  })
+
+  test.each(Object.entries(variables))('%s: its default is true', (name, form: z.ZodType) => {
+    expect(rows.get(name)).toMatch(expectedDefault(form))
+  })
+})
+
+function expectedDefault(form: z.ZodType): RegExp {
+  const parsed = form.safeParse(undefined)
+  if (!parsed.success) return /^required/
+  // A default that follows from another variable is told in words.
+  if (parsed.data === undefined) return /^(?!required|none$)/
+  return new RegExp(`^${RegExp.escape(written(parsed.data))}`)
+}
