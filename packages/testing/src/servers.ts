@@ -7,7 +7,7 @@
  */
 
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
-import { startInContainer } from './servers/container.ts'
+import { hasContainerEngine, startInContainer } from './servers/container.ts'
 import { findPostgres, findProgram } from './servers/find-program.ts'
 import { install, type Missing } from './servers/install.ts'
 import { natsContainer, startLocalNats, type NatsOptions } from './servers/nats.ts'
@@ -66,6 +66,23 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const foreign = named(POSTGRES, options)
   if (foreign) return withDatabases(foreign)
   return startLocalPostgres(POSTGRES.find() ?? (await embeddedBinaries()) ?? (await install(POSTGRES)), options)
+}
+
+/**
+ * Finds or installs everything that the three starts will need, so that no test waits for an installation, and answers
+ * where each server will come from.
+ */
+export async function prepareServers(): Promise<string[]> {
+  const sources: string[] = []
+  for (const server of [NATS, REDIS, POSTGRES]) {
+    const source =
+      (process.env[server.variable] && `from ${server.variable}`) ||
+      server.find() ||
+      (server === POSTGRES ? await embeddedBinaries() : (await hasContainerEngine()) && 'in a container') ||
+      (await install(server))
+    sources.push(`${server.name}: ${source}`)
+  }
+  return sources
 }
 
 /**

@@ -20,6 +20,8 @@ import { createUsageReporter } from './report-usage.ts'
 import { trackRunningRequests } from './running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './sign-in/verify-token.ts'
 
+export { loadEdgeSettings, type EdgeSettings } from './config.ts'
+
 export interface EdgeParts {
   bus: Bus
   admission: EdgeAdmission

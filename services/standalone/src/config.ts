@@ -3,7 +3,7 @@
  */
 
 import { resolve } from 'node:path'
-import { loadEdgeSettings, type EdgeSettings } from '@gateway/edge/config'
+import { loadEdgeSettings, type EdgeSettings } from '@gateway/edge/start'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
 import type { LogLevel } from '@gateway/service/logger'
 import * as z from 'zod'

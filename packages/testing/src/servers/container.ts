@@ -6,6 +6,7 @@
 
 import { resolve } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
+import type { ContainerRuntimeClient } from 'testcontainers'
 import type { Server, ServerOptions } from './server.ts'
 
 export interface ContainerPlan {
@@ -22,12 +23,22 @@ export interface ContainerPlan {
 
 const DOES_NOT_END_IT: readonly NodeJS.Signals[] = ['SIGSTOP', 'SIGCONT', 'SIGUSR1', 'SIGHUP']
 
+/** Whether a container engine answers. */
+export async function hasContainerEngine(): Promise<boolean> {
+  return (await openEngine()) !== undefined
+}
+
+// Loaded only when needed: it takes longer to load than a server to start.
+async function openEngine(): Promise<ContainerRuntimeClient | undefined> {
+  const { getContainerRuntimeClient } = await import('testcontainers')
+  return getContainerRuntimeClient().catch(() => undefined)
+}
+
 /** Starts it, or answers undefined (and says why on stderr) when no engine answers or it does not have the image. */
 export async function startInContainer(plan: ContainerPlan, options: ServerOptions): Promise<Server | undefined> {
-  // Loaded only here: it takes longer to load than a server to start.
-  const { GenericContainer, Wait, getContainerRuntimeClient } = await import('testcontainers')
-  const engine = await getContainerRuntimeClient().catch(() => undefined)
+  const engine = await openEngine()
   if (!engine) return undefined
+  const { GenericContainer, Wait } = await import('testcontainers')
   const definition = new GenericContainer(plan.image)
     .withCommand(plan.command)
     .withCopyContentToContainer(plan.files ?? [])

@@ -1,0 +1,178 @@
+/**
+ * The rules of the house, each a function from the source tree to what breaks it. ARCHITECTURE.md explains them.
+ */
+
+import { builtinModules } from 'node:module'
+import type { Owner, ResolvedImport, SourceFile, SourceTree } from './source-tree.ts'
+
+export interface Violation {
+  rule: string
+  path: string
+  message: string
+}
+
+type Rule = (tree: SourceTree) => Iterable<Omit<Violation, 'rule'>>
+
+/** What pure code may reach outside of this repository: computations, and nothing that touches the world. */
+const PURE_MODULES = new Set(['zod', 'gpt-tokenizer', 'node:crypto', 'node:buffer', 'node:util'])
+const WORLDLY =
+  /(?<![\w.])(?:Date\.now\(|new Date\(\)|performance\.now\(|Math\.random\(|process\.|fetch\(|setTimeout\(|setInterval\(|console\.)/
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm
+
+export const rules: Record<string, Rule> = {
+  'services never import services, standalone alone composes them by their start': function* (tree) {
+    for (const { file, item, target } of crossings(tree)) {
+      if (target.kind !== 'service' || file.owner.kind !== 'service') continue
+      const isStandalone = file.owner.folder === 'services/standalone'
+      if (isStandalone && item.specifier === `${target.manifest.name}/start`) continue
+      yield { path: file.path, message: `imports ${item.specifier} of another service` }
+    }
+  },
+
+  'packages never import services': function* (tree) {
+    for (const { file, item, target } of crossings(tree)) {
+      if (file.owner.kind !== 'package' || target.kind !== 'service') continue
+      yield { path: file.path, message: `imports ${item.specifier} of a service` }
+    }
+  },
+
+  'relative imports stay in their own package': function* (tree) {
+    for (const { file, item } of crossings(tree)) {
+      // Scripts and whole-system tests look into services on purpose.
+      if (file.owner.kind !== 'root' && item.specifier.startsWith('.'))
+        yield { path: file.path, message: `reaches into another package: ${item.specifier}` }
+    }
+  },
+
+  'contracts needs zod only': function* (tree) {
+    for (const file of tree.files.values()) {
+      if (file.owner.folder !== 'packages/contracts' || file.testOnly) continue
+      for (const { specifier } of file.imports) {
+        if (specifier !== 'zod' && !specifier.startsWith('.'))
+          yield { path: file.path, message: `imports ${specifier}` }
+      }
+    }
+  },
+
+  'core and pricing reach no I/O': function* (tree) {
+    for (const file of tree.files.values()) {
+      if (!isPure(file)) continue
+      for (const way of waysOut(tree, file)) yield { path: file.path, message: `reaches ${way}` }
+    }
+  },
+
+  'core and pricing take the time and chance as arguments': function* (tree) {
+    for (const file of tree.files.values()) {
+      const found = isPure(file) && WORLDLY.exec(file.source.replaceAll(COMMENT, ''))
+      if (found) yield { path: file.path, message: `uses ${found[0].replace(/[.(]+$/, '')}` }
+    }
+  },
+
+  'imports form no cycle': function* (tree) {
+    for (const cycle of cyclesOf([...tree.files.keys()], (path) => runtimeTargets(tree.files.get(path)))) {
+      yield { path: cycle[0]!, message: [...cycle, cycle[0]].join(' → ') }
+    }
+    const byName = new Map(tree.owners.map((owner) => [owner.manifest.name, owner]))
+    const needs = (name: string): string[] => Object.keys(byName.get(name)?.manifest.dependencies ?? {})
+    for (const cycle of cyclesOf([...byName.keys()], (name) => needs(name).filter((need) => byName.has(need)))) {
+      yield { path: `${byName.get(cycle[0]!)!.folder}/package.json`, message: [...cycle, cycle[0]].join(' → ') }
+    }
+  },
+
+  'a package is imported only where it is declared': function* (tree) {
+    const root = tree.owners.find(({ kind }) => kind === 'root')
+    for (const file of tree.files.values()) {
+      const declared = declaredFor(file, root)
+      for (const { specifier } of file.imports) {
+        const name = packageName(specifier)
+        if (name === null || name === file.owner.manifest.name || declared.has(name)) continue
+        yield {
+          path: file.path,
+          message: `imports ${name}, which ${file.owner.folder || 'the root'}/package.json does not declare`,
+        }
+      }
+    }
+  },
+}
+
+export function findViolations(tree: SourceTree): Violation[] {
+  return Object.entries(rules).flatMap(([rule, find]) => [...find(tree)].map((found) => ({ rule, ...found })))
+}
+
+/** Imports from one package, service or the root into another. */
+function* crossings(tree: SourceTree): Iterable<{ file: SourceFile; item: ResolvedImport; target: Owner }> {
+  for (const file of tree.files.values()) {
+    for (const item of file.imports) {
+      const target = item.target === null ? undefined : ownerOfPath(tree, item.target)
+      if (target && target !== file.owner) yield { file, item, target }
+    }
+  }
+}
+
+function ownerOfPath(tree: SourceTree, path: string): Owner | undefined {
+  const inside = tree.owners.filter(({ folder }) => folder !== '' && path.startsWith(`${folder}/`))
+  return inside[0] ?? tree.owners.find(({ folder }) => folder === '')
+}
+
+function isPure(file: SourceFile): boolean {
+  return !file.testOnly && (/\/src\/(?:.+\/)?core\//.test(file.path) || file.path.startsWith('packages/pricing/src/'))
+}
+
+/** Every impure module that running `start` would load, with the way to it. */
+function waysOut(tree: SourceTree, start: SourceFile): string[] {
+  const found: string[] = []
+  const seen = new Set([start.path])
+  const walk = (file: SourceFile, way: string[]): void => {
+    for (const { specifier, typeOnly, target } of file.imports) {
+      if (typeOnly) continue
+      if (target === null) {
+        if (!PURE_MODULES.has(packageName(specifier) ?? withNodePrefix(specifier)))
+          found.push([...way, specifier].join(' → '))
+      } else if (!seen.has(target)) {
+        seen.add(target)
+        const next = tree.files.get(target)
+        if (next) walk(next, [...way, target])
+      }
+    }
+  }
+  walk(start, [])
+  return found
+}
+
+function runtimeTargets(file: SourceFile | undefined): string[] {
+  return (file?.imports ?? []).flatMap(({ typeOnly, target }) => (typeOnly || target === null ? [] : [target]))
+}
+
+/** One cycle for each way back that a depth-first walk meets. */
+function cyclesOf(nodes: string[], next: (node: string) => string[]): string[][] {
+  const cycles: string[][] = []
+  const done = new Set<string>()
+  const path: string[] = []
+  const walk = (node: string): void => {
+    const start = path.indexOf(node)
+    if (start >= 0) return void cycles.push(path.slice(start))
+    if (done.has(node)) return
+    path.push(node)
+    for (const target of next(node)) walk(target)
+    path.pop()
+    done.add(node)
+  }
+  for (const node of nodes) walk(node)
+  return cycles
+}
+
+function declaredFor(file: SourceFile, root: Owner | undefined): Set<string> {
+  const { dependencies, optionalDependencies, devDependencies } = file.owner.manifest
+  const forTests = file.testOnly ? { ...devDependencies, ...root?.manifest.devDependencies } : {}
+  return new Set(Object.keys({ ...dependencies, ...optionalDependencies, ...forTests }))
+}
+
+/** `@scope/name` or `name` of a package; null for relative imports and Node's own modules. */
+function packageName(specifier: string): string | null {
+  if (specifier.startsWith('.') || specifier.startsWith('node:') || builtinModules.includes(specifier)) return null
+  return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/')
+}
+
+function withNodePrefix(specifier: string): string {
+  return specifier.startsWith('node:') ? specifier : `node:${specifier}`
+}

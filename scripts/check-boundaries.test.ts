@@ -1,0 +1,179 @@
+import { describe, expect, test } from 'vitest'
+import { findViolations } from './boundaries/rules.ts'
+import { readTree } from './boundaries/source-tree.ts'
+import { readRepository } from './check-boundaries.ts'
+
+/** A small house that keeps every rule. */
+const HOUSE: Record<string, string> = {
+  'package.json': manifest('model-gateway', [], ['vitest', '@gateway/testing']),
+  'packages/contracts/package.json': manifest('@gateway/contracts', ['zod']),
+  'packages/contracts/src/errors.ts': `import * as z from 'zod'\n`,
+  'packages/pricing/package.json': manifest('@gateway/pricing', ['@gateway/contracts']),
+  'packages/pricing/src/charge.ts': `import { thing } from '@gateway/contracts/errors'\n`,
+  'packages/bus/package.json': manifest('@gateway/bus', ['nats']),
+  'packages/bus/src/port.ts': `import { connect } from 'nats'\nexport interface Bus {}\n`,
+  'packages/testing/package.json': manifest('@gateway/testing', []),
+  'packages/testing/src/servers.ts': `import { spawn } from 'node:child_process'\n`,
+  'services/edge/package.json': manifest('@gateway/edge', ['@gateway/bus', '@gateway/contracts']),
+  'services/edge/src/start.ts': `import { choose } from './core/choose.ts'\nimport '@gateway/bus/port'\n`,
+  'services/edge/src/core/choose.ts': `import type { Bus } from '@gateway/bus/port'\nimport { thing } from '@gateway/contracts/errors'\n`,
+  'services/edge/src/core/choose.test.ts': `import { test } from 'vitest'\nimport { startNats } from '@gateway/testing/servers'\n`,
+  'services/keys/package.json': manifest('@gateway/keys', []),
+  'services/keys/src/start.ts': `export const start = 1\n`,
+  'services/keys/src/config.ts': `export const config = 1\n`,
+  'services/standalone/package.json': manifest('@gateway/standalone', ['@gateway/edge', '@gateway/keys']),
+  'services/standalone/src/main.ts': `import { start } from '@gateway/edge/start'\nimport '@gateway/keys/start'\n`,
+}
+
+test('the repository keeps every rule', () => {
+  expect(findViolations(readTree(readRepository()))).toEqual([])
+})
+
+test('a house in order breaks no rule', () => {
+  expect(broken({})).toEqual([])
+})
+
+const COMPOSE = 'services never import services, standalone alone composes them by their start'
+const DOWNWARD = 'packages never import services'
+const INSIDE = 'relative imports stay in their own package'
+const CONTRACTS = 'contracts needs zod only'
+const NO_IO = 'core and pricing reach no I/O'
+const NO_WORLD = 'core and pricing take the time and chance as arguments'
+const NO_CYCLE = 'imports form no cycle'
+const DECLARED = 'a package is imported only where it is declared'
+
+describe.each<[what: string, rule: string, files: Record<string, string>]>([
+  [
+    'a service that imports another',
+    COMPOSE,
+    {
+      'services/edge/package.json': manifest('@gateway/edge', ['@gateway/keys', '@gateway/bus', '@gateway/contracts']),
+      'services/edge/src/keys.ts': `import { start } from '@gateway/keys/start'\n`,
+    },
+  ],
+  [
+    'a service that needs only types of another',
+    COMPOSE,
+    {
+      'services/edge/package.json': manifest('@gateway/edge', ['@gateway/keys', '@gateway/bus', '@gateway/contracts']),
+      'services/edge/src/keys.ts': `import type { Config } from '@gateway/keys/config'\n`,
+    },
+  ],
+  [
+    'standalone reaching past the start of a service',
+    COMPOSE,
+    { 'services/standalone/src/config.ts': `import { config } from '@gateway/keys/config'\n` },
+  ],
+  [
+    'a package that imports a service',
+    DOWNWARD,
+    {
+      'packages/testing/package.json': manifest('@gateway/testing', ['@gateway/keys']),
+      'packages/testing/src/cluster.ts': `import { start } from '@gateway/keys/start'\n`,
+    },
+  ],
+  [
+    'a path that leads into another package',
+    INSIDE,
+    { 'packages/bus/src/nats.ts': `export * from '../../contracts/src/errors.ts'\n` },
+  ],
+  ['contracts with a library', CONTRACTS, { 'packages/contracts/src/jobs.ts': `import { v7 } from 'uuid'\n` }],
+  [
+    'contracts that read files',
+    CONTRACTS,
+    { 'packages/contracts/src/jobs.ts': `import { readFile } from 'node:fs'\n` },
+  ],
+  ['core that reads files', NO_IO, { 'services/edge/src/core/load.ts': `import { readFileSync } from 'node:fs'\n` }],
+  ['core that reads files, said the old way', NO_IO, { 'services/edge/src/core/load.ts': `import fs from 'fs'\n` }],
+  [
+    'core that loads I/O when it runs',
+    NO_IO,
+    { 'services/edge/src/core/load.ts': `export const load = () => import('node:http')\n` },
+  ],
+  [
+    'core that reaches I/O through others',
+    NO_IO,
+    {
+      'services/edge/src/core/load.ts': `import { way } from '../way.ts'\n`,
+      'services/edge/src/way.ts': `import {\n  Bus,\n} from '@gateway/bus/port'\n`,
+    },
+  ],
+  ['pricing that asks the network', NO_IO, { 'packages/pricing/src/rates.ts': `import { get } from 'node:https'\n` }],
+  [
+    'core that looks at the clock',
+    NO_WORLD,
+    { 'services/edge/src/core/now.ts': `export const now = () => Date.now()\n` },
+  ],
+  [
+    'core that throws dice',
+    NO_WORLD,
+    { 'services/edge/src/core/dice.ts': `export const dice = () => Math.random()\n` },
+  ],
+  [
+    'two files that import each other',
+    NO_CYCLE,
+    {
+      'services/keys/src/a.ts': `import { b } from './b.ts'\n`,
+      'services/keys/src/b.ts': `import './a.ts'\n`,
+    },
+  ],
+  [
+    'two packages that depend on each other',
+    NO_CYCLE,
+    {
+      'packages/bus/package.json': manifest('@gateway/bus', ['nats', '@gateway/testing']),
+      'packages/testing/package.json': manifest('@gateway/testing', ['@gateway/bus']),
+    },
+  ],
+  ['a package that nobody declared', DECLARED, { 'services/keys/src/db.ts': `import pg from 'pg'\n` }],
+  [
+    'a package of the house that nobody declared',
+    DECLARED,
+    { 'services/keys/src/db.ts': `import '@gateway/bus/port'\n` },
+  ],
+  [
+    'a package for tests in code that is not a test',
+    DECLARED,
+    { 'services/keys/src/db.ts': `import { startNats } from '@gateway/testing/servers'\n` },
+  ],
+])('%s', (_what, rule, files) => {
+  test(`breaks the rule: ${rule}`, () => {
+    expect(broken(files)).toEqual([rule])
+  })
+})
+
+describe('what looks like a breach and is none', () => {
+  test.each<[what: string, files: Record<string, string>]>([
+    [
+      'two files that know each other by types alone',
+      {
+        'services/keys/src/a.ts': `import type { B } from './b.ts'\n`,
+        'services/keys/src/b.ts': `import { type A } from './a.ts'\n`,
+      },
+    ],
+    [
+      'an import in a comment',
+      { 'services/edge/src/core/note.ts': `/**\n * import('node:fs')\n */\n// import 'node:fs'\n` },
+    ],
+    ['a clock in a comment', { 'services/edge/src/core/note.ts': `// Never Date.now() here.\n` }],
+    [
+      'what only tests import',
+      {
+        'services/keys/src/stage.ts': `import { startNats } from '@gateway/testing/servers'\n`,
+        'services/keys/src/a.test.ts': `import { stage } from './stage.ts'\n`,
+      },
+    ],
+  ])('%s', (_what, files) => {
+    expect(broken(files)).toEqual([])
+  })
+})
+
+function broken(changes: Record<string, string>): string[] {
+  const tree = readTree(new Map(Object.entries({ ...HOUSE, ...changes })))
+  return [...new Set(findViolations(tree).map(({ rule }) => rule))]
+}
+
+function manifest(name: string, dependencies: string[], devDependencies: string[] = []): string {
+  const versions = (names: string[]): Record<string, string> => Object.fromEntries(names.map((item) => [item, '1.0.0']))
+  return JSON.stringify({ name, dependencies: versions(dependencies), devDependencies: versions(devDependencies) })
+}
