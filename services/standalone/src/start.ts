@@ -24,7 +24,7 @@ import { createLogger } from '@gateway/service/logger'
 import { startBackend } from '@gateway/testing/backend'
 import type { StandaloneSettings } from './config.ts'
 import { startDevelopmentSignIn } from './development-sign-in.ts'
-import { keepMasterSecret } from './keep-master-secret.ts'
+import { keepMasterSecret } from '@gateway/service/keep-master-secret'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string

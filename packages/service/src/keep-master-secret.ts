@@ -1,5 +1,5 @@
 /**
- * The master secret of the embedded mode: made once and kept in the data folder, readable by its owner alone. It must
+ * The master secret of the embedded mode and the local cluster: made once and kept in the data folder, readable by its owner alone. It must
  * outlive a restart, since keys are sealed under it; who deletes it makes every stored key unreadable.
  */
 

@@ -1,0 +1,138 @@
+/**
+ * The whole gateway as it runs in production, on this machine: every service a process of its own, on real NATS, Redis
+ * and PostgreSQL, with a simulated backend and the development identity provider beside it.
+ *
+ * Whatever it started that dies, servers too, is started again after two seconds. `cluster.json` in the data folder says
+ * at any time what runs where. Nothing outlives this process.
+ */
+
+import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { freePort } from '@gateway/embedded-postgres/free-port'
+import { keepMasterSecret } from '@gateway/service/keep-master-secret'
+import { keepServerRunning } from './cluster/keep-server-running.ts'
+import { planProcesses } from './cluster/plan-processes.ts'
+import { supervise, type SupervisedProcess } from './cluster/supervise.ts'
+import { startNats, startPostgres, startRedis, type Server } from './servers.ts'
+
+export interface ClusterOptions {
+  edges: number
+  routers: number
+  dataDir: string
+  /** edge-1's; 0 takes a free one. */
+  port?: number
+  host?: string
+  /** Added to every service's environment: `GATEWAY_CONFIG`, `DRAIN_MS`, … */
+  environment?: NodeJS.ProcessEnv
+  /** Never servers that the environment names: for tests that kill them. */
+  ownServers?: boolean
+  log?(line: string): void
+}
+
+export interface Cluster extends AsyncDisposable {
+  /** The edges' addresses; the first is the public one. */
+  readonly edges: string[]
+  /** Whose sign-in tokens the edges take. */
+  readonly issuer: string
+  /** The simulated backend's base address with its version. */
+  readonly backendUrl: string
+  readonly servers: { nats: Server; redis: Server; postgres: Server }
+  /** By name: `edge-1`, `router-2`, `keys-1`, `metering-1`. */
+  process(name: string): SupervisedProcess
+  readonly processes: SupervisedProcess[]
+}
+
+const ROOT = resolve(import.meta.dirname, '../../..')
+
+/** Resolves when every process is ready. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const { dataDir, log = () => {} } = options
+  await using opening = new AsyncDisposableStack()
+  const logDir = join(dataDir, 'logs')
+  await mkdir(logDir, { recursive: true })
+  const servers = await openServers(options, opening)
+  const plans = planProcesses({
+    ...options,
+    root: ROOT,
+    logDir,
+    ports: await freePorts(2 * (options.edges + options.routers + 2) + 2),
+    urls: { nats: servers.nats.url, redis: servers.redis.url, postgres: servers.postgres.url },
+    masterSecret: process.env['KEYS_MASTER_SECRET'] || (await keepMasterSecret(dataDir)),
+  })
+
+  const supervised: SupervisedProcess[] = []
+  const recorder = recordCluster(join(dataDir, 'cluster.json'), () => describe(supervised, servers), log)
+  const onChange = (event: string) => {
+    log(event)
+    recorder.record()
+  }
+  opening.defer(() => recorder.settled())
+  for (const server of Object.entries(servers)) opening.use(keepServerRunning(...server, onChange))
+  // All at once, since each waits for what it needs; stopped wave by wave, in reverse.
+  for (const wave of plans.waves) {
+    const starting = wave.map((plan) => supervise(plan, ROOT, onChange))
+    supervised.push(...starting)
+    opening.defer(async () => void (await Promise.all(starting.map((process) => process.stop()))))
+  }
+  await Promise.all(supervised.map((process) => process.ready()))
+  recorder.record()
+  await recorder.settled()
+
+  const opened = opening.move()
+  return {
+    edges: supervised.filter(({ plan }) => plan.service === 'edge').map(({ plan }) => plan.url),
+    issuer: plans.issuer,
+    backendUrl: plans.backendUrl,
+    servers,
+    processes: supervised,
+    process(name) {
+      const found = supervised.find(({ plan }) => plan.name === name)
+      if (!found) throw new Error(`the cluster has no ${name}`)
+      return found
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function openServers({ dataDir, ownServers = false }: ClusterOptions, opening: AsyncDisposableStack) {
+  const at = (name: string) => ({ own: ownServers, directory: join(dataDir, 'cluster', name) })
+  const [nats, redis, postgres] = await Promise.all([startNats(at('nats')), startRedis(at('redis')), startPostgres(at('postgres'))])
+  for (const server of [postgres, redis, nats]) opening.use(server)
+  return { nats, redis, postgres }
+}
+
+function freePorts(count: number): Promise<number[]> {
+  return Promise.all(Array.from({ length: count }, freePort))
+}
+
+/** Beside the gateway's own processes stands what it is tried with: a backend and an identity provider. */
+const FIXTURES = new Set(['backend', 'identity-provider'])
+
+function describe(supervised: SupervisedProcess[], servers: Record<string, Server>) {
+  const entries = supervised.map(({ plan, pid }) => {
+    return { name: plan.name, service: plan.service, pid: pid ?? null, url: plan.url, healthUrl: plan.healthUrl }
+  })
+  return {
+    processes: entries.filter(({ service }) => !FIXTURES.has(service)),
+    fixtures: entries.filter(({ service }) => FIXTURES.has(service)),
+    servers: Object.fromEntries(
+      Object.entries(servers).map(([name, server]) => [name, { url: server.url, pid: server.pid ?? null }]),
+    ),
+  }
+}
+
+/** Writes the file whole each time: a reader sees the former state or this one, never a part. */
+function recordCluster(path: string, describeNow: () => object, log: (line: string) => void) {
+  let writing = Promise.resolve()
+  return {
+    record(): void {
+      writing = writing
+        .then(async () => {
+          await writeFile(`${path}.new`, `${JSON.stringify(describeNow(), null, 2)}\n`, { mode: 0o600 })
+          await rename(`${path}.new`, path)
+        })
+        .catch((error: unknown) => log(`${path} could not be written: ${String(error)}`))
+    },
+    settled: () => writing,
+  }
+}

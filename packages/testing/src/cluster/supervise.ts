@@ -1,0 +1,106 @@
+/**
+ * Keeps one process running: what dies is started again after a pause, on the same ports, until it is stopped.
+ *
+ * The child dies with this process, however that ends. Its output is appended to a file.
+ */
+
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
+
+export interface ProcessPlan {
+  /** Unique: `edge-1`. */
+  name: string
+  service: string
+  /** Path of the entry, from the workspace's root. */
+  script: string
+  environment: NodeJS.ProcessEnv
+  url: string
+  healthUrl: string
+  logFile: string
+}
+
+export interface SupervisedProcess {
+  readonly plan: ProcessPlan
+  /** Undefined while it is down. */
+  readonly pid: number | undefined
+  /** Resolves when it answers that it is ready; rejects when it has died or `timeoutMs` has passed. */
+  ready(timeoutMs?: number): Promise<void>
+  kill(signal: NodeJS.Signals): void
+  /** Ends it in its own orderly way, and does not start it again. */
+  stop(): Promise<void>
+}
+
+export const RESTART_AFTER_MS = 2_000
+const POLL_MS = 50
+const READY_TIMEOUT_MS = 60_000
+
+export function supervise(plan: ProcessPlan, root: string, onChange: (event: string) => void): SupervisedProcess {
+  let child: ChildProcess | undefined
+  let restart: NodeJS.Timeout | undefined
+  let isStopping = false
+  let deaths = 0
+
+  function start(): void {
+    const log = openSync(plan.logFile, 'a')
+    const started = spawn(process.execPath, [plan.script], {
+      cwd: root,
+      env: plan.environment,
+      stdio: ['ignore', log, log],
+    })
+    closeSync(log)
+    child = started
+    dieWithParent(started)
+    const onEnd = (reason: string) => {
+      if (child !== started) return
+      child = undefined
+      deaths++
+      if (isStopping) return
+      restart = setTimeout(start, RESTART_AFTER_MS)
+      onChange(`${plan.name} ended (${reason}); it is started again in ${RESTART_AFTER_MS / 1000} s (its log: ${plan.logFile})`)
+    }
+    started.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`))
+    started.once('error', (error) => onEnd(error.message))
+    onChange(`${plan.name} started (process ${started.pid})`)
+  }
+
+  start()
+  return {
+    plan,
+    get pid() {
+      return child?.pid
+    },
+    async ready(timeoutMs = READY_TIMEOUT_MS) {
+      const deadline = Date.now() + timeoutMs
+      const deathsBefore = deaths
+      while (Date.now() < deadline) {
+        if (child !== undefined && (await answersReady(plan.healthUrl))) return
+        if (deaths > deathsBefore) throw new Error(`${plan.name} did not start; its log says why: ${plan.logFile}`)
+        await delay(POLL_MS)
+      }
+      throw new Error(`${plan.name} was not ready within ${timeoutMs / 1000} s; its log: ${plan.logFile}`)
+    },
+    kill: (signal) => void child?.kill(signal),
+    async stop() {
+      isStopping = true
+      clearTimeout(restart)
+      const ending = child
+      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
+      const ended = once(ending, 'exit')
+      ending.kill('SIGTERM')
+      // One that a test has frozen would never see it.
+      ending.kill('SIGCONT')
+      await ended
+    },
+  }
+}
+
+async function answersReady(healthUrl: string): Promise<boolean> {
+  try {
+    return (await fetch(healthUrl, { signal: AbortSignal.timeout(1_000) })).ok
+  } catch {
+    return false
+  }
+}

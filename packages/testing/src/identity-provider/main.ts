@@ -1,0 +1,20 @@
+/**
+ * The development identity provider as a process of its own, for the local cluster.
+ *
+ * PORT, AUTH_AUDIENCE (the gateway's base address), CONSOLE_URL, DATA_DIR.
+ */
+
+import { once } from 'node:events'
+import { startIdentityProvider } from '../identity-provider.ts'
+
+const { PORT = '0', AUTH_AUDIENCE = '', CONSOLE_URL = `${AUTH_AUDIENCE}/console`, DATA_DIR } = process.env
+
+await using provider = await startIdentityProvider({
+  port: Number(PORT),
+  audience: AUTH_AUDIENCE,
+  redirectUris: [CONSOLE_URL, `${CONSOLE_URL}/callback`],
+  postLogoutRedirectUris: [CONSOLE_URL],
+  ...(DATA_DIR && { directory: DATA_DIR }),
+})
+console.log(JSON.stringify({ ready: true, url: provider.issuer, pid: process.pid }))
+await Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')])
