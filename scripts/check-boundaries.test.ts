@@ -77,7 +77,14 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     INSIDE,
     { 'packages/bus/src/nats.ts': `export * from '../../contracts/src/errors.ts'\n` },
   ],
-  ['contracts with a library', CONTRACTS, { 'packages/contracts/src/jobs.ts': `import { v7 } from 'uuid'\n` }],
+  [
+    'contracts with a library',
+    CONTRACTS,
+    {
+      'packages/contracts/package.json': manifest('@gateway/contracts', ['zod', 'uuid']),
+      'packages/contracts/src/jobs.ts': `import { v7 } from 'uuid'\n`,
+    },
+  ],
   [
     'contracts that read files',
     CONTRACTS,
