@@ -4,7 +4,12 @@
 
 import * as z from 'zod'
 
-export const modelEntry = z.looseObject({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() })
+export const modelEntry = z.looseObject({
+  id: z.string(),
+  object: z.literal('model'),
+  created: z.int(),
+  owned_by: z.string(),
+})
 export const modelList = z.object({ object: z.literal('list'), data: z.array(modelEntry) })
 
 export const tierEntry = z.object({
@@ -16,4 +21,8 @@ export const tierEntry = z.object({
   availability: z.enum(['all', 'paid']),
   purpose: z.string(),
 })
-export const tierCatalog = z.object({ object: z.literal('catalog'), view: z.literal('tiers'), data: z.array(tierEntry) })
+export const tierCatalog = z.object({
+  object: z.literal('catalog'),
+  view: z.literal('tiers'),
+  data: z.array(tierEntry),
+})

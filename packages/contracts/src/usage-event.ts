@@ -16,7 +16,15 @@ export const attemptRecord = z.object({
 })
 export type AttemptRecord = z.infer<typeof attemptRecord>
 
-export const usageOutcomes = ['completed', 'client_gone', 'backend_failed', 'cut', 'edge_lost', 'router_lost', 'undelivered'] as const
+export const usageOutcomes = [
+  'completed',
+  'client_gone',
+  'backend_failed',
+  'cut',
+  'edge_lost',
+  'router_lost',
+  'undelivered',
+] as const
 
 export const usageEvent = z.object({
   /** UUIDv7, the gateway's own. */
