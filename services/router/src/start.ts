@@ -128,7 +128,9 @@ function trackJobs(router: Router) {
 
   return {
     take(job: IncomingJob): void {
-      const done: Promise<void> = serveJob(job, router).finally(() => open.delete(done))
+      const done: Promise<void> = serveJob(job, router)
+        .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
+        .finally(() => open.delete(done))
       open.add(done)
     },
     async drained(drainMs: number): Promise<void> {
