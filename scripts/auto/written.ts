@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import type { Lane } from '../../services/edge/src/core/auto/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
-const FILES = ['quick', 'deep', 'made']
+const FILES = ['quick', 'deep', 'made', 'tasks']
 
 export function readWritten(): Prompt[] {
   return FILES.flatMap((file) => {
