@@ -49,6 +49,8 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       cwd: root,
       env: plan.environment,
       stdio: ['ignore', log, log],
+      // Its own session: Ctrl-C must not stop all of them at once, in no order.
+      detached: true,
     })
     closeSync(log)
     child = started
