@@ -44,6 +44,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     answers.forEach((answer, i) => expectWhole(answer, i, 150))
     expect(edge.counters.resumesAsked).toBeGreaterThan(0)
     expect(edge.counters.jobsLost).toBe(0)
+    expect(edge.counters.reconnects).toBe(1)
   }, 30_000)
 
   it('is a pause for longer than three heartbeats, too', async () => {

@@ -26,7 +26,7 @@ export function inFlightBytes(flight: Flight): number {
 }
 
 export function mayFly(flight: Flight): boolean {
-  return flight.sent - flight.echoed < flight.windowBytes
+  return inFlightBytes(flight) < flight.windowBytes
 }
 
 /** Counts bytes sent; true when a mark is due. */

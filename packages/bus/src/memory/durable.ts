@@ -19,7 +19,7 @@ export function memoryDurable(store: DurableStore, counters: BusCounters): Durab
 
     async publish(subject, payload, timeoutMs) {
       const committed = store.publish(subject, Buffer.from(payload))
-      if (committed === null) throw new NotStoredError(`no stream that this bus was opened with takes ${subject}`)
+      if (committed === null) throw new NotStoredError(`no stream of this hub takes ${subject}`)
       const id = Symbol()
       pending.set(id, performance.now())
       counters.durablePending++

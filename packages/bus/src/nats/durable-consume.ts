@@ -154,8 +154,9 @@ function startPuller(
     open()
   }
   const commit = async (batch: Arrived[]) => {
+    // What has arrived meanwhile is not to be given to others either.
     const working = setInterval(() => {
-      for (const event of batch) wire.publish(event.ackTo, WORKING)
+      for (const event of [...batch, ...arrived]) wire.publish(event.ackTo, WORKING)
     }, ACK_WAIT_MS / 3)
     try {
       await options.handler(batch.map(({ message }) => message))

@@ -7,7 +7,6 @@
  */
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
-import { takesSubject } from '../durable.ts'
 import { NotStoredError } from '../port.ts'
 import type { JetStreamParts } from './jetstream.ts'
 
@@ -38,7 +37,7 @@ interface PendingEvent {
 }
 
 export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Promise<void> }): Publisher {
-  const { connection, wire, inbox, counters, processId, streams } = parts
+  const { connection, wire, inbox, counters, processId } = parts
   /** In order of publication. */
   const pending = new Map<number, PendingEvent>()
   let pendingBytes = 0
@@ -112,9 +111,6 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     },
 
     publish(subject, payload, timeoutMs) {
-      if (!streams.some((stream) => stream.subjects.some((pattern) => takesSubject(pattern, subject)))) {
-        return Promise.reject(new NotStoredError(`no stream that this bus was opened with takes ${subject}`))
-      }
       if (payload.length + HEADER_BYTES > wire.maxPayloadBytes) {
         return Promise.reject(new NotStoredError(`an event of ${payload.length} bytes is too large`))
       }

@@ -60,6 +60,7 @@ export function openPeers(
   wire.onConnection((connected) => {
     connectionChanged(liveness, connected, now())
     if (!connected) return
+    counters.reconnects++
     for (const peer of peers.values()) {
       for (const stream of peer.streams) stream.reconnected()
       peer.beat()
