@@ -1,0 +1,89 @@
+/**
+ * Starts what `npm start` runs, as a process of its own on free ports.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@gateway/embedded-postgres/free-port'
+
+export interface Standalone extends AsyncDisposable {
+  readonly url: string
+  readonly issuer: string
+  /** Everything that it printed so far. */
+  readonly output: string
+  /** Ends it; answers its exit code, or the signal that killed it. */
+  stop(signal: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | string>
+  /** Starts it again on the same ports and data. */
+  restart(): Promise<void>
+}
+
+const READY_WITHIN_MS = 40_000
+
+export async function startStandalone(
+  options: { config?: object; environment?: Record<string, string> } = {},
+): Promise<Standalone> {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
+  const port = await freePort()
+  const environment: Record<string, string> = {
+    PATH: process.env['PATH'] ?? '',
+    PORT: String(port),
+    HEALTH_PORT: '0',
+    DATA_DIR: join(directory, 'data'),
+    ...options.environment,
+  }
+  if (options.config !== undefined) {
+    environment['GATEWAY_CONFIG'] = join(directory, 'gateway.yaml')
+    // JSON is YAML.
+    await writeFile(environment['GATEWAY_CONFIG'], JSON.stringify(options.config))
+  }
+  let running = await launch(environment)
+  const stop = async (signal: NodeJS.Signals) => {
+    if (running.child.exitCode !== null) return running.child.exitCode
+    if (running.child.signalCode !== null) return running.child.signalCode
+    const exited = once(running.child, 'exit')
+    running.child.kill(signal)
+    const [code, by] = (await exited) as [number | null, string | null]
+    return code ?? by!
+  }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    get issuer() {
+      return /sign-in\s+(\S+)/.exec(running.output())![1]!
+    },
+    get output() {
+      return running.output()
+    },
+    stop,
+    async restart() {
+      running = await launch(environment)
+    },
+    async [Symbol.asyncDispose]() {
+      await stop('SIGTERM')
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+async function launch(environment: Record<string, string>): Promise<{ child: ChildProcess; output: () => string }> {
+  const child = spawn(process.execPath, ['services/standalone/src/main.ts'], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const listen = (bytes: Buffer) => (output += bytes.toString())
+  child.stdout.on('data', listen)
+  child.stderr.on('data', listen)
+  const startedAtMs = performance.now()
+  while (!output.includes('is ready at')) {
+    const dead = child.exitCode !== null || child.signalCode !== null
+    if (dead || performance.now() - startedAtMs > READY_WITHIN_MS) {
+      child.kill('SIGKILL')
+      throw new Error(`the gateway did not start:\n${output}`)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  }
+  return { child, output: () => output }
+}
