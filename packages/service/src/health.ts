@@ -1,6 +1,6 @@
 /**
  * The operator's door of a process, apart from its work: `/healthz` (it runs), `/readyz` (it can do its work; names what
- * is missing), `/metrics` (Prometheus text). Loopback unless told otherwise, since it needs no credentials.
+ * is missing; `/` as well), `/metrics` (Prometheus text). Loopback unless told otherwise, since it needs no credentials.
  */
 
 import { once } from 'node:events'
@@ -34,7 +34,7 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(response, 405, { status: 'method not allowed' })
     if (path === '/healthz') return answer(response, 200, { status: 'alive' })
-    if (path === '/readyz') return void answerReadiness(response, checks)
+    if (path === '/readyz' || path === '/') return void answerReadiness(response, checks)
     if (path === '/metrics' && metrics) return answerMetrics(response, metrics)
     answer(response, 404, { status: 'not found' })
   })

@@ -4,24 +4,32 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { open, readFile } from 'node:fs/promises'
+import { link, readFile, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const FILE_NAME = 'master-secret'
 
 export async function keepMasterSecret(dataDir: string): Promise<string> {
   const path = join(dataDir, FILE_NAME)
-  try {
-    // `wx` fails where the file exists, so two starts at once cannot make two secrets.
-    await using file = await open(path, 'wx', 0o600)
-    const secret = randomBytes(32).toString('base64')
-    await file.writeFile(secret)
-    await file.sync()
-    return secret
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    const secret = (await readFile(path, 'utf8')).trim()
-    if (secret === '') throw new Error(`${path} is empty: put the master secret back, or remove the file to make a new one`)
-    return secret
-  }
+  const kept = await readKept(path)
+  if (kept !== null) return kept
+  const draft = `${path}.${randomBytes(6).toString('hex')}`
+  await writeFile(draft, randomBytes(32).toString('base64'), { mode: 0o600, flush: true })
+  // A link appears whole and only where nothing is, so two starts at once keep the same secret.
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await unlink(draft)
+  return keepMasterSecret(dataDir)
+}
+
+/** Null: there is none yet. An empty file is a secret that was lost, never one to be replaced in silence. */
+async function readKept(path: string): Promise<string | null> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+  if (text === null) return null
+  if (text.trim() !== '') return text.trim()
+  throw new Error(`${path} is empty: put the master secret back, or remove the file to make a new one`)
 }

@@ -115,6 +115,12 @@ async function configurationOf(options: IdentityProviderOptions): Promise<Config
         .map(([name, value]) => `${name}: ${String(value)}`)
         .join('\n')}\n`
     },
-    ttl: { AccessToken: options.accessTokenTtlS ?? DEFAULT_ACCESS_TOKEN_TTL_S, Grant: 86_400, IdToken: 3_600, Interaction: 3_600, Session: 86_400 },
+    ttl: {
+      AccessToken: options.accessTokenTtlS ?? DEFAULT_ACCESS_TOKEN_TTL_S,
+      Grant: 86_400,
+      IdToken: 3_600,
+      Interaction: 3_600,
+      Session: 86_400,
+    },
   }
 }

@@ -37,10 +37,18 @@ describe('while the admission store is away', () => {
     ledger = 0
     isAway = true
     shared = openMemoryAdmission()
-    await shared.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, keys: [{ keyHash, version: 1, active: true }] })
+    await shared.fill({
+      account,
+      version: 1,
+      plan: 'free',
+      overage: false,
+      extra: 0,
+      keys: [{ keyHash, version: 1, active: true }],
+    })
     await shared.warm({ account, window, settled: 0, version: 0 })
     const store = new Proxy(shared, {
-      get: (target, name: keyof EdgeAdmission) => (isAway ? () => Promise.reject(new AdmissionUnavailableError('away')) : target[name]),
+      get: (target, name: keyof EdgeAdmission) =>
+        isAway ? () => Promise.reject(new AdmissionUnavailableError('away')) : target[name],
     })
     admission = surviveWithoutStore({
       store,

@@ -74,7 +74,11 @@ export function surviveWithoutStore({ store, keys, metering, unitOf, edgesMax, l
   }
 
   return {
-    admit: (ask) => orWithout(() => store.admit(ask), () => admitHere(ask)),
+    admit: (ask) =>
+      orWithout(
+        () => store.admit(ask),
+        () => admitHere(ask),
+      ),
 
     async finish(end) {
       if (!admittedHere.delete(end.requestId)) return store.finish(end)
@@ -87,7 +91,11 @@ export function surviveWithoutStore({ store, keys, metering, unitOf, edgesMax, l
     renew: (leases, leaseMs) =>
       orWithout(
         () => store.renew(leases, leaseMs),
-        () => local.renew(leases.filter(({ requestId }) => admittedHere.has(requestId)), leaseMs),
+        () =>
+          local.renew(
+            leases.filter(({ requestId }) => admittedHere.has(requestId)),
+            leaseMs,
+          ),
       ),
 
     authenticate: (key) =>

@@ -81,7 +81,10 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
   const price = priceFor(choice.lane, plan)
   const estimate = asked.estimate(choice.lane)
   const { maxPromptTokens: promptTokens, maxOutputTokens } = estimate
-  return { plan, chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) } }
+  return {
+    plan,
+    chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) },
+  }
 }
 
 function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null) {
@@ -104,7 +107,11 @@ function toAsk(caller: Caller, requestId: string, planHint: string | null, offer
   }
 }
 
-function denial(answer: Extract<AdmitAnswer, { kind: 'deny' }>, config: GatewayConfig, model: ModelConfig): GatewayError {
+function denial(
+  answer: Extract<AdmitAnswer, { kind: 'deny' }>,
+  config: GatewayConfig,
+  model: ModelConfig,
+): GatewayError {
   switch (answer.reason) {
     case 'key':
       return invalidKey()
@@ -122,7 +129,8 @@ function denial(answer: Extract<AdmitAnswer, { kind: 'deny' }>, config: GatewayC
 
 export function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
   const including = plansThatInclude(config.plans, model)
-  const advice = including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
+  const advice =
+    including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
   const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`
   return new GatewayError('rate_limit_exceeded', sentence, { type: 'plan_limit', retryAfterMs: 0 })
 }

@@ -62,7 +62,11 @@ const KEEP_ALIVE = ': keep-alive\n\n'
 const KEEP_ALIVE_AFTER_MS = 15_000
 
 /** `onSilence` is asked for headers when the backend has been silent so long that they have to be committed. */
-export function streamAnswer(response: Response, consumed: Consumed, headersOnSilence: () => Record<string, string>): AnswerWriter {
+export function streamAnswer(
+  response: Response,
+  consumed: Consumed,
+  headersOnSilence: () => Record<string, string>,
+): AnswerWriter {
   const send = sendingTo(response, consumed)
   const keepAlive = setInterval(() => {
     if (!response.headersSent) begin('text/event-stream', headersOnSilence())

@@ -9,12 +9,7 @@ import { chat, embeddings, images } from './inference-kinds.ts'
 import { nameRequest } from './name-request.ts'
 import { readJsonBody } from './read-json-body.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
-import {
-  listDeveloperKeys,
-  mintDeveloperKey,
-  revokeDeveloperKey,
-  rotateDeveloperKey,
-} from './routes/developer-keys.ts'
+import { listDeveloperKeys, mintDeveloperKey, revokeDeveloperKey, rotateDeveloperKey } from './routes/developer-keys.ts'
 import { infer } from './routes/infer.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
@@ -41,8 +36,14 @@ export function createApp(edge: Edge): Express {
     .post(signedIn, mintDeveloperKey(edge))
     .get(signedIn, listDeveloperKeys(edge))
     .all(methodNotAllowed('GET', 'POST'))
-  app.route('/v1/keys/developer/rotate').post(signedIn, readJsonBody, rotateDeveloperKey(edge)).all(methodNotAllowed('POST'))
-  app.route('/v1/keys/developer/revoke').post(signedIn, readJsonBody, revokeDeveloperKey(edge)).all(methodNotAllowed('POST'))
+  app
+    .route('/v1/keys/developer/rotate')
+    .post(signedIn, readJsonBody, rotateDeveloperKey(edge))
+    .all(methodNotAllowed('POST'))
+  app
+    .route('/v1/keys/developer/revoke')
+    .post(signedIn, readJsonBody, revokeDeveloperKey(edge))
+    .all(methodNotAllowed('POST'))
 
   const withKey = requireKey(edge)
   app.route('/billing/quota').get(withKey, showQuota(edge)).all(methodNotAllowed('GET'))

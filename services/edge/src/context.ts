@@ -15,7 +15,14 @@ export async function openContext(settings: ProcessSettings): Promise<EdgeParts 
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
-  const bus = opening.use(await openNatsBus({ url: settings.natsUrl, name: 'edge', streams: [usageStream], onStatus: (status) => logger.info({ status }, 'bus') }))
+  const bus = opening.use(
+    await openNatsBus({
+      url: settings.natsUrl,
+      name: 'edge',
+      streams: [usageStream],
+      onStatus: (status) => logger.info({ status }, 'bus'),
+    }),
+  )
   const opened = opening.move()
   return { logger, config, admission, bus, settings: settings.edge, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -84,7 +84,10 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
   const parsed = schema.safeParse(body)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  const field = issue?.path.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)), '')
+  const field = issue?.path.reduce<string>(
+    (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
+    '',
+  )
   throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
 }
 

@@ -24,7 +24,9 @@ const explain: ErrorRequestHandler = (error: { type?: string } | undefined, _req
     case 'charset.unsupported':
       return next(new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8 JSON', {}, { cause: error }))
     case 'request.size.invalid':
-      return next(new GatewayError('VALIDATION_ERROR', 'body: does not have the announced length', {}, { cause: error }))
+      return next(
+        new GatewayError('VALIDATION_ERROR', 'body: does not have the announced length', {}, { cause: error }),
+      )
     default:
       return next(error)
   }

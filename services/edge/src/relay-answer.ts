@@ -75,7 +75,9 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       try {
         await settle(edge, job, head, { outcome: 'completed', delivered: true, ...end })
       } catch (cause) {
-        return endWith(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }))
+        return endWith(
+          new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
+        )
       }
       writer.finish(answerHeaders(admitted, head, chargeFor(job.price, end.usage)))
       resolve()
@@ -95,7 +97,12 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       endWith(new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier: job.lane }))
       if (!head) return
       // Without the router's count: the usual backend sends one token an event.
-      const usage = { ...NOTHING, promptTokens: job.promptTokensEstimate, completionTokens: eventsSeen, estimated: true }
+      const usage = {
+        ...NOTHING,
+        promptTokens: job.promptTokensEstimate,
+        completionTokens: eventsSeen,
+        estimated: true,
+      }
       settle(edge, job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] }).catch(logUnsettled)
     }
 
@@ -116,12 +123,21 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
     }
 
     function logUnsettled(error: unknown): void {
-      edge.logger.error({ err: error, requestId: job.requestId }, 'usage is not known to be stored; it is still being tried')
+      edge.logger.error(
+        { err: error, requestId: job.requestId },
+        'usage is not known to be stored; it is still being tried',
+      )
     }
   })
 }
 
-const NOTHING: TokenUsage = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, reasoningTokens: 0, estimated: false }
+const NOTHING: TokenUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}
 
 /** `spent`: what this request has cost, once that is known. */
 function answerHeaders(admitted: Admitted, head: AnswerHead | null, spent = 0): Record<string, string> {

@@ -35,7 +35,13 @@ export interface JobRun {
 
 type FixedHeader = Omit<JobHeader, 'attempt' | 'remainingMs'>
 
-export function runJob(bus: Bus, fixed: FixedHeader, body: Uint8Array, deadlineMs: number, events: AnswerEvents): JobRun {
+export function runJob(
+  bus: Bus,
+  fixed: FixedHeader,
+  body: Uint8Array,
+  deadlineMs: number,
+  events: AnswerEvents,
+): JobRun {
   let handle: JobHandle | null = null
   let retryTimer: NodeJS.Timeout | undefined
   let attempt = 0

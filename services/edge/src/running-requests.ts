@@ -43,7 +43,10 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       return { account, requestId, worstCharge, window }
     })
     admission.renew(leases, LEASE_MS).catch((error: unknown) => {
-      logger.warn({ err: error, running: leases.length }, 'reservations were not renewed; the next renewal may be in time')
+      logger.warn(
+        { err: error, running: leases.length },
+        'reservations were not renewed; the next renewal may be in time',
+      )
     })
   }, RENEW_EVERY_MS)
 

@@ -38,7 +38,10 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   await mkdir(settings.dataDir, { recursive: true })
   const [postgres, backend, masterSecret] = await Promise.all([
-    startEmbeddedPostgres({ directory: join(settings.dataDir, 'postgres'), log: (line) => logger.debug({ line }, 'postgres') }),
+    startEmbeddedPostgres({
+      directory: join(settings.dataDir, 'postgres'),
+      log: (line) => logger.debug({ line }, 'postgres'),
+    }),
     startBackend({ keepCalls: 0 }),
     settings.masterSecret ?? keepMasterSecret(settings.dataDir),
   ])

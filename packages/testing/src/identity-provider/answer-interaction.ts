@@ -9,12 +9,17 @@ const MAX_FORM_BYTES = 4_096
 const MAX_NAME_LENGTH = 64
 
 /** Shows the page (GET) or signs in with the name that was typed (POST). */
-export async function answerInteraction(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
+export async function answerInteraction(
+  provider: Provider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
     await provider.interactionDetails(request, response)
     if (request.method !== 'POST') return sendPage(response, 200)
     const name = (await readForm(request)).get('name')?.trim() ?? ''
-    if (name === '' || name.length > MAX_NAME_LENGTH) return sendPage(response, 400, 'Type a name of up to 64 characters.')
+    if (name === '' || name.length > MAX_NAME_LENGTH)
+      return sendPage(response, 400, 'Type a name of up to 64 characters.')
     const result = { login: { accountId: name } }
     await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false })
   } catch (error) {

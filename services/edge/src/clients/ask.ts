@@ -13,7 +13,12 @@ import type { ZodType } from 'zod'
 const ASK_TIMEOUT_MS = 5_000
 const REPEAT_AFTER_MS = 100
 
-export async function ask<Reply>(bus: Bus, subject: string, question: object, replySchema: ZodType<Reply>): Promise<Reply> {
+export async function ask<Reply>(
+  bus: Bus,
+  subject: string,
+  question: object,
+  replySchema: ZodType<Reply>,
+): Promise<Reply> {
   const payload = Buffer.from(JSON.stringify(question))
   const giveUpAtMs = performance.now() + ASK_TIMEOUT_MS
   for (;;) {
@@ -23,7 +28,12 @@ export async function ask<Reply>(bus: Bus, subject: string, question: object, re
     } catch (cause) {
       const mayReturn = cause instanceof NoResponderError && performance.now() + REPEAT_AFTER_MS < giveUpAtMs
       if (!mayReturn) {
-        throw new GatewayError('SERVICE_UNAVAILABLE', 'A part of the gateway does not answer; try again shortly', {}, { cause })
+        throw new GatewayError(
+          'SERVICE_UNAVAILABLE',
+          'A part of the gateway does not answer; try again shortly',
+          {},
+          { cause },
+        )
       }
       await sleep(REPEAT_AFTER_MS)
     }

@@ -3,7 +3,13 @@
  * (`type: auto`) is resolved, to one of its lanes that the plan includes and whose pool can do what the request needs.
  */
 
-import type { AutoModelConfig, GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type {
+  AutoModelConfig,
+  GatewayConfig,
+  ModelConfig,
+  PlanConfig,
+  ServedModelConfig,
+} from '@gateway/contracts/config'
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto } from './choose-auto.ts'
@@ -26,7 +32,10 @@ export function chooseLane(
   if (model.type !== 'auto') return { lane: model }
   const lanes = usableLanes(config, plan, model, needs)
   if (lanes.length === 0) return null
-  const { laneId, reason } = chooseAuto(messages, lanes.map((lane) => lane.id))
+  const { laneId, reason } = chooseAuto(
+    messages,
+    lanes.map((lane) => lane.id),
+  )
   const lane = lanes.find((candidate) => candidate.id === laneId)
   return lane ? { lane, reason } : null
 }
@@ -42,7 +51,12 @@ export function chatNeeds(request: ChatRequest): Capability[] {
   return needs
 }
 
-function usableLanes(config: GatewayConfig, plan: PlanConfig, model: AutoModelConfig, needs: Capability[]): ServedModelConfig[] {
+function usableLanes(
+  config: GatewayConfig,
+  plan: PlanConfig,
+  model: AutoModelConfig,
+  needs: Capability[],
+): ServedModelConfig[] {
   return model.lanes.flatMap((id) => {
     const lane = config.models.find((candidate) => candidate.id === id)
     if (!lane || lane.type === 'auto' || !planIncludes(plan, lane)) return []

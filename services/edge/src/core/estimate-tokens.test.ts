@@ -28,7 +28,10 @@ describe('a reservation', () => {
 
   test('counts an image by its tiles, not by the bytes of its encoding', () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }
-    const estimate = estimateChat(chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What?' }, image] }] }), 1)
+    const estimate = estimateChat(
+      chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What?' }, image] }] }),
+      1,
+    )
     expect(estimate.maxPromptTokens).toBeGreaterThan(3_000)
     expect(estimate.maxPromptTokens).toBeLessThan(3_100)
   })

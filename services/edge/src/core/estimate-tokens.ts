@@ -40,7 +40,10 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
     else {
       for (const part of content ?? []) {
         if (part.type === 'image_url') images++
-        else textBytes += Buffer.byteLength('text' in part && typeof part.text === 'string' ? part.text : JSON.stringify(part))
+        else
+          textBytes += Buffer.byteLength(
+            'text' in part && typeof part.text === 'string' ? part.text : JSON.stringify(part),
+          )
       }
     }
     textBytes += jsonBytes(rest)

@@ -47,10 +47,14 @@ export async function understand(
 function findModel(config: GatewayConfig, asked: AskedRequest): ModelConfig {
   const model = config.models.find((candidate) => candidate.id === asked.model)
   if (!model) {
-    throw new GatewayError('MODEL_NOT_FOUND', `The model ${asked.model} does not exist; GET /v1/models lists those that do`)
+    throw new GatewayError(
+      'MODEL_NOT_FOUND',
+      `The model ${asked.model} does not exist; GET /v1/models lists those that do`,
+    )
   }
   const type = model.type === 'auto' ? 'chat' : model.type
-  if (type !== asked.kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${type}, not ${asked.kind}`)
+  if (type !== asked.kind)
+    throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${type}, not ${asked.kind}`)
   return model
 }
 
@@ -99,4 +103,3 @@ function deadlineOf(request: Request): number {
   const seconds = Number(request.get('x-stainless-timeout'))
   return seconds > 0 ? Math.min(MAX_REQUEST_MS, seconds * 1000) : MAX_REQUEST_MS
 }
-

@@ -12,7 +12,9 @@ import type { Edge } from '../edge.ts'
 export function showCatalog(edge: Edge): RequestHandler {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
-    response.json({ object: 'catalog', view: 'tiers', data: tiersOf(edge.config.current) } satisfies z.infer<typeof tierCatalog>)
+    response.json({ object: 'catalog', view: 'tiers', data: tiersOf(edge.config.current) } satisfies z.infer<
+      typeof tierCatalog
+    >)
   }
 }
 

@@ -6,7 +6,13 @@
  * {@link STALE_KEYS_MS}; without any, verification fails as unavailable.
  */
 
-import { createLocalJWKSet, type CryptoKey, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose'
+import {
+  createLocalJWKSet,
+  type CryptoKey,
+  type FlattenedJWSInput,
+  type JSONWebKeySet,
+  type JWSHeaderParameters,
+} from 'jose'
 import { JWKSNoMatchingKey } from 'jose/errors'
 import { request } from 'undici'
 import * as z from 'zod'
@@ -62,7 +68,8 @@ export function followIssuerKeys(issuer: string, logger: Logger, nowMs: () => nu
     if (!held && mayTry()) await refresh()
     if (!held || nowMs() - held.fetchedAtMs > STALE_KEYS_MS) {
       if (held && mayTry()) await refresh()
-      if (!held || nowMs() - held.fetchedAtMs > STALE_KEYS_MS) throw new IssuerUnavailableError(`the issuer ${issuer} cannot be asked for its keys`)
+      if (!held || nowMs() - held.fetchedAtMs > STALE_KEYS_MS)
+        throw new IssuerUnavailableError(`the issuer ${issuer} cannot be asked for its keys`)
     }
     if (nowMs() - held.fetchedAtMs > REFRESH_AFTER_MS && mayTry()) void refresh()
     try {
@@ -76,9 +83,11 @@ export function followIssuerKeys(issuer: string, logger: Logger, nowMs: () => nu
 }
 
 async function fetchKeys(issuer: string): Promise<JSONWebKeySet> {
-  const discovery = discoveryDocument.parse(await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`))
+  const discovery = discoveryDocument.parse(
+    await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`),
+  )
   if (discovery.issuer !== issuer) throw new Error(`discovery at ${issuer} names another issuer: ${discovery.issuer}`)
-  return keySet.parse(await fetchJson(discovery.jwks_uri)) as JSONWebKeySet
+  return keySet.parse(await fetchJson(discovery.jwks_uri))
 }
 
 async function fetchJson(url: string): Promise<unknown> {

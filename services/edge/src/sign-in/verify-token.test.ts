@@ -31,7 +31,9 @@ async function openIssuer() {
     requests++
     response.setHeader('content-type', 'application/json')
     if (request.url === '/jwks') {
-      void exportJWK(rsa.publicKey).then((jwk) => response.end(JSON.stringify({ keys: [{ ...jwk, kid: 'one', use: 'sig' }] })))
+      void exportJWK(rsa.publicKey).then((jwk) =>
+        response.end(JSON.stringify({ keys: [{ ...jwk, kid: 'one', use: 'sig' }] })),
+      )
     } else response.end(JSON.stringify({ issuer, jwks_uri: `${issuer}/jwks` }))
   })
   server.listen(0, '127.0.0.1')
@@ -77,7 +79,10 @@ describe('a forged or misplaced token', () => {
         return `${text}.${createHmac('sha256', pem).update(text).digest('base64url')}`
       },
     ],
-    ['with a changed payload', async () => (await sign(good())).replace(/\.[^.]+\./, `.${Buffer.from('{}').toString('base64url')}.`)],
+    [
+      'with a changed payload',
+      async () => (await sign(good())).replace(/\.[^.]+\./, `.${Buffer.from('{}').toString('base64url')}.`),
+    ],
     ['of an oversized length', () => sign({ ...good(), padding: 'x'.repeat(10_000) })],
     ['that is no token', () => 'not-a-token'],
   ]

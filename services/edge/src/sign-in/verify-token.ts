@@ -29,7 +29,15 @@ const MAX_TOKEN_LENGTH = 8_192
 /** `sub` is at most 255 characters (OpenID Connect Core, section 2). */
 const MAX_SUBJECT_LENGTH = 255
 
-export function createVerifySignIn({ issuer, audience, logger }: { issuer: string; audience: string; logger: Logger }): VerifySignIn {
+export function createVerifySignIn({
+  issuer,
+  audience,
+  logger,
+}: {
+  issuer: string
+  audience: string
+  logger: Logger
+}): VerifySignIn {
   const findKey = followIssuerKeys(issuer, logger)
   return async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) throw invalidToken()
@@ -42,12 +50,18 @@ export function createVerifySignIn({ issuer, audience, logger }: { issuer: strin
         requiredClaims: ['sub', 'exp'],
       })
       const subject = payload.sub
-      if (!TYPES.has(protectedHeader.typ?.toLowerCase()) || !subject || subject.length > MAX_SUBJECT_LENGTH) throw invalidToken()
+      if (!TYPES.has(protectedHeader.typ?.toLowerCase()) || !subject || subject.length > MAX_SUBJECT_LENGTH)
+        throw invalidToken()
       return { issuer, subject }
     } catch (error) {
       if (error instanceof GatewayError) throw error
       if (error instanceof IssuerUnavailableError) {
-        throw new GatewayError('SERVICE_UNAVAILABLE', 'Sign-in cannot be checked at the moment; try again shortly', {}, { cause: error })
+        throw new GatewayError(
+          'SERVICE_UNAVAILABLE',
+          'Sign-in cannot be checked at the moment; try again shortly',
+          {},
+          { cause: error },
+        )
       }
       throw invalidToken(error)
     }
