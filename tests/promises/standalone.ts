@@ -23,7 +23,7 @@ export interface Standalone extends AsyncDisposable {
 const READY_WITHIN_MS = 40_000
 
 export async function startStandalone(
-  options: { config?: object; environment?: Record<string, string> } = {},
+  options: { config?: object | string; environment?: Record<string, string> } = {},
 ): Promise<Standalone> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
   const port = await freePort()
@@ -37,7 +37,8 @@ export async function startStandalone(
   if (options.config !== undefined) {
     environment['GATEWAY_CONFIG'] = join(directory, 'gateway.yaml')
     // JSON is YAML.
-    await writeFile(environment['GATEWAY_CONFIG'], JSON.stringify(options.config))
+    const text = typeof options.config === 'string' ? options.config : JSON.stringify(options.config)
+    await writeFile(environment['GATEWAY_CONFIG'], text)
   }
   let running = await launch(environment)
   const stop = async (signal: NodeJS.Signals) => {
