@@ -1,5 +1,5 @@
 /**
- * A free loopback port, taken from below the range from which the system gives outgoing connections theirs: a server
+ * Free loopback ports, taken from below the range from which the system gives outgoing connections theirs: a server
  * that is down for a moment finds its port still free when it comes back.
  */
 
@@ -17,10 +17,17 @@ export async function freePort(): Promise<number> {
   throw new Error(`found no free port on 127.0.0.1 between ${FIRST} and ${FIRST + COUNT}`)
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** That many, each another. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) ports.add(await freePort())
+  return [...ports]
+}
+
+export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   const probe = createServer()
   try {
-    probe.listen(port, '127.0.0.1')
+    probe.listen(port, host)
     await once(probe, 'listening')
     return true
   } catch {

@@ -3,15 +3,19 @@
  * and PostgreSQL, with a simulated backend and the development identity provider beside it.
  *
  * Whatever it started that dies, servers too, is started again after two seconds. `cluster.json` in the data folder says
- * at any time what runs where. Nothing outlives this process.
+ * at any time what runs where, and is gone after an orderly stop. Nothing outlives this process, `kill -9` included; if
+ * something does all the same, the next start finds it there and ends it.
  */
 
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { freePort } from '@gateway/embedded-postgres/free-port'
+import { freePorts, isFree } from '@gateway/embedded-postgres/free-port'
+import { ownFolder } from '@gateway/embedded-postgres/own-folder'
+import { EnvironmentError } from '@gateway/service/environment'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
 import { keepServerRunning } from './cluster/keep-server-running.ts'
 import { planProcesses } from './cluster/plan-processes.ts'
+import { endLeftovers, recordCluster } from './cluster/record.ts'
 import { supervise, type SupervisedProcess } from './cluster/supervise.ts'
 import { startNats, startPostgres, startRedis, type Server } from './servers.ts'
 
@@ -50,23 +54,29 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   await using opening = new AsyncDisposableStack()
   const logDir = join(dataDir, 'logs')
   await mkdir(logDir, { recursive: true })
+  await mkdir(join(dataDir, 'cluster'), { recursive: true })
+  opening.use(await ownFolder(join(dataDir, 'cluster')))
+  const record = join(dataDir, 'cluster.json')
+  await endLeftovers(record, log)
+  await requireFree(options.port, options.host)
   const servers = await openServers(options, opening)
   const plans = planProcesses({
     ...options,
     root: ROOT,
     logDir,
+    issuerPort: await chooseIssuerPort(options.port),
     ports: await freePorts(2 * (options.edges + options.routers + 2) + 2),
     urls: { nats: servers.nats.url, redis: servers.redis.url, postgres: servers.postgres.url },
     masterSecret: process.env['KEYS_MASTER_SECRET'] || (await keepMasterSecret(dataDir)),
   })
 
   const supervised: SupervisedProcess[] = []
-  const recorder = recordCluster(join(dataDir, 'cluster.json'), () => describe(supervised, servers), log)
+  const recorder = recordCluster(record, () => describe(supervised, servers), log)
   const onChange = (event: string) => {
     log(event)
     recorder.record()
   }
-  opening.defer(() => recorder.settled())
+  opening.defer(() => recorder.remove())
   for (const server of Object.entries(servers)) opening.use(keepServerRunning(...server, onChange))
   // All at once, since each waits for what it needs; stopped wave by wave, in reverse.
   for (const wave of plans.waves) {
@@ -95,14 +105,25 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 }
 
 async function openServers({ dataDir, ownServers = false }: ClusterOptions, opening: AsyncDisposableStack) {
-  const at = (name: string) => ({ own: ownServers, directory: join(dataDir, 'cluster', name) })
-  const [nats, redis, postgres] = await Promise.all([startNats(at('nats')), startRedis(at('redis')), startPostgres(at('postgres'))])
+  const at = (name: string) => ({ own: ownServers, directory: join(dataDir, 'cluster', name), durable: true })
+  const [nats, redis, postgres] = await Promise.all([
+    startNats(at('nats')),
+    startRedis(at('redis')),
+    startPostgres(at('postgres')),
+  ])
   for (const server of [postgres, redis, nats]) opening.use(server)
   return { nats, redis, postgres }
 }
 
-function freePorts(count: number): Promise<number[]> {
-  return Promise.all(Array.from({ length: count }, freePort))
+async function requireFree(port: number | undefined, host: string | undefined): Promise<void> {
+  if (!port || (await isFree(port, host))) return
+  const message = `${port} is taken by another process; set it to a free port`
+  throw new EnvironmentError([{ variable: 'PORT', message }])
+}
+
+/** Two above the gateway's, as in `npm start`: the issuer, and with it everybody's account, stays from start to start. */
+async function chooseIssuerPort(port: number | undefined): Promise<number | undefined> {
+  return port && (await isFree(port + 2)) ? port + 2 : undefined
 }
 
 /** Beside the gateway's own processes stands what it is tried with: a backend and an identity provider. */
@@ -118,21 +139,5 @@ function describe(supervised: SupervisedProcess[], servers: Record<string, Serve
     servers: Object.fromEntries(
       Object.entries(servers).map(([name, server]) => [name, { url: server.url, pid: server.pid ?? null }]),
     ),
-  }
-}
-
-/** Writes the file whole each time: a reader sees the former state or this one, never a part. */
-function recordCluster(path: string, describeNow: () => object, log: (line: string) => void) {
-  let writing = Promise.resolve()
-  return {
-    record(): void {
-      writing = writing
-        .then(async () => {
-          await writeFile(`${path}.new`, `${JSON.stringify(describeNow(), null, 2)}\n`, { mode: 0o600 })
-          await rename(`${path}.new`, path)
-        })
-        .catch((error: unknown) => log(`${path} could not be written: ${String(error)}`))
-    },
-    settled: () => writing,
   }
 }

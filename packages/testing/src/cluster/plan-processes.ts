@@ -15,6 +15,8 @@ export interface PlanFacts {
   port?: number
   host?: string
   environment?: NodeJS.ProcessEnv
+  /** The identity provider's; one of `ports` when undefined. */
+  issuerPort: number | undefined
   /** Free ports to hand out: two a process. */
   ports: number[]
   urls: { nats: string; redis: string; postgres: string }
@@ -38,7 +40,7 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
   const given = { ...process.env, ...facts.environment }
   const publicUrl = given['PUBLIC_BASE_URL'] || at(publicPort)
   const backendPort = nextPort()
-  const issuerPort = nextPort()
+  const issuerPort = facts.issuerPort ?? nextPort()
   const issuer = given['AUTH_ISSUER'] || at(issuerPort)
   const backendUrl = `${at(backendPort)}/v1`
   const shared: NodeJS.ProcessEnv = {
@@ -54,7 +56,13 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
 
   const logFile = (name: string) => join(facts.logDir, `${name}.log`)
 
-  function fixture(name: string, script: string, port: number, healthPath: string, environment: NodeJS.ProcessEnv): ProcessPlan {
+  function fixture(
+    name: string,
+    script: string,
+    port: number,
+    readyPath: string,
+    environment: NodeJS.ProcessEnv,
+  ): ProcessPlan {
     const url = at(port)
     return {
       name,
@@ -62,7 +70,8 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
       script,
       environment: { ...given, ...environment, PORT: String(port), HOST: '127.0.0.1', DATA_DIR: facts.dataDir },
       url,
-      healthUrl: `${url}${healthPath}`,
+      healthUrl: url,
+      readyPath,
       logFile: logFile(name),
     }
   }
@@ -77,28 +86,33 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
       script: `services/${kind}/src/main.ts`,
       environment: { ...shared, ...environment, PORT: String(port), HOST: host, HEALTH_PORT: String(healthPort) },
       url: kind === 'edge' ? at(port) : health,
-      healthUrl: `${health}/readyz`,
+      healthUrl: health,
+      readyPath: '/readyz',
       logFile: logFile(name),
     }
   }
 
-  const many = (count: number, plan: (index: number) => ProcessPlan) => Array.from({ length: count }, (_, index) => plan(index + 1))
+  const many = (count: number, plan: (index: number) => ProcessPlan) =>
+    Array.from({ length: count }, (_, index) => plan(index + 1))
   const fixtures = [fixture('backend', 'packages/testing/src/backend/main.ts', backendPort, '/health', {})]
   if (!given['AUTH_ISSUER']) {
     const script = 'packages/testing/src/identity-provider/main.ts'
     const discovery = '/.well-known/openid-configuration'
-    fixtures.push(fixture('identity-provider', script, issuerPort, discovery, { AUTH_AUDIENCE: given['AUTH_AUDIENCE'] || publicUrl }))
+    fixtures.push(
+      fixture('identity-provider', script, issuerPort, discovery, {
+        AUTH_AUDIENCE: given['AUTH_AUDIENCE'] || publicUrl,
+      }),
+    )
   }
   return {
     issuer,
     backendUrl,
     waves: [
       fixtures,
-      [
-        service('metering', 1, nextPort()),
-        service('keys', 1, nextPort(), { KEYS_MASTER_SECRET: facts.masterSecret }),
-      ],
-      many(facts.routers, (index) => service('router', index, nextPort(), { [SIMULATED_BACKEND_VARIABLE]: backendUrl })),
+      [service('metering', 1, nextPort()), service('keys', 1, nextPort(), { KEYS_MASTER_SECRET: facts.masterSecret })],
+      many(facts.routers, (index) =>
+        service('router', index, nextPort(), { [SIMULATED_BACKEND_VARIABLE]: backendUrl }),
+      ),
       many(facts.edges, (index) => service('edge', index, index === 1 ? publicPort : nextPort())),
     ],
   }

@@ -6,7 +6,7 @@
 
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 
@@ -18,7 +18,9 @@ export interface ProcessPlan {
   script: string
   environment: NodeJS.ProcessEnv
   url: string
+  /** The operator's door: its base address, and the path that answers 200 when the process is ready. */
   healthUrl: string
+  readyPath: string
   logFile: string
 }
 
@@ -35,6 +37,7 @@ export interface SupervisedProcess {
 
 export const RESTART_AFTER_MS = 2_000
 const POLL_MS = 50
+const LINES_SHOWN = 12
 const READY_TIMEOUT_MS = 60_000
 
 export function supervise(plan: ProcessPlan, root: string, onChange: (event: string) => void): SupervisedProcess {
@@ -61,7 +64,9 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       deaths++
       if (isStopping) return
       restart = setTimeout(start, RESTART_AFTER_MS)
-      onChange(`${plan.name} ended (${reason}); it is started again in ${RESTART_AFTER_MS / 1000} s (its log: ${plan.logFile})`)
+      onChange(
+        `${plan.name} ended (${reason}); it is started again in ${RESTART_AFTER_MS / 1000} s (its log: ${plan.logFile})`,
+      )
     }
     started.once('exit', (code, signal) => onEnd(signal ?? `exit code ${code}`))
     started.once('error', (error) => onEnd(error.message))
@@ -78,11 +83,11 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       const deadline = Date.now() + timeoutMs
       const deathsBefore = deaths
       while (Date.now() < deadline) {
-        if (child !== undefined && (await answersReady(plan.healthUrl))) return
-        if (deaths > deathsBefore) throw new Error(`${plan.name} did not start; its log says why: ${plan.logFile}`)
+        if (child !== undefined && (await answersReady(plan))) return
+        if (deaths > deathsBefore) throw new Error(`${plan.name} did not start:\n${endOf(plan.logFile)}`)
         await delay(POLL_MS)
       }
-      throw new Error(`${plan.name} was not ready within ${timeoutMs / 1000} s; its log: ${plan.logFile}`)
+      throw new Error(`${plan.name} was not ready within ${timeoutMs / 1000} s:\n${endOf(plan.logFile)}`)
     },
     kill: (signal) => void child?.kill(signal),
     async stop() {
@@ -99,10 +104,14 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
   }
 }
 
-async function answersReady(healthUrl: string): Promise<boolean> {
+async function answersReady({ healthUrl, readyPath }: ProcessPlan): Promise<boolean> {
   try {
-    return (await fetch(healthUrl, { signal: AbortSignal.timeout(1_000) })).ok
+    return (await fetch(`${healthUrl}${readyPath}`, { signal: AbortSignal.timeout(1_000) })).ok
   } catch {
     return false
   }
+}
+
+function endOf(logFile: string): string {
+  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LINES_SHOWN).join('\n')
 }

@@ -1,0 +1,102 @@
+/**
+ * `cluster.json`: what runs where, written whole at every change, and what the next start makes of one that was left.
+ *
+ * Beside each pid stands when that process was started, so that a later start can tell it from another process that got
+ * the same pid.
+ */
+
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startTimeOf } from '@gateway/embedded-postgres/processes'
+
+interface Entry {
+  name: string
+  pid: number | null
+  startTime?: string | null
+}
+
+interface Record {
+  processes: Entry[]
+  fixtures: Entry[]
+  servers: { [name: string]: Omit<Entry, 'name'> }
+}
+
+const SERVER_STOP_MS = 10_000
+const POLL_MS = 20
+
+/** Writes what `describeNow` says, one writing after the other: a reader sees the former state or this one, no part. */
+export function recordCluster(path: string, describeNow: () => Record, log: (line: string) => void) {
+  let writing = Promise.resolve()
+  const inTurn = (work: () => Promise<void>): void => {
+    writing = writing.then(work).catch((error: unknown) => log(`${path} could not be written: ${String(error)}`))
+  }
+  return {
+    record: () =>
+      inTurn(async () => {
+        const text = JSON.stringify(await withStartTimes(describeNow()), null, 2)
+        await writeFile(`${path}.new`, `${text}\n`, { mode: 0o600 })
+        await rename(`${path}.new`, path)
+      }),
+    async settled(): Promise<void> {
+      await writing
+    },
+    async remove(): Promise<void> {
+      inTurn(() => rm(path, { force: true }))
+      await writing
+    },
+  }
+}
+
+async function withStartTimes(record: Record): Promise<Record> {
+  const timed = async <T extends { pid: number | null }>(entry: T) => {
+    return { ...entry, startTime: entry.pid === null ? null : await startTimeOf(entry.pid) }
+  }
+  const [processes, fixtures, servers] = await Promise.all([
+    Promise.all(record.processes.map(timed)),
+    Promise.all(record.fixtures.map(timed)),
+    Promise.all(Object.entries(record.servers).map(async ([name, server]) => [name, await timed(server)] as const)),
+  ])
+  return { processes, fixtures, servers: Object.fromEntries(servers) }
+}
+
+/** Ends what a killed cluster left behind according to its record. The caller owns the data folder. */
+export async function endLeftovers(path: string, log: (line: string) => void): Promise<void> {
+  const record = await readRecord(path)
+  if (!record) return
+  // Services survive any death by design, so the quick one will do. Servers get to write what they hold.
+  for (const entry of [...record.processes, ...record.fixtures]) await end(entry, 'SIGKILL', log)
+  for (const [name, server] of Object.entries(record.servers)) {
+    await end({ name, ...server }, name === 'postgres' ? 'SIGINT' : 'SIGTERM', log)
+  }
+  await rm(path, { force: true })
+}
+
+async function readRecord(path: string): Promise<Record | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Record)
+}
+
+async function end(
+  { name, pid, startTime }: Entry,
+  signal: NodeJS.Signals,
+  log: (line: string) => void,
+): Promise<void> {
+  const lives = async () => pid !== null && startTime != null && (await startTimeOf(pid)) === startTime
+  if (pid === null || !(await lives())) return
+  log(`ending ${name}, which an earlier cluster left behind (process ${pid})`)
+  send(pid, signal)
+  const deadline = Date.now() + SERVER_STOP_MS
+  while (await lives()) {
+    if (Date.now() > deadline) send(pid, 'SIGKILL')
+    await delay(POLL_MS)
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // It ended by itself meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
