@@ -27,6 +27,16 @@ export async function holdAccount(transaction: Queryable, tag: string): Promise<
   return rows[0]
 }
 
+/** The account, if this is its active key. */
+export async function findHolder(database: Queryable, tag: string, keyHash: Uint8Array): Promise<Account | undefined> {
+  const { rows } = await database.query<Account>(
+    `select tag, plan, overage, account.version from keys.accounts account join keys.keys key on key.account = tag
+     where tag = $1 and key.hash = $2 and key.status = 'active'`,
+    [tag, keyHash],
+  )
+  return rows[0]
+}
+
 /** Makes the account of a device. Undefined when the device has one already. */
 export async function insertGuestAccount(
   transaction: Queryable,

@@ -8,6 +8,7 @@ import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/ke
 import { fill } from './fill.ts'
 import { findSession } from './find-session.ts'
 import { listKeys } from './list-keys.ts'
+import { lookUp } from './look-up.ts'
 import { mintGuest } from './mint-guest.ts'
 import { mintKey } from './mint-key.ts'
 import { revokeKey, revokeKeyById } from './revoke-key.ts'
@@ -177,6 +178,16 @@ test('a signed-in caller acts through their active key, or through none', async 
   })
   await revoke(key)
   expect(await findSession(keys, { owner: ALICE })).toEqual({ kind: 'none' })
+})
+
+test('without the store an edge is told the truth of a key, straight from the database', async () => {
+  const before = await mint()
+  const after = await rotated(before)
+  const ask = (key: string) => lookUp(keys, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) })
+  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 0 })
+  expect(await ask(before)).toEqual({ kind: 'dead' })
+  const foreign = { account: parseKey(await mint(MALLORY))!.accountTag, keyHash: hashOf(after) }
+  expect(await lookUp(keys, foreign)).toEqual({ kind: 'dead' })
 })
 
 test("an operator ends any key by its id, a guest's too, and the device gets a new one on the same account", async () => {

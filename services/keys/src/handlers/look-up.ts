@@ -4,20 +4,15 @@
 
 import { lookUpRequest, type LookUpReply } from '@gateway/contracts/keys-api'
 import { unitOf } from '../core/plans.ts'
-import { holdAccount } from '../db/accounts.ts'
-import { readKeyStates } from '../db/keys.ts'
+import { findHolder } from '../db/accounts.ts'
 import { readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
 export async function lookUp({ database, config }: KeysContext, question: unknown): Promise<LookUpReply> {
   const { account: tag, keyHash } = lookUpRequest.parse(question)
-  const hash = Buffer.from(keyHash, 'base64url')
-  return database.transaction(async (transaction) => {
-    const account = await holdAccount(transaction, tag)
-    if (!account) return { kind: 'dead' }
-    const states = await readKeyStates(transaction, tag, hash)
-    if (!states.some((state) => state.active && state.hash.equals(hash))) return { kind: 'dead' }
-    const { extra } = await readExtra(transaction, tag, unitOf(config.current.plans, account.plan))
-    return { kind: 'active', plan: account.plan, overage: account.overage, extra }
-  })
+  const holder = await findHolder(database, tag, Buffer.from(keyHash, 'base64url'))
+  if (!holder) return { kind: 'dead' }
+  const { plan, overage } = holder
+  const { extra } = await readExtra(database, tag, unitOf(config.current.plans, plan))
+  return { kind: 'active', plan, overage, extra }
 }
