@@ -12,6 +12,8 @@ import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
 import { connect, type ScriptConnection } from './redis/connection.ts'
 import { accountKeys, type ScriptName } from './redis/scripts.ts'
 
+const RENEW_AT_ONCE = 500
+
 export interface RedisAdmissionOptions {
   url: string
   /** No call takes longer. */
@@ -66,9 +68,10 @@ function edgeFace({ ask, change }: Store): EdgeAdmission {
     },
 
     renew: async (leases, leaseMs) => {
-      const byAccount = Map.groupBy(leases, (lease) => lease.account)
       const lost = await Promise.all(
-        [...byAccount].map(([account, held]) => change('renew', account, [leaseMs, ...held.flatMap(renewArguments)])),
+        portionsByAccount(leases).map(([account, portion]) =>
+          change('renew', account, [leaseMs, ...portion.flatMap(renewArguments)]),
+        ),
       )
       return lost.flat() as string[]
     },
@@ -80,6 +83,14 @@ function edgeFace({ ask, change }: Store): EdgeAdmission {
       return { kind, plan, overage: overage === 1, extra, used: used < 0 ? null : used }
     },
   }
+}
+
+/** Calls that touch one account each, and keep Redis from others only shortly. */
+function portionsByAccount(leases: RunningLease[]): [account: string, portion: RunningLease[]][] {
+  return [...Map.groupBy(leases, (lease) => lease.account)].flatMap(([account, held]) => {
+    const starts = Array.from({ length: Math.ceil(held.length / RENEW_AT_ONCE) }, (_, index) => index * RENEW_AT_ONCE)
+    return starts.map((start): [string, RunningLease[]] => [account, held.slice(start, start + RENEW_AT_ONCE)])
+  })
 }
 
 function renewArguments(lease: RunningLease): (string | number)[] {

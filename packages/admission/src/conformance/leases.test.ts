@@ -59,6 +59,29 @@ onEachAdapter((open) => {
     expect(standingOf(next).tokens.remaining).toBe(800)
   })
 
+  test('renewing thousands at once keeps each, and says which of them are lost', async () => {
+    await using stage = await knownAccount(open)
+    const ids = Array.from({ length: 3000 }, (_, index) => `request-${index}`)
+    await Promise.all(ids.slice(1).map((requestId) => stage.admit({ requestId, worstCharge: 1 })))
+    const leases = ids.map((requestId) => ({ account: stage.account, requestId }))
+    expect(await stage.admission.renew(leases, HOUR_MS)).toEqual(['request-0'])
+    const again = leases.map((lease) => ({ ...lease, worstCharge: 1 }))
+    expect(await stage.admission.renew([...again, ...again], HOUR_MS)).toEqual([])
+    stage.clock.advance(HOUR_MS - 1)
+    expect(await stage.admission.renew(leases, HOUR_MS)).toEqual([])
+    expect(stage.lapsed).toBe(0)
+  })
+
+  test('a request that is renewed twice in one call is held again once', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000 })
+    const lease = { account: stage.account, requestId: 'lost', worstCharge: 600 }
+    expect(await stage.admission.renew([lease, lease], 30 * SECOND_MS)).toEqual([])
+    expect(verdict(await stage.admit({ worstCharge: 400 }))).toBe('allow')
+    await stage.finish('lost', 0)
+    expect(verdict(await stage.admit({ worstCharge: 600 }))).toBe('allow')
+    expect(verdict(await stage.admit())).toBe('pending')
+  })
+
   test('a thousand leases that lapse at once are all released', async () => {
     await using stage = await knownAccount(open, { allowance: 1e9 })
     await stage.admitAtOnce(1000, { leaseMs: SECOND_MS, worstCharge: 1e6 })

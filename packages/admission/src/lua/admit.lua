@@ -18,9 +18,9 @@ if not key or facts[1] ~= EPOCH or facts[5] ~= WINDOW then return { 0, 'miss' } 
 local plan = facts[2]
 if plan ~= ARGV[5] then return { 0, 'plan', plan } end
 
-local use, released = open_use()
+local use, released, held = open_use(REQUEST)
 if not use.known then
-  if use.changed then save_use(use) end
+  save_upkeep(use)
   return { released, 'cold' }
 end
 
@@ -42,16 +42,15 @@ end
 
 local function standing(window, window_resets_ms, requests_reset_ms)
   return plan, window, window_resets_ms, used, limit, overage and 1 or 0,
-    math.max(0, RPM - logged), requests_reset_ms,
-    math.max(0, math.floor(level / BUCKET_SCALE)), math.ceil((TPM * BUCKET_SCALE - level) / TPM),
-    PER_DAY < 0 and -1 or math.max(0, PER_DAY - day_count), NOW_MS
+    max(0, RPM - logged), requests_reset_ms,
+    max(0, floor(level / BUCKET_SCALE)), math.ceil((TPM * BUCKET_SCALE - level) / TPM),
+    PER_DAY < 0 and -1 or max(0, PER_DAY - day_count), NOW_MS
 end
 
 -- Asked again: the same answer, and nothing more is taken.
-local held = redis.call('HGET', REQUESTS, REQUEST)
 if held then
-  if use.changed then save_use(use) end
-  local window, resets_ms = parse_record(held).window, WINDOW_RESETS_MS
+  save_upkeep(use)
+  local window, resets_ms = held.window, WINDOW_RESETS_MS
   if window ~= WINDOW then
     local year, month = tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7))
     resets_ms = DAY_MS * (month == 12 and first_day_of(year + 1, 1) or first_day_of(year, month + 1))
@@ -60,14 +59,14 @@ if held then
 end
 
 local function deny(reason, retry_after_ms)
-  if use.changed then save_use(use) end
+  save_upkeep(use)
   return { released, 'deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)) }
 end
 
 if ARGV[6] ~= '1' then return deny('plan', 0) end
 if logged >= RPM then return deny('requests', leaves_in_ms(logged - RPM)) end
 -- More than the bucket holds passes when it is full.
-local needed = math.min(USUAL_TOKENS, TPM) * BUCKET_SCALE
+local needed = min(USUAL_TOKENS, TPM) * BUCKET_SCALE
 if level < needed then return deny('tokens', math.ceil((needed - level) / TPM)) end
 if PER_DAY >= 0 and day_count >= PER_DAY then return deny('day', (TODAY + 1) * DAY_MS - NOW_MS) end
 if not overage then
@@ -77,9 +76,7 @@ end
 
 -- Two in the same microsecond differ in how many were there before.
 redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)
-redis.call('PEXPIRE', LOG, MINUTE_US / 1000)
-redis.call('HSET', REQUESTS, REQUEST, running_record(WINDOW, ARGV[12], ARGV[11]))
-redis.call('ZADD', LEASES, NOW_MS + LEASE_MS, REQUEST)
+redis.call('PEXPIRE', LOG, '60000')
 logged = logged + 1
 level = level - USUAL_TOKENS * BUCKET_SCALE
 use.level, use.level_at, use.tpm = level, NOW_MS, TPM
@@ -88,5 +85,6 @@ if PER_DAY >= 0 then
   use.day, use.day_count = TODAY, day_count
 end
 use.running = use.running + WORST
-save_use(use)
+save_use(use, request_field(REQUEST), running_record(WINDOW, ARGV[12], ARGV[11]))
+keep_lease(use, REQUEST, NOW_MS + LEASE_MS)
 return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_US / 1000) }

@@ -4,6 +4,6 @@
 
 local field = key_field(ARGV[3])
 local known = parse_key_state(redis.call('HGET', ACCOUNT, field))
-write_key(field, math.max(tonumber(ARGV[4]), known and known.version or 0), false)
+write_key(field, max(tonumber(ARGV[4]), known and known.version or 0), false)
 keep_account()
 return {}

@@ -6,27 +6,25 @@
 
 local REQUEST, CHARGE, TOKENS = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 
-local use, released = open_use()
-local text = redis.call('HGET', REQUESTS, REQUEST)
-local record = text and parse_record(text)
+local use, released, record = open_use(REQUEST)
 if not record or not record.running then
-  if use.changed then save_use(use) end
+  save_upkeep(use)
   return { released }
 end
 
 redis.call('ZREM', LEASES, REQUEST)
+if use.level and record.reserved then
+  local corrected = bucket_level(use, use.tpm) + (record.reserved - TOKENS) * BUCKET_SCALE
+  use.level, use.level_at = min(use.tpm * BUCKET_SCALE, corrected), NOW_MS
+end
 local of_this_window = record.window == WINDOW
 if of_this_window then use.running = use.running - record.amount end
 -- What costs nothing, or belongs to a month that is over, stands in nobody's way.
 if of_this_window and CHARGE > 0 then
   use.ended = use.ended + CHARGE
-  redis.call('HSET', REQUESTS, REQUEST, ended_record(WINDOW, ARGV[4]))
+  save_use(use, request_field(REQUEST), ended_record(WINDOW, ARGV[4]))
 else
-  redis.call('HDEL', REQUESTS, REQUEST)
+  redis.call('HDEL', USE, request_field(REQUEST))
+  save_use(use)
 end
-if use.level and record.reserved then
-  local corrected = bucket_level(use, use.tpm) + (record.reserved - TOKENS) * BUCKET_SCALE
-  use.level, use.level_at = math.min(use.tpm * BUCKET_SCALE, corrected), NOW_MS
-end
-save_use(use)
 return { released }

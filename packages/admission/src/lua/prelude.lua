@@ -3,25 +3,28 @@
 -- A script touches the keys of one account only, all under its hash tag. Numbers are whole and below 2^53. Redis writes
 -- Lua numbers handed to redis.call in full (%.17g), but `..` shortens them to 14 digits: join them with int().
 --
--- KEYS  1 account   hash    what the keys service owns: plan, top-ups, key states
---       2 use       hash    the window's total and pending sums, the token bucket, the day's count
---       3 requests  hash    request id -> record; running ones, and ended ones that the ledger does not yet include
---       4 leases    zset    running request ids by the time (ms) at which they lapse
---       5 log       zset    a member for each request admitted in the last minute, by time (us)
--- ARGV  1 epoch     the life of this server that the caller is connected to
---       2 now       empty; tests put a time (ms) in place of Redis' own clock
+-- KEYS  1 account  hash  what the keys service owns: plan, top-ups, key states
+--       2 use      hash  the window's total and pending sums, the token bucket, the day's count, and a record of each
+--                        request that runs, or has ended and is not yet included by the ledger
+--       3 leases   zset  running request ids by the time (ms) at which they lapse
+--       4 log      zset  a member for each request admitted in the last minute, by time (us)
+-- ARGV  1 epoch    the life of this server that the caller is connected to
+--       2 now      empty; tests put a time (ms) in place of Redis' own clock
 
-local ACCOUNT, USE, REQUESTS, LEASES, LOG = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local ACCOUNT, USE, LEASES, LOG = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local EPOCH = ARGV[1]
 
+local floor, max, min = math.floor, math.max, math.min
+
 local MINUTE_US = 60000000
+local HOUR_MS = 3600000
 local DAY_MS = 86400000
 -- The bucket counts in tokens x this, so that one millisecond's refill is a whole number: tokens per minute.
 local BUCKET_SCALE = 60000
 -- State untouched for this long goes; it is asked for again when needed.
 local IDLE_MS = DAY_MS
 -- Leases released in one call; more wait for the next, counted as pending until then.
-local RELEASE_AT_MOST = 500
+local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
 
 local function int(number)
@@ -37,18 +40,18 @@ local function read_clock_us()
 end
 
 local NOW_US = read_clock_us()
-local NOW_MS = math.floor(NOW_US / 1000)
-local TODAY = math.floor(NOW_MS / DAY_MS)
+local NOW_MS = floor(NOW_US / 1000)
+local TODAY = floor(NOW_MS / DAY_MS)
 
 -- Days since 1970 to a month and back, after Howard Hinnant, "chrono-compatible low-level date algorithms".
 local function month_of(day)
   local z = day + 719468
-  local era = math.floor(z / 146097)
+  local era = floor(z / 146097)
   local day_of_era = z - era * 146097
-  local year_of_era = math.floor(
-    (day_of_era - math.floor(day_of_era / 1460) + math.floor(day_of_era / 36524) - math.floor(day_of_era / 146096)) / 365)
-  local day_of_year = day_of_era - (365 * year_of_era + math.floor(year_of_era / 4) - math.floor(year_of_era / 100))
-  local month_from_march = math.floor((5 * day_of_year + 2) / 153)
+  local year_of_era = floor(
+    (day_of_era - floor(day_of_era / 1460) + floor(day_of_era / 36524) - floor(day_of_era / 146096)) / 365)
+  local day_of_year = day_of_era - (365 * year_of_era + floor(year_of_era / 4) - floor(year_of_era / 100))
+  local month_from_march = floor((5 * day_of_year + 2) / 153)
   local month = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
   local year = year_of_era + era * 400
   if month <= 2 then year = year + 1 end
@@ -57,11 +60,11 @@ end
 
 local function first_day_of(year, month)
   if month <= 2 then year = year - 1 end
-  local era = math.floor(year / 400)
+  local era = floor(year / 400)
   local year_of_era = year - era * 400
   local month_from_march = month > 2 and month - 3 or month + 9
-  local day_of_year = math.floor((153 * month_from_march + 2) / 5)
-  local day_of_era = year_of_era * 365 + math.floor(year_of_era / 4) - math.floor(year_of_era / 100) + day_of_year
+  local day_of_year = floor((153 * month_from_march + 2) / 5)
+  local day_of_era = year_of_era * 365 + floor(year_of_era / 4) - floor(year_of_era / 100) + day_of_year
   return era * 146097 + day_of_era - 719468
 end
 
@@ -71,8 +74,12 @@ local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or 
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- 'running <window> <worst charge> <reserved tokens>': the last is '-' where the bucket holds no reservation of ours.
--- 'ended <window> <charge>'
+-- 'request:<id>' -> 'running <window> <worst charge> <reserved tokens>': the last is '-' where nothing is reserved in
+-- the bucket; or 'ended <window> <charge>'.
+local function request_field(request)
+  return 'request:' .. request
+end
+
 local function running_record(window, worst, reserved)
   return 'running ' .. window .. ' ' .. worst .. ' ' .. reserved
 end
@@ -88,27 +95,30 @@ end
 
 -- Use -----------------------------------------------------------------------------------------------------------------
 
--- `running` and `ended` are the sums of the records of `window`. `known`: metering has told the window's total since
--- this epoch began. Whoever changes a use saves it.
-local function read_use()
-  local field = redis.call('HMGET', USE, 'epoch', 'window', 'known', 'settled', 'version', 'running', 'ended',
-    'level', 'level_at', 'tpm', 'day', 'day_count')
-  return {
-    exists = field[1] ~= false,
-    epoch = field[1],
-    window = field[2],
-    known = field[3] == '1',
-    settled = tonumber(field[4]) or 0,
-    version = tonumber(field[5]) or -1,
-    running = tonumber(field[6]) or 0,
-    ended = tonumber(field[7]) or 0,
-    level = tonumber(field[8]),
-    level_at = tonumber(field[9]) or 0,
-    tpm = tonumber(field[10]) or 0,
-    day = tonumber(field[11]) or 0,
-    day_count = tonumber(field[12]) or 0,
-    changed = false,
-  }
+-- Packed into the field 'state', in this order:
+--   epoch, window       what the rest belongs to
+--   known               whether metering has told the window's total since the epoch began
+--   settled, version    that total
+--   running, ended      the sums of the window's records
+--   level, level_at, tpm  the token bucket, or false: never used
+--   day, day_count      requests of that day
+--   kept_until          when all this expires
+local function unpack_use(text)
+  local s = text and cmsgpack.unpack(text) or { false, false, false, 0, -1, 0, 0, false, 0, 0, 0, 0, 0 }
+  return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
+    version = s[5], running = s[6], ended = s[7], level = s[8], level_at = s[9], tpm = s[10], day = s[11],
+    day_count = s[12], kept_until = s[13] }
+end
+
+local function pack_use(use)
+  return cmsgpack.pack({ use.epoch, use.window, use.known, use.settled, use.version, use.running, use.ended, use.level,
+    use.level_at, use.tpm, use.day, use.day_count, use.kept_until })
+end
+
+-- The use as stored, and the record of a request (or false). Whoever changes a use saves it.
+local function read_use(request)
+  local stored = redis.call('HMGET', USE, 'state', request_field(request or ''))
+  return unpack_use(stored[1]), stored[2]
 end
 
 -- A new month, or a server that may have forgotten something: the total is unknown. Running requests stay, each
@@ -116,63 +126,89 @@ end
 -- snapshot the ledger may already have told, so that nothing would ever remove them.
 local function begin_window(use)
   local forgetful = use.epoch ~= EPOCH
-  use.running, use.ended = 0, 0
-  local records = redis.call('HGETALL', REQUESTS)
-  for i = 1, #records, 2 do
-    local record = parse_record(records[i + 1])
-    local of_this_window = record.window == WINDOW
-    if record.running then
-      if of_this_window then use.running = use.running + record.amount end
-    elseif forgetful or not of_this_window then
-      redis.call('HDEL', REQUESTS, records[i])
-    else
-      use.ended = use.ended + record.amount
+  local running, ended = 0, 0
+  local fields = redis.call('HGETALL', USE)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 8) == 'request:' then
+      local record = parse_record(fields[i + 1])
+      local of_this_window = record.window == WINDOW
+      if record.running then
+        if of_this_window then running = running + record.amount end
+      elseif forgetful or not of_this_window then
+        redis.call('HDEL', USE, fields[i])
+      else
+        ended = ended + record.amount
+      end
     end
   end
   use.epoch, use.window, use.known, use.settled, use.version = EPOCH, WINDOW, false, 0, -1
-  use.changed = use.exists
+  use.running, use.ended, use.changed = running, ended, true
 end
 
 -- Gives up running requests that nobody renewed. Returns how many.
 local function release_lapsed(use)
-  local ids = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'LIMIT', 0, RELEASE_AT_MOST)
+  local ids = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'LIMIT', '0', RELEASE_AT_MOST)
   if #ids == 0 then return 0 end
-  for _, text in ipairs(redis.call('HMGET', REQUESTS, unpack(ids))) do
+  local fields = {}
+  for i, id in ipairs(ids) do fields[i] = request_field(id) end
+  for _, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
     local record = text and parse_record(text)
     if record and record.window == use.window then use.running = use.running - record.amount end
   end
-  redis.call('HDEL', REQUESTS, unpack(ids))
+  redis.call('HDEL', USE, unpack(fields))
   redis.call('ZREM', LEASES, unpack(ids))
   use.changed = true
   return #ids
 end
 
--- The account's use as of now, and how many leases have lapsed.
-local function open_use()
-  local use = read_use()
+-- The account's use as of now, how many leases have lapsed, and the record of a request (or false).
+local function open_use(request)
+  local use, record = read_use(request)
   if use.epoch ~= EPOCH or use.window ~= WINDOW then begin_window(use) end
-  return use, release_lapsed(use)
+  local released = release_lapsed(use)
+  -- It may be among those that went.
+  if record and use.changed then record = redis.call('HGET', USE, request_field(request)) end
+  return use, released, record and parse_record(record)
 end
 
-local function save_use(use)
-  redis.call('HSET', USE, 'epoch', use.epoch, 'window', use.window, 'known', use.known and '1' or '0',
-    'settled', use.settled, 'version', use.version, 'running', use.running, 'ended', use.ended,
-    'level', use.level or '', 'level_at', use.level_at, 'tpm', use.tpm, 'day', use.day, 'day_count', use.day_count)
-  local keep_ms = IDLE_MS
-  -- What is pending stands until the ledger includes it or its month is over.
-  if use.running + use.ended > 0 then keep_ms = WINDOW_RESETS_MS - NOW_MS + DAY_MS end
-  -- A debt stands until it is paid.
-  if use.level and use.level < 0 then keep_ms = math.max(keep_ms, math.ceil(-use.level / use.tpm) + DAY_MS) end
-  redis.call('PEXPIRE', USE, keep_ms)
-  redis.call('PEXPIRE', REQUESTS, keep_ms)
-  redis.call('PEXPIRE', LEASES, keep_ms)
+-- How long the use has to stay. What is pending stands until the ledger includes it or its month is over, a debt of
+-- tokens until it is paid.
+local function keep_ms(use)
+  local keep = IDLE_MS
+  if use.running + use.ended > 0 then keep = WINDOW_RESETS_MS - NOW_MS + DAY_MS end
+  if use.level and use.level < 0 then keep = max(keep, math.ceil(-use.level / use.tpm) + DAY_MS) end
+  return keep
+end
+
+-- Writes the use, and fields of records (or none) along with it.
+local function save_use(use, ...)
+  local kept_until = NOW_MS + keep_ms(use)
+  local extend = kept_until > use.kept_until
+  -- Some more, so that not every call has to extend it.
+  if extend then use.kept_until = kept_until + HOUR_MS end
+  redis.call('HSET', USE, 'state', pack_use(use), ...)
+  if extend then
+    redis.call('PEXPIRE', USE, use.kept_until - NOW_MS)
+    redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS)
+  end
+end
+
+-- After a call that decided nothing: an account without use gets none.
+local function save_upkeep(use)
+  if use.exists and use.changed then save_use(use) end
+end
+
+-- Keeps a running request until then. After its use was saved.
+local function keep_lease(use, request, lapses_at_ms)
+  redis.call('ZADD', LEASES, lapses_at_ms, request)
+  if redis.call('ZCARD', LEASES) == 1 then redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS) end
 end
 
 -- The token bucket's level as of now. It begins full.
 local function bucket_level(use, tpm)
   local full = tpm * BUCKET_SCALE
   if not use.level then return full end
-  return math.min(full, use.level + math.max(0, NOW_MS - use.level_at) * tpm)
+  return min(full, use.level + max(0, NOW_MS - use.level_at) * tpm)
 end
 
 -- Key states ----------------------------------------------------------------------------------------------------------

@@ -7,24 +7,30 @@
 local LEASE_MS = tonumber(ARGV[3])
 
 local use, released = open_use()
-local answer = { released }
-local held_any = false
+local answer, kept, again, held_again = { released }, {}, {}, {}
 for i = 4, #ARGV, 3 do
   local request, worst, window = ARGV[i], ARGV[i + 1], ARGV[i + 2]
-  local text = redis.call('HGET', REQUESTS, request)
-  local running = text and parse_record(text).running
-  if not text and worst ~= '' then
+  local text = redis.call('HGET', USE, request_field(request))
+  local running = held_again[request] or (text and parse_record(text).running)
+  if not running and not text and worst ~= '' then
+    held_again[request] = true
     if window == '' then window = WINDOW end
-    redis.call('HSET', REQUESTS, request, running_record(window, worst, '-'))
+    again[#again + 1] = request_field(request)
+    again[#again + 1] = running_record(window, worst, '-')
     if window == WINDOW then use.running = use.running + worst end
     running = true
   end
   if running then
-    redis.call('ZADD', LEASES, NOW_MS + LEASE_MS, request)
-    held_any = true
+    kept[#kept + 1] = request
   else
     answer[#answer + 1] = request
   end
 end
-if held_any or use.changed then save_use(use) end
+
+if #kept > 0 then
+  save_use(use, unpack(again))
+  for _, request in ipairs(kept) do keep_lease(use, request, NOW_MS + LEASE_MS) end
+else
+  save_upkeep(use)
+end
 return answer

@@ -9,17 +9,17 @@ local SETTLED, VERSION = tonumber(ARGV[4]), tonumber(ARGV[5])
 local use, released = open_use()
 
 for first = 7, #ARGV, READ_AT_ONCE do
-  local last = math.min(first + READ_AT_ONCE - 1, #ARGV)
-  local ids = { unpack(ARGV, first, last) }
-  local records = redis.call('HMGET', REQUESTS, unpack(ids))
-  for i, text in ipairs(records) do
+  local last = min(first + READ_AT_ONCE - 1, #ARGV)
+  local ids, fields = { unpack(ARGV, first, last) }, {}
+  for i, id in ipairs(ids) do fields[i] = request_field(id) end
+  for _, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
     local record = text and parse_record(text)
     if record and record.window == WINDOW then
       local sum = record.running and 'running' or 'ended'
       use[sum] = use[sum] - record.amount
     end
   end
-  redis.call('HDEL', REQUESTS, unpack(ids))
+  redis.call('HDEL', USE, unpack(fields))
   redis.call('ZREM', LEASES, unpack(ids))
 end
 

@@ -13,7 +13,7 @@ import { Redis } from 'ioredis'
 import { AdmissionUnavailableError } from '../unavailable.ts'
 import { scripts, type ScriptName } from './scripts.ts'
 
-const KEYS_PER_SCRIPT = 5
+const KEYS_PER_SCRIPT = 4
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
 /** How long opening waits for Redis; later than this it becomes available on its own. */
@@ -77,11 +77,12 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     const script = scripts[name]
     const rest = [...keys, on.epoch, ...args]
     try {
-      return await client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest).catch((error: unknown) => {
+      const answer = client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest).catch((error: unknown) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (says(error, 'NOSCRIPT') && session === on) return client.eval(script.source, KEYS_PER_SCRIPT, ...rest)
         throw error
       })
+      return await inTime(answer, options.timeoutMs)
     } catch (error) {
       // The primary became a replica.
       if (says(error, 'READONLY') && session === on) giveUp(error)
@@ -95,7 +96,7 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     epoch: async () => current().epoch,
     timeMs: async () => {
       current()
-      const [seconds, microseconds] = await client.time().catch((cause: unknown) => {
+      const [seconds, microseconds] = await inTime(client.time(), options.timeoutMs).catch((cause: unknown) => {
         throw unavailable(cause)
       })
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
@@ -110,7 +111,6 @@ function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }, re
   return new Redis(url, {
     connectionName: 'gateway-admission',
     disableClientInfo: true,
-    commandTimeout: timeoutMs,
     connectTimeout: SILENT_TIMEOUTS * timeoutMs,
     socketTimeout: SILENT_TIMEOUTS * timeoutMs,
     retryStrategy,
@@ -144,6 +144,15 @@ function field(info: string, name: string): string {
 async function firstSession(client: Redis): Promise<void> {
   // Away is no reason not to start: calls reject until it is back.
   await once(client, 'session', { signal: AbortSignal.timeout(OPENING_MS) }).catch(() => {})
+}
+
+/** An answer that arrived while this process was too busy to read it still counts: it is read before the immediate. */
+function inTime<Answer>(answer: Promise<Answer>, timeoutMs: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)))
+    const timer = setTimeout(giveUp, timeoutMs)
+    answer.finally(() => clearTimeout(timer)).then(resolve, reject)
+  })
 }
 
 function says(error: unknown, code: 'NOSCRIPT' | 'READONLY'): boolean {

@@ -26,7 +26,7 @@ export type ScriptName = keyof typeof scripts
 /** The keys of an account, in the order in which the prelude names them. All lie in the slot of the tag. */
 export function accountKeys(account: string): string[] {
   const tag = `adm:{${account}}:`
-  return [`${tag}account`, `${tag}use`, `${tag}requests`, `${tag}leases`, `${tag}log`]
+  return [`${tag}account`, `${tag}use`, `${tag}leases`, `${tag}log`]
 }
 
 function compose(...parts: string[]): Script {
