@@ -71,7 +71,7 @@ test('metering killed under load loses no request and charges none twice', { tim
   const sums = await readSums(database)
   expect(sums.map(({ account }) => account).sort()).toEqual([...ACCOUNTS].sort())
   for (const { account, sum, total } of sums) {
-    expect(total, account).toBe(sum)
+    expect({ account, total }).toEqual({ account, total: sum })
     await until(`the store agrees on ${account}`, async () => (await usedOf(admission, account)) === sum)
   }
   const charged = sums.reduce((all, { sum }) => all + sum, 0)

@@ -67,6 +67,10 @@ export const keysInvalidated = z.object({
 })
 export type KeysInvalidated = z.infer<typeof keysInvalidated>
 
+/** Told by metering, once a minute for each key at the most, and to whoever listens: nothing depends on it. */
+export const keysUsed = z.object({ uses: z.array(z.object({ keyId: z.string(), usedAtMs: z.int() })) })
+export type KeysUsed = z.infer<typeof keysUsed>
+
 /** The HTTP bodies of rotate and revoke, which name the current key. */
 export const currentKeyRequest = z.looseObject({ key: z.string().min(1) })
 

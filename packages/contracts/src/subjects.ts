@@ -20,6 +20,8 @@ export const subjects = {
   keysRevokeById: 'keys.revoke-by-id',
   /** Broadcast to every edge: a key is dead. */
   keysInvalidated: 'keys.invalidated',
+  /** Broadcast by metering: when keys were last used. */
+  keysUsed: 'keys.used',
   meteringQuota: 'metering.quota',
   meteringWarm: 'metering.warm',
   /** Durable: usage reports of edges and routers. */
@@ -28,6 +30,6 @@ export const subjects = {
 
 export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
 
-export const usageConsumers = { metering: 'metering-ledger', keys: 'keys-standing' } as const
+export const usageConsumers = { metering: 'metering-ledger' } as const
 /** An event is kept until every one of `consumers` has committed it. */
 export const usageStream = { name: 'USAGE', subjects: ['usage.>'], consumers: [usageConsumers.metering] } as const

@@ -23,7 +23,9 @@ import { mintGuest } from './handlers/mint-guest.ts'
 import { mintKey } from './handlers/mint-key.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
 import { rotateKey } from './handlers/rotate-key.ts'
+import { keepTidy } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
+import { listenForUse } from './listen-for-use.ts'
 
 export interface KeysParts {
   bus: Bus
@@ -41,7 +43,10 @@ export async function startKeys({ masterSecret, ...parts }: KeysParts): Promise<
   const pepper = await readPepper(parts.database, masterKeys)
   await using starting = new AsyncDisposableStack()
   const changes = starting.use(startAnnouncer(parts))
-  starting.use(await answerRequests(parts.bus, parts.logger, handlersOf({ ...parts, masterKeys, pepper, changes })))
+  const context: KeysContext = { ...parts, masterKeys, pepper, changes }
+  starting.use(keepTidy(context))
+  starting.use(await listenForUse(parts))
+  starting.use(await answerRequests(parts.bus, parts.logger, handlersOf(context)))
   const running = starting.move()
   return { ready: () => true, [Symbol.asyncDispose]: () => running.disposeAsync() }
 }

@@ -16,6 +16,7 @@ import { quota } from './handlers/quota.ts'
 import { warm } from './handlers/warm.ts'
 import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
 import { startSettlement } from './settlement.ts'
+import { createKeyUse } from './tell-key-use.ts'
 
 export interface MeteringParts {
   bus: Bus
@@ -33,6 +34,7 @@ export async function startMetering({ bus, admission, database, logger }: Meteri
   const partitions = createPartitions(database)
   await partitions.ensureAhead()
   starting.use(keepPartitionsAhead(partitions, logger))
+  const keyUse = createKeyUse(bus)
   const settlement = starting.use(startSettlement({ database, admission, logger }))
 
   starting.use(
@@ -41,7 +43,7 @@ export async function startMetering({ bus, admission, database, logger }: Meteri
       subject: subjects.usage,
       consumer: usageConsumers.metering,
       maxBatch: MESSAGES_AT_A_TIME,
-      handler: (batch) => consumeUsage({ database, partitions, settlement, logger }, batch),
+      handler: (batch) => consumeUsage({ database, partitions, settlement, keyUse, logger }, batch),
     }),
   )
   starting.use(

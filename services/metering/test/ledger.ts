@@ -78,6 +78,7 @@ export async function openLedger(postgres: PostgresServer): Promise<TestLedger> 
     admission,
     logger,
     settlement,
+    keyUse: { tell() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),
     audit: (account) => audit(database, account),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

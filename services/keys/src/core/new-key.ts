@@ -27,7 +27,11 @@ export function newAccountTag(): string {
 export function newKey(masterKeys: MasterKeys, accountTag: string): NewKey {
   const keyId = randomBase62(KEY_ID_LENGTH, randomBytes)
   const value = formatKey({ keyId, accountTag, secret: randomBase62(KEY_SECRET_LENGTH, randomBytes) })
-  return { keyId, value, hash: hashKey(value), ...seal(masterKeys, value, placeOf(keyId)) }
+  return { keyId, value, hash: hashKey(value), ...sealKey(masterKeys, keyId, value) }
+}
+
+export function sealKey(masterKeys: MasterKeys, keyId: string, value: string): Sealed {
+  return seal(masterKeys, value, placeOf(keyId))
 }
 
 export function openKey(masterKeys: MasterKeys, key: Sealed & { keyId: string }): string {

@@ -146,3 +146,47 @@ export async function readKeyStates(
   )
   return rows
 }
+
+/** Notes when keys were last used; rows are locked in the order of their ids. */
+export async function noteUse(
+  database: Queryable,
+  uses: readonly { keyId: string; usedAtMs: number }[],
+): Promise<void> {
+  await database.query(
+    `with used as (
+       select key.key_id, to_timestamp(use.used_at_ms / 1000.0) as used_at
+       from unnest($1::text[], $2::bigint[]) as use (key_id, used_at_ms) join keys.keys key using (key_id)
+       order by key_id for update of key
+     )
+     update keys.keys key set last_used_at = used_at from used
+     where key.key_id = used.key_id and (last_used_at is null or last_used_at < used_at)`,
+    [uses.map(({ keyId }) => keyId), uses.map(({ usedAtMs }) => usedAtMs)],
+  )
+}
+
+const SEALED_AT_A_TIME = 100
+
+/** Some keys that are sealed under another master key than the current one, each for one process only. */
+export async function lockFormerKeys(
+  transaction: Queryable,
+  currentMasterKeyId: string,
+): Promise<(Sealed & { keyId: string })[]> {
+  const { rows } = await transaction.query<Sealed & { keyId: string }>(
+    `select key_id as "keyId", sealed, master_key_id as "masterKeyId" from keys.keys
+     where master_key_id <> $1 order by key_id limit ${SEALED_AT_A_TIME} for update skip locked`,
+    [currentMasterKeyId],
+  )
+  return rows
+}
+
+export async function replaceSealed(
+  transaction: Queryable,
+  keyId: string,
+  { sealed, masterKeyId }: Sealed,
+): Promise<void> {
+  await transaction.query('update keys.keys set sealed = $2, master_key_id = $3 where key_id = $1', [
+    keyId,
+    sealed,
+    masterKeyId,
+  ])
+}

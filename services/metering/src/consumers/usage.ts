@@ -16,12 +16,14 @@ import { readCurrentTotals } from '../db/owed-totals.ts'
 import type { Partitions } from '../db/partitions.ts'
 import { parkRejected } from '../db/rejected.ts'
 import type { WindowTotal } from '../db/windows.ts'
+import type { KeyUse } from '../tell-key-use.ts'
 import type { Settled, Settlement } from '../settlement.ts'
 
 export interface UsageContext {
   database: Database
   partitions: Partitions
   settlement: Settlement
+  keyUse: KeyUse
   logger: Logger
 }
 
@@ -43,6 +45,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   try {
     const moved = await recordReports(context.database, reports)
     await context.settlement.settle(await withRepeated(context.database, reports, moved))
+    context.keyUse.tell(reports)
   } catch (error) {
     if (!isAboutTheData(error)) throw error
     await recordApart(context, reports, error)

@@ -54,7 +54,7 @@ function readEvents(payload: Uint8Array): unknown[] | string {
     if (!isBatch || batch.v !== 1 || !Array.isArray(batch.events)) return 'not a batch of usage events of version 1'
     return batch.events
   } catch (error) {
-    return `not JSON: ${reasonOf(error)}`
+    return `not JSON: ${error instanceof Error ? error.message : String(error)}`
   }
 }
 
@@ -62,13 +62,7 @@ function readReport(value: unknown, sequence: number): Report | string {
   const parsed = usageEvent.safeParse(value)
   if (!parsed.success) return parsed.error.message
   const event = parsed.data
-  try {
-    return { event, rank: RANK[event.reporter], charge: chargeFor(event.price, event.usage), sequence }
-  } catch (error) {
-    return reasonOf(error)
-  }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
+  const charge = chargeFor(event.price, event.usage)
+  if (charge >= Number.MAX_SAFE_INTEGER) return 'its charge is beyond what can be counted'
+  return { event, rank: RANK[event.reporter], charge, sequence }
 }

@@ -1,0 +1,48 @@
+/**
+ * What keys does in the background: seals under the current master key what was sealed under a former one, so that the
+ * former one can be retired; and forgets client networks that no longer count. Any replica may do it, at its start and
+ * every ten minutes; a failure is logged and tried again.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openKey, sealKey } from './core/new-key.ts'
+import { forgetOldNetworks } from './db/guest-networks.ts'
+import { lockFormerKeys, replaceSealed } from './db/keys.ts'
+import type { KeysContext } from './keys-context.ts'
+
+const EVERY_MS = 600_000
+
+type TidyContext = Pick<KeysContext, 'database' | 'masterKeys' | 'logger'>
+
+export function keepTidy(context: TidyContext): AsyncDisposable {
+  const stopping = new AbortController()
+  const tidying = tidyAsTimePasses(context, stopping.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await tidying
+    },
+  }
+}
+
+async function tidyAsTimePasses(context: TidyContext, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    try {
+      await forgetOldNetworks(context.database)
+      while (!stopping.aborted && (await sealSomeAnew(context)));
+    } catch (error) {
+      context.logger.warn({ err: error }, 'tidying up failed; it will be tried again')
+    }
+    await sleep(EVERY_MS, undefined, { signal: stopping }).catch(() => {})
+  }
+}
+
+/** Answers whether there may be more. */
+async function sealSomeAnew({ database, masterKeys }: TidyContext): Promise<boolean> {
+  return database.transaction(async (transaction) => {
+    const former = await lockFormerKeys(transaction, masterKeys.current.id)
+    for (const key of former)
+      await replaceSealed(transaction, key.keyId, sealKey(masterKeys, key.keyId, openKey(masterKeys, key)))
+    return former.length > 0
+  })
+}
