@@ -15,6 +15,8 @@ try {
   const { values } = parseArgs({
     options: { edges: { type: 'string', default: '2' }, routers: { type: 'string', default: '2' } },
   })
+  // From the first moment: a signal that comes while it starts is obeyed once it has.
+  const stopped = stopSignal()
   const dataDir = resolve(process.env['DATA_DIR'] || './data')
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   await using cluster = await startCluster({
@@ -26,7 +28,7 @@ try {
     log: say,
   })
   announce(cluster.edges, cluster.issuer, dataDir)
-  const signal = await stopSignal()
+  const signal = await stopped
   say(`${signal}: stopping in order (once more: at once)`)
 } catch (error) {
   reportFatal(error)
