@@ -3,6 +3,7 @@
  */
 
 import { openNatsBus } from '@gateway/bus/nats'
+import { usageStream } from '@gateway/contracts/subjects'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
@@ -17,7 +18,7 @@ export async function openContext(
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
-  const bus = opening.use(await openNatsBus({ url: settings.natsUrl, name: 'router', onStatus }))
+  const bus = opening.use(await openNatsBus({ url: settings.natsUrl, name: 'router', streams: [usageStream], onStatus }))
   const opened = opening.move()
   return {
     logger,
