@@ -54,7 +54,10 @@ export const DEVELOPER_REQUESTS_PER_MINUTE = 30
 const BACKEND_TIMEOUT_MS = 2_000
 
 /** The default models, and those to break, on our backends, under plans whose limits a test can reach. */
-export function configFor({ steadyA, steadyB, frail, gone }: Backends): object {
+export function configFor(
+  { steadyA, steadyB, frail, gone }: Backends,
+  { requestsPerMinute = DEVELOPER_REQUESTS_PER_MINUTE } = {},
+): object {
   const defaults = createDefaultConfig()
   const lanes = laneNames.map(laneOf)
   return {
@@ -93,7 +96,7 @@ export function configFor({ steadyA, steadyB, frail, gone }: Backends): object {
       {
         slug: 'team',
         limit: 10_000_000,
-        rpm: DEVELOPER_REQUESTS_PER_MINUTE,
+        rpm: requestsPerMinute,
         tpm: 1_000_000,
         paid: true,
         default: true,
@@ -193,12 +196,17 @@ export function callerWith(gateway: Address, key: string): Caller {
   return { key, client: at(gateway.urls[0]), at }
 }
 
+export interface RequestParts {
+  key?: string
+  /** Sent as JSON; a string as it is. */
+  body?: unknown
+  method?: string
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
 /** A request as any HTTP client sends it. */
-export async function send(
-  url: string,
-  path: string,
-  options: { key?: string; body?: unknown; method?: string; headers?: Record<string, string> } = {},
-): Promise<Answer> {
+export async function send(url: string, path: string, options: RequestParts = {}): Promise<Answer> {
   const response = await sendRaw(url, path, options)
   const text = await response.text()
   return {
@@ -211,12 +219,7 @@ export async function send(
 export function sendRaw(
   url: string,
   path: string,
-  {
-    key,
-    body,
-    method,
-    headers,
-  }: { key?: string; body?: unknown; method?: string; headers?: Record<string, string> } = {},
+  { key, body, method, headers, signal }: RequestParts = {},
 ): Promise<Response> {
   return fetch(url + path, {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
@@ -226,6 +229,7 @@ export function sendRaw(
       ...headers,
     },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(signal ? { signal } : {}),
   })
 }
 

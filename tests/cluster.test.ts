@@ -1,0 +1,118 @@
+/**
+ * The gateway as it runs in production: every service a process of its own, on real NATS, Redis and PostgreSQL.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '@gateway/postgres/database'
+import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { promiseAnswers } from './promises/answers.ts'
+import { promiseFailover } from './promises/failover.ts'
+import { ask, configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { promiseKeys } from './promises/keys.ts'
+import { expectMeteredOnce } from './promises/ledger.ts'
+import { promiseLimits } from './promises/limits.ts'
+import { startLoad } from './promises/load.ts'
+import { promiseMetering } from './promises/metering.ts'
+import { promiseRefusals } from './promises/refusals.ts'
+
+describe('two edges and two routers keep the promises of one process', () => {
+  const stack = new AsyncDisposableStack()
+  let gateway: Gateway
+  beforeAll(async () => {
+    ;({ gateway } = await openCluster(stack))
+  }, 90_000)
+  afterAll(() => stack.disposeAsync())
+
+  promiseAnswers(() => gateway)
+  promiseRefusals(() => gateway)
+  promiseKeys(() => gateway)
+  promiseMetering(() => gateway)
+  promiseLimits(() => gateway)
+  promiseFailover(() => gateway)
+
+  test('every edge serves', async () => {
+    const developer = await newDeveloper(gateway)
+    for (const url of gateway.urls) {
+      const answer = await developer.at(url).chat.completions.create({ model: 'svc-core', messages: ask('Say: here') })
+      expect(answer.choices[0]!.message.content).toBe('here')
+    }
+  })
+})
+
+/**
+ * `problems`: what clients of the same load may meet while the victim is away. An edge takes its own clients' requests
+ * with it; a router takes those streams that had shown content; without NATS nothing can be metered, so nothing runs.
+ */
+describe('killed with -9 under load, what comes back has lost nothing and doubled nothing', () => {
+  const stack = new AsyncDisposableStack()
+  let gateway: Gateway
+  let cluster: Cluster
+  let database: Database
+  let keys: string[]
+  beforeAll(async () => {
+    ;({ gateway, cluster } = await openCluster(stack, { requestsPerMinute: 1_000_000 }))
+    database = stack.use(await openDatabase(cluster.servers.postgres.url))
+    const { steadyA, steadyB } = gateway.backends
+    for (const backend of [steadyA, steadyB]) backend.setSpeed({ tokensPerSecond: 300 })
+    keys = await Promise.all(Array.from({ length: 4 }, async () => (await newDeveloper(gateway)).key))
+  }, 90_000)
+  afterAll(() => stack.disposeAsync())
+
+  const kill = (victim: string) => {
+    if (victim === 'nats' || victim === 'redis' || victim === 'postgres') return cluster.servers[victim].kill()
+    return cluster.process(victim).kill('SIGKILL')
+  }
+
+  test.each<{ victim: string; problems: string[] }>([
+    { victim: 'edge-2', problems: ['unreachable', 'broken'] },
+    { victim: 'router-1', problems: ['broken'] },
+    { victim: 'metering-1', problems: [] },
+    { victim: 'keys-1', problems: [] },
+    { victim: 'redis', problems: [] },
+    { victim: 'postgres', problems: [] },
+    { victim: 'nats', problems: ['broken', '503'] },
+  ])('$victim', { timeout: 150_000 }, async ({ victim, problems }) => {
+    const load = startLoad(gateway, keys, { model: 'svc-core', clients: 8 })
+    await expect.poll(() => load.outcomes.filter(({ completed }) => completed).length, SOON).toBeGreaterThan(30)
+    const killedAtMs = Date.now()
+    await kill(victim)
+    const servedSince = (url: string, atMs: number) =>
+      load.outcomes.filter((outcome) => outcome.url === url && outcome.completed && outcome.endedAtMs > atMs).length
+    for (const url of gateway.urls)
+      await expect.poll(() => servedSince(url, killedAtMs + 3_000), SOON).toBeGreaterThan(10)
+    await load.stop()
+
+    const met = load.outcomes.map(({ problem }) => problem).filter((problem) => problem !== null)
+    expect([...new Set(met)].filter((problem) => !problems.includes(problem))).toEqual([])
+    const brokenPlain = load.outcomes.filter(({ problem, streamed }) => problem === 'broken' && !streamed)
+    expect(victim.startsWith('edge') ? [] : brokenPlain).toEqual([])
+    await expectMeteredOnce(database, load.outcomes)
+  })
+})
+
+const SOON = { timeout: 45_000, interval: 100 }
+
+async function openCluster(
+  stack: AsyncDisposableStack,
+  options: { requestsPerMinute?: number } = {},
+): Promise<{ gateway: Gateway; cluster: Cluster }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-cluster-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const backends = await startBackends(stack)
+  const config = join(dataDir, 'gateway.yaml')
+  await writeFile(config, JSON.stringify(configFor(backends, options)))
+  const cluster = stack.use(
+    await startCluster({
+      edges: 2,
+      routers: 2,
+      dataDir,
+      ownServers: true,
+      environment: { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' },
+    }),
+  )
+  const [first, ...others] = cluster.edges
+  return { cluster, gateway: { urls: [first!, ...others], issuer: cluster.issuer, backends } }
+}

@@ -1,0 +1,55 @@
+/**
+ * Compares the ledger with what clients were given.
+ */
+
+import type { Database } from '@gateway/postgres/database'
+import { expect } from 'vitest'
+import type { Outcome } from './load.ts'
+
+interface LedgerRow {
+  request_id: string
+  tokens: number
+  delivered: boolean
+}
+
+/** A broker that was away redelivers, and a ledger that was away catches up. */
+const CAUGHT_UP = { timeout: 45_000, interval: 500 }
+
+/** Each answer whose end reached its client is in the ledger once, with the tokens that the client was told. */
+export async function expectMeteredOnce(database: Database, outcomes: readonly Outcome[]): Promise<void> {
+  const completed = outcomes.filter((outcome) => outcome.completed)
+  const told = new Map(completed.map(({ requestId, tokens }) => [requestId!, tokens]))
+  expect(told.size).toBe(completed.length)
+  const readMissing = async () => {
+    const rows = await readRows(database)
+    return [...told.keys()].filter((requestId) => !rows.has(requestId))
+  }
+  await expect.poll(readMissing, CAUGHT_UP).toEqual([])
+
+  const rows = await readRows(database)
+  const wrong = [...told].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
+  expect(wrong).toEqual([])
+  expect([...told.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
+  await expectWindowsToBeSums(database)
+}
+
+async function readRows(database: Database): Promise<Map<string, LedgerRow>> {
+  const { rows } = await database.query<LedgerRow>(
+    'select request_id, (prompt_tokens + completion_tokens) as tokens, delivered from metering.ledger',
+  )
+  return new Map(rows.map((row) => [row.request_id, row]))
+}
+
+async function expectWindowsToBeSums(database: Database): Promise<void> {
+  const readDifferences = async () => {
+    const { rows } = await database.query(`
+      select account, "window", windows.milli_tokens, sums.charge
+      from metering.windows
+      full join (
+        select account, "window", sum(charge)::bigint as charge from metering.ledger group by account, "window"
+      ) sums using (account, "window")
+      where windows.milli_tokens is distinct from sums.charge`)
+    return rows
+  }
+  await expect.poll(readDifferences, CAUGHT_UP).toEqual([])
+}

@@ -1,0 +1,83 @@
+/**
+ * Clients that ask without a pause, plain and streamed, and note what each of them was given.
+ */
+
+import { type Gateway, sendRaw } from './gateway.ts'
+
+export interface Outcome {
+  url: string
+  streamed: boolean
+  requestId: string | null
+  /** The end of the answer arrived whole: its JSON, or `[DONE]`. */
+  completed: boolean
+  /** As the answer told them. */
+  tokens: number
+  /** What went wrong in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
+  problem: string | null
+  endedAtMs: number
+}
+
+export interface Load {
+  readonly outcomes: readonly Outcome[]
+  /** Takes no new request and waits for those that run. */
+  stop(): Promise<void>
+}
+
+const GIVE_UP_MS = 60_000
+/** A client whose edge is away tries again after this. */
+const PAUSE_MS = 50
+
+export function startLoad(gateway: Gateway, keys: string[], options: { model: string; clients: number }): Load {
+  const outcomes: Outcome[] = []
+  const stopping = new AbortController()
+  const client = async (index: number) => {
+    const url = gateway.urls[index % gateway.urls.length]!
+    for (let turn = 0; !stopping.signal.aborted; turn++) {
+      const streamed = (index + turn) % 2 === 0
+      const words = 20 + ((index * 31 + turn * 7) % 100)
+      const outcome = await askOnce(url, keys[index % keys.length]!, options.model, streamed, words)
+      outcomes.push(outcome)
+      if (outcome.problem !== null) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    }
+  }
+  const clients = Array.from({ length: options.clients }, (_, index) => client(index))
+  return {
+    outcomes,
+    async stop() {
+      stopping.abort()
+      await Promise.all(clients)
+    },
+  }
+}
+
+async function askOnce(url: string, key: string, model: string, streamed: boolean, words: number): Promise<Outcome> {
+  const outcome: Outcome = { url, streamed, requestId: null, completed: false, tokens: 0, problem: null, endedAtMs: 0 }
+  const body = {
+    model,
+    messages: [{ role: 'user', content: `${words} words` }],
+    ...(streamed ? { stream: true, stream_options: { include_usage: true } } : {}),
+  }
+  try {
+    const signal = AbortSignal.timeout(GIVE_UP_MS)
+    const response = await sendRaw(url, '/v1/chat/completions', { key, body, signal })
+    outcome.requestId = response.headers.get('x-request-id')
+    outcome.problem = 'broken'
+    const text = await response.text()
+    outcome.problem = null
+    if (response.status !== 200) outcome.problem = String(response.status)
+    else if (streamed) readStream(text, outcome)
+    else Object.assign(outcome, { completed: true, tokens: JSON.parse(text).usage.total_tokens })
+  } catch (error) {
+    if (error instanceof DOMException) outcome.problem = 'hung'
+    else if (outcome.problem === null) outcome.problem = 'unreachable'
+  }
+  outcome.endedAtMs = Date.now()
+  return outcome
+}
+
+function readStream(text: string, outcome: Outcome): void {
+  const events = text.trim().split('\n\n')
+  outcome.completed = events.at(-1) === 'data: [DONE]'
+  if (!outcome.completed) outcome.problem = 'broken'
+  else outcome.tokens = JSON.parse(events.at(-2)!.slice('data: '.length)).usage.total_tokens
+}
