@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { completion, goodChat, sendJson, startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
+import type { FakeJob } from './fake-job.ts'
 import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 
 /** For what happens soon, on a machine that may be busy. */
@@ -124,6 +125,31 @@ describe('time', () => {
     const job = await under.ask({ remainingMs: 1_000 })
     expect(job.end?.attempts.map(({ outcome }) => outcome)).toEqual(['out_of_time', 'served'])
     expect(job.end?.attempts[0]?.durationMs).toBeLessThan(900)
+  })
+
+  const slow: Answer = (response, request, socket) =>
+    void setTimeout(() => goodChat(response, request, socket), 900).unref()
+  const impatient = { backend: { timeouts: { firstByteMs: 250, idleMs: 250 } } }
+  const outcomes = (job: FakeJob) => job.end?.attempts.map(({ backend, outcome }) => `${backend} ${outcome}`)
+
+  test('a plain answer that takes longer than any first byte may is waited for where nobody else is left', async () => {
+    const [a, b] = [await backend(slow), await backend(slow)]
+    const job = await (await router(poolOver([a.url, b.url], impatient))).ask()
+    expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b served'])
+    const lone = await (await router(poolOver([a.url], impatient))).ask()
+    expect(outcomes(lone)).toEqual(['a served'])
+  })
+
+  test('a slow target that was left for dead ones is asked again and waited for', async () => {
+    const [a, b] = [await backend(slow), await backend(fails(401))]
+    const job = await (await router(poolOver([a.url, b.url], impatient))).ask()
+    expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
+  })
+
+  test('a stream that stays silent is given up even where nobody else is left', async () => {
+    const a = await backend(() => {})
+    const job = await (await router(poolOver([a.url], impatient))).ask({ stream: true })
+    expect(job.failure?.attempts.map(({ outcome }) => outcome)).toEqual(['first_byte_timeout'])
   })
 
   test('that is up is told, and no backend is left working', async () => {

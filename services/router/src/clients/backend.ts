@@ -1,12 +1,13 @@
 /**
  * One backend over HTTP: a pool of kept-alive connections and, per call, an exchange whose answer is read in pieces.
  *
- * Every wait is bounded (connecting, first byte, silence between pieces, and the attempt's whole budget) and ends in a {@link BackendFault}. Nothing is read ahead beyond a small buffer, so a slow reader slows the
- * backend. Aborting closes the socket; an exchange is over when `closed` resolves.
+ * Every wait is bounded (connecting, first byte, silence between pieces, and the attempt's whole budget) and ends in a
+ * {@link BackendFault}. Nothing is read ahead beyond a small buffer, so a slow reader slows the backend. Aborting closes the socket; an exchange is over when `closed` resolves.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { Pool, type Dispatcher } from 'undici'
+import type { Silence } from '../core/attempt-patience.ts'
 import { Exchange } from './exchange.ts'
 
 export interface BackendCall {
@@ -16,6 +17,8 @@ export interface BackendCall {
   requestId: string
   /** Bounds the whole exchange; see {@link Exchange.extendBudget}. */
   budgetMs: number
+  /** How long it may be silent. */
+  silence: Silence
 }
 
 export interface BackendClient {
@@ -47,8 +50,8 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
   })
   const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
 
-  function start(options: Dispatcher.DispatchOptions, budgetMs: number): Exchange {
-    const exchange = new Exchange(timeouts, budgetMs)
+  function start(options: Dispatcher.DispatchOptions, budgetMs: number, silence: Silence = timeouts): Exchange {
+    const exchange = new Exchange({ connectMs: timeouts.connectMs, ...silence }, budgetMs)
     pool.dispatch(options, exchange)
     return exchange
   }
@@ -70,7 +73,7 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
 
   return {
     origin: base.origin,
-    call: ({ path, body, accept, requestId, budgetMs }) =>
+    call: ({ path, body, accept, requestId, budgetMs, silence }) =>
       start(
         {
           method: 'POST',
@@ -79,6 +82,7 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
           body,
         },
         budgetMs,
+        silence,
       ),
     fetchOwn: (url, budgetMs) =>
       start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),

@@ -6,14 +6,18 @@
  * soon as the exchange fails or is aborted, unless the answer has come whole.
  */
 
-import type { BackendConfig } from '@gateway/contracts/config'
 import type { Dispatcher } from 'undici'
+import type { Silence } from '../core/attempt-patience.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
 import { faultOfError } from './network-errors.ts'
 
 export interface ExchangeResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
+}
+
+export interface Timeouts extends Silence {
+  connectMs: number
 }
 
 /** The backend is read ahead of a slow reader by this much. */
@@ -29,7 +33,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves, never rejects, when the connection is free again or gone. */
   readonly closed: Promise<void>
 
-  #timeouts: BackendConfig['timeouts']
+  #timeouts: Timeouts
   #budgetEndsAt: number
   #timer: NodeJS.Timeout | undefined
   /** Since when the backend has been silent, or its reader ready again. */
@@ -45,7 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #discarding = false
   #reader: PromiseWithResolvers<Buffer | null> | null = null
 
-  constructor(timeouts: BackendConfig['timeouts'], budgetMs: number) {
+  constructor(timeouts: Timeouts, budgetMs: number) {
     this.#timeouts = timeouts
     this.#budgetEndsAt = performance.now() + budgetMs
     this.response = this.#answered.promise

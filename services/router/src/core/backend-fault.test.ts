@@ -40,10 +40,14 @@ describe('what follows from a fault', () => {
   })
 
   test('passing troubles are worth a repeat, misconfiguration and slowness are not', () => {
-    expect([kind('reset'), kind('connect'), status(503), status(429)].every(isWorthRepeating)).toBe(true)
-    expect(
-      [kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)].some(isWorthRepeating),
-    ).toBe(false)
+    const passing = [kind('reset'), kind('connect'), status(503), status(429)]
+    const lasting = [kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)]
+    expect(passing.every((fault) => isWorthRepeating(fault, true))).toBe(true)
+    expect(lasting.some((fault) => isWorthRepeating(fault, true))).toBe(false)
+  })
+
+  test('a plain answer that was not waited for is worth one that is', () => {
+    expect(isWorthRepeating(kind('first_byte_timeout'), false)).toBe(true)
   })
 
   test.each([

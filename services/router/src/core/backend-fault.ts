@@ -106,9 +106,14 @@ function blameForStatus(fault: BackendFault): Blame {
   return { on: 'backend', weight: 'soft' }
 }
 
-/** Whether asking the same target again soon has a fair chance: passing troubles, not misconfiguration or slowness. */
-export function isWorthRepeating(fault: BackendFault): boolean {
+/**
+ * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration or slowness. A target
+ * that was too slow with a plain answer is worth it, because a repeat waits longer (`core/attempt-patience.ts`).
+ */
+export function isWorthRepeating(fault: BackendFault, stream: boolean): boolean {
   switch (fault.kind) {
+    case 'first_byte_timeout':
+      return !stream
     case 'connect':
     case 'reset':
     case 'truncated':

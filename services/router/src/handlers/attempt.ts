@@ -7,6 +7,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
+import { silenceAllowed } from '../core/attempt-patience.ts'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
@@ -15,16 +16,23 @@ import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
 import { type Run } from './run.ts'
 
+export interface Trial {
+  target: Target
+  budgetMs: number
+  /** Whether another target stands ready if this one is silent for long. */
+  othersLeft: boolean
+}
+
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(run: Run, target: Target, budgetMs: number, router: Router): Promise<TokenUsage> {
+export async function attempt(run: Run, { target, ...bounds }: Trial, router: Router): Promise<TokenUsage> {
   const startedAt = performance.now()
   let outcome = 'aborted'
   noteStart(target)
   let exchange: Exchange | null = null
   try {
-    exchange = callTarget(run, target, budgetMs)
+    exchange = callTarget(run, target, bounds)
     run.exchange = exchange
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response
@@ -46,7 +54,7 @@ export async function attempt(run: Run, target: Target, budgetMs: number, router
   }
 }
 
-function callTarget(run: Run, target: Target, budgetMs: number): Exchange {
+function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Trial, 'target'>): Exchange {
   const { kind, stream } = run.header
   const { path, body } = target.backend.dialect.request({
     kind,
@@ -56,7 +64,8 @@ function callTarget(run: Run, target: Target, budgetMs: number): Exchange {
     maxTokens: maxTokensFor(run, target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
-  return target.backend.client.call({ path, body, accept, requestId: run.header.requestId, budgetMs })
+  const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })
+  return target.backend.client.call({ path, body, accept, requestId: run.header.requestId, budgetMs, silence })
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */

@@ -13,7 +13,7 @@ import { chooseTarget, type Candidate } from '../core/choose-target.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
 import { isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
-import { attempt } from './attempt.ts'
+import { attempt, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
 
 export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
@@ -23,7 +23,7 @@ const MOST_OF_TIME_WAITING = 0.5
 
 type Next =
   /** The place at the target's backend is taken. */
-  | { kind: 'attempt'; target: Target; budgetMs: number }
+  | ({ kind: 'attempt' } & Trial)
   /** The config has changed meanwhile. */
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
@@ -42,7 +42,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { target } = next
     try {
-      const usage = await attempt(run, target, next.budgetMs, router)
+      const usage = await attempt(run, next, router)
       return { kind: 'end', end: { usage, attempts: run.attempts } }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
@@ -86,6 +86,7 @@ async function nextUntried(
         kind: 'attempt',
         target: choice.target.target,
         budgetMs: attemptBudgetMs(remainingMs(run), choice.untried),
+        othersLeft: choice.untried > 1,
       }
     case 'wait':
       return waitForPlace(
@@ -107,7 +108,7 @@ async function nextRepeat(
 ): Promise<Next> {
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
-  const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!))
+  const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!, run.header.stream))
   if (promising.length === 0) return exhausted
   const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
   const pauseMs = pauseBeforeRepeat({
@@ -129,7 +130,7 @@ async function nextRepeat(
   )
   if (choice.kind !== 'target') return exhausted
   router.places.take(choice.target.target.backend)
-  return { kind: 'attempt', target: choice.target.target, budgetMs: remainingMs(run) }
+  return { kind: 'attempt', target: choice.target.target, budgetMs: remainingMs(run), othersLeft: false }
 }
 
 async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
@@ -147,7 +148,12 @@ async function waitForPlace(run: Run, targets: Target[], router: Router): Promis
   if (waited.kind === 'choose_again') return waited
   const choice = chooseTarget(targetsAt(waited.backend, targets, run), choiceOptions(run))
   if (choice.kind !== 'target') throw new Error('a place was given at a backend without a target')
-  return { kind: 'attempt', target: choice.target.target, budgetMs: attemptBudgetMs(remainingMs(run), targets.length) }
+  return {
+    kind: 'attempt',
+    target: choice.target.target,
+    budgetMs: attemptBudgetMs(remainingMs(run), targets.length),
+    othersLeft: targets.length > 1,
+  }
 }
 
 /** The place is taken already, so the backend is not full for this job. */
