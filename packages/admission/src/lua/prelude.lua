@@ -17,12 +17,9 @@ local EPOCH = ARGV[1]
 local floor, max, min = math.floor, math.max, math.min
 
 local MINUTE_US = 60000000
-local HOUR_MS = 3600000
 local DAY_MS = 86400000
 -- The bucket counts in tokens x this, so that one millisecond's refill is a whole number: tokens per minute.
 local BUCKET_SCALE = 60000
--- State untouched for this long goes; it is asked for again when needed.
-local IDLE_MS = DAY_MS
 -- Leases released in one call; more wait for the next, counted as pending until then.
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
@@ -171,25 +168,23 @@ local function open_use(request)
   return use, released, record and parse_record(record)
 end
 
--- How long the use has to stay. What is pending stands until the ledger includes it or its month is over, a debt of
--- tokens until it is paid.
-local function keep_ms(use)
-  local keep = IDLE_MS
-  if use.running + use.ended > 0 then keep = WINDOW_RESETS_MS - NOW_MS + DAY_MS end
-  if use.level and use.level < 0 then keep = max(keep, math.ceil(-use.level / use.tpm) + DAY_MS) end
-  return keep
+-- When the use may go: a day after its month, which is when nothing that is pending matters any more, and not before a
+-- debt of tokens is paid.
+local function keep_until(use)
+  local debt_paid_at = 0
+  if use.level and use.level < 0 then debt_paid_at = NOW_MS + math.ceil(-use.level / use.tpm) end
+  return max(WINDOW_RESETS_MS + DAY_MS, debt_paid_at)
 end
 
 -- Writes the use, and fields of records (or none) along with it.
 local function save_use(use, ...)
-  local kept_until = NOW_MS + keep_ms(use)
-  local extend = kept_until > use.kept_until
-  -- Some more, so that not every call has to extend it.
-  if extend then use.kept_until = kept_until + HOUR_MS end
+  local until_ms = keep_until(use)
+  local extend = until_ms > use.kept_until
+  if extend then use.kept_until = until_ms end
   redis.call('HSET', USE, 'state', pack_use(use), ...)
   if extend then
-    redis.call('PEXPIRE', USE, use.kept_until - NOW_MS)
-    redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS)
+    redis.call('PEXPIRE', USE, until_ms - NOW_MS)
+    redis.call('PEXPIRE', LEASES, until_ms - NOW_MS)
   end
 end
 

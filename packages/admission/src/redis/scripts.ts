@@ -30,6 +30,10 @@ export function accountKeys(account: string): string[] {
 }
 
 function compose(...parts: string[]): Script {
-  const source = parts.map((part) => readFileSync(new URL(`../lua/${part}.lua`, import.meta.url), 'utf8')).join('\n')
+  const source = parts.map(readPart).join('\n')
   return { source, sha1: createHash('sha1').update(source).digest('hex') }
+}
+
+export function readPart(name: string): string {
+  return readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8')
 }

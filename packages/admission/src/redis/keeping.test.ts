@@ -1,0 +1,140 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { startRedis, type Server } from '@gateway/testing/servers'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { countAllowed, HOUR_MS, KEY, knownAccount, MINUTE_MS, newAccount, SECOND_MS, verdict, waitOf } from '../conformance/stage.ts'
+import { openRedisAdmission } from '../redis.ts'
+import { accountKeys, readPart } from './scripts.ts'
+
+let server: Server
+let operator: Redis
+beforeAll(async () => {
+  server = await startRedis({ own: true })
+  operator = new Redis(server.url)
+})
+afterAll(async () => {
+  operator.disconnect()
+  await server[Symbol.asyncDispose]()
+})
+beforeEach(() => operator.flushall())
+
+const open = (options: { now?: () => number }) => openRedisAdmission({ url: server.url, timeoutMs: 5_000, ...options })
+
+async function timesToLive(account: string): Promise<Record<string, number>> {
+  const keys = await operator.keys('*')
+  const entries = await Promise.all(keys.map(async (key): Promise<[string, number]> => [key, await operator.pttl(key)]))
+  return Object.fromEntries(entries.map(([key, ttlMs]) => [key.replace(`adm:{${account}}:`, ''), ttlMs]))
+}
+
+test('an unknown account leaves nothing behind, whatever is asked about it', async () => {
+  await using stage = await newAccount(open)
+  const { account } = stage
+  await stage.admit()
+  await stage.finish('unheard-of', 5)
+  await stage.admission.renew([{ account, requestId: 'unheard-of' }], 1000)
+  await stage.admission.authenticate({ account, keyHash: KEY })
+  expect(await operator.keys('*')).toEqual([])
+})
+
+test('everything about an account has its time to go: facts after a day, use a day after its month', async () => {
+  await using stage = await knownAccount(open)
+  await stage.admit({ requestId: 'paid' })
+  await stage.finish('paid', 10)
+  await stage.settle(10, 1, ['paid'])
+  await stage.admission.deactivate({ account: stage.account, keyHash: 'dead', version: 1 })
+  await stage.admit()
+  const kept = await timesToLive(stage.account)
+  expect(Object.keys(kept).sort()).toEqual(['account', 'leases', 'log', 'use'])
+  expect(kept['log']).toBeLessThanOrEqual(MINUTE_MS)
+  expect(kept['account']).toBeLessThanOrEqual(24 * HOUR_MS)
+  for (const key of ['use', 'leases']) {
+    expect(kept[key]).toBeLessThanOrEqual(36 * HOUR_MS)
+    expect(kept[key]).toBeGreaterThan(35 * HOUR_MS)
+  }
+})
+
+test('a debt of tokens is remembered until it is paid', async () => {
+  await using stage = await knownAccount(open, { tokensPerMinute: 1 })
+  await stage.admit({ usualTokens: 60 * 72, worstCharge: 0 })
+  expect((await timesToLive(stage.account))['use']).toBeGreaterThan(71 * HOUR_MS)
+})
+
+test('an account that rotates its key all day keeps a bounded number of dead ones', async () => {
+  await using stage = await knownAccount(open)
+  const [accountKey] = accountKeys(stage.account) as [string]
+  for (let day = 0; day < 5; day++) {
+    for (let version = 0; version < 80; version++) {
+      await stage.admission.deactivate({ account: stage.account, keyHash: `key-${day}-${version}`, version })
+    }
+    expect(await operator.hlen(accountKey)).toBeLessThan(300)
+    stage.clock.advance(25 * HOUR_MS)
+  }
+})
+
+test('the log keeps what a minute admitted, and no more', async () => {
+  await using stage = await knownAccount(open)
+  const log = accountKeys(stage.account).at(-1)!
+  await stage.admitAtOnce(200)
+  expect(await operator.zcard(log)).toBe(200)
+  stage.clock.advance(MINUTE_MS)
+  await stage.admit()
+  expect(await operator.zcard(log)).toBe(1)
+})
+
+test('months begin and end in Lua when they do everywhere else', async () => {
+  const prelude = readPart('prelude')
+  for (let month = 0; month < 12 * 130; month++) {
+    const begins = Date.UTC(1999, month, 1)
+    for (const nowMs of [begins - 1, begins]) {
+      const told = await operator.eval(`${prelude}\nreturn { WINDOW, WINDOW_RESETS_MS }`, 4, 'a', 'u', 'l', 'o', '', nowMs)
+      const date = new Date(nowMs)
+      const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
+      expect(told).toEqual([date.toISOString().slice(0, 7), next])
+    }
+  }
+})
+
+test('exactly 3 of 500 simultaneous requests pass a limit of 3 per minute, from five processes too', async () => {
+  await using stage = await knownAccount(open)
+  const now = () => stage.clock.nowMs
+  const edges = await Promise.all(Array.from({ length: 5 }, () => open({ now })))
+  const limits = { requestsPerMinute: 3, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+  const ask = { account: stage.account, keyHash: KEY, planHint: 'free', planIncludesModel: true, limits }
+  const answers = await Promise.all(
+    Array.from({ length: 500 }, (_, index) =>
+      edges[index % 5]!.admit({ ...ask, requestId: `r-${index}`, usualTokens: 1, worstCharge: 1, leaseMs: 30_000 }),
+    ),
+  )
+  expect(countAllowed(answers)).toBe(3)
+  await Promise.all(edges.map((edge) => edge[Symbol.asyncDispose]()))
+})
+
+test("on Redis' own clock, waiting as long as told is enough, and a lease lapses in its time", async () => {
+  await using admission = await open({})
+  const account = 'real-clock'
+  const keys = [{ keyHash: KEY, version: 1, active: true }]
+  await admission.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, keys })
+  const { window } = await admission.currentWindow()
+  await admission.warm({ account, window, settled: 0, version: 0 })
+  const admit = (requestId: string) =>
+    admission.admit({
+      requestId,
+      account,
+      keyHash: KEY,
+      planHint: 'free',
+      planIncludesModel: true,
+      limits: { requestsPerMinute: 100, tokensPerMinute: 6_000, requestsPerDay: null, allowance: 100 },
+      usualTokens: 5_980,
+      worstCharge: 60,
+      leaseMs: SECOND_MS,
+    })
+  await admit('first')
+  await admission.finish({ account, requestId: 'first', charge: 0, tokens: 60 })
+  const refused = await admit('second')
+  expect(verdict(refused)).toBe('tokens')
+  await delay(waitOf(refused))
+  expect(verdict(await admit('second'))).toBe('allow')
+  expect(await admission.renew([{ account, requestId: 'second' }], SECOND_MS)).toEqual([])
+  await delay(SECOND_MS)
+  expect(await admission.renew([{ account, requestId: 'second' }], SECOND_MS)).toEqual(['second'])
+})
