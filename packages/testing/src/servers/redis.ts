@@ -45,7 +45,8 @@ export const redisContainer: ContainerPlan = {
   image: 'redis:8-alpine',
   port: 6379,
   dataDirectory: '/data',
-  command: ['redis-server', '--appendonly', 'yes', '--save', ''],
+  // Reached through the engine's network, which the protected mode would refuse.
+  command: ['redis-server', '--protected-mode', 'no', '--appendonly', 'yes', '--save', ''],
   readyLine: /Ready to accept connections/,
   url: (hostAndPort) => `redis://${hostAndPort}`,
 }
