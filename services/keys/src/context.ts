@@ -7,10 +7,11 @@ import { openNatsBus } from '@gateway/bus/nats'
 import { openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { Settings } from './config.ts'
 import type { KeysParts } from './start.ts'
 
-export async function openContext(settings: Settings): Promise<KeysParts & AsyncDisposable> {
+export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'keys', level: settings.logLevel })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
@@ -24,7 +25,17 @@ export async function openContext(settings: Settings): Promise<KeysParts & Async
   const bus = opening.use(
     await openNatsBus({ url: settings.natsUrl, name: 'keys', onStatus: (status) => logger.info({ status }, 'bus') }),
   )
+  const metrics = createMetrics({ service: 'keys' })
   const opened = opening.move()
   const { masterSecret } = settings
-  return { logger, config, database, admission, bus, masterSecret, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return {
+    logger,
+    metrics,
+    config,
+    database,
+    admission,
+    bus,
+    masterSecret,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }

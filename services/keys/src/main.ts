@@ -12,8 +12,15 @@ import { startKeys } from './start.ts'
 try {
   const settings = loadSettings(process.env)
   await using context = await openContext(settings)
+  let ready = () => false
+  // Opened first and closed last: a service that starts or stops is alive, and not ready.
+  await using health = await openHealthServer({
+    port: settings.healthPort,
+    checks: { keys: () => ready(), database: () => context.database.query('select').then(() => true) },
+    metrics: context.metrics,
+  })
   await using keys = await startKeys(context)
-  await using health = await openHealthServer({ port: settings.healthPort, checks: { keys: keys.ready } })
+  ready = keys.ready
   context.logger.info({ healthUrl: health.url }, 'keys is ready')
   await stopSignal()
 } catch (error) {

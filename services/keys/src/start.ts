@@ -4,14 +4,16 @@
 
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
-import { subjects } from '@gateway/contracts/subjects'
+import { groups, subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
+import { answerRequests, type RequestHandler } from '@gateway/service/answer-requests'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
-import { answerRequests, type Handler } from './answer-requests.ts'
+
 import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
@@ -34,10 +36,12 @@ export interface KeysParts {
   config: ConfigSource
   masterSecret: string
   logger: Logger
+  /** Where a process writes all its counts. */
+  metrics?: Metrics
 }
 
 /** Refuses to start with a master secret that does not open what the database holds. */
-export async function startKeys({ masterSecret, ...parts }: KeysParts): Promise<RunningService> {
+export async function startKeys({ masterSecret, metrics, ...parts }: KeysParts): Promise<RunningService> {
   const masterKeys = deriveMasterKeys(masterSecret)
   await migrate(parts.database, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
   const pepper = await readPepper(parts.database, masterKeys)
@@ -46,12 +50,23 @@ export async function startKeys({ masterSecret, ...parts }: KeysParts): Promise<
   const context: KeysContext = { ...parts, masterKeys, pepper, changes }
   starting.use(keepTidy(context))
   starting.use(await listenForUse(parts))
-  starting.use(await answerRequests(parts.bus, parts.logger, handlersOf(context)))
-  const running = starting.move()
-  return { ready: () => true, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  const asked = { ...parts, metrics: metrics ?? createMetrics({ service: 'keys' }) }
+  starting.use(await answerRequests(asked, groups.keys, handlersOf(context)))
+  return runUntilDisposed(starting.move())
 }
 
-function handlersOf(context: KeysContext): Record<string, Handler> {
+function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
+  let stopping = false
+  return {
+    ready: () => !stopping,
+    [Symbol.asyncDispose]() {
+      stopping = true
+      return parts.disposeAsync()
+    },
+  }
+}
+
+function handlersOf(context: KeysContext): Record<string, RequestHandler> {
   return {
     [subjects.keysFill]: (question) => fill(context, question),
     [subjects.keysLookUp]: (question) => lookUp(context, question),

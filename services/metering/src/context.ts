@@ -7,10 +7,11 @@ import { openNatsBus } from '@gateway/bus/nats'
 import { usageStream } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
 import { createLogger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { Settings } from './config.ts'
 import type { MeteringParts } from './start.ts'
 
-export async function openContext(settings: Settings): Promise<MeteringParts & AsyncDisposable> {
+export async function openContext(settings: Settings): Promise<MeteringParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'metering', level: settings.logLevel })
   await using opening = new AsyncDisposableStack()
   const database = opening.use(
@@ -28,6 +29,7 @@ export async function openContext(settings: Settings): Promise<MeteringParts & A
       onStatus: (status) => logger.info({ status }, 'bus'),
     }),
   )
+  const metrics = createMetrics({ service: 'metering' })
   const opened = opening.move()
-  return { logger, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { logger, metrics, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

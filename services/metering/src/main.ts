@@ -12,8 +12,15 @@ import { startMetering } from './start.ts'
 try {
   const settings = loadSettings(process.env)
   await using context = await openContext(settings)
+  let ready = () => false
+  // Opened first and closed last: a service that starts or stops is alive, and not ready.
+  await using health = await openHealthServer({
+    port: settings.healthPort,
+    checks: { metering: () => ready(), database: () => context.database.query('select').then(() => true) },
+    metrics: context.metrics,
+  })
   await using metering = await startMetering(context)
-  await using health = await openHealthServer({ port: settings.healthPort, checks: { metering: metering.ready } })
+  ready = metering.ready
   context.logger.info({ healthUrl: health.url }, 'metering is ready')
   await stopSignal()
 } catch (error) {

@@ -19,6 +19,7 @@ export interface Settled extends WindowReports, WindowTotal {}
 
 export interface Settlement extends AsyncDisposable {
   settle(totals: readonly Settled[]): Promise<void>
+  readonly storeAway: boolean
 }
 
 const OWING_PAUSE_MS = 500
@@ -82,6 +83,9 @@ export function startSettlement(context: {
   const delivering = deliverAsTheyCome()
   return {
     settle,
+    get storeAway() {
+      return storeAway
+    },
     async [Symbol.asyncDispose]() {
       stopping.abort()
       await delivering

@@ -4,17 +4,20 @@
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { Bus } from '@gateway/bus/port'
-import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { groups, subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
+import { answerRequests } from '@gateway/service/answer-requests'
 import type { Logger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
-import { answerRequests } from './answer-requests.ts'
-import { consumeUsage } from './consumers/usage.ts'
+
+import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'
 import { quota } from './handlers/quota.ts'
 import { warm } from './handlers/warm.ts'
 import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
+import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
 import { createKeyUse } from './tell-key-use.ts'
 
@@ -23,35 +26,51 @@ export interface MeteringParts {
   admission: MeteringAdmission
   database: Database
   logger: Logger
+  /** Where a process writes all its counts. */
+  metrics?: Metrics
 }
 
-const MESSAGES_AT_A_TIME = 256
+const USAGE = {
+  stream: usageStream.name,
+  subject: subjects.usage,
+  consumer: usageConsumers.metering,
+  maxBatch: 256,
+} as const
 
 /** Stopping takes nothing new and finishes the batch in hand. */
-export async function startMetering({ bus, admission, database, logger }: MeteringParts): Promise<RunningService> {
+export async function startMetering(parts: MeteringParts): Promise<RunningService> {
+  const { bus, admission, database, logger, metrics = createMetrics({ service: 'metering' }) } = parts
   await migrate(database, { schema: 'metering', directory: `${import.meta.dirname}/db/migrations` })
   await using starting = new AsyncDisposableStack()
   const partitions = createPartitions(database)
   await partitions.ensureAhead()
   starting.use(keepPartitionsAhead(partitions, logger))
-  const keyUse = createKeyUse(bus)
   const settlement = starting.use(startSettlement({ database, admission, logger }))
-
+  const context: UsageContext = {
+    database,
+    partitions,
+    settlement,
+    keyUse: createKeyUse(bus),
+    metrics: meteringMetrics(metrics, { storeAway: () => settlement.storeAway }),
+    logger,
+  }
+  starting.use(await bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) }))
   starting.use(
-    await bus.consumeDurable({
-      stream: usageStream.name,
-      subject: subjects.usage,
-      consumer: usageConsumers.metering,
-      maxBatch: MESSAGES_AT_A_TIME,
-      handler: (batch) => consumeUsage({ database, partitions, settlement, keyUse, logger }, batch),
-    }),
-  )
-  starting.use(
-    await answerRequests(bus, logger, {
+    await answerRequests({ bus, logger, metrics }, groups.metering, {
       [subjects.meteringQuota]: (question) => quota({ database, admission, now: Date.now }, question),
       [subjects.meteringWarm]: (question) => warm({ database, admission }, question),
     }),
   )
-  const running = starting.move()
-  return { ready: () => true, [Symbol.asyncDispose]: () => running.disposeAsync() }
+  return runUntilDisposed(starting.move())
+}
+
+function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
+  let stopping = false
+  return {
+    ready: () => !stopping,
+    [Symbol.asyncDispose]() {
+      stopping = true
+      return parts.disposeAsync()
+    },
+  }
 }

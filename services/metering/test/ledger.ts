@@ -79,6 +79,7 @@ export async function openLedger(postgres: PostgresServer): Promise<TestLedger> 
     logger,
     settlement,
     keyUse: { tell() {} },
+    metrics: { batch() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),
     audit: (account) => audit(database, account),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -16,6 +16,7 @@ import { readCurrentTotals } from '../db/owed-totals.ts'
 import type { Partitions } from '../db/partitions.ts'
 import { parkRejected } from '../db/rejected.ts'
 import type { WindowTotal } from '../db/windows.ts'
+import type { MeteringMetrics } from '../metrics.ts'
 import type { KeyUse } from '../tell-key-use.ts'
 import type { Settled, Settlement } from '../settlement.ts'
 
@@ -24,6 +25,7 @@ export interface UsageContext {
   partitions: Partitions
   settlement: Settlement
   keyUse: KeyUse
+  metrics: MeteringMetrics
   logger: Logger
 }
 
@@ -31,12 +33,25 @@ export interface UsageContext {
 const ROWS_AT_A_TIME = 2_000
 
 export async function consumeUsage(context: UsageContext, batch: readonly DurableMessage[]): Promise<void> {
+  const startedAtMs = performance.now()
   const { reports, rejected } = readReports(batch)
   await park(context, rejected)
   const merged = mergeReports(reports)
   for (let start = 0; start < merged.length; start += ROWS_AT_A_TIME) {
     await record(context, merged.slice(start, start + ROWS_AT_A_TIME))
   }
+  context.metrics.batch({
+    reports: reports.length,
+    rejected: rejected.length,
+    seconds: (performance.now() - startedAtMs) / 1000,
+    lagSeconds: lagOf(merged),
+  })
+}
+
+/** Of the request that has waited longest for its row. */
+function lagOf(reports: readonly Report[]): number {
+  const first = reports.reduce((earliest, { event }) => Math.min(earliest, event.endedAtMs), Date.now())
+  return (Date.now() - first) / 1000
 }
 
 async function record(context: UsageContext, reports: readonly Report[]): Promise<void> {

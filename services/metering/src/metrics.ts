@@ -1,0 +1,32 @@
+/**
+ * What metering counts.
+ */
+
+import { DURATION_BOUNDS, type Metrics } from '@gateway/service/metrics'
+
+export interface MeteringMetrics {
+  batch(counts: { reports: number; rejected: number; seconds: number; lagSeconds: number }): void
+}
+
+export function meteringMetrics(metrics: Metrics, observed: { storeAway(): boolean }): MeteringMetrics {
+  const reports = metrics.counter('gateway_metering_reports_total', 'Usage reports by what became of them', ['outcome'])
+  const recorded = reports.labels('recorded')
+  const rejected = reports.labels('rejected')
+  const seconds = metrics
+    .histogram('gateway_metering_batch_seconds', 'Time to record a batch', DURATION_BOUNDS)
+    .labels()
+  const lag = metrics.gauge('gateway_metering_lag_seconds', 'From the end of a request to its row, last batch').labels()
+  metrics.observedGauge(
+    'gateway_metering_store_away',
+    '1 while totals are kept for an admission store that is away',
+    () => (observed.storeAway() ? 1 : 0),
+  )
+  return {
+    batch(counts) {
+      recorded.add(counts.reports)
+      rejected.add(counts.rejected)
+      seconds.observe(counts.seconds)
+      lag.set(counts.lagSeconds)
+    },
+  }
+}
