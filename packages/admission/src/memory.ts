@@ -8,7 +8,16 @@
 import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/account-facts.ts'
 import { admit } from './core/admit.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
-import { ended, inWindow, unused, withoutRecord, withRecord, withTotal, type RequestRecord, type Use } from './core/use.ts'
+import {
+  ended,
+  inWindow,
+  unused,
+  withoutRecord,
+  withRecord,
+  withTotal,
+  type RequestRecord,
+  type Use,
+} from './core/use.ts'
 import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
 
 /** State untouched for this long goes; it is asked for again when needed. */

@@ -75,7 +75,9 @@ export type AdmitAnswer =
 
 export type KeyState =
   /** `used`: as in {@link Standing}; null while the window's total is not known. */
-  { kind: 'active'; plan: string; overage: boolean; extra: number; used: number | null } | { kind: 'deny' } | { kind: 'miss' }
+  | { kind: 'active'; plan: string; overage: boolean; extra: number; used: number | null }
+  | { kind: 'deny' }
+  | { kind: 'miss' }
 
 /**
  * Every call rejects with `AdmissionUnavailableError` (`unavailable.ts`) when the store does not answer in time; none
@@ -123,7 +125,13 @@ export interface KeysAdmission {
 
 export interface MeteringAdmission {
   /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
-  applyTotal(total: { account: string; window: string; settled: number; version: number; included: string[] }): Promise<void>
+  applyTotal(total: {
+    account: string
+    window: string
+    settled: number
+    version: number
+    included: string[]
+  }): Promise<void>
   /**
    * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of
    * `currentWindow`, rejects when the store has begun another life since: a later total may have been lost with it.

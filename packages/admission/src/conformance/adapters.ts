@@ -50,7 +50,15 @@ async function startRedisCluster(): Promise<Server> {
       start: ({ directory, port }) =>
         runProgram({
           file,
-          args: [...cluster, '--port', String(port), '--cluster-port', String(port < 50_000 ? port + 10_000 : port - 10_000), '--dir', directory],
+          args: [
+            ...cluster,
+            '--port',
+            String(port),
+            '--cluster-port',
+            String(port < 50_000 ? port + 10_000 : port - 10_000),
+            '--dir',
+            directory,
+          ],
           cwd: directory,
           port,
           greet: 'PING\r\n',
@@ -61,7 +69,8 @@ async function startRedisCluster(): Promise<Server> {
   )
   const client = new Redis(server.url)
   await client.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16383)
-  while (!(await client.cluster('INFO')).includes('cluster_state:ok')) await new Promise((resolve) => setTimeout(resolve, 20))
+  while (!(await client.cluster('INFO')).includes('cluster_state:ok'))
+    await new Promise((resolve) => setTimeout(resolve, 20))
   client.disconnect()
   return server
 }

@@ -110,7 +110,12 @@ onEachAdapter((open) => {
   })
 
   test('limits are checked in the order requests, tokens, day, allowance', async () => {
-    await using stage = await knownAccount(open, { requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 100 })
+    await using stage = await knownAccount(open, {
+      requestsPerMinute: 2,
+      tokensPerMinute: 100,
+      requestsPerDay: 3,
+      allowance: 100,
+    })
     await stage.admit({ requestId: 'first', usualTokens: 100, worstCharge: 1, leaseMs: HOUR_MS })
     expect(verdict(await stage.admit({ usualTokens: 100, worstCharge: 1 }))).toBe('tokens')
     stage.clock.advance(59_999)

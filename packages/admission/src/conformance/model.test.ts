@@ -33,7 +33,11 @@ const window = fc.constantFrom(...WINDOWS)
 const charge = fc.integer({ min: 0, max: 60 })
 const tokens = fc.integer({ min: 0, max: 1500 })
 
-function step<Args extends unknown[]>(name: string, args: fc.Arbitrary<Args>, ask: (...args: Args) => Question): fc.Arbitrary<Step> {
+function step<Args extends unknown[]>(
+  name: string,
+  args: fc.Arbitrary<Args>,
+  ask: (...args: Args) => Question,
+): fc.Arbitrary<Step> {
   return args.map((values) => ({ say: `${name} ${JSON.stringify(values)}`, ask: ask(...values) }))
 }
 
@@ -60,8 +64,10 @@ const admit = step(
   ),
   (ask) => (admission, account) => admission.admit({ ...ask, account }),
 )
-const finish = step('finish', fc.tuple(requestId, charge, tokens), (id, cost, used) => (admission, account) =>
-  admission.finish({ account, requestId: id, charge: cost, tokens: used }),
+const finish = step(
+  'finish',
+  fc.tuple(requestId, charge, tokens),
+  (id, cost, used) => (admission, account) => admission.finish({ account, requestId: id, charge: cost, tokens: used }),
 )
 const renew = step(
   'renew',
@@ -76,8 +82,10 @@ const renew = step(
       20_000,
     ),
 )
-const authenticate = step('authenticate', fc.tuple(keyHash), (hash) => (admission, account) =>
-  admission.authenticate({ account, keyHash: hash }),
+const authenticate = step(
+  'authenticate',
+  fc.tuple(keyHash),
+  (hash) => (admission, account) => admission.authenticate({ account, keyHash: hash }),
 )
 const fill = step(
   'fill',
@@ -95,18 +103,21 @@ const fill = step(
   ),
   (facts) => (admission, account) => admission.fill({ ...facts, account }),
 )
-const deactivate = step('deactivate', fc.tuple(revokedKeyHash, version), (hash, at) => (admission, account) =>
-  admission.deactivate({ account, keyHash: hash, version: at }),
+const deactivate = step(
+  'deactivate',
+  fc.tuple(revokedKeyHash, version),
+  (hash, at) => (admission, account) => admission.deactivate({ account, keyHash: hash, version: at }),
 )
 const total = fc.record({ window, settled: fc.integer({ min: 0, max: 150 }), version })
-const applyTotal = step('applyTotal', fc.tuple(total, fc.uniqueArray(requestId, { maxLength: 3 })), (told, included) =>
-  (admission, account) => admission.applyTotal({ ...told, account, included }),
+const applyTotal = step(
+  'applyTotal',
+  fc.tuple(total, fc.uniqueArray(requestId, { maxLength: 3 })),
+  (told, included) => (admission, account) => admission.applyTotal({ ...told, account, included }),
 )
 const warm = step('warm', fc.tuple(total), (told) => (admission, account) => admission.warm({ ...told, account }))
-const advance = fc.oneof(
-  fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000),
-  fc.integer({ min: 1, max: 90_000 }),
-).map((ms): Step => ({ say: `advance ${ms} ms`, advanceMs: ms }))
+const advance = fc
+  .oneof(fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000), fc.integer({ min: 1, max: 90_000 }))
+  .map((ms): Step => ({ say: `advance ${ms} ms`, advanceMs: ms }))
 
 const steps = fc.array(
   fc.oneof(
@@ -130,37 +141,50 @@ const known: Question = async (admission, account) => {
   await admission.warm({ account, window: WINDOWS[0]!, settled: 0, version: 0 })
 }
 
-test('memory and Redis give the same answers to the same questions, whatever they are', { timeout: 120_000 }, async () => {
-  let nowMs = START_MS
-  const now = () => nowMs
-  let lapsed = 0
-  await using redis = await openRedisAdmission({ url: server.url, timeoutMs: 5_000, now, onLapsed: (count) => (lapsed += count) })
-  const seen = new Map<string, number>()
+test(
+  'memory and Redis give the same answers to the same questions, whatever they are',
+  { timeout: 120_000 },
+  async () => {
+    let nowMs = START_MS
+    const now = () => nowMs
+    let lapsed = 0
+    await using redis = await openRedisAdmission({
+      url: server.url,
+      timeoutMs: 5_000,
+      now,
+      onLapsed: (count) => (lapsed += count),
+    })
+    const seen = new Map<string, number>()
 
-  await fc.assert(
-    fc.asyncProperty(fc.integer({ min: 0, max: 9 }).map((n) => n > 0), steps, async (startsKnown, sequence) => {
-      nowMs = START_MS
-      await using memory = openMemoryAdmission({ now })
-      const account = randomUUID()
-      const first: Step = { say: 'known', ask: known }
-      for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
-        if ('advanceMs' in next) {
-          nowMs += next.advanceMs
-          continue
-        }
-        const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
-        expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
-        count(seen, ours)
-      }
-    }),
-    { numRuns: 500 },
-  )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+        steps,
+        async (startsKnown, sequence) => {
+          nowMs = START_MS
+          await using memory = openMemoryAdmission({ now })
+          const account = randomUUID()
+          const first: Step = { say: 'known', ask: known }
+          for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
+            if ('advanceMs' in next) {
+              nowMs += next.advanceMs
+              continue
+            }
+            const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
+            expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
+            count(seen, ours)
+          }
+        },
+      ),
+      { numRuns: 500 },
+    )
 
-  // The sequences reach every kind of answer: without this, agreement would prove little.
-  const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
-  expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
-  expect(lapsed).toBeGreaterThan(0)
-})
+    // The sequences reach every kind of answer: without this, agreement would prove little.
+    const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
+    expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
+    expect(lapsed).toBeGreaterThan(0)
+  },
+)
 
 function count(seen: Map<string, number>, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null || !('kind' in answer)) return

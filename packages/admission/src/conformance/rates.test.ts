@@ -42,7 +42,13 @@ onEachAdapter((open) => {
     }
     const limits = { requestsPerMinute: 2, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
     const ask = { account: stage.account, keyHash: 'a-key-hash', planHint: 'free', planIncludesModel: true, limits }
-    const answer = await stage.admission.admit({ ...ask, requestId: 'next', usualTokens: 1, worstCharge: 1, leaseMs: 1 })
+    const answer = await stage.admission.admit({
+      ...ask,
+      requestId: 'next',
+      usualTokens: 1,
+      worstCharge: 1,
+      leaseMs: 1,
+    })
     // The fourth of five has to leave: it came 3 s after the first, 2 s ago.
     expect(waitOf(answer)).toBe(58 * SECOND_MS)
   })

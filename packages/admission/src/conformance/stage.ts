@@ -81,7 +81,7 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
     finish: (requestId, charge, tokens = 100) => admission.finish({ account, requestId, charge, tokens }),
     used: async () => {
       const state = await admission.authenticate({ account, keyHash: KEY })
-      return state.kind === 'active' ? (state.used) : null
+      return state.kind === 'active' ? state.used : null
     },
     fill: (facts) => {
       const keys = [{ keyHash: KEY, version: 1, active: true }]

@@ -10,7 +10,12 @@ export const PENDING_RETRY_MS = 1000
 
 export type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
 
-export function judgeAllowance(sums: { used: number; running: number; limit: number; overage: boolean }): AllowanceVerdict {
+export function judgeAllowance(sums: {
+  used: number
+  running: number
+  limit: number
+  overage: boolean
+}): AllowanceVerdict {
   if (sums.overage) return 'fits'
   if (sums.used >= sums.limit) return 'allowance'
   return sums.used + sums.running >= sums.limit ? 'pending' : 'fits'

@@ -82,7 +82,11 @@ export function ended(
 }
 
 /** The window's total from the ledger. Older versions change no total. */
-export function withTotal(use: Use, total: { window: string; settled: number; version: number }, askedFor: boolean): Use {
+export function withTotal(
+  use: Use,
+  total: { window: string; settled: number; version: number },
+  askedFor: boolean,
+): Use {
   if (total.window !== use.window) return use
   const { settled, version } = total.version > use.version ? total : use
   return { ...use, settled, version, known: use.known || askedFor }

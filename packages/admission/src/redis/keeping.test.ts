@@ -2,7 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis, type Server } from '@gateway/testing/servers'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { countAllowed, HOUR_MS, KEY, knownAccount, MINUTE_MS, newAccount, SECOND_MS, verdict, waitOf } from '../conformance/stage.ts'
+import {
+  countAllowed,
+  HOUR_MS,
+  KEY,
+  knownAccount,
+  MINUTE_MS,
+  newAccount,
+  SECOND_MS,
+  verdict,
+  waitOf,
+} from '../conformance/stage.ts'
 import { openRedisAdmission } from '../redis.ts'
 import { accountKeys, readPart } from './scripts.ts'
 
@@ -86,7 +96,16 @@ test('months begin and end in Lua when they do everywhere else', async () => {
   for (let month = 0; month < 12 * 130; month++) {
     const begins = Date.UTC(1999, month, 1)
     for (const nowMs of [begins - 1, begins]) {
-      const told = await operator.eval(`${prelude}\nreturn { WINDOW, WINDOW_RESETS_MS }`, 4, 'a', 'u', 'l', 'o', '', nowMs)
+      const told = await operator.eval(
+        `${prelude}\nreturn { WINDOW, WINDOW_RESETS_MS }`,
+        4,
+        'a',
+        'u',
+        'l',
+        'o',
+        '',
+        nowMs,
+      )
       const date = new Date(nowMs)
       const next = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
       expect(told).toEqual([date.toISOString().slice(0, 7), next])

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { deactivate, fill, keyState, NO_FACTS, type AccountFacts, type Fill } from './account-facts.ts'
+
+const WINDOW = '2026-11'
+const plan = (version: number, name = 'free') => ({ version, plan: name, overage: false, extra: 0, window: WINDOW })
+const oneKey = (version: number, active: boolean): Fill => ({
+  plan: plan(1),
+  keys: [{ keyHash: 'key', version, active }],
+})
+
+const anyFill = fc.record({ version: fc.integer({ min: 0, max: 5 }), active: fc.boolean() }).map(
+  ({ version, active }) =>
+    (facts: AccountFacts) =>
+      fill(facts, oneKey(version, active), 0),
+)
+
+test('after a revoke, no fill of its version or an older one brings the key back, in whatever order they come', () => {
+  fc.assert(
+    fc.property(fc.array(anyFill), fc.array(anyFill), (before, after) => {
+      let facts = before.reduce((held, apply) => apply(held), NO_FACTS)
+      facts = deactivate(facts, { keyHash: 'key', version: 5 }, 0)
+      for (const apply of after) {
+        facts = apply(facts)
+        expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'dead' })
+      }
+    }),
+  )
+})
+
+test('fills give the same facts in whatever order they come', () => {
+  const fills = fc.uniqueArray(fc.record({ version: fc.integer({ min: 0, max: 9 }), active: fc.boolean() }), {
+    selector: ({ version }) => version,
+  })
+  fc.assert(
+    fc.property(
+      fills.chain((list) => fc.tuple(fc.constant(list), fc.shuffledSubarray(list, { minLength: list.length }))),
+      ([one, other]) => {
+        const apply = (list: typeof one) =>
+          list.reduce(
+            (facts, { version, active }) =>
+              fill(facts, { plan: plan(version, `plan-${version}`), keys: [{ keyHash: 'key', version, active }] }, 0),
+            NO_FACTS,
+          )
+        expect(apply(other)).toEqual(apply(one))
+      },
+    ),
+  )
+})
+
+test('a key is unknown while its plan, or what tops it up this month, is unknown', () => {
+  const facts = fill(NO_FACTS, oneKey(1, true), 0)
+  expect(keyState(NO_FACTS, 'key', WINDOW)).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'another', WINDOW)).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'key', '2026-12')).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'active', plan: plan(1) })
+})

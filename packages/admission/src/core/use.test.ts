@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { ended, inWindow, unused, withoutRecord, withRecord, withTotal, type RequestRecord, type Use } from './use.ts'
+
+const NOW_MS = Date.UTC(2026, 10, 30, 12)
+
+/** A life of random requests: what the sums say, and the records they are the sums of. */
+interface Life {
+  use: Use
+  records: Map<string, RequestRecord>
+}
+
+const id = fc.integer({ min: 0, max: 5 }).map(String)
+const amount = fc.integer({ min: 0, max: 1000 })
+const window = fc.constantFrom('2026-11', '2026-12')
+const event = fc.oneof(
+  fc.tuple(fc.constant('begin' as const), id, amount, window),
+  fc.tuple(fc.constant('end' as const), id, amount, window),
+  fc.tuple(fc.constant('forget' as const), id, amount, window),
+  fc.tuple(fc.constant('turn' as const), id, amount, window),
+)
+
+function happen({ use, records }: Life, [what, requestId, value, of]: [string, string, number, string]): Life {
+  const record = records.get(requestId)
+  if (what === 'turn') {
+    const kept = [...records].filter(([, each]) => each.state === 'running' || each.window === of)
+    return {
+      use: inWindow(
+        use,
+        of,
+        kept.map(([, each]) => each),
+      ),
+      records: new Map(kept),
+    }
+  }
+  if (what === 'begin' && !record) {
+    const begun: RequestRecord = { state: 'running', window: use.window, amount: value, reserved: 0, lapsesAtMs: 0 }
+    return { use: withRecord(use, begun), records: records.set(requestId, begun) }
+  }
+  if (what === 'end' && record?.state === 'running') {
+    const after = ended(use, record, { charge: value, tokens: 0 }, NOW_MS)
+    if (after.record) records.set(requestId, after.record)
+    else records.delete(requestId)
+    return { use: after.use, records }
+  }
+  if (what === 'forget' && record) {
+    records.delete(requestId)
+    return { use: withoutRecord(use, record), records }
+  }
+  return { use, records }
+}
+
+test("what is pending is always the sum of the window's records, whatever happens", () => {
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 60, size: 'max' }), (events) => {
+      let life: Life = { use: unused(NOW_MS), records: new Map() }
+      for (const each of events) {
+        life = happen(life, each)
+        const { use, records } = life
+        const sum = (state: RequestRecord['state']) =>
+          [...records.values()]
+            .filter((record) => record.state === state && record.window === use.window)
+            .reduce((total, record) => total + record.amount, 0)
+        expect({ running: use.running, ended: use.ended }).toEqual({ running: sum('running'), ended: sum('ended') })
+      }
+    }),
+  )
+})
+
+test('totals in any order leave the newest', () => {
+  const totals = fc.uniqueArray(fc.record({ version: fc.integer({ min: 0, max: 99 }), settled: amount }), {
+    minLength: 1,
+    selector: ({ version }) => version,
+  })
+  fc.assert(
+    fc.property(totals, (told) => {
+      const use = told.reduce<Use>(
+        (held, total) => withTotal(held, { ...total, window: '2026-11' }, false),
+        unused(NOW_MS),
+      )
+      const newest = told.reduce((a, b) => (a.version > b.version ? a : b))
+      expect({ version: use.version, settled: use.settled, known: use.known }).toEqual({ ...newest, known: false })
+    }),
+  )
+})
