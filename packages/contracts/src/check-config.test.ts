@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkConfig } from './check-config.ts'
-import { completeConfig } from './complete-config.ts'
+import { completeConfig, type ListRates } from './complete-config.ts'
 import { configFile, type ConfigFileInput } from './config.ts'
 
 const gpu = { id: 'gpu', url: 'http://gpu/v1', capabilities: ['chat' as const] }
@@ -20,10 +20,13 @@ const small: Required<ConfigFileInput> = {
   plans: [guestPlan, defaultPlan],
 }
 
+/** A price list that knows the models of vendors and no others. */
+const list: ListRates = ({ ownedBy }) => (ownedBy === 'svc' ? undefined : rates)
+
 /** `path: message` of each problem of the small config with some sections replaced. */
 function problemsOf(replaced: ConfigFileInput): string[] {
   const file = configFile.parse({ ...small, ...replaced })
-  return checkConfig(completeConfig(file).sections).map(({ path, message }) => `${path.join('.')}: ${message}`)
+  return checkConfig(completeConfig(file, list).sections).map(({ path, message }) => `${path.join('.')}: ${message}`)
 }
 
 const lane = { id: 'm', type: 'chat' as const, pool: 'chat', multiplier: 1 }
@@ -146,7 +149,10 @@ describe('every model has exactly one price', () => {
     [
       'direct without rates',
       [{ id: 'm', type: 'chat', pool: 'chat', direct: true }],
-      ['models.0.rates: is required: a direct model is billed at its vendor rates'],
+      [
+        'models.0.rates: is required: a direct model is billed at vendor rates, and no list rate is known for "m" of ' +
+          '"svc" (ownedBy names the vendor: openai, anthropic, google, …)',
+      ],
     ],
     [
       'direct with a multiplier',
@@ -228,7 +234,9 @@ describe('where a file leaves sections out', () => {
   const problemsOfFile = (input: ConfigFileInput) => {
     const file = configFile.parse(input)
     const named = new Set(Object.keys(file) as (keyof ConfigFileInput)[])
-    return checkConfig(completeConfig(file).sections, named).map(({ path, message }) => `${path.join('.')}: ${message}`)
+    return checkConfig(completeConfig(file, list).sections, named).map(
+      ({ path, message }) => `${path.join('.')}: ${message}`,
+    )
   }
 
   test('backends without pools are one problem, told once and not for each default pool', () => {
@@ -253,7 +261,7 @@ describe('where a file leaves sections out', () => {
 
   test('Auto keeps the lanes that are left', () => {
     const pools = ['spark', 'code'].map((id) => ({ id, targets: [{ backend: 'gpu', model: 'qwen' }] }))
-    const { sections } = completeConfig(configFile.parse({ backends: small.backends, pools }))
+    const { sections } = completeConfig(configFile.parse({ backends: small.backends, pools }), list)
     expect(sections.models.map((model) => model.id)).toEqual(['svc-best', 'svc-instant', 'svc-code', 'svc-chat-sm'])
     expect(sections.models[0]).toMatchObject({ lanes: ['svc-instant', 'svc-code'] })
   })

@@ -162,15 +162,22 @@ function priceProblems(model: ServedModelConfig, path: ConfigPath): ConfigProble
         { path: [...path, 'multiplier'], message: 'has no meaning on a direct model, which is billed at its rates' },
       ]
     }
-    if (!rates)
-      return [{ path: [...path, 'rates'], message: 'is required: a direct model is billed at its vendor rates' }]
-    return []
+    return rates ? [] : [{ path: [...path, 'rates'], message: unknownRates(model) }]
   }
   if (rates) return [{ path: [...path, 'rates'], message: 'belongs to direct models only (direct: true)' }]
   if (multiplier === undefined) {
     return [{ path: [...path, 'multiplier'], message: 'is required, unless the model is direct or has a replacement' }]
   }
   return []
+}
+
+/** Served without rates, it would be served free. */
+function unknownRates({ id, type, ownedBy }: ServedModelConfig): string {
+  const why =
+    type === 'images'
+      ? 'no list rates are kept for images'
+      : `no list rate is known for "${id}" of "${ownedBy}" (ownedBy names the vendor: openai, anthropic, google, …)`
+  return `is required: a direct model is billed at vendor rates, and ${why}`
 }
 
 function planProblems(plans: PlanConfig[]): ConfigProblem[] {

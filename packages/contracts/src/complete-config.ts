@@ -3,7 +3,7 @@
  * model fields that follow from others. Pure; what is wrong with the result is `check-config.ts`'s to say.
  */
 
-import type { ConfigFile, ConfigSections, ModelConfig, PoolConfig, ServedModelConfig } from './config.ts'
+import type { ConfigFile, ConfigSections, ModelConfig, PoolConfig, ServedModelConfig, VendorRates } from './config.ts'
 import { createDefaultConfig, LEGACY_DEPRECATED_AT } from './default-config.ts'
 
 export interface CompletedConfig {
@@ -12,7 +12,10 @@ export interface CompletedConfig {
   unservedModels: string[]
 }
 
-export function completeConfig(file: ConfigFile): CompletedConfig {
+/** The list rates of a direct model that names none; undefined: no list knows it. */
+export type ListRates = (model: ServedModelConfig) => VendorRates | undefined
+
+export function completeConfig(file: ConfigFile, listRates: ListRates): CompletedConfig {
   const defaults = createDefaultConfig()
   const pools = file.pools ?? defaults.pools
   const models = file.models ?? servableModels(defaults.models, pools)
@@ -21,11 +24,16 @@ export function completeConfig(file: ConfigFile): CompletedConfig {
     sections: {
       backends: file.backends ?? defaults.backends,
       pools,
-      models: models.map((model) => completeModel(model, models)),
+      models: models.map((model) => completeModel(model, models, listRates)),
       plans: file.plans ?? defaults.plans,
     },
-    unservedModels: file.models ? [] : defaults.models.map((model) => model.id).filter((id) => !served.has(id)),
+    unservedModels: file.models ? [] : ownModels(defaults.models).filter((id) => !served.has(id)),
   }
+}
+
+/** Nobody misses a vendor's model that the defaults merely simulate. */
+function ownModels(models: ModelConfig[]): string[] {
+  return models.flatMap((model) => (model.type !== 'auto' && model.direct ? [] : [model.id]))
 }
 
 /** The default models whose pool exists, Auto with the lanes that are left. */
@@ -40,10 +48,12 @@ function servableModels(models: ModelConfig[], pools: PoolConfig[]): ModelConfig
   })
 }
 
-function completeModel(model: ModelConfig, models: ModelConfig[]): ModelConfig {
+function completeModel(model: ModelConfig, models: ModelConfig[], listRates: ListRates): ModelConfig {
   const deprecatedAt = model.deprecatedAt ?? (model.replacement ? LEGACY_DEPRECATED_AT : undefined)
   const dated = deprecatedAt ? { ...model, deprecatedAt } : model
-  if (dated.type === 'auto' || dated.direct || dated.multiplier !== undefined) return dated
+  if (dated.type === 'auto') return dated
+  if (dated.direct) return { ...dated, rates: dated.rates ?? listRates(dated) }
+  if (dated.multiplier !== undefined) return dated
   const multiplier = impliedMultiplier(dated, models)
   return multiplier === undefined ? dated : { ...dated, multiplier }
 }

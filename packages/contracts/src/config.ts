@@ -80,6 +80,24 @@ const usdPerMillion = z
   .min(0)
   .max(1_000_000)
   .refine((value) => hasDecimals(value, 6), 'may have six decimals at the most')
+
+const ratesPerToken = {
+  inputUsdPerMillion: usdPerMillion,
+  outputUsdPerMillion: usdPerMillion,
+  cachedInputUsdPerMillion: usdPerMillion.optional(),
+}
+
+/** What a vendor takes for a model's tokens. Where it is left out, it comes from the vendor's price list. */
+export const vendorRates = z.strictObject({
+  ...ratesPerToken,
+  /** What the whole request is billed at instead where its prompt has more tokens than `aboveTokens`. */
+  longPrompt: z.strictObject({ aboveTokens: z.int().min(1), ...ratesPerToken }).optional(),
+  /** Which list or contract the rates are from, and of which day; told in every ledger row. */
+  source: z.string().min(1).max(200).optional(),
+  asOf: isoDate.optional(),
+})
+export type VendorRates = z.infer<typeof vendorRates>
+
 const modelCommon = {
   id: modelId,
   name: z.string().optional(),
@@ -87,6 +105,8 @@ const modelCommon = {
   guest: z.boolean().default(false),
   order: z.int().optional(),
   maxOutputTokens: z.int().min(1).optional(),
+  /** For models that think first: a smaller cap may be used up before the answer, so it gets a warning header. */
+  advisedMinOutputTokens: z.int().min(1).optional(),
   ownedBy: z.string().default('svc'),
   purpose: z.string().optional(),
   replacement: modelId.optional(),
@@ -101,13 +121,7 @@ export const servedModelConfig = z.strictObject({
   multiplier: multiplier.optional(),
   /** A vendor's own model, billed at its list rates on pay-as-you-go plans only. */
   direct: z.boolean().default(false),
-  rates: z
-    .strictObject({
-      inputUsdPerMillion: usdPerMillion,
-      outputUsdPerMillion: usdPerMillion,
-      cachedInputUsdPerMillion: usdPerMillion.optional(),
-    })
-    .optional(),
+  rates: vendorRates.optional(),
 })
 
 export const autoModelConfig = z.strictObject({

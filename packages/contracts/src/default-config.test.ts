@@ -4,7 +4,10 @@ import { completeConfig } from './complete-config.ts'
 import type { ModelConfig } from './config.ts'
 import { createDefaultConfig } from './default-config.ts'
 
-const { sections: config, unservedModels } = completeConfig({})
+const { sections: config, unservedModels } = completeConfig({}, () => ({
+  inputUsdPerMillion: 1,
+  outputUsdPerMillion: 2,
+}))
 
 function model(id: string): ModelConfig {
   const found = config.models.find((candidate) => candidate.id === id)
@@ -71,8 +74,22 @@ describe("the contract's catalog", () => {
     expect(multiplierOf(id)).toBeGreaterThan(0)
   })
 
-  test('has no other model: vendor models come with an operator who has rates for them', () => {
-    expect(config.models).toHaveLength(20)
+  test.each([
+    ['gpt-5', 'openai'],
+    ['gpt-5-mini', 'openai'],
+    ['claude-sonnet-4-6', 'anthropic'],
+    ['claude-haiku-4-5', 'anthropic'],
+    ['gemini-2.5-pro', 'google'],
+    ['gemini-2.5-flash', 'google'],
+  ])('%s of %s is there under its own id, at rates that the config does not name', (id, ownedBy) => {
+    const direct = createDefaultConfig().models.find((candidate) => candidate.id === id)
+    expect(direct).toMatchObject({ type: 'chat', direct: true, ownedBy })
+    expect(direct).not.toHaveProperty('rates')
+    expect(direct).not.toHaveProperty('multiplier')
+  })
+
+  test('has no other model', () => {
+    expect(config.models).toHaveLength(26)
     expect(unservedModels).toEqual([])
   })
 

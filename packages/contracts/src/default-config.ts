@@ -1,6 +1,6 @@
 /**
- * What the gateway serves when nobody configured anything: every model id of the service's catalog on simulated
- * backends. A config file replaces these sections one by one, each as a whole.
+ * What the gateway serves when nobody configured anything: every model id of the service's catalog, and some of
+ * vendors' own, on simulated backends. A config file replaces these sections one by one, each as a whole.
  *
  * The backends' address is the router's environment variable `SIMULATED_BACKEND_URL`, so the default configuration is
  * the same, and has the same revision, in every process, whatever port the simulated backend was given.
@@ -28,12 +28,13 @@ export function createDefaultConfig({
       headers: { 'x-simulated-backend': id },
       capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'],
     })),
-    pools: Object.entries(SIMULATED_MODELS).map(([pool, { model, contextWindow }]) => ({
-      id: pool,
-      affinity: pool === 'agent' ? 'conversation' : 'none',
-      targets: SIMULATED_BACKENDS.map((backend) => ({ backend, model, contextWindow })),
-    })),
-    models: [...TIERS, ...OTHER_MODELS, ...LEGACY_MODELS],
+    pools: [
+      ...Object.entries(SIMULATED_MODELS).map(([pool, served]) => simulatedPool(pool, served)),
+      ...SIMULATED_VENDORS.map(({ id, contextWindow }) =>
+        simulatedPool(vendorPool(id), { model: `sim-${id}`, contextWindow }),
+      ),
+    ],
+    models: [...TIERS, ...OTHER_MODELS, ...LEGACY_MODELS, ...VENDOR_MODELS],
     plans: PLANS,
   } satisfies Required<ConfigFileInput>)
 }
@@ -41,7 +42,17 @@ export function createDefaultConfig({
 /** Two, so that every pool has somewhere to fail over to. */
 const SIMULATED_BACKENDS = ['simulated-a', 'simulated-b']
 
-const SIMULATED_MODELS: Record<string, { model: string; contextWindow: number }> = {
+type SimulatedModel = { model: string; contextWindow: number }
+
+function simulatedPool(id: string, { model, contextWindow }: SimulatedModel) {
+  return {
+    id,
+    affinity: id === 'agent' ? ('conversation' as const) : ('none' as const),
+    targets: SIMULATED_BACKENDS.map((backend) => ({ backend, model, contextWindow })),
+  }
+}
+
+const SIMULATED_MODELS: Record<string, SimulatedModel> = {
   spark: { model: 'sim-spark-8b', contextWindow: 32_768 },
   bolt: { model: 'sim-bolt-14b', contextWindow: 65_536 },
   nova: { model: 'sim-nova-70b', contextWindow: 131_072 },
@@ -54,6 +65,24 @@ const SIMULATED_MODELS: Record<string, { model: string; contextWindow: number }>
   embed: { model: 'sim-embed-768', contextWindow: 8_192 },
   'embed-fast': { model: 'sim-embed-fast-768', contextWindow: 8_192 },
   image: { model: 'sim-image-xl', contextWindow: 4_096 },
+}
+
+/**
+ * Vendors' models under their own ids: they show how such models are listed and billed, and like all models here they
+ * are answered by the simulated backends. A config file names those that it has a vendor for.
+ */
+const SIMULATED_VENDORS = [
+  { id: 'gpt-5', ownedBy: 'openai', contextWindow: 400_000 },
+  { id: 'gpt-5-mini', ownedBy: 'openai', contextWindow: 400_000 },
+  { id: 'claude-sonnet-4-6', ownedBy: 'anthropic', contextWindow: 200_000 },
+  { id: 'claude-haiku-4-5', ownedBy: 'anthropic', contextWindow: 200_000 },
+  { id: 'gemini-2.5-pro', ownedBy: 'google', contextWindow: 1_048_576 },
+  { id: 'gemini-2.5-flash', ownedBy: 'google', contextWindow: 1_048_576 },
+]
+
+/** Pool ids have no dots. */
+function vendorPool(modelId: string): string {
+  return `direct-${modelId.replaceAll('.', '-')}`
 }
 
 const TIERS: ModelInput[] = [
@@ -193,7 +222,14 @@ const OTHER_MODELS: ModelInput[] = [
 /** A legacy id is served by its replacement's pool and billed at its replacement's multiplier. */
 const LEGACY_MODELS: ModelInput[] = [
   { id: 'svc-ultra', type: 'chat', pool: 'nova', replacement: 'svc-core', maxOutputTokens: 16_384 },
-  { id: 'svc-ultra-pro', type: 'chat', pool: 'atlas', replacement: 'svc-pro', maxOutputTokens: 32_768 },
+  {
+    id: 'svc-ultra-pro',
+    type: 'chat',
+    pool: 'atlas',
+    replacement: 'svc-pro',
+    maxOutputTokens: 32_768,
+    advisedMinOutputTokens: 2_000,
+  },
   { id: 'svc-ultra-research', type: 'chat', pool: 'research', replacement: 'svc-research', maxOutputTokens: 16_384 },
   { id: 'svc-chat-sm', type: 'chat', pool: 'spark', replacement: 'svc-instant', guest: true, maxOutputTokens: 8_192 },
   { id: 'svc-chat-md', type: 'chat', pool: 'bolt', replacement: 'svc-fast', guest: true, maxOutputTokens: 8_192 },
@@ -214,6 +250,16 @@ const LEGACY_MODELS: ModelInput[] = [
     maxOutputTokens: 32_768,
   },
 ]
+
+const VENDOR_MODELS: ModelInput[] = SIMULATED_VENDORS.map(({ id, ownedBy }) => ({
+  id,
+  type: 'chat',
+  pool: vendorPool(id),
+  direct: true,
+  ownedBy,
+  maxOutputTokens: 32_768,
+  purpose: "A vendor's own model, simulated here. Pay-as-you-go at the vendor's list rates.",
+}))
 
 const PLANS: NonNullable<ConfigFileInput['plans']> = [
   { slug: 'guest-device', limit: 200_000, rpm: 10, tpm: 20_000, perDay: 50, guest: true },

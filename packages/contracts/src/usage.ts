@@ -18,6 +18,12 @@ export const tokenUsage = z.object({
 })
 export type TokenUsage = z.infer<typeof tokenUsage>
 
+const ratesPerKiloToken = {
+  inputNanoUsdPerKiloToken: count,
+  outputNanoUsdPerKiloToken: count,
+  cachedNanoUsdPerKiloToken: count,
+}
+
 /**
  * The price that a request was admitted at, pinned for its whole life.
  * `multiplier`: allowance milli-tokens per token (1x = 1000).
@@ -29,9 +35,11 @@ export const price = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('base'), nanoUsdPerKiloToken: count }),
   z.object({
     kind: z.literal('rates'),
-    inputNanoUsdPerKiloToken: count,
-    outputNanoUsdPerKiloToken: count,
-    cachedNanoUsdPerKiloToken: count,
+    ...ratesPerKiloToken,
+    /** Instead of the above, for the whole request, where its prompt has more tokens than `aboveTokens`. */
+    longPrompt: z.object({ aboveTokens: count, ...ratesPerKiloToken }).optional(),
+    /** The list that the rates were taken from, and its day where that is known. */
+    ratesFrom: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),
   }),
 ])
 export type Price = z.infer<typeof price>

@@ -11,6 +11,9 @@ const rates = (input: number, output: number, cached: number): Price => ({
   outputNanoUsdPerKiloToken: output,
   cachedNanoUsdPerKiloToken: cached,
 })
+const withLongPrompt = (short: Price, aboveTokens: number, long: Price): Price =>
+  short.kind === 'rates' && long.kind === 'rates' ? { ...short, longPrompt: { ...long, aboveTokens } } : short
+const longer = withLongPrompt(rates(1_000_000, 10_000_000, 100_000), 1_000, rates(2_000_000, 15_000_000, 200_000))
 const used = (promptTokens: number, completionTokens: number, cachedTokens = 0) => ({
   promptTokens,
   completionTokens,
@@ -28,6 +31,8 @@ describe('a charge', () => {
     ['one token at the base rate', base(3_000_000), used(1, 0), 3_000],
     ['a vendor model by kind of token', rates(1_250_000, 10_000_000, 125_000), used(1_000, 100, 400), 1_800_000],
     ['more cached than prompt tokens, which cannot be', rates(1_000_000, 0, 100_000), used(10, 0, 99), 1_000],
+    ['a prompt as long as the usual rates reach', longer, used(1_000, 10, 200), 920_000],
+    ['a longer one, billed as a whole at its own rates', longer, used(1_001, 10, 200), 1_792_000],
     ['499 thousandths, rounded down', rates(499, 0, 0), used(1, 0), 0],
     ['half, rounded up', rates(500, 0, 0), used(1, 0), 1],
     ['three halves that are rounded once and not each', rates(500, 500, 500), used(2, 1, 1), 2],
@@ -47,10 +52,11 @@ describe('a charge', () => {
 
 const count = fc.oneof(fc.nat(200_000), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }))
 const rate = fc.oneof(fc.nat(50_000_000), fc.integer({ min: 0, max: 1_000_000_000_000 }))
+const anyRates = fc.tuple(rate, rate, rate).map((each) => rates(...each))
+const steadyPrice = fc.oneof(fc.nat(1_000_000).map(multiplier), fc.nat(3_000_000_000).map(base), anyRates)
 const anyPrice = fc.oneof(
-  fc.nat(1_000_000).map(multiplier),
-  fc.nat(3_000_000_000).map(base),
-  fc.tuple(rate, rate, rate).map((each) => rates(...each)),
+  steadyPrice,
+  fc.tuple(anyRates, count, anyRates).map((each) => withLongPrompt(...each)),
 )
 const anyUsage = fc.tuple(count, count, count).map((each) => used(...each))
 
@@ -62,11 +68,13 @@ function exactCharge(price: Price, usage: ReturnType<typeof used>): number {
   const halfUp = (thousandths: bigint) => capped((thousandths + 500n) / 1_000n)
   if (price.kind === 'multiplier') return capped((prompt + completion) * BigInt(price.milliTokensPerToken))
   if (price.kind === 'base') return halfUp((prompt + completion) * BigInt(price.nanoUsdPerKiloToken))
+  const { longPrompt = price } = price
+  const at = usage.promptTokens > (price.longPrompt?.aboveTokens ?? Infinity) ? longPrompt : price
   const cached = BigInt(Math.min(usage.cachedTokens, usage.promptTokens))
   return halfUp(
-    (prompt - cached) * BigInt(price.inputNanoUsdPerKiloToken) +
-      cached * BigInt(price.cachedNanoUsdPerKiloToken) +
-      completion * BigInt(price.outputNanoUsdPerKiloToken),
+    (prompt - cached) * BigInt(at.inputNanoUsdPerKiloToken) +
+      cached * BigInt(at.cachedNanoUsdPerKiloToken) +
+      completion * BigInt(at.outputNanoUsdPerKiloToken),
   )
 }
 
@@ -82,7 +90,7 @@ describe('whatever the price and the usage', () => {
 
   test('more tokens never cost less', () => {
     fc.assert(
-      fc.property(anyPrice, anyUsage, fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
+      fc.property(steadyPrice, anyUsage, fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
         const more = {
           ...usage,
           promptTokens: Math.min(usage.promptTokens + morePrompt, Number.MAX_SAFE_INTEGER),

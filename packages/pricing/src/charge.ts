@@ -21,7 +21,8 @@ export function chargeFor(price: Price, usage: ChargedUsage): number {
     case 'rates': {
       // A backend that reports more cached tokens than prompt tokens must not earn a discount on thin air.
       const cached = Math.min(usage.cachedTokens, promptTokens)
-      const { inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken } = price
+      const { inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken } =
+        price.longPrompt && promptTokens > price.longPrompt.aboveTokens ? price.longPrompt : price
       return divide(
         [promptTokens - cached, cached, completionTokens],
         [inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken],
@@ -33,9 +34,16 @@ export function chargeFor(price: Price, usage: ChargedUsage): number {
 
 /** The most that a request within these bounds can cost, however many of its tokens turn out to be cached. */
 export function worstCharge(price: Price, bounds: { promptTokens: number; maxOutputTokens: number }): number {
-  const usage = { promptTokens: bounds.promptTokens, completionTokens: bounds.maxOutputTokens }
-  const cachedCostsMore = price.kind === 'rates' && price.cachedNanoUsdPerKiloToken > price.inputNanoUsdPerKiloToken
-  return chargeFor(price, { ...usage, cachedTokens: cachedCostsMore ? bounds.promptTokens : 0 })
+  const { promptTokens, maxOutputTokens: completionTokens } = bounds
+  if (price.kind !== 'rates') return chargeFor(price, { promptTokens, completionTokens, cachedTokens: 0 })
+  // Whichever side of a long prompt's limit costs more, and whether cached tokens are the cheaper or the dearer ones.
+  const { longPrompt, ...short } = price
+  const ways = [short, ...(longPrompt && promptTokens > longPrompt.aboveTokens ? [{ ...short, ...longPrompt }] : [])]
+  return Math.max(
+    ...ways.flatMap((way) =>
+      [0, promptTokens].map((cachedTokens) => chargeFor(way, { promptTokens, completionTokens, cachedTokens })),
+    ),
+  )
 }
 
 const KILO = 1_000

@@ -51,6 +51,25 @@ describe('the price of a direct vendor model', () => {
       inputNanoUsdPerKiloToken: 1_250_000,
       outputNanoUsdPerKiloToken: 10_000_000,
       cachedNanoUsdPerKiloToken: 125_000,
+      ratesFrom: { source: 'config' },
+    })
+  })
+
+  test('names the list and the day that its rates are from', () => {
+    const dated = { inputUsdPerMillion: 1, outputUsdPerMillion: 2, source: 'our contract', asOf: '2026-07-01' }
+    expect(priceFor(direct(dated), payg)).toMatchObject({ ratesFrom: { source: 'our contract', date: '2026-07-01' } })
+  })
+
+  test('has the rates of long prompts where the vendor has them', () => {
+    const long = { aboveTokens: 200_000, inputUsdPerMillion: 2.5, outputUsdPerMillion: 15 }
+    expect(priceFor(direct({ inputUsdPerMillion: 1, outputUsdPerMillion: 2, longPrompt: long }), payg)).toMatchObject({
+      inputNanoUsdPerKiloToken: 1_000_000,
+      longPrompt: {
+        aboveTokens: 200_000,
+        inputNanoUsdPerKiloToken: 2_500_000,
+        outputNanoUsdPerKiloToken: 15_000_000,
+        cachedNanoUsdPerKiloToken: 2_500_000,
+      },
     })
   })
 

@@ -4,7 +4,7 @@
  * The config schema keeps every factor within the decimals that make these whole: multipliers three, vendor rates six.
  */
 
-import type { PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
+import type { PlanConfig, ServedModelConfig, VendorRates } from '@gateway/contracts/config'
 import type { Price } from '@gateway/contracts/usage'
 
 /** Pay-as-you-go: 3.00 US dollars per million tokens, times the multiplier. */
@@ -13,6 +13,9 @@ export const BASE_RATE_USD_PER_MILLION = 3
 /** One dollar per million tokens is this many nano-dollars per thousand. */
 const NANO_PER_KILO_TOKEN = 1_000_000
 const MILLI_TOKENS = 1_000
+
+/** The source of rates that the operator wrote into the config without naming one. */
+const OWN_RATES = 'config'
 
 /** Throws where the two cannot go together; who is allowed which model is decided before. */
 export function priceFor(model: ServedModelConfig, plan: PlanConfig): Price {
@@ -28,11 +31,21 @@ export function priceFor(model: ServedModelConfig, plan: PlanConfig): Price {
 function directPrice(model: ServedModelConfig, plan: PlanConfig): Price {
   if (!plan.payAsYouGo) throw new Error(`the direct model ${model.id} has no price on the plan ${plan.slug}`)
   if (!model.rates) throw new Error(`the direct model ${model.id} has no rates`)
-  const { inputUsdPerMillion, outputUsdPerMillion, cachedInputUsdPerMillion = inputUsdPerMillion } = model.rates
+  const { longPrompt, source = OWN_RATES, asOf: date } = model.rates
   return {
     kind: 'rates',
+    ...perKiloToken(model.rates),
+    ...(longPrompt && { longPrompt: { aboveTokens: longPrompt.aboveTokens, ...perKiloToken(longPrompt) } }),
+    ratesFrom: { source, ...(date && { date }) },
+  }
+}
+
+type UsdPerMillion = Pick<VendorRates, 'inputUsdPerMillion' | 'outputUsdPerMillion' | 'cachedInputUsdPerMillion'>
+
+function perKiloToken({ inputUsdPerMillion, outputUsdPerMillion, cachedInputUsdPerMillion }: UsdPerMillion) {
+  return {
     inputNanoUsdPerKiloToken: Math.round(inputUsdPerMillion * NANO_PER_KILO_TOKEN),
     outputNanoUsdPerKiloToken: Math.round(outputUsdPerMillion * NANO_PER_KILO_TOKEN),
-    cachedNanoUsdPerKiloToken: Math.round(cachedInputUsdPerMillion * NANO_PER_KILO_TOKEN),
+    cachedNanoUsdPerKiloToken: Math.round((cachedInputUsdPerMillion ?? inputUsdPerMillion) * NANO_PER_KILO_TOKEN),
   }
 }

@@ -30,7 +30,7 @@ const soon = { timeout: 10_000, interval: 20 }
 describe('at boot', () => {
   test('without a file the default configuration holds', async () => {
     await using source = await openConfigSource({ logger })
-    expect(source.current.models).toHaveLength(20)
+    expect(source.current.models).toHaveLength(26)
   })
 
   test('a file that is not there is named, with the variable that names it', async () => {

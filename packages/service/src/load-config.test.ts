@@ -1,3 +1,4 @@
+import { PRICE_LIST } from '@gateway/pricing/list-rates'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig } from './load-config.ts'
@@ -134,6 +135,47 @@ describe('a problem is placed by line, column and field', () => {
         '  deploy/gateway.yaml:3:5  backends[0].url: must be an http or https address such as https://api.openai.com/v1',
       ].join('\n'),
     )
+  })
+})
+
+describe("a direct model's rates", () => {
+  const direct = (
+    fields: string,
+  ) => `${BACKENDS}${POOLS}models:\n  - { id: svc-x, type: chat, pool: spark, multiplier: 1 }
+  - { type: chat, pool: spark, direct: true, ${fields} }\n`
+  const ratesOf = (text: string) => {
+    const model = loadConfig(text, 'x').config.models[1]
+    return model?.type === 'chat' ? model.rates : undefined
+  }
+
+  test("come from the vendor's list, which they name with its day", () => {
+    expect(ratesOf(direct('id: gpt-5, ownedBy: openai'))).toEqual({
+      ...{ inputUsdPerMillion: 1.25, cachedInputUsdPerMillion: 0.125, outputUsdPerMillion: 10 },
+      ...PRICE_LIST,
+    })
+  })
+
+  test('are those of the file where it names any, as a whole', () => {
+    const text = direct('id: gpt-5, ownedBy: openai, rates: { inputUsdPerMillion: 1, outputUsdPerMillion: 8 }')
+    expect(ratesOf(text)).toEqual({ inputUsdPerMillion: 1, outputUsdPerMillion: 8 })
+  })
+
+  test.each([
+    ['id: gpt-99, ownedBy: openai', '"gpt-99" of "openai"'],
+    ['id: gpt-5', '"gpt-5" of "svc"'],
+  ])('that nobody knows are refused at its place, never taken for nothing: %s', (fields, named) => {
+    expect(problemsOf(direct(fields))).toEqual([
+      expect.stringMatching(
+        new RegExp(`^10:5 models\\[1\\].rates: is required: .* no list rate is known for ${named}`),
+      ),
+    ])
+  })
+
+  test('that the list announces to change are told of', () => {
+    expect(loadConfig(direct('id: gemini-3.6-flash, ownedBy: google'), 'x').notices).toEqual([
+      expect.stringMatching(/^the rates of gemini-3.6-flash change on 2027-01-01/),
+    ])
+    expect(loadDefaultConfig().notices).toEqual([])
   })
 })
 

@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import { checkConfig } from '@gateway/contracts/check-config'
 import { completeConfig } from '@gateway/contracts/complete-config'
-import { configFile, type ConfigSections, type GatewayConfig } from '@gateway/contracts/config'
+import { configFile, type ConfigSections, type GatewayConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import { listRates } from '@gateway/pricing/list-rates'
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
 
@@ -38,7 +39,8 @@ export function loadConfig(text: string, source: string): LoadedConfig {
       parsed.error.issues.flatMap((issue) => describeIssue(issue, place)),
     )
 
-  const { sections, unservedModels } = completeConfig(parsed.data)
+  const notices: string[] = []
+  const { sections, unservedModels } = completeConfig(parsed.data, (model) => ratesOf(model, notices))
   const named = new Set(Object.keys(parsed.data) as (keyof ConfigSections)[])
   const problems = checkConfig(sections, named)
   if (problems.length > 0) {
@@ -47,7 +49,10 @@ export function loadConfig(text: string, source: string): LoadedConfig {
       problems.map(({ path, message }) => ({ field: writePath(path), message, ...place(path) })),
     )
   }
-  return { config: { revision: revisionOf(sections), ...sections }, notices: noticesOf(unservedModels) }
+  return {
+    config: { revision: revisionOf(sections), ...sections },
+    notices: [...notices, ...noticesOf(unservedModels)],
+  }
 }
 
 /** Twelve hex digits that change with any effective change: comments, order of fields and spelled-out defaults do not count. */
@@ -65,6 +70,17 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
       : item,
   )
+}
+
+function ratesOf(model: ServedModelConfig, notices: string[]) {
+  const listed = listRates(model)
+  if (listed?.changesOn !== undefined) {
+    notices.push(
+      `the rates of ${model.id} change on ${listed.changesOn}, which ${listed.rates.source} announces: ` +
+        'name them in `rates` from then on, or upgrade',
+    )
+  }
+  return listed?.rates
 }
 
 function noticesOf(unservedModels: string[]): string[] {

@@ -1,0 +1,78 @@
+/**
+ * Vendors' list rates, from the data that comes with the price package: no network, no clock. The list is that of one
+ * release and is read as of that release's day, so every process with this version bills by the same rates; they change
+ * with an upgrade of the package, which is one commit with its date.
+ *
+ * Answers nothing where the rates cannot be told exactly in what a request reports (prompt, cached, answer): such a
+ * model is refused when the configuration is checked, never served at a guess.
+ */
+
+import type { ServedModelConfig, VendorRates } from '@gateway/contracts/config'
+import { calcPrice, type ModelPrice } from '@pydantic/genai-prices'
+
+/** The installed release and the day on which it came out; a test holds them against the package. */
+export const PRICE_LIST = { source: '@pydantic/genai-prices 0.1.8', asOf: '2026-09-23' } as const
+
+export interface ListedRates {
+  rates: VendorRates
+  /** The list announces other rates from this day on; they hold with a release of the list that is as late. */
+  changesOn?: string
+}
+
+export function listRates({
+  id,
+  type,
+  ownedBy,
+}: Pick<ServedModelConfig, 'id' | 'type' | 'ownedBy'>): ListedRates | null {
+  if (type === 'images') return null
+  const vendor = ownedBy.toLowerCase()
+  const listed = calcPrice({}, id, { providerId: vendor, timestamp: new Date(PRICE_LIST.asOf) })
+  // The package also finds vendors by resemblance; whose rates these are must not be a guess.
+  if (listed?.provider.id !== vendor) return null
+  const { prices } = listed.model
+  if (Array.isArray(prices) && prices.some(({ constraint }) => constraint?.type === 'time_of_date')) return null
+  const rates = toRates(listed.model_price, type)
+  return rates && { rates, ...nextChange(prices) }
+}
+
+function nextChange(prices: NonNullable<ReturnType<typeof calcPrice>>['model']['prices']): { changesOn?: string } {
+  if (!Array.isArray(prices)) return {}
+  const days = prices.flatMap(({ constraint }) => (constraint?.type === 'start_date' ? [constraint.start_date] : []))
+  const changesOn = days.filter((day) => day > PRICE_LIST.asOf).sort()[0]
+  return changesOn === undefined ? {} : { changesOn }
+}
+
+function toRates(price: ModelPrice, type: 'chat' | 'embeddings'): VendorRates | null {
+  const unknown = Object.keys(price).some((key) => !BILLED.includes(key) && !BESIDE_TEXT.test(key))
+  const {
+    input_mtok: input,
+    output_mtok: output = type === 'embeddings' ? 0 : undefined,
+    cache_read_mtok: cached,
+  } = price
+  if (unknown || input === undefined || output === undefined) return null
+  const steps = new Set([input, output, cached].flatMap((rate) => (typeof rate === 'object' ? startsOf(rate) : [])))
+  const [aboveTokens, ...more] = steps
+  if (more.length > 0) return null
+  const at = (index: 0 | 1) => ({
+    inputUsdPerMillion: rateAt(input, index),
+    outputUsdPerMillion: rateAt(output, index),
+    ...(cached === undefined ? {} : { cachedInputUsdPerMillion: rateAt(cached, index) }),
+  })
+  return { ...at(0), ...(aboveTokens === undefined ? {} : { longPrompt: { aboveTokens, ...at(1) } }), ...PRICE_LIST }
+}
+
+type Rate = NonNullable<ModelPrice[string]>
+
+function startsOf(rate: Exclude<Rate, number>): number[] {
+  return rate.tiers.map(({ start }) => start)
+}
+
+/** 0: the usual rate; 1: that of long prompts, which some rates do not have. */
+function rateAt(rate: Rate, index: 0 | 1): number {
+  if (typeof rate === 'number') return rate
+  return index === 0 ? rate.base : (rate.tiers[0]?.price ?? rate.base)
+}
+
+const BILLED = ['input_mtok', 'output_mtok', 'cache_read_mtok']
+/** Other media, writing to a cache, a vendor's own tools: a request here neither asks for them nor reports them apart. */
+const BESIDE_TEXT = /^(?:cache_write|web_searches|storage_searches)|_(?:audio|image|video|document)_/
