@@ -5,6 +5,12 @@
 import * as z from 'zod'
 import { planUnit } from './usage.ts'
 
+const vendorPrice = {
+  input_usd_per_million: z.number(),
+  cached_input_usd_per_million: z.number(),
+  output_usd_per_million: z.number(),
+}
+
 export const quoteResponse = z.object({
   object: z.literal('quote'),
   model: z.string(),
@@ -19,9 +25,10 @@ export const quoteResponse = z.object({
     z.object({ multiplier: z.number() }),
     z.object({ usd_per_million: z.number() }),
     z.object({
-      input_usd_per_million: z.number(),
-      cached_input_usd_per_million: z.number(),
-      output_usd_per_million: z.number(),
+      ...vendorPrice,
+      /** What the whole request costs where its prompt has more tokens than this. */
+      long_prompt: z.object({ above_tokens: z.int(), ...vendorPrice }).optional(),
+      rates_from: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),
     }),
   ]),
   /** For an answer of the usual length. */

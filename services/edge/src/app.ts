@@ -27,7 +27,7 @@ export function createApp(edge: Edge): Express {
   app.use(nameRequest)
 
   app.route('/v1/models').get(listModels(edge)).all(methodNotAllowed('GET'))
-  app.route('/v1/models/:id').get(showModel(edge)).all(methodNotAllowed('GET'))
+  app.route('/v1/models/*id').get(showModel(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/catalog').get(showCatalog(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/keys/guest').post(readJsonBody, mintGuestKey(edge)).all(methodNotAllowed('POST'))
   const signedIn = requireSignIn(edge)

@@ -9,12 +9,13 @@ import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from 
 import type { ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
+import type { OutputWish } from './core/advice-header.ts'
 import { chatNeeds } from './core/choose-lane.ts'
 import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from './core/estimate-tokens.ts'
 import { jobBody } from './core/job-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
-export interface AskedRequest {
+export interface AskedRequest extends OutputWish {
   kind: JobKind
   model: string
   needs: Capability[]
@@ -34,6 +35,7 @@ export type InferenceKind = (body: unknown) => AskedRequest
 
 export const chat: InferenceKind = (body) => {
   const request = parseBody(chatRequest, body)
+  const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
   return {
     kind: 'chat',
     model: request.model,
@@ -41,7 +43,9 @@ export const chat: InferenceKind = (body) => {
     messages: request.messages,
     stream: request.stream === true,
     includeUsage: request.stream_options?.include_usage === true,
-    capsOutput: (request.max_completion_tokens ?? request.max_tokens ?? null) !== null,
+    capsOutput: outputCap !== undefined,
+    outputCap,
+    thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     affinityKey: conversationKey(request.messages),
     estimate: (lane) => estimateChat(request, lane.maxOutputTokens),
     body: jobBody(request),

@@ -15,7 +15,6 @@ import { jsonAnswer, streamAnswer, type AnswerWriter } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
 import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
-import { noticeHeaders } from './core/notice-headers.ts'
 import { standingHeaders } from './core/standing-headers.ts'
 import type { Edge } from './edge.ts'
 import { runJob, type JobRun } from './run-job.ts'
@@ -23,6 +22,8 @@ import { release, settle, type PlannedJob } from './settle.ts'
 
 export interface Relay {
   admitted: Admitted
+  /** Headers about the model that was asked for, whatever becomes of the answer. */
+  notices: Record<string, string>
   job: PlannedJob
   body: Uint8Array
   keyHash: string
@@ -39,7 +40,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
 
     const consumed = (bytes: number) => run.consumed(bytes)
     const writer: AnswerWriter = job.stream
-      ? streamAnswer(response, consumed, () => answerHeaders(admitted, null))
+      ? streamAnswer(response, consumed, () => answerHeaders(relay, null))
       : jsonAnswer(response, consumed)
 
     response.once('close', () => {
@@ -48,7 +49,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
-        writer.begin(answerHead.contentType, answerHeaders(admitted, head))
+        writer.begin(answerHead.contentType, answerHeaders(relay, head))
       },
       onData(bytes) {
         if (job.stream) eventsSeen += countEvents(bytes)
@@ -79,7 +80,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
           new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
         )
       }
-      writer.finish(answerHeaders(admitted, head, chargeFor(job.price, end.usage)))
+      writer.finish(answerHeaders(relay, head, chargeFor(job.price, end.usage)))
       resolve()
     }
 
@@ -140,8 +141,8 @@ const NOTHING: TokenUsage = {
 }
 
 /** `spent`: what this request has cost, once that is known. */
-function answerHeaders(admitted: Admitted, head: AnswerHead | null, spent = 0): Record<string, string> {
-  const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...noticeHeaders(admitted.lane) }
+function answerHeaders({ admitted, notices }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
+  const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...notices }
   if (head) headers['x-svc-upstream'] = head.upstream
   if (admitted.reason) headers['x-svc-smart-route'] = `${admitted.lane.id}; reason=${admitted.reason}`
   return headers

@@ -7,6 +7,8 @@ import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { admit, type Admitted } from '../admit.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
+import { adviceHeader } from '../core/advice-header.ts'
+import { noticeHeaders } from '../core/notice-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest, InferenceKind } from '../inference-kinds.ts'
 import { requestIdOf } from '../name-request.ts'
@@ -22,7 +24,8 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const requestId = requestIdOf(response)
     const admitted = await admit(edge, config, caller, requestId, model, asked)
     const job = planJob(config, caller, requestId, asked, admitted)
-    const relay = { admitted, job, body: asked.body, keyHash: caller.keyHash, deadlineMs: deadlineOf(request) }
+    const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
+    const relay = { admitted, notices, job, body: asked.body, keyHash: caller.keyHash, deadlineMs: deadlineOf(request) }
     await relayAnswer(edge, relay, response)
   }
 }

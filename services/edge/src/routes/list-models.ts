@@ -1,30 +1,29 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`: the live list, straight from the running configuration.
+ * `GET /v1/models` and `GET /v1/models/{id}`: the live list, straight from the running configuration. An id may hold
+ * slashes, sent as they are or as `%2F`.
  */
 
 import type { RequestHandler } from 'express'
-import type { ModelConfig } from '@gateway/contracts/config'
+import type { z } from 'zod'
+import type { modelList } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
+import { answerCacheable } from '../answer-cacheable.ts'
+import { noticeHeaders } from '../core/notice-headers.ts'
+import { toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
-
-/** The API has no creation date of its own for a lane; a fixed one keeps clients' caches quiet. 2026-01-01. */
-const CREATED_S = 1_767_225_600
 
 export function listModels(edge: Edge): RequestHandler {
   return (_request, response) => {
-    response.json({ object: 'list', data: edge.config.current.models.map(toEntry) })
+    const data = edge.config.current.models.map(toModelEntry)
+    answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
 }
 
-export function showModel(edge: Edge): RequestHandler {
+export function showModel(edge: Edge): RequestHandler<{ id: string[] }> {
   return (request, response) => {
-    const id = request.params['id']
+    const id = request.params.id.join('/')
     const model = edge.config.current.models.find((candidate) => candidate.id === id)
-    if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${String(id)} does not exist`)
-    response.json(toEntry(model))
+    if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
+    answerCacheable(response, toModelEntry(model), noticeHeaders(model))
   }
-}
-
-function toEntry(model: ModelConfig) {
-  return { id: model.id, object: 'model', created: CREATED_S, owned_by: model.ownedBy }
 }

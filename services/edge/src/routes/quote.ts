@@ -51,17 +51,32 @@ export function quote(edge: Edge): RequestHandler {
 
 /** In the units of the catalog and of vendors' price lists. */
 function describePrice(price: Price): z.infer<typeof quoteResponse>['price'] {
-  const usdPerMillion = (nanoUsdPerKiloToken: number) => nanoUsdPerKiloToken / 1_000_000
   switch (price.kind) {
     case 'multiplier':
       return { multiplier: price.milliTokensPerToken / 1_000 }
     case 'base':
       return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken) }
-    case 'rates':
+    case 'rates': {
+      const { longPrompt, ratesFrom } = price
       return {
-        input_usd_per_million: usdPerMillion(price.inputNanoUsdPerKiloToken),
-        cached_input_usd_per_million: usdPerMillion(price.cachedNanoUsdPerKiloToken),
-        output_usd_per_million: usdPerMillion(price.outputNanoUsdPerKiloToken),
+        ...describeRates(price),
+        ...(longPrompt && { long_prompt: { above_tokens: longPrompt.aboveTokens, ...describeRates(longPrompt) } }),
+        ...(ratesFrom && { rates_from: ratesFrom }),
       }
+    }
   }
+}
+
+type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind'>
+
+function describeRates(rates: Rates) {
+  return {
+    input_usd_per_million: usdPerMillion(rates.inputNanoUsdPerKiloToken),
+    cached_input_usd_per_million: usdPerMillion(rates.cachedNanoUsdPerKiloToken),
+    output_usd_per_million: usdPerMillion(rates.outputNanoUsdPerKiloToken),
+  }
+}
+
+function usdPerMillion(nanoUsdPerKiloToken: number): number {
+  return nanoUsdPerKiloToken / 1_000_000
 }
