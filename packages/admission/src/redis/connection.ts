@@ -8,7 +8,7 @@
  * reject at once. Nothing is queued or sent again. Reconnects for ever.
  */
 
-import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { AdmissionUnavailableError } from '../unavailable.ts'
 import { scripts, type ScriptName } from './scripts.ts'
@@ -40,6 +40,7 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
   let lastError: unknown
   /** Connections since the last one that served calls. */
   let attempts = 0
+  const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
 
   /** The present connection serves no more calls; the next one finds out who is there now. */
@@ -54,13 +55,15 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
   })
   client.on('close', () => {
     session = null
+    lastError ??= new Error('Redis closed the connection')
   })
   client.on('ready', () => {
     session = null
     openSession(client).then((opened) => {
       session = opened
       attempts = 0
-      client.emit('session')
+      lastError = undefined
+      firstSession.resolve()
     }, giveUp)
   })
 
@@ -90,7 +93,8 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     }
   }
 
-  await firstSession(client)
+  // Away is no reason not to start: calls reject until it is back.
+  await Promise.race([firstSession.promise, delay(OPENING_MS, undefined, { ref: false })])
   return {
     run,
     epoch: async () => current().epoch,
@@ -141,16 +145,11 @@ function field(info: string, name: string): string {
   return value
 }
 
-async function firstSession(client: Redis): Promise<void> {
-  // Away is no reason not to start: calls reject until it is back.
-  await once(client, 'session', { signal: AbortSignal.timeout(OPENING_MS) }).catch(() => {})
-}
-
 /** An answer that arrived while this process was too busy to read it still counts: it is read before the immediate. */
 function inTime<Answer>(answer: Promise<Answer>, timeoutMs: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)))
-    const timer = setTimeout(giveUp, timeoutMs)
+    const timeOut = () => setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)))
+    const timer = setTimeout(timeOut, timeoutMs)
     answer.finally(() => clearTimeout(timer)).then(resolve, reject)
   })
 }
