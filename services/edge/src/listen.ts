@@ -1,12 +1,12 @@
 /**
  * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
- * nothing else.
+ * nothing else. Once it takes no new connections, each kept one is closed after its next answer: a busy client would
+ * hold a stopping edge for ever.
  */
 
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Express } from 'express'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -22,7 +22,11 @@ export interface ListeningServer {
   close(): Promise<void>
 }
 
-export async function listen(app: Express, { host, port }: { host: string; port: number }): Promise<ListeningServer> {
+export async function listen(
+  app: RequestListener,
+  { host, port }: { host: string; port: number },
+): Promise<ListeningServer> {
+  let isStopping = false
   const server = createServer(
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -30,7 +34,10 @@ export async function listen(app: Express, { host, port }: { host: string; port:
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
     },
-    app,
+    (request, response) => {
+      if (isStopping) response.setHeader('connection', 'close')
+      app(request, response)
+    },
   )
   server.listen(port, host)
   await once(server, 'listening')
@@ -40,6 +47,7 @@ export async function listen(app: Express, { host, port }: { host: string; port:
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
     stopAccepting() {
+      isStopping = true
       server.close()
       server.closeIdleConnections()
     },
