@@ -90,6 +90,23 @@ describe('a stream is complete', () => {
   })
 })
 
+describe('usage beside content', () => {
+  const counted = { ...delta({ content: 'a' }), usage: { prompt_tokens: 8, completion_tokens: 1, total_tokens: 9 } }
+  const usageIn = (event: string | null) => (JSON.parse(event!.slice('data: '.length)) as { usage?: unknown }).usage
+
+  test('is not passed on to a client that did not ask for it', () => {
+    const { passed } = read([counted])
+    expect(passed[0]).toContain('"content":"a"')
+    expect(usageIn(passed[0]!)).toBeUndefined()
+  })
+
+  test('is passed on once, at the end, to one that did', () => {
+    const { passed, reading } = read([counted, { ...delta({}, 'stop'), usage: counted.usage }], { includeUsage: true })
+    expect(passed.map(usageIn)).toEqual([null, null])
+    expect(usageIn(reading.usageChunk(reading.usage!).toString())).toMatchObject({ completion_tokens: 1 })
+  })
+})
+
 describe('the usage of a stream', () => {
   const usage = {
     prompt_tokens: 8,

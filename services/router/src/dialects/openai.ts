@@ -108,8 +108,9 @@ class OpenAiStream implements StreamReading {
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     if (chunk.usage != null) this.usage = readUsage(chunk.usage) ?? this.usage
-    const isUsageOnly = choices.length === 0 && isObject(chunk.usage)
-    if (!isUsageOnly) return event.raw
+    if (!isObject(chunk.usage)) return event.raw
+    // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
+    if (choices.length > 0) return writeEvent({ ...chunk, usage: this.#includeUsage ? null : undefined })
     this.#usageSent = true
     return this.#includeUsage ? event.raw : null
   }
@@ -125,6 +126,10 @@ class OpenAiStream implements StreamReading {
     if (this.#usageSent) return Buffer.alloc(0)
     const { id, created, model } = this.#last
     const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage, 'chat') }
-    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+    return writeEvent(chunk)
   }
+}
+
+function writeEvent(chunk: Chunk): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
