@@ -3,6 +3,7 @@
  */
 
 import express, { type Express } from 'express'
+import { allowBrowsers } from './allow-browsers.ts'
 import { requireKey, requireSignIn } from './authenticate.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images } from './inference-kinds.ts'
@@ -25,6 +26,7 @@ export function createApp(edge: Edge): Express {
   app.set('trust proxy', edge.settings.trustProxy)
 
   app.use(nameRequest)
+  app.use(allowBrowsers(edge.settings.corsOrigins))
 
   app.route('/v1/models').get(listModels(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/models/*id').get(showModel(edge)).all(methodNotAllowed('GET'))

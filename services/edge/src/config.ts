@@ -11,6 +11,8 @@ export interface EdgeSettings {
   port: number
   docsUrl: string
   topupUrl: string
+  /** Whose pages may call from a browser. */
+  corsOrigins: string[]
   trustProxy: boolean | number | string
   drainMs: number
   /** The most edges that ever run at once. */
@@ -26,6 +28,7 @@ const EDGE_VARIABLES = {
   CONSOLE_URL: variables.CONSOLE_URL,
   DOCS_URL: variables.DOCS_URL,
   TOPUP_URL: variables.TOPUP_URL,
+  CORS_ORIGINS: variables.CORS_ORIGINS,
   TRUST_PROXY: variables.TRUST_PROXY,
   DRAIN_MS: variables.DRAIN_MS,
   EDGE_REPLICAS_MAX: variables.EDGE_REPLICAS_MAX,
@@ -41,6 +44,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     port: parsed.PORT,
     docsUrl,
     topupUrl,
+    corsOrigins: parsed.CORS_ORIGINS,
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,
     edgesMax: parsed.EDGE_REPLICAS_MAX,
