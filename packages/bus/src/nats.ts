@@ -20,6 +20,8 @@ export interface NatsStream extends DurableStream {
   replicas?: number
   /** A full stream refuses new events rather than drop old ones; 1 GiB by default. */
   maxBytes?: number
+  /** For a stream that others read as they like: events go at this age, the oldest first when it is full. */
+  maxAgeMs?: number
 }
 
 export interface NatsBusOptions {

@@ -8,12 +8,14 @@ import golden from './golden-messages.json' with { type: 'json' }
 import { answerEnd, answerFailure, answerHead, jobHeader } from './job.ts'
 import { fillReply, fillRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
 import { quotaReply, quotaRequest, warmReply, warmRequest } from './metering-api.ts'
+import { accountThreshold, noteStandingRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
 
 const schemas = {
   ...{ jobHeader, answerHead, answerEnd, answerFailure, usageBatch },
   ...{ fillRequest, fillReply, mintGuestRequest, mintGuestReply },
   ...{ warmRequest, warmReply, quotaRequest, quotaReply },
+  ...{ noteStandingRequest, accountThreshold },
 }
 
 const messages = Object.entries(golden) as [keyof typeof schemas, Record<string, unknown>][]

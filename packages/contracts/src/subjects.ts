@@ -22,10 +22,14 @@ export const subjects = {
   keysInvalidated: 'keys.invalidated',
   /** Broadcast by metering: when keys were last used. */
   keysUsed: 'keys.used',
+  /** Metering tells what accounts have used. */
+  keysNoteStanding: 'keys.note-standing',
   meteringQuota: 'metering.quota',
   meteringWarm: 'metering.warm',
   /** Durable: usage reports of edges and routers. */
   usage: 'usage.reported',
+  /** Durable, for operators: an account has used 80 % or all of its allowance. */
+  accountThreshold: 'account.threshold',
 } as const
 
 export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
@@ -33,3 +37,12 @@ export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' }
 export const usageConsumers = { metering: 'metering-ledger' } as const
 /** An event is kept until every one of `consumers` has committed it. */
 export const usageStream = { name: 'USAGE', subjects: ['usage.>'], consumers: [usageConsumers.metering] } as const
+
+const DAY_MS = 86_400_000
+/** What operators may want to act on. Nobody in the gateway consumes it; read it with any consumer of your own. */
+export const accountStream = {
+  name: 'ACCOUNTS',
+  subjects: ['account.>'],
+  consumers: [],
+  maxAgeMs: 30 * DAY_MS,
+} as const

@@ -4,6 +4,7 @@
 
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
+import { accountStream } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
@@ -23,7 +24,12 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
   )
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
   const bus = opening.use(
-    await openNatsBus({ url: settings.natsUrl, name: 'keys', onStatus: (status) => logger.info({ status }, 'bus') }),
+    await openNatsBus({
+      url: settings.natsUrl,
+      name: 'keys',
+      streams: [accountStream],
+      onStatus: (status) => logger.info({ status }, 'bus'),
+    }),
   )
   const metrics = createMetrics({ service: 'keys' })
   const opened = opening.move()

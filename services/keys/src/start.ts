@@ -13,7 +13,7 @@ import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
-
+import { announceThresholds } from './announce-thresholds.ts'
 import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
@@ -23,6 +23,7 @@ import { listKeys } from './handlers/list-keys.ts'
 import { lookUp } from './handlers/look-up.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
 import { mintKey } from './handlers/mint-key.ts'
+import { noteStanding } from './handlers/note-standing.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
 import { rotateKey } from './handlers/rotate-key.ts'
 import { keepTidy } from './keep-tidy.ts'
@@ -49,6 +50,7 @@ export async function startKeys({ masterSecret, metrics, ...parts }: KeysParts):
   const changes = starting.use(startAnnouncer(parts))
   const context: KeysContext = { ...parts, masterKeys, pepper, changes }
   starting.use(keepTidy(context))
+  starting.use(announceThresholds(context))
   starting.use(await listenForUse(parts))
   const asked = { ...parts, metrics: metrics ?? createMetrics({ service: 'keys' }) }
   starting.use(await answerRequests(asked, groups.keys, handlersOf(context)))
@@ -80,6 +82,7 @@ function handlersOf(context: KeysContext): Record<string, RequestHandler> {
     [subjects.keysSetPlan]: (question) => setPlan(context, question),
     [subjects.keysSetOverage]: (question) => setOverage(context, question),
     [subjects.keysTopUp]: (question) => topUp(context, question),
+    [subjects.keysNoteStanding]: (question) => noteStanding(context, question),
     [subjects.keysShowAccount]: (question) => showAccount(context, question),
   }
 }

@@ -20,6 +20,7 @@ import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
 import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
 import { createKeyUse } from './tell-key-use.ts'
+import { startTellingStanding } from './tell-standing.ts'
 
 export interface MeteringParts {
   bus: Bus
@@ -45,12 +46,14 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   const partitions = createPartitions(database)
   await partitions.ensureAhead()
   starting.use(keepPartitionsAhead(partitions, logger))
+  const standing = starting.use(startTellingStanding({ bus, database, logger }))
   const settlement = starting.use(startSettlement({ database, admission, logger }))
   const context: UsageContext = {
     database,
     partitions,
     settlement,
     keyUse: createKeyUse(bus),
+    standing,
     metrics: meteringMetrics(metrics, { storeAway: () => settlement.storeAway }),
     logger,
   }
@@ -58,7 +61,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   starting.use(
     await answerRequests({ bus, logger, metrics }, groups.metering, {
       [subjects.meteringQuota]: (question) => quota({ database, admission, now: Date.now }, question),
-      [subjects.meteringWarm]: (question) => warm({ database, admission }, question),
+      [subjects.meteringWarm]: (question) => warm({ database, admission, standing }, question),
     }),
   )
   return runUntilDisposed(starting.move())

@@ -80,6 +80,7 @@ export async function openLedger(postgres: PostgresServer): Promise<TestLedger> 
     settlement,
     keyUse: { tell() {} },
     metrics: { batch() {} },
+    standing: { moved() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),
     audit: (account) => audit(database, account),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
-import { usageStream } from '@gateway/contracts/subjects'
+import { accountStream, usageStream } from '@gateway/contracts/subjects'
 import { startEdge } from '@gateway/edge/start'
 import { startEmbeddedPostgres } from '@gateway/embedded-postgres/start'
 import { startKeys } from '@gateway/keys/start'
@@ -49,7 +49,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(backend)
   const database = opening.use(await openDatabase(postgres.url))
   const admission = opening.use(openMemoryAdmission())
-  const hub = createMemoryHub({ streams: [usageStream] })
+  const hub = createMemoryHub({ streams: [usageStream, accountStream] })
   const openBus = async () => opening.use(await openMemoryBus({ hub }))
 
   const [metering, keys, router] = await Promise.all([

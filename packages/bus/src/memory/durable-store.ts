@@ -53,6 +53,8 @@ export function createDurableStore(definitions: readonly DurableStream[]): Durab
         definition.subjects.some((pattern) => takesSubject(pattern, subject)),
       )
       if (stream === undefined) return null
+      // Nothing outlives this process, so an event that nobody in it consumes is done with.
+      if (stream.backlogs.size === 0) return Promise.resolve()
       const event: StoredEvent = {
         subject,
         message: { payload, sequence: ++stream.lastSequence, redelivered: false },

@@ -17,6 +17,7 @@ export interface StreamSettings {
   subjects: readonly string[]
   replicas: number
   maxBytes: number
+  maxAgeMs?: number | undefined
 }
 
 export interface ConsumerSettings {
@@ -103,7 +104,7 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
 
 /**
  * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. What all consumers
- * have acknowledged is purged by them; see `sweep.ts`.
+ * have acknowledged is purged by them; see `sweep.ts`. A stream with an age limit drops what is old instead.
  */
 function streamConfig(settings: StreamSettings): object {
   return {
@@ -111,11 +112,11 @@ function streamConfig(settings: StreamSettings): object {
     subjects: settings.subjects,
     retention: 'limits',
     storage: 'file',
-    discard: 'new',
+    discard: settings.maxAgeMs === undefined ? 'new' : 'old',
     num_replicas: settings.replicas,
     max_bytes: settings.maxBytes,
     max_msgs: -1,
-    max_age: 0,
+    max_age: (settings.maxAgeMs ?? 0) * NANOSECONDS_PER_MS,
     max_consumers: -1,
     max_msg_size: -1,
     duplicate_window: 120_000 * NANOSECONDS_PER_MS,

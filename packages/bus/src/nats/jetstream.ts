@@ -66,8 +66,8 @@ export function openJetStream(parts: JetStreamParts): Durable {
 }
 
 async function createStreams(api: JetStreamApi, streams: readonly NatsStream[]): Promise<void> {
-  for (const { name, subjects, replicas = 1, maxBytes = DEFAULT_MAX_BYTES } of streams) {
-    await api.ensureStream({ name, subjects, replicas, maxBytes })
+  for (const { name, subjects, replicas = 1, maxBytes = DEFAULT_MAX_BYTES, maxAgeMs } of streams) {
+    await api.ensureStream({ name, subjects, replicas, maxBytes, maxAgeMs })
   }
 }
 

@@ -17,8 +17,9 @@ import type { Partitions } from '../db/partitions.ts'
 import { parkRejected } from '../db/rejected.ts'
 import type { WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'
-import type { KeyUse } from '../tell-key-use.ts'
 import type { Settled, Settlement } from '../settlement.ts'
+import type { KeyUse } from '../tell-key-use.ts'
+import type { StandingTeller } from '../tell-standing.ts'
 
 export interface UsageContext {
   database: Database
@@ -26,6 +27,7 @@ export interface UsageContext {
   settlement: Settlement
   keyUse: KeyUse
   metrics: MeteringMetrics
+  standing: StandingTeller
   logger: Logger
 }
 
@@ -59,6 +61,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
     const moved = await recordReports(context.database, reports)
+    context.standing.moved(moved)
     await context.settlement.settle(await withRepeated(context.database, reports, moved))
     context.keyUse.tell(reports)
   } catch (error) {

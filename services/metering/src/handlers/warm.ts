@@ -8,10 +8,12 @@ import type { MeteringAdmission } from '@gateway/admission/metering'
 import { warmRequest, type WarmReply, type WarmRequest } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { readTotals, setUnit } from '../db/windows.ts'
+import type { StandingTeller } from '../tell-standing.ts'
 
 export interface WarmContext {
   database: Queryable
   admission: MeteringAdmission
+  standing: StandingTeller
 }
 
 export async function warm(context: WarmContext, question: unknown): Promise<WarmReply> {
@@ -22,9 +24,16 @@ export async function warm(context: WarmContext, question: unknown): Promise<War
   return { kind: 'warmed' }
 }
 
-async function writeTotal({ database, admission }: WarmContext, { account, unit }: WarmRequest): Promise<void> {
+async function writeTotal(
+  { database, admission, standing }: WarmContext,
+  { account, unit }: WarmRequest,
+): Promise<void> {
   const { window, epoch } = await admission.currentWindow()
-  if (unit) await setUnit(database, { account, window, unit })
+  if (unit) {
+    await setUnit(database, { account, window, unit })
+    // Another plan has another limit.
+    standing.moved([{ account, window }])
+  }
   const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
   await admission.warm(epoch === undefined ? total : { ...total, epoch })
 }

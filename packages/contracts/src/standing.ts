@@ -1,0 +1,38 @@
+/**
+ * What accounts have used, told by metering to keys, and what keys makes of it: an event for operators when an account
+ * passes 80 % and 100 % of its allowance.
+ */
+
+import * as z from 'zod'
+import { planUnit } from './usage.ts'
+
+/** Totals of the ledger, in both units: only keys knows which one the account's plan counts in. */
+export const noteStandingRequest = z.object({
+  totals: z.array(z.object({ account: z.string(), window: z.string(), milliTokens: z.int(), nanoUsd: z.int() })),
+})
+export const noteStandingReply = z.object({ kind: z.literal('noted') })
+export type NoteStandingRequest = z.infer<typeof noteStandingRequest>
+export type NoteStandingReply = z.infer<typeof noteStandingReply>
+
+/**
+ * One for each account, window and threshold, however the allowance moves afterwards. Published at least once; a
+ * repetition has the same `id`.
+ */
+export const accountThreshold = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  account: z.string(),
+  kind: z.enum(['developer', 'guest']),
+  issuer: z.string().nullable(),
+  subject: z.string().nullable(),
+  /** Calendar month in UTC: `2026-11`. */
+  window: z.string(),
+  percent: z.int(),
+  plan: z.string(),
+  unit: planUnit,
+  /** In `unit`, as they were when the threshold was found passed; `limit` with the top-ups of the window. */
+  used: z.number(),
+  limit: z.number(),
+  passedAt: z.iso.datetime(),
+})
+export type AccountThreshold = z.infer<typeof accountThreshold>

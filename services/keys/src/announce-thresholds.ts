@@ -1,0 +1,62 @@
+/**
+ * Tells operators, durably, which accounts have passed a threshold of their allowance. A row is marked when its event is
+ * stored; a crash in between publishes it again under the same id.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AccountThreshold } from '@gateway/contracts/standing'
+import { subjects } from '@gateway/contracts/subjects'
+import { toPlanUnit } from '@gateway/pricing/units'
+import { lockUntold, noteAnnounced, type UntoldThreshold } from './db/thresholds.ts'
+import type { KeysContext } from './keys-context.ts'
+
+type AnnouncingContext = Pick<KeysContext, 'bus' | 'database' | 'logger'>
+
+const LOOK_EVERY_MS = 1_000
+const AWAY_PAUSE_MS = 5_000
+const STORED_WITHIN_MS = 5_000
+
+export function announceThresholds(context: AnnouncingContext): AsyncDisposable {
+  const stopping = new AbortController()
+  const announcing = announceAsTheyCome(context, stopping.signal)
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await announcing
+    },
+  }
+}
+
+async function announceAsTheyCome(context: AnnouncingContext, stopping: AbortSignal): Promise<void> {
+  while (!stopping.aborted) {
+    const outcome = await announceOne(context).catch((error: unknown) => {
+      context.logger.warn({ err: error }, 'a passed threshold could not be announced; it will be')
+      return 'failed' as const
+    })
+    if (outcome === 'announced') continue
+    await sleep(outcome === 'failed' ? AWAY_PAUSE_MS : LOOK_EVERY_MS, undefined, { signal: stopping }).catch(() => {})
+  }
+}
+
+function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' | 'nothing'> {
+  return database.transaction(async (transaction) => {
+    const threshold = await lockUntold(transaction)
+    if (!threshold) return 'nothing'
+    const payload = Buffer.from(JSON.stringify(eventOf(threshold)))
+    await bus.publishDurable(subjects.accountThreshold, payload, { timeoutMs: STORED_WITHIN_MS })
+    await noteAnnounced(transaction, threshold)
+    return 'announced'
+  })
+}
+
+function eventOf({ passedAt, used, limit, ...threshold }: UntoldThreshold): AccountThreshold {
+  const { account, window, percent, unit } = threshold
+  return {
+    v: 1,
+    id: `${account}.${window}.${percent}`,
+    ...threshold,
+    used: toPlanUnit(used, unit),
+    limit: toPlanUnit(limit, unit),
+    passedAt: passedAt.toISOString(),
+  }
+}

@@ -1,0 +1,95 @@
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { parseKey } from '@gateway/contracts/api-key'
+import { mintKeyReply } from '@gateway/contracts/developer-keys-api'
+import { accountThreshold, type AccountThreshold } from '@gateway/contracts/standing'
+import { accountStream, subjects } from '@gateway/contracts/subjects'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { openKeysService, type TestKeys } from '../test/keys-service.ts'
+import { announceThresholds } from './announce-thresholds.ts'
+import { topUp } from './handlers/change-account.ts'
+import { mintKey } from './handlers/mint-key.ts'
+import { noteStanding } from './handlers/note-standing.ts'
+
+const OWNER = { issuer: 'https://id.example', subject: 'alice' }
+const WINDOW = new Date().toISOString().slice(0, 7)
+
+let postgres: PostgresServer
+let keys: TestKeys
+let running: AsyncDisposableStack
+let told: AccountThreshold[]
+let account: string
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  running = new AsyncDisposableStack()
+  keys = running.use(await openKeysService(postgres))
+  account = parseKey(mintKeyReply.parse(await mintKey(keys, { owner: OWNER })).key)!.accountTag
+  told = []
+})
+afterEach(() => running.disposeAsync())
+
+/** A bus whose operator can be away. */
+async function announce(): Promise<AsyncDisposable> {
+  const announcing = new AsyncDisposableStack()
+  const hub = createMemoryHub({ streams: [{ ...accountStream, consumers: ['operator'] }] })
+  const bus = announcing.use(await openMemoryBus({ hub }))
+  await bus.consumeDurable({
+    stream: accountStream.name,
+    subject: subjects.accountThreshold,
+    consumer: 'operator',
+    maxBatch: 10,
+    handler: async (batch) => {
+      told.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))
+    },
+  })
+  announcing.use(announceThresholds({ ...keys, bus }))
+  return announcing
+}
+
+const allowance = () => keys.config.current.plans.find((plan) => plan.default)!.limit
+const used = (share: number, window = WINDOW) =>
+  noteStanding(keys, { totals: [{ account, window, milliTokens: Math.ceil(allowance() * share * 1_000), nanoUsd: 0 }] })
+const percents = () => told.map(({ percent }) => percent)
+
+test('an account that reaches 80 % and then all of its allowance is told of once each, whoever notices it how often', async () => {
+  running.use(await announce())
+  await used(0.7)
+  await Promise.all(Array.from({ length: 20 }, () => used(0.8)))
+  await vi.waitFor(() => expect(percents()).toEqual([80]), 5_000)
+  await Promise.all(Array.from({ length: 20 }, () => used(1)))
+  await vi.waitFor(() => expect(percents()).toEqual([80, 100]), 5_000)
+  expect(told[1]).toMatchObject({
+    ...{ id: `${account}.${WINDOW}.100`, account, kind: 'developer', ...OWNER, window: WINDOW },
+    ...{ unit: 'tokens', used: allowance(), limit: allowance() },
+  })
+  await used(0.8, '2020-01')
+  await vi.waitFor(() => expect(percents()).toEqual([80, 100, 80]), 5_000)
+})
+
+test('what was noted is told by the next process that can', async () => {
+  await used(1)
+  {
+    const withoutStream = running.use(await openMemoryBus({ hub: createMemoryHub() }))
+    await using _failing = announceThresholds({ ...keys, bus: withoutStream })
+  }
+  running.use(await announce())
+  await vi.waitFor(() => expect(percents()).toEqual([80, 100]), 5_000)
+})
+
+test('a top-up raises the bar', async () => {
+  running.use(await announce())
+  await topUp(keys, { id: crypto.randomUUID(), subject: 'alice', amount: allowance() })
+  await used(1)
+  await used(1.6)
+  await vi.waitFor(() => expect(percents()).toEqual([80]), 5_000)
+  expect(told[0]).toMatchObject({ limit: 2 * allowance(), used: 1.6 * allowance() })
+})
+
+test('an account on a plan that the config no longer has, and one that does not exist, pass nothing', async () => {
+  await keys.database.query("update keys.accounts set plan = 'retired'")
+  await used(1)
+  await noteStanding(keys, { totals: [{ account: 'nobody00', window: WINDOW, milliTokens: 1e15, nanoUsd: 0 }] })
+  const { rows } = await keys.database.query('select 1 from keys.thresholds')
+  expect(rows).toEqual([])
+})

@@ -1,0 +1,73 @@
+import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
+import { noteStandingRequest, type NoteStandingRequest } from '@gateway/contracts/standing'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { openLedger, type TestLedger } from '../test/ledger.ts'
+import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../test/usage-events.ts'
+import { consumeUsage } from './consumers/usage.ts'
+import { startTellingStanding, type StandingTeller } from './tell-standing.ts'
+
+const CHARGE = 150_000
+
+let postgres: PostgresServer
+let running: AsyncDisposableStack
+let ledger: TestLedger
+let hub: MemoryHub
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  running = new AsyncDisposableStack()
+  ledger = running.use(await openLedger(postgres))
+  hub = createMemoryHub()
+})
+afterEach(() => running.disposeAsync())
+
+async function startTelling(): Promise<StandingTeller & AsyncDisposable> {
+  const bus = running.use(await openMemoryBus({ hub }))
+  return startTellingStanding({ ...ledger, bus, now: () => IN_WINDOW_MS })
+}
+
+/** Keys as far as this goes: what it was told last of each account. */
+async function listen(): Promise<Map<string, NoteStandingRequest['totals'][number]>> {
+  const heard = new Map<string, NoteStandingRequest['totals'][number]>()
+  const bus = running.use(await openMemoryBus({ hub }))
+  await bus.serve(subjects.keysNoteStanding, groups.keys, async (payload) => {
+    const { totals } = noteStandingRequest.parse(JSON.parse(Buffer.from(payload).toString()))
+    for (const total of totals) heard.set(total.account, total)
+    return Buffer.from(JSON.stringify({ kind: 'noted' }))
+  })
+  return heard
+}
+
+const use = (standing: StandingTeller, account: string) =>
+  consumeUsage({ ...ledger, standing }, [messageOf(usageEvent({ account }))])
+
+test('keys is told what accounts have used soon after it was recorded', async () => {
+  const heard = await listen()
+  const standing = running.use(await startTelling())
+  await use(standing, 'acct0001')
+  await use(standing, 'acct0001')
+  const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
+  await vi.waitFor(() => expect(heard.get('acct0001')).toEqual(total), 5_000)
+})
+
+test('what nobody heard, or a killed process did not tell, is told by the next one, however many accounts', async () => {
+  const forgotten = { moved() {} }
+  const accounts = Array.from({ length: 1_100 }, (_, index) => `acct${String(index).padStart(4, '0')}`)
+  await consumeUsage({ ...ledger, standing: forgotten }, [
+    messageOf(...accounts.map((account) => usageEvent({ account }))),
+  ])
+  const heard = await listen()
+  running.use(await startTelling())
+  await vi.waitFor(() => expect([...heard.keys()].sort()).toEqual(accounts), 5_000)
+})
+
+test('while keys is away totals wait, and the newest is told', async () => {
+  const standing = running.use(await startTelling())
+  await use(standing, 'acct0001')
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  await use(standing, 'acct0001')
+  const heard = await listen()
+  await vi.waitFor(() => expect(heard.get('acct0001')?.milliTokens).toBe(2 * CHARGE), 10_000)
+}, 15_000)

@@ -1,0 +1,102 @@
+/**
+ * Tells keys what accounts have used, a second after their totals moved; keys knows what they may use and notices who
+ * has passed 80 % or 100 % of it.
+ *
+ * Which totals have moved is remembered in this process only, which costs the ledger nothing. What a killed process
+ * forgot is made good by telling every total of the month at the start and every hour. A total is read when it is told,
+ * and telling one twice does no harm; while keys is away, totals wait here.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bus } from '@gateway/bus/port'
+import { noteStandingReply, type NoteStandingRequest } from '@gateway/contracts/standing'
+import { subjects } from '@gateway/contracts/subjects'
+import type { Database } from '@gateway/postgres/database'
+import type { Logger } from '@gateway/service/logger'
+import { monthOf } from './core/month.ts'
+import { windowKey } from './core/merge-reports.ts'
+import { pageOfWindow, readUse, type WindowName } from './db/standing.ts'
+
+export interface StandingTeller {
+  /** These totals are others than they were, or are to be judged anew. */
+  moved(windows: readonly WindowName[]): void
+}
+
+const PAUSE_MS = 1_000
+const AWAY_PAUSE_MS = 5_000
+const EVERYTHING_EVERY_MS = 3_600_000
+const TOTALS_AT_A_TIME = 500
+const TIMEOUT_MS = 10_000
+
+export function startTellingStanding(parts: {
+  bus: Bus
+  database: Database
+  logger: Logger
+  now?: () => number
+}): StandingTeller & AsyncDisposable {
+  const { bus, database, logger, now = Date.now } = parts
+  const stopping = new AbortController()
+  const untold = new Map<string, WindowName>()
+  let nextRoundAtMs = -Infinity
+
+  const moved = (windows: readonly WindowName[]): void => {
+    for (const { account, window } of windows) untold.set(windowKey({ account, window }), { account, window })
+  }
+
+  async function tellAsTimePasses(): Promise<void> {
+    let away = false
+    while (!stopping.signal.aborted) {
+      try {
+        if (performance.now() >= nextRoundAtMs) await rememberEverything()
+        while (!stopping.signal.aborted && untold.size > 0) await tellSome()
+        if (away) logger.info('keys takes the standing of accounts again')
+        away = false
+      } catch (error) {
+        if (!away) logger.warn({ err: error }, 'the standing of accounts could not be told; it will be')
+        away = true
+      }
+      await sleep(away ? AWAY_PAUSE_MS : PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
+    }
+  }
+
+  /** In pages, each told before the next is read. */
+  async function rememberEverything(): Promise<void> {
+    const window = monthOf(now())
+    let page: WindowName[] = [{ account: '', window }]
+    while (!stopping.signal.aborted && page.length > 0) {
+      page = await pageOfWindow(database, page.at(-1)!, TOTALS_AT_A_TIME)
+      moved(page)
+      while (untold.size > 0) await tellSome()
+    }
+    nextRoundAtMs = performance.now() + EVERYTHING_EVERY_MS
+  }
+
+  /** What moves while it is being told is told again. */
+  async function tellSome(): Promise<void> {
+    const some = [...untold.values().take(TOTALS_AT_A_TIME)]
+    for (const name of some) untold.delete(windowKey(name))
+    try {
+      await tell(await readUse(database, some))
+    } catch (error) {
+      moved(some)
+      throw error
+    }
+  }
+
+  async function tell(totals: NoteStandingRequest['totals']): Promise<void> {
+    if (totals.length === 0) return
+    const reply = await bus.request(subjects.keysNoteStanding, Buffer.from(JSON.stringify({ totals })), {
+      timeoutMs: TIMEOUT_MS,
+    })
+    noteStandingReply.parse(JSON.parse(Buffer.from(reply).toString()))
+  }
+
+  const telling = tellAsTimePasses()
+  return {
+    moved,
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await telling
+    },
+  }
+}
