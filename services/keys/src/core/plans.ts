@@ -19,6 +19,11 @@ export function defaultPlan(plans: readonly PlanConfig[]): PlanConfig {
   return plan
 }
 
+/** A guest's plan; an operator may have set another one than the guests' own. */
+export function planHeld(plans: readonly PlanConfig[], slug: string): PlanConfig {
+  return plans.find((plan) => plan.slug === slug) ?? guestPlan(plans)
+}
+
 /** Accounts on a plan that the config no longer has count in tokens, as plans do that say nothing. */
 export function unitOf(plans: readonly PlanConfig[], slug: string): PlanUnit {
   return plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'

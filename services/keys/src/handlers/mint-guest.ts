@@ -12,7 +12,7 @@ import { fillBeforehand, makeKey } from '../make-key.ts'
 import { decideGuestMint } from '../core/guest-cap.ts'
 import { hashDevice, hashNetwork } from '../core/hashing.ts'
 import { newAccountTag, openKey } from '../core/new-key.ts'
-import { guestPlan, requestsPerDay } from '../core/plans.ts'
+import { guestPlan, planHeld, requestsPerDay } from '../core/plans.ts'
 import { insertGuestAccount, lockGuestAccount, raiseVersion, type Account } from '../db/accounts.ts'
 import { lockNetworkLog, writeNetworkLog } from '../db/guest-networks.ts'
 import { findActiveKey, findGuestKey, type StoredKey } from '../db/keys.ts'
@@ -37,7 +37,7 @@ export async function mintGuest(context: KeysContext, question: unknown): Promis
     kind: 'minted',
     key: openKey(context.masterKeys, outcome.key),
     plan: outcome.key.plan,
-    rateLimitPerDay: requestsPerDay(guestPlan(context.config.current.plans)),
+    rateLimitPerDay: requestsPerDay(planHeld(context.config.current.plans, outcome.key.plan)),
   }
 }
 

@@ -1,0 +1,54 @@
+/**
+ * What the ledger costs: batches of usage reports recorded on a PostgreSQL of its own that waits for its disk, over a
+ * thousand accounts. The store is a stub, so this is parsing, recording and the windows.
+ *
+ *     node_modules/node/bin/node bench/ledger.ts [rows]
+ */
+
+import { startPostgres } from '@gateway/testing/servers'
+import { consumeUsage } from '../services/metering/src/consumers/usage.ts'
+import { openLedger } from '../services/metering/test/ledger.ts'
+import { messageOf, usageEvent } from '../services/metering/test/usage-events.ts'
+
+const rows = Number(process.argv[2] ?? 20_000)
+const ACCOUNTS = 1_000
+
+await using postgres = await startPostgres({ own: true, durable: true })
+await using ledger = await openLedger(postgres)
+
+await measured({ messages: 64, events: 1 }, 2_000)
+console.table({
+  'one report at a time': await measured({ messages: 1, events: 1 }, rows / 20),
+  '256 messages of 1': await measured({ messages: 256, events: 1 }, rows),
+  '64 messages of 20': await measured({ messages: 64, events: 20 }, rows),
+})
+
+async function measured(batch: { messages: number; events: number }, count: number): Promise<Record<string, string>> {
+  const latencies: number[] = []
+  let cpuMicros = 0
+  let recorded = 0
+  while (recorded < count) {
+    const messages = Array.from({ length: batch.messages }, () => messageOf(...events(batch.events)))
+    const [cpu, startedAtMs] = [process.cpuUsage(), performance.now()]
+    await consumeUsage(ledger, messages)
+    latencies.push(performance.now() - startedAtMs)
+    const { user, system } = process.cpuUsage(cpu)
+    cpuMicros += user + system
+    recorded += batch.messages * batch.events
+  }
+  const elapsedMs = latencies.reduce((sum, latency) => sum + latency, 0)
+  latencies.sort((a, b) => a - b)
+  return {
+    'rows per second': Math.round(recorded / (elapsedMs / 1000)).toString(),
+    'batch p50': `${latencies[Math.floor(latencies.length * 0.5)]!.toFixed(1)} ms`,
+    'batch p99': `${latencies[Math.floor(latencies.length * 0.99)]!.toFixed(1)} ms`,
+    'CPU of metering per row': `${(cpuMicros / recorded).toFixed(1)} us`,
+  }
+}
+
+function events(count: number) {
+  return Array.from({ length: count }, () => {
+    const account = `acct${String(Math.floor(Math.random() * ACCOUNTS)).padStart(4, '0')}`
+    return usageEvent({ account, startedAtMs: Date.now() })
+  })
+}
