@@ -2,9 +2,10 @@
  * What a client of the inference endpoints is promised when nothing goes wrong.
  */
 
+import type { Fault } from '@gateway/testing/backend'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { ask, type Caller, type Gateway, newDeveloper, newGuest, send, sendRaw } from './gateway.ts'
+import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'
 
 export function promiseAnswers(gateway: () => Gateway): void {
   describe('chat', () => {
@@ -143,6 +144,42 @@ export function promiseAnswers(gateway: () => Gateway): void {
       expect(answer.choices[0]!.message.content).toContain('1 image.')
     })
 
+    test.each<[string, Fault]>([
+      ['byte by byte', { splitEvery: [1] }],
+      ['with CRLF, comments and odd pieces', { crlf: true, comments: true, splitEvery: [3, 1, 7] }],
+      ['without [DONE]', { noDone: true }],
+      ['with usage beside the finish reason', { usageWithFinish: true }],
+    ])('a stream that the backend sends %s reads the same', async (_, fault) => {
+      const { model, first } = newLane(gateway())
+      gateway().backends.frail.fail({ backend: first, ...fault })
+      const request = { model, messages: ask('Say: Grüße 🎉 to all of you'), stream: true as const }
+      const withUsage = { ...request, stream_options: { include_usage: true } }
+      let text = ''
+      let tokens = 0
+      for await (const chunk of await developer.client.chat.completions.create(withUsage)) {
+        text += chunk.choices[0]?.delta.content ?? ''
+        tokens += chunk.usage?.completion_tokens ?? 0
+      }
+      expect({ text, tokens }).toEqual({ text: 'Grüße 🎉 to all of you', tokens: 6 })
+    })
+
+    test('a huge answer arrives whole, to a client that reads slowly too', { timeout: 60_000 }, async () => {
+      const { model, first } = newLane(gateway())
+      const sizeBytes = 16 * 1024 * 1024
+      gateway().backends.frail.fail({ backend: first, sizeBytes })
+      const request = { model, messages: ask('everything'), stream: true as const }
+      let received = 0
+      let pauses = 0
+      for await (const chunk of await developer.client.chat.completions.create(request)) {
+        received += chunk.choices[0]?.delta.content?.length ?? 0
+        if (received > (pauses + 1) * 2 * 1024 * 1024) {
+          pauses++
+          await new Promise((resolve) => setTimeout(resolve, 200))
+        }
+      }
+      expect(received).toBe(sizeBytes)
+    })
+
     test('svc-ultra-pro thinks: a small budget is used up by it, and enable_thinking: false turns it off', async () => {
       const request = { model: 'svc-ultra-pro', messages: ask('Say: done'), max_tokens: 40 }
       const thinking = await developer.client.chat.completions.create(request)
@@ -184,7 +221,7 @@ export function promiseAnswers(gateway: () => Gateway): void {
   describe('images', () => {
     test('a PNG of 1024x1024 unless asked otherwise, with its usage', async () => {
       const { client } = await newGuest(gateway())
-      const sizeOf = async (size?: '512x512') => {
+      const sizeOf = async (size?: '512x512' | '2048x2048') => {
         const image = await client.images.generate({
           model: 'svc-image',
           prompt: 'a lighthouse',
@@ -201,6 +238,7 @@ export function promiseAnswers(gateway: () => Gateway): void {
       client.apiKey = developer.key
       expect(await sizeOf()).toBe('1024x1024')
       expect(await sizeOf('512x512')).toBe('512x512')
+      expect(await sizeOf('2048x2048')).toBe('2048x2048')
     })
   })
 

@@ -95,9 +95,9 @@ export function configFor(
       },
       {
         slug: 'team',
-        limit: 10_000_000,
+        limit: 1_000_000_000,
         rpm: requestsPerMinute,
-        tpm: 1_000_000,
+        tpm: 1_000_000_000,
         paid: true,
         default: true,
       },

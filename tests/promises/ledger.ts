@@ -9,6 +9,7 @@ import type { Outcome } from './load.ts'
 interface LedgerRow {
   request_id: string
   tokens: number
+  charge: number
   delivered: boolean
 }
 
@@ -30,12 +31,23 @@ export async function expectMeteredOnce(database: Database, outcomes: readonly O
   const wrong = [...told].filter(([requestId, tokens]) => rows.get(requestId)!.tokens !== tokens)
   expect(wrong).toEqual([])
   expect([...told.keys()].filter((requestId) => !rows.get(requestId)!.delivered)).toEqual([])
+  const refused = outcomes.filter(({ problem }) => problem !== null && /^\d+$/.test(problem))
+  expect(refused.filter(({ requestId }) => (rows.get(requestId!)?.charge ?? 0) > 0)).toEqual([])
   await expectWindowsToBeSums(database)
+}
+
+/** Streams that broke off are in the ledger too, with what had been made of them. */
+export async function expectPartsMetered(database: Database, broken: readonly Outcome[]): Promise<void> {
+  const readUnmetered = async () => {
+    const rows = await readRows(database)
+    return broken.filter(({ requestId }) => !((rows.get(requestId!)?.charge ?? 0) > 0))
+  }
+  await expect.poll(readUnmetered, CAUGHT_UP).toEqual([])
 }
 
 async function readRows(database: Database): Promise<Map<string, LedgerRow>> {
   const { rows } = await database.query<LedgerRow>(
-    'select request_id, (prompt_tokens + completion_tokens) as tokens, delivered from metering.ledger',
+    'select request_id, prompt_tokens + completion_tokens as tokens, charge, delivered from metering.ledger',
   )
   return new Map(rows.map((row) => [row.request_id, row]))
 }

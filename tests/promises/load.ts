@@ -14,6 +14,8 @@ export interface Outcome {
   tokens: number
   /** What went wrong in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
   problem: string | null
+  /** The body of a refusal. */
+  detail: string
   endedAtMs: number
 }
 
@@ -51,7 +53,16 @@ export function startLoad(gateway: Gateway, keys: string[], options: { model: st
 }
 
 async function askOnce(url: string, key: string, model: string, streamed: boolean, words: number): Promise<Outcome> {
-  const outcome: Outcome = { url, streamed, requestId: null, completed: false, tokens: 0, problem: null, endedAtMs: 0 }
+  const outcome: Outcome = {
+    url,
+    streamed,
+    requestId: null,
+    completed: false,
+    tokens: 0,
+    problem: null,
+    detail: '',
+    endedAtMs: 0,
+  }
   const body = {
     model,
     messages: [{ role: 'user', content: `${words} words` }],
@@ -64,7 +75,7 @@ async function askOnce(url: string, key: string, model: string, streamed: boolea
     outcome.problem = 'broken'
     const text = await response.text()
     outcome.problem = null
-    if (response.status !== 200) outcome.problem = String(response.status)
+    if (response.status !== 200) Object.assign(outcome, { problem: String(response.status), detail: text })
     else if (streamed) readStream(text, outcome)
     else Object.assign(outcome, { completed: true, tokens: JSON.parse(text).usage.total_tokens })
   } catch (error) {

@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, quotaOf, send } from './gateway.ts'
+import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, quotaOf, send, sendRaw } from './gateway.ts'
 
 /** How long a request may take to appear in the quota record. */
 const SETTLED = { timeout: 5_000, interval: 50 }
@@ -109,6 +109,20 @@ export function promiseMetering(gateway: () => Gateway): void {
       await expect.poll(() => usedOf(developer), SETTLED).toBeGreaterThan(seen)
       // The backend told no usage, so the gateway counted, with a tokenizer of its own.
       expect(await usedOf(developer)).toBeLessThanOrEqual(2 * (call.chunksSent + call.usage!.prompt_tokens!))
+    })
+
+    test('where a backend reports no usage, the gateway counts', async () => {
+      const { frail } = gateway().backends
+      for (const stream of [false, true]) {
+        const developer = await newDeveloper(gateway())
+        const { model, first } = newLane(gateway())
+        frail.fail({ backend: first, noUsage: true })
+        const body = { model, messages: ask('100 words'), stream }
+        await (await sendRaw(gateway().urls[0], '/v1/chat/completions', { key: developer.key, body })).text()
+        // A hundred words are a hundred tokens and more with any tokenizer, and not twice as many.
+        await expect.poll(() => usedOf(developer), SETTLED).toBeGreaterThan(100)
+        expect(await usedOf(developer)).toBeLessThan(220)
+      }
     })
 
     test('a refused or failed request costs nothing', async () => {
