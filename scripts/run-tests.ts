@@ -23,6 +23,8 @@ const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname,
 const vitest = spawn(process.execPath, [VITEST, 'run', ...reporters, ...process.argv.slice(2)], {
   cwd: ROOT,
   stdio: 'inherit',
+  // Whole-system tests start the services many times over.
+  env: { ...process.env, NODE_COMPILE_CACHE: join(ROOT, 'node_modules', '.cache', 'compile') },
 })
 for (const signal of PASSED_ON) process.on(signal, () => vitest.kill(signal))
 vitest.on('exit', (code, signal) => {
