@@ -17,7 +17,7 @@ const ACCOUNTS = 1000
 const LIMITS = { requestsPerMinute: 600, tokensPerMinute: 1_000_000, requestsPerDay: null, allowance: 1e15 }
 
 await using server = await startRedis({ own: true })
-await using admission = await openRedisAdmission({ url: server.url })
+await using admission = await openRedisAdmission({ url: server.url, timeoutMs: 5_000 })
 const operator = connect(Number(new URL(server.url).port), '127.0.0.1')
 
 const accounts = await knownAccounts()
