@@ -13,7 +13,14 @@ export function answerCacheable(response: Response, body: object, headers: Recor
   const text = JSON.stringify(body)
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
   response
+    .status(isHeld(response.req.get('if-none-match'), etag) ? 304 : 200)
     .set({ ...headers, etag, 'cache-control': `public, max-age=${MAX_AGE_S}` })
     .type('json')
     .send(text)
+}
+
+/** Whether the client holds this very body. `Cache-Control: no-cache` does not count: it asks for validation, and this is it. */
+function isHeld(ifNoneMatch: string | undefined, etag: string): boolean {
+  const held = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
+  return held.includes(etag) || held.includes('*')
 }

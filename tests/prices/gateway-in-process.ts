@@ -1,0 +1,118 @@
+/**
+ * The whole gateway in this process, on the default configuration and a PostgreSQL of its own, with the parts in reach
+ * that a test of prices looks at: the ledger, the backend's log, an operator's request to change a plan.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import type { Bus } from '@gateway/bus/port'
+import { parseKey } from '@gateway/contracts/api-key'
+import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
+import { subjects, usageStream } from '@gateway/contracts/subjects'
+import type { Price } from '@gateway/contracts/usage'
+import { type Database, openDatabase } from '@gateway/postgres/database'
+import { openConfigSource } from '@gateway/service/config-source'
+import { createLogger } from '@gateway/service/logger'
+import { type Backend, startBackend } from '@gateway/testing/backend'
+import { startIdentityProvider } from '@gateway/testing/identity-provider'
+import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { createTestDatabase } from '@gateway/testing/servers'
+import { loadEdgeSettings, startEdge } from '../../services/edge/src/start.ts'
+import { startKeys } from '../../services/keys/src/start.ts'
+import { startMetering } from '../../services/metering/src/start.ts'
+import { startRouter } from '../../services/router/src/start.ts'
+import { type Address, manageKeys, mintGuest } from '../promises/gateway.ts'
+
+export interface GatewayInProcess extends Address, AsyncDisposable {
+  readonly url: string
+  readonly backend: Backend
+  /** The key of a new account that holds the plan. */
+  newKey(plan: string): Promise<string>
+  ledgerRow(requestId: string): Promise<LedgerRow | undefined>
+  /** Replaces the config file; the default sections stand where it names none. */
+  configure(file: object): Promise<void>
+}
+
+export interface LedgerRow {
+  plan: string
+  unit: string
+  model_asked: string
+  lane: string
+  pool: string
+  prompt_tokens: number
+  completion_tokens: number
+  cached_tokens: number
+  reasoning_tokens: number
+  price: Price
+  charge: number
+}
+
+const AUDIENCE = 'http://prices.test'
+const REDIRECT_URI = `${AUDIENCE}/console`
+
+export async function startGatewayInProcess(): Promise<GatewayInProcess> {
+  await using opening = new AsyncDisposableStack()
+  const logger = createLogger({ service: 'prices', level: 'silent' })
+  const directory = await mkdtemp(join(tmpdir(), 'prices-'))
+  opening.defer(() => rm(directory, { recursive: true }))
+  const path = join(directory, 'gateway.yaml')
+  await writeFile(path, '{}')
+  const config = opening.use(await openConfigSource({ path, logger }))
+  const backend = opening.use(await startBackend())
+  const { url: databaseUrl } = opening.use(await createTestDatabase())
+  const database = opening.use(await openDatabase(databaseUrl))
+  const provider = opening.use(await startIdentityProvider({ audience: AUDIENCE, redirectUris: [REDIRECT_URI] }))
+  const admission = opening.use(openMemoryAdmission())
+  const hub = createMemoryHub({ streams: [usageStream] })
+  const openBus = async () => opening.use(await openMemoryBus({ hub }))
+
+  opening.use(await startMetering({ bus: await openBus(), admission, database, logger }))
+  const masterSecret = randomUUID() + randomUUID()
+  opening.use(await startKeys({ bus: await openBus(), admission, database, config, masterSecret, logger }))
+  const environment = { [SIMULATED_BACKEND_VARIABLE]: backend.url }
+  opening.use(await startRouter({ bus: await openBus(), config, environment, logger }))
+  const signIn = { issuer: provider.issuer, audience: AUDIENCE }
+  const settings = { ...loadEdgeSettings({ PORT: '0', TRUST_PROXY: 'loopback' }), signIn }
+  const edge = opening.use(await startEdge({ bus: await openBus(), admission, config, settings, logger }))
+  const operator = await openBus()
+
+  const opened = opening.move()
+  const address: Address = { urls: [edge.url], issuer: provider.issuer }
+  return {
+    ...address,
+    url: edge.url,
+    backend,
+    newKey: (plan) => (plan === 'guest-device' ? newGuestKey(address) : newKeyOn(plan, address, operator)),
+    ledgerRow: (requestId) => readRow(database, requestId),
+    async configure(file) {
+      await writeFile(`${path}.new`, JSON.stringify(file))
+      await rename(`${path}.new`, path)
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function newGuestKey(address: Address): Promise<string> {
+  const { key } = (await (await mintGuest(address, randomUUID())).json()) as { key: string }
+  return key
+}
+
+async function newKeyOn(plan: string, address: Address, operator: Bus): Promise<string> {
+  const token = await signIn(address.issuer, { name: `payer-${randomUUID()}`, redirectUri: REDIRECT_URI })
+  const { body } = await manageKeys(address, token, 'POST')
+  const key = String(body['key'])
+  const question = JSON.stringify({ subject: parseKey(key)?.accountTag, plan })
+  const reply = await operator.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 5_000 })
+  const { kind } = JSON.parse(Buffer.from(reply).toString()) as { kind: string }
+  if (kind !== 'account') throw new Error(`the plan ${plan} was not set: ${kind}`)
+  return key
+}
+
+async function readRow(database: Database, requestId: string): Promise<LedgerRow | undefined> {
+  const { rows } = await database.query<LedgerRow>('select * from metering.ledger where request_id = $1', [requestId])
+  return rows[0]
+}
