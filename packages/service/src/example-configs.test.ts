@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_CHAT_MODEL } from '@gateway/contracts/chat'
 import { PLACEHOLDER } from '@gateway/contracts/config'
+import { PRICE_LIST } from '@gateway/pricing/list-rates'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from './load-config.ts'
 import { resolveSecrets } from './resolve-secrets.ts'
@@ -35,8 +36,11 @@ describe.each(examples)('the example %s', (name) => {
     }
   })
 
-  test('calls vendor rates examples to be checked', () => {
-    const hasRates = config.models.some((model) => model.type !== 'auto' && model.rates)
-    expect(/examples: check them\s+(# )?with the vendor/.test(text)).toBe(hasRates)
+  test("bills direct models by the vendor's list, and says that it is to be checked", () => {
+    const direct = config.models.filter((model) => model.type !== 'auto' && model.direct)
+    expect(direct.map((model) => model.type !== 'auto' && model.rates)).toEqual(
+      direct.map(() => expect.objectContaining(PRICE_LIST)),
+    )
+    expect(/check it with the\s+(# )?vendor/.test(text)).toBe(direct.length > 0)
   })
 })
