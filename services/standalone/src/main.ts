@@ -9,10 +9,11 @@ import { loadSettings } from './config.ts'
 import { startStandalone } from './start.ts'
 
 try {
+  const stopped = stopSignal()
   const settings = loadSettings(process.env)
   await using gateway = await startStandalone(settings)
   announceReady(gateway, settings)
-  await stopSignal()
+  await stopped
 } catch (error) {
   reportFatal(error)
 }
