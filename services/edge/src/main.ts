@@ -10,13 +10,12 @@ import { openContext } from './context.ts'
 import { startEdge } from './start.ts'
 
 try {
-  const stopped = stopSignal()
   const settings = loadProcessSettings(process.env)
   await using context = await openContext(settings)
   await using edge = await startEdge(context)
   await using _health = await openHealthServer({ port: settings.healthPort, checks: { edge: edge.ready } })
   context.logger.info({ url: edge.url }, 'edge is ready')
-  await stopped
+  await stopSignal()
 } catch (error) {
   reportFatal(error)
 }
