@@ -1,40 +1,171 @@
 /**
  * More examples from the given ones: the same request behind small talk or a back-story, in a later turn, without
- * punctuation, or after a quotation; and small talk alone. None of it changes the label, so the model learns that.
+ * punctuation, with a word that seems to name another lane; and small talk alone. None of it changes the label, so the model learns that.
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
 import { mulberry32 } from './fit.ts'
+import { FOLLOW_UPS, REPLIES } from './follow-ups.ts'
 import type { Prompt } from './prompts.ts'
 
 /** What people tell without asking, by language. */
 const TALES: Record<string, string[]> = {
   en: [
-    'We moved house last month and half the boxes are still shut.', 'My coffee went cold while I waited for the plumber.',
-    'The kids built a fort out of every cushion we own.', 'I ran into an old friend at the bakery.', 'It has been windy all week.',
-    'My aunt sent a huge parcel of jam.', 'I slept badly and missed the first tram.', 'Our team finally shipped the release and everyone was exhausted.',
-    'Someone left a piano on our street.', 'I painted the kitchen yellow.', 'The exam went fine, I think.', 'My phone fell into the sink.',
-    'So I have been thinking.', 'My boss is on holiday, so the office is quiet.', 'The dog barked at the postman again.', 'I burnt the toast twice today.',
+    'We moved house last month and half the boxes are still shut.',
+    'My coffee went cold while I waited for the plumber.',
+    'The kids built a fort out of every cushion we own.',
+    'I ran into an old friend at the bakery.',
+    'It has been windy all week.',
+    'My aunt sent a huge parcel of jam.',
+    'I slept badly and missed the first tram.',
+    'Our team finally shipped the release and everyone was exhausted.',
+    'Someone left a piano on our street.',
+    'I painted the kitchen yellow.',
+    'The exam went fine, I think.',
+    'My phone fell into the sink.',
+    'So I have been thinking.',
+    'My boss is on holiday, so the office is quiet.',
+    'The dog barked at the postman again.',
+    'I burnt the toast twice today.',
+    'I spent the night debugging a python script.',
+    'My javascript class was long and dull.',
+    'The weather was lovely today.',
+    'I read the news this morning.',
+    'Our maths teacher proved a theorem for an hour.',
+    'My code finally runs.',
+    'Prices at the market went up again this week.',
+    'I wrote my essay by hand.',
   ],
-  de: ['Wir sind letzten Monat umgezogen.', 'Mein Kaffee ist schon wieder kalt.', 'Die Kinder haben aus allen Kissen eine Höhle gebaut.', 'Ich habe schlecht geschlafen und die Bahn verpasst.', 'Meine Tante hat ein Paket mit Marmelade geschickt.', 'Draußen stürmt es seit Tagen.'],
-  fr: ['On a déménagé le mois dernier.', 'Mon café a encore refroidi.', 'Les enfants ont bâti une cabane avec tous les coussins.', "J'ai mal dormi et raté le premier bus.", "Ma tante m'a envoyé un colis de confitures."],
-  es: ['Nos mudamos el mes pasado.', 'El café se me enfrió otra vez.', 'Los niños hicieron un fuerte con los cojines.', 'Dormí mal y perdí el primer autobús.', 'Mi tía me mandó una caja de mermelada.'],
+  de: [
+    'Wir sind letzten Monat umgezogen.',
+    'Mein Kaffee ist schon wieder kalt.',
+    'Die Kinder haben aus allen Kissen eine Höhle gebaut.',
+    'Ich habe schlecht geschlafen und die Bahn verpasst.',
+    'Meine Tante hat ein Paket mit Marmelade geschickt.',
+    'Draußen stürmt es seit Tagen.',
+    'Heute war das Wetter herrlich.',
+    'Mein Code läuft endlich.',
+    'Der Matheunterricht war lang.',
+  ],
+  fr: [
+    'On a déménagé le mois dernier.',
+    'Mon café a encore refroidi.',
+    'Les enfants ont bâti une cabane avec tous les coussins.',
+    "J'ai mal dormi et raté le premier bus.",
+    "Ma tante m'a envoyé un colis de confitures.",
+    "Il a fait un temps superbe aujourd'hui.",
+    'Mon cours de Python était interminable.',
+  ],
+  es: [
+    'Nos mudamos el mes pasado.',
+    'El café se me enfrió otra vez.',
+    'Los niños hicieron un fuerte con los cojines.',
+    'Dormí mal y perdí el primer autobús.',
+    'Mi tía me mandó una caja de mermelada.',
+    'Hoy hizo un tiempo precioso.',
+    'La clase de Java fue aburridísima.',
+  ],
   pt: ['A gente se mudou no mês passado.', 'Meu café esfriou de novo.', 'Dormi mal e perdi o ônibus.'],
-  it: ['Ci siamo trasferiti il mese scorso.', 'Il caffè si è raffreddato di nuovo.', 'Ho dormito male e ho perso il tram.'],
+  it: [
+    'Ci siamo trasferiti il mese scorso.',
+    'Il caffè si è raffreddato di nuovo.',
+    'Ho dormito male e ho perso il tram.',
+  ],
   ru: ['Мы переехали в прошлом месяце.', 'Мой кофе опять остыл.', 'Я плохо спал и опоздал на автобус.'],
-  zh: ['我们上个月搬了家。', '我的咖啡又凉了。', '孩子们用靠垫搭了个城堡。', '昨晚没睡好，错过了早班车。', '阿姨寄来一大箱果酱。'],
-  ja: ['先月引っ越しました。', 'コーヒーがまた冷めてしまいました。', '子どもたちがクッションで秘密基地を作りました。', 'よく眠れなくてバスに乗り遅れました。'],
+  zh: [
+    '我们上个月搬了家。',
+    '我的咖啡又凉了。',
+    '孩子们用靠垫搭了个城堡。',
+    '昨晚没睡好，错过了早班车。',
+    '阿姨寄来一大箱果酱。',
+    '今天天气真好。',
+    '昨晚改代码改到三点。',
+  ],
+  ja: [
+    '先月引っ越しました。',
+    'コーヒーがまた冷めてしまいました。',
+    '子どもたちがクッションで秘密基地を作りました。',
+    'よく眠れなくてバスに乗り遅れました。',
+    '今日はいい天気でした。',
+    '昨日は遅くまでコードを書いていました。',
+  ],
   ko: ['지난달에 이사했어요.', '커피가 또 식었네요.', '잠을 못 자서 버스를 놓쳤어요.'],
-  hi: ['हम पिछले महीने नए घर में आए।', 'मेरी चाय फिर ठंडी हो गई।', 'रात नींद नहीं आई और बस छूट गई।', 'मौसी ने मुरब्बे का डिब्बा भेजा।'],
+  hi: [
+    'हम पिछले महीने नए घर में आए।',
+    'मेरी चाय फिर ठंडी हो गई।',
+    'रात नींद नहीं आई और बस छूट गई।',
+    'मौसी ने मुरब्बे का डिब्बा भेजा।',
+    'आज मौसम बहुत अच्छा था।',
+    'रात भर कोड लिखता रहा।',
+  ],
 }
 const OPENINGS: Record<string, string[]> = {
-  en: ['hi, ', 'hey! ', 'ok. ', 'thanks! ', 'please ', 'quick one: ', 'cool, next: ', 'anyway, ', 'so ', 'great. now ', 'hello, could you help me? ', 'one more thing: '],
-  de: ['hallo, ', 'danke! ', 'ok, ', 'noch was: '], fr: ['bonjour, ', 'merci ! ', 'ok, '], es: ['hola, ', '¡gracias! ', 'vale, '],
-  zh: ['你好，', '谢谢！', '好的，'], ja: ['こんにちは。', 'ありがとう。', 'では、'], hi: ['नमस्ते, ', 'धन्यवाद! '], ko: ['안녕하세요. ', '고마워요. '], ru: ['привет, ', 'спасибо! '],
+  en: [
+    'hi, ',
+    'hey! ',
+    'ok. ',
+    'thanks! ',
+    'please ',
+    'quick one: ',
+    'cool, next: ',
+    'anyway, ',
+    'so ',
+    'great. now ',
+    'hello, could you help me? ',
+    'one more thing: ',
+  ],
+  de: ['hallo, ', 'danke! ', 'ok, ', 'noch was: '],
+  fr: ['bonjour, ', 'merci ! ', 'ok, '],
+  es: ['hola, ', '¡gracias! ', 'vale, '],
+  zh: ['你好，', '谢谢！', '好的，'],
+  ja: ['こんにちは。', 'ありがとう。', 'では、'],
+  hi: ['नमस्ते, ', 'धन्यवाद! '],
+  ko: ['안녕하세요. ', '고마워요. '],
+  ru: ['привет, ', 'спасибо! '],
 }
 const ENDINGS = [' thanks', ' Thank you!', ' please', ' thx', ' Thanks in advance.']
-const ANSWERS = ['Here you go: ...', 'It depends on a few things. First ...', '```\n...\n```', 'Yes.', 'Sure, happy to help!', 'The answer is 42.', 'As of now, ...', 'Done.']
-const CLOSERS = ['', ' Anyway.', ' That was my day.', ' How was yours?', ' Just wanted to tell someone.', ' Nothing else to report.']
+const ANSWERS = [
+  'Here you go: ...',
+  'It depends on a few things. First ...',
+  '```\n...\n```',
+  'Yes.',
+  'Sure, happy to help!',
+  'The answer is 42.',
+  'As of now, ...',
+  'Done.',
+]
+/** Words that seem to name a lane; in another lane's request they are only what it is about. */
+const LURES = [
+  'python',
+  'javascript',
+  'java',
+  'rust',
+  'compiler',
+  'function',
+  'class',
+  'algorithm',
+  'database',
+  'code',
+  'script',
+  'docker',
+  'sql',
+  'theorem',
+  'news',
+  'weather',
+  'market',
+  'today',
+  'source',
+]
+const LURE_SHARE = 0.1
+const FOLLOW_SHARE = 0.12
+const CLOSERS = [
+  '',
+  ' Anyway.',
+  ' That was my day.',
+  ' How was yours?',
+  ' Just wanted to tell someone.',
+  ' Nothing else to report.',
+]
 
 export function augment(prompts: readonly Prompt[], seed: number, share: number): Prompt[] {
   const random = mulberry32(seed)
@@ -52,17 +183,60 @@ export function augment(prompts: readonly Prompt[], seed: number, share: number)
     if (dice < 0.6) return withLast(prompt, last.toLowerCase().replace(/[.?!。？！]+\s*$/, ''))
     if (dice < 0.68) return withLast(prompt, `${last}${pick(ENDINGS)}`)
     if (prompt.messages.length > 1) return withLast(prompt, last)
-    return { ...prompt, messages: [...pick(singles).messages, { role: 'assistant', content: pick(ANSWERS) }, ...prompt.messages] }
+    return {
+      ...prompt,
+      messages: [...pick(singles).messages, { role: 'assistant', content: pick(ANSWERS) }, ...prompt.messages],
+    }
   }
 
+  const lure = (prompt: Prompt): Prompt => {
+    const words = lastText(prompt).split(' ')
+    const at = words.findLastIndex((word) => /^[a-z]{4,}$/.test(word))
+    return withLast(prompt, words.with(at < 0 ? words.length - 1 : at, pick(LURES)).join(' '))
+  }
+
+  const lured = prompts
+    .filter(
+      ({ lane, lang }) =>
+        (lane === 'spark' || lane === 'nova') && (lang === 'en' || lang === '') && random() < LURE_SHARE,
+    )
+    .map(lure)
   const twisted = prompts.filter((prompt) => lastText(prompt).length < 1_500 && random() < share).map(twist)
   const tales: Prompt[] = Object.entries(TALES).flatMap(([lang, list]) =>
     Array.from({ length: 3 * list.length }, (_, index): Prompt => {
       const content = some(list, 5) + (lang === 'en' ? pick(CLOSERS) : '')
-      return { id: `tale-${lang}-${index}`, messages: [{ role: 'user', content }], lane: 'spark', also: [], source: 'gateway/tales', lang }
+      return {
+        id: `tale-${lang}-${index}`,
+        messages: [{ role: 'user', content }],
+        lane: 'spark',
+        also: [],
+        source: 'gateway/tales',
+        lang,
+      }
     }),
   )
-  return [...prompts, ...twisted, ...tales]
+  const followed = singles
+    .filter(() => random() < FOLLOW_SHARE)
+    .map((prompt): Prompt => {
+      const content = pick(FOLLOW_UPS[prompt.lane] ?? REPLIES)
+      return {
+        ...prompt,
+        messages: [...prompt.messages, { role: 'assistant', content: pick(ANSWERS) }, { role: 'user', content }],
+      }
+    })
+  const thanked = singles
+    .filter(() => random() < FOLLOW_SHARE / 4)
+    .map((prompt): Prompt => ({
+      ...prompt,
+      messages: [
+        ...prompt.messages,
+        { role: 'assistant', content: pick(ANSWERS) },
+        { role: 'user', content: pick(REPLIES) },
+      ],
+      lane: 'spark',
+      also: [],
+    }))
+  return [...prompts, ...twisted, ...lured, ...followed, ...thanked, ...tales]
 }
 
 function lastText(prompt: Prompt): string {

@@ -42,7 +42,8 @@ function judgeLeftOut(prompts: Prompt[]): Map<string, Verdict[]> {
 
 function report(verdicts: Map<string, Verdict[]>): void {
   console.log('| source | prompts | right | usual mistakes |\n| --- | --- | --- | --- |')
-  for (const [source, list] of verdicts) console.log(`| ${source} | ${list.length} | ${share(list)} | ${usualMistakes(list)} |`)
+  for (const [source, list] of verdicts)
+    console.log(`| ${source} | ${list.length} | ${share(list)} | ${usualMistakes(list)} |`)
   const all = [...verdicts.values()].flat()
   const mean = [...verdicts.values()].reduce((sum, list) => sum + Number(share(list)), 0) / verdicts.size
   console.log(`\nall prompts: ${share(all)} of ${all.length}; mean of sources: ${mean.toFixed(3)}`)

@@ -46,8 +46,14 @@ export function isRight(prompt: Prompt, lane: Lane): boolean {
 function trainOne(prompts: readonly Prompt[], options: FitOptions): Network {
   const weigh = weights(prompts)
   const single = prompts.filter((prompt) => read(prompt).before === null)
-  const first = fit(single.map((prompt) => example(prompt, weigh(prompt), [])), options)
-  return fit(prompts.map((prompt) => example(prompt, weigh(prompt), [first])), options)
+  const first = fit(
+    single.map((prompt) => example(prompt, weigh(prompt), [])),
+    options,
+  )
+  return fit(
+    prompts.map((prompt) => example(prompt, weigh(prompt), [first])),
+    options,
+  )
 }
 
 function example(prompt: Prompt, weight: number, first: readonly Network[]): Example {
@@ -84,7 +90,11 @@ function weights(prompts: readonly Prompt[]): (prompt: Prompt) => number {
   return (prompt) => (bySource(prompt) * perLane) / (lanes.get(prompt.lane) ?? 1)
 }
 
-function sums(prompts: readonly Prompt[], key: (prompt: Prompt) => string, value: (prompt: Prompt) => number): Map<string, number> {
+function sums(
+  prompts: readonly Prompt[],
+  key: (prompt: Prompt) => string,
+  value: (prompt: Prompt) => number,
+): Map<string, number> {
   const totals = new Map<string, number>()
   for (const prompt of prompts) totals.set(key(prompt), (totals.get(key(prompt)) ?? 0) + value(prompt))
   return totals

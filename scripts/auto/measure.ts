@@ -1,33 +1,54 @@
-/** Time per choice of the shipped chooser, on prompts of 2 KB and as they come: `npm run auto:measure -- <prompts.jsonl>`. */
+/**
+ * Time per choice of the shipped chooser: `npm run auto:measure -- <prompts.jsonl>`. Every prompt is chosen for several
+ * times; the median of its times leaves out what other processes did, and all times together leave it in.
+ */
 
-import { chooseAuto } from '../../services/edge/src/core/choose-auto.ts'
 import { LANE_IDS } from '../../services/edge/src/core/auto/lanes.ts'
+import { chooseAuto } from '../../services/edge/src/core/choose-auto.ts'
 import { readPrompts } from './prompts.ts'
+
+const ROUNDS = 7
+const BYTES = 2_048
 
 const path = process.argv[2]
 if (!path) throw new Error('usage: npm run auto:measure -- <prompts.jsonl>')
-const ROUNDS = 5
-const BYTES = 2_048
 const laneIds = Object.values(LANE_IDS)
-const texts = readPrompts(path).map(({ messages }) => messages.map(({ content }) => String(content)).join('\n'))
-const padded = texts.map((text, index) => {
+const texts = readPrompts(path).map(({ messages }) => String(messages.at(-1)?.content))
+report('prompts of 2 KB', texts.map(padded))
+report('prompts as they come', texts)
+
+/** The text, followed by others of the file, cut at 2 KB. */
+function padded(text: string, index: number): string {
   let long = text
   for (let next = index + 1; Buffer.byteLength(long) < BYTES; next++) long += `\n${texts[next % texts.length]}`
   return Buffer.from(long).subarray(0, BYTES).toString()
-})
-report('2 KB prompts', padded)
-report('prompts as they come', texts)
+}
 
 function report(name: string, prompts: readonly string[]): void {
-  const timesMs: number[] = []
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const content of prompts) {
-      const startedAtMs = performance.now()
-      chooseAuto([{ role: 'user', content }], laneIds)
-      if (round > 0) timesMs.push(performance.now() - startedAtMs)
-    }
+  for (const prompt of prompts) timeMs(prompt)
+  const rounds = Array.from({ length: ROUNDS }, () => prompts.map(timeMs))
+  const medians = prompts.map((_, index) =>
+    percentile(
+      0.5,
+      rounds.map((times) => times[index] ?? 0),
+    ),
+  )
+  const all = rounds.flat()
+  for (const [kind, times] of [
+    ['median of each prompt', medians],
+    ['every choice', all],
+  ] as const) {
+    const figures = [0.5, 0.99, 0.999].map((share) => `p${share * 100} ${percentile(share, times).toFixed(3)} ms`)
+    console.log(`${name}, ${kind}: ${figures.join(', ')} (${times.length})`)
   }
-  timesMs.sort((one, other) => one - other)
-  const at = (share: number): string => (timesMs[Math.floor(share * timesMs.length)] ?? 0).toFixed(3)
-  console.log(`${name}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, p99.9 ${at(0.999)} ms (${timesMs.length} choices)`)
+}
+
+function timeMs(content: string): number {
+  const startedAtMs = performance.now()
+  chooseAuto([{ role: 'user', content }], laneIds)
+  return performance.now() - startedAtMs
+}
+
+function percentile(share: number, times: readonly number[]): number {
+  return times.toSorted((one, other) => one - other)[Math.floor(share * times.length)] ?? 0
 }

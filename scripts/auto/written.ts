@@ -7,12 +7,14 @@ import { readFileSync } from 'node:fs'
 import type { Lane } from '../../services/edge/src/core/auto/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
-const FILES = ['quick', 'deep', 'made', 'tasks']
+const FILES = ['quick', 'deep', 'made', 'tasks', 'traps']
 
 export function readWritten(): Prompt[] {
   return FILES.flatMap((file) => {
     const lines = readFileSync(new URL(`written/${file}.txt`, import.meta.url), 'utf8').split('\n')
-    return lines.filter((line) => line !== '' && !line.startsWith('#')).map((line, index) => parse(line, `${file}-${index}`))
+    return lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line, index) => parse(line, `${file}-${index}`))
   })
 }
 

@@ -56,7 +56,10 @@ describe('a message in the user’s words goes to its lane', () => {
 describe('words of code in everyday text are not a question of code', () => {
   test.each<[Lane, string]>([
     ['spark', 'we debugged until three last night and now I dream of brackets, good night'],
+    ['spark', 'my javascript class was so boring today, lol'],
     ['nova', 'Write a poem about a python that falls in love with a compiler'],
+    ['nova', 'Explain the class system of Victorian England in detail'],
+    ['bolt', 'How long can a python go without food?'],
   ])('%s: %s', (lane, text) => {
     expect(laneOf(talk(text))).toBe(lane)
   })
@@ -118,7 +121,10 @@ describe('the reason is one short stable word', () => {
 describe('only lanes that may be used are chosen', () => {
   test('without the paid lanes the best included one answers, and the reason says so', () => {
     const proof = talk('Prove that there is no largest prime number')
-    expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt])).toEqual({ laneId: LANE_IDS.bolt, reason: 'best-available' })
+    expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt])).toEqual({
+      laneId: LANE_IDS.bolt,
+      reason: 'best-available',
+    })
     expect(chooseAuto(proof, [LANE_IDS.spark, LANE_IDS.bolt, LANE_IDS.nova]).laneId).toBe(LANE_IDS.nova)
   })
 
@@ -128,13 +134,19 @@ describe('only lanes that may be used are chosen', () => {
 
   test('the choice is always one of the lanes given, twice the same, and never throws', () => {
     const role = fc.constantFrom('system', 'developer', 'user', 'assistant', 'tool', 'function')
-    const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.constantFrom('```js', '\ud800', '$$', '((((', '\n\n\n', 'a'.repeat(5_000)))
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.constantFrom('```js', '\ud800', '$$', '((((', '\n\n\n', 'a'.repeat(5_000)),
+    )
     const part = fc.oneof(
       fc.record({ type: fc.constant('text'), text }),
       fc.record({ type: fc.constant('image_url'), image_url: fc.record({ url: fc.webUrl() }) }),
       fc.record({ type: fc.string() }),
     )
-    const message = fc.record({ role, content: fc.oneof(text, fc.array(part), fc.constant(null), fc.constant(undefined)) })
+    const message = fc.record({
+      role,
+      content: fc.oneof(text, fc.array(part), fc.constant(null), fc.constant(undefined)),
+    })
     const laneIds = fc.uniqueArray(fc.oneof(fc.constantFrom(...ALL), fc.string()), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(fc.array(message, { maxLength: 6 }), laneIds, (messages, ids) => {
@@ -154,7 +166,10 @@ test('content in parts is read like plain text', () => {
 })
 
 test('images alone get the general lane', () => {
-  const image: ChatMessage = { role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }] }
+  const image: ChatMessage = {
+    role: 'user',
+    content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }],
+  }
   expect(chooseAuto([image], ALL)).toEqual({ laneId: LANE_IDS.nova, reason: 'no-text' })
 })
 

@@ -14,12 +14,47 @@ const SHORT_CHARS = 220
 export const NGRAM_CELLS = 8_192
 
 const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
+/**
+ * What an asking sentence names first and last among the things that can be asked for: "a poem about a compiler" is a
+ * poem, "a function that prints a poem" a function. Verbs stand first in some languages and last in others.
+ */
+const THINGS: Cue[] = [
+  'artefact',
+  'language',
+  'homonym',
+  'tool',
+  'codeNoun',
+  'thingNoun',
+  'error',
+  'proof',
+  'maths',
+  'puzzle',
+  'sources',
+  'weather',
+  'market',
+  'news',
+  'place',
+  'reword',
+  'explain',
+  'factWh',
+  'sums',
+  'device',
+  'personal',
+]
+const THING_OF_CUE = CUES.map((cue) => THINGS.indexOf(cue))
+const THING_ZONES = ['head-first', 'head-last', 'tail-first', 'tail-last']
 /** The lane that the turn before asked for, where the last message only makes sense after it. */
 const FOLLOW_NAMES = LANES.flatMap((lane) => [`after-${lane}`, `after-${lane}-brief`])
 
-export const DENSE_NAMES = [...ZONES.flatMap((zone) => CUES.map((cue) => `${cue}@${zone}`)), ...SHAPE_NAMES, ...FOLLOW_NAMES]
+export const DENSE_NAMES = [
+  ...ZONES.flatMap((zone) => CUES.map((cue) => `${cue}@${zone}`)),
+  ...SHAPE_NAMES,
+  ...FOLLOW_NAMES,
+  ...THING_ZONES.flatMap((zone) => THINGS.map((thing) => `${thing}@${zone}`)),
+]
 const SHAPE_AT = ZONES.length * CUES.length
 const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
+const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
 
 export interface Features {
   /** One value per name of `DENSE_NAMES`. */
@@ -68,7 +103,10 @@ function writeCues(text: string, spans: readonly Span[], dense: Float32Array): v
     const isHead = index === 0
     const isTail = index === spans.length - 1
     const counts = isHead ? head : isTail ? tail : all
-    countCues(text, span.start, span.end, counts)
+    const order: number[] = []
+    countCues(text, span.start, span.end, counts, isHead || isTail ? order : undefined)
+    if (isHead) writeThings(order, THINGS_AT, dense)
+    if (isTail) writeThings(order, THINGS_AT + 2 * THINGS.length, dense)
   })
   const onlyOne = spans.length === 1
   const zone = text.length <= SHORT_CHARS ? 0 : 1
@@ -83,6 +121,14 @@ function writeCues(text: string, spans: readonly Span[], dense: Float32Array): v
   }
 }
 
+function writeThings(order: readonly number[], at: number, dense: Float32Array): void {
+  const things = order.map((cue) => THING_OF_CUE[cue] ?? -1).filter((thing) => thing >= 0)
+  const [first] = things
+  const last = things.at(-1)
+  if (first !== undefined) dense[at + first] = 1
+  if (last !== undefined) dense[at + THINGS.length + last] = 1
+}
+
 /** Words and pairs of words of the first and the last sentences; of ideographic text, characters and pairs of them. */
 function ngrams(text: string, spans: readonly Span[]): number[] {
   const cells = new Set<number>()
@@ -94,7 +140,7 @@ function ngrams(text: string, spans: readonly Span[]): number[] {
 function addNgrams(text: string, span: Span, cells: Set<number>): void {
   const end = Math.min(span.end, span.start + 300)
   let before = 1
-  for (let at = span.start; at < end; ) {
+  for (let at = span.start; at < end;) {
     const kind = charClass(text.charCodeAt(at))
     if (kind === SEPARATOR) {
       at++

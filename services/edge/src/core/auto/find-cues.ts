@@ -25,22 +25,22 @@ const ROOT = buildTrie()
 /** The root's own table: most words end the search there. */
 const FIRST: (TrieNode | undefined)[] = Array.from({ length: 0x10000 }, (_, code) => ROOT.next.get(code))
 
-/** Adds to `counts` (one cell per cue) what `text.slice(start, end)` holds. */
-export function countCues(text: string, start: number, end: number, counts: Uint16Array): void {
+/** Adds to `counts` (one cell per cue) what `text.slice(start, end)` holds; `order` gets each cue when it is met. */
+export function countCues(text: string, start: number, end: number, counts: Uint16Array, order?: number[]): void {
   let before = SEPARATOR
   for (let at = start; at < end; at++) {
     const kind = charClass(text.charCodeAt(at))
     const startsWord = kind !== SEPARATOR && (kind !== before || (kind !== ALPHABETIC && kind !== HANGUL))
-    if (startsWord) walk(text, at, end, counts)
+    if (startsWord) walk(text, at, end, counts, order)
     before = kind
   }
 }
 
-function walk(text: string, from: number, end: number, counts: Uint16Array): void {
+function walk(text: string, from: number, end: number, counts: Uint16Array, order?: number[]): void {
   let node = FIRST[text.charCodeAt(from)]
   for (let at = from; node; node = ++at < end ? node.next.get(text.charCodeAt(at)) : undefined) {
-    if (node.open.length > 0) add(node.open, counts)
-    if (node.whole.length > 0 && endsWord(text, at, end)) add(node.whole, counts)
+    if (node.open.length > 0) add(node.open, counts, order)
+    if (node.whole.length > 0 && endsWord(text, at, end)) add(node.whole, counts, order)
   }
 }
 
@@ -50,8 +50,11 @@ function endsWord(text: string, at: number, end: number): boolean {
   return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at + 1)) !== kind
 }
 
-function add(cues: number[], counts: Uint16Array): void {
-  for (const cue of cues) counts[cue] = (counts[cue] ?? 0) + 1
+function add(cues: number[], counts: Uint16Array, order?: number[]): void {
+  for (const cue of cues) {
+    counts[cue] = (counts[cue] ?? 0) + 1
+    order?.push(cue)
+  }
 }
 
 function buildTrie(): TrieNode {

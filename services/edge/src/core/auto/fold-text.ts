@@ -4,12 +4,17 @@
  */
 
 const LATIN_MARKS = /[\u0300-\u036f]/g
-const BEYOND_ASCII = /[^\u0000-\u007f]/
+const BEYOND_ASCII = /[^ -~\s]/
 
 export function foldText(text: string): string {
   const lower = text.toLowerCase()
   if (!BEYOND_ASCII.test(lower)) return lower
-  return lower.normalize('NFD').replace(LATIN_MARKS, '').normalize('NFC').replace(/[’‘`´]/g, "'").replace(/[“”„«»]/g, '"')
+  return lower
+    .normalize('NFD')
+    .replace(LATIN_MARKS, '')
+    .normalize('NFC')
+    .replace(/[’‘`´]/g, "'")
+    .replace(/[“”„«»]/g, '"')
 }
 
 /** What a character is to word boundaries. In `ideographic` text every character may start and end a word. */

@@ -39,7 +39,12 @@ export function laneShares(networks: readonly Network[], features: Features): Fl
   return softmax(sums)
 }
 
-function addScores(network: Network, { dense, ngrams }: Features, present: readonly number[], sums: Float64Array): void {
+function addScores(
+  network: Network,
+  { dense, ngrams }: Features,
+  present: readonly number[],
+  sums: Float64Array,
+): void {
   const { hidden, inner, outer } = network
   const innerWidth = DENSE_NAMES.length + 1
   const outerWidth = hidden + DENSE_NAMES.length + 1
@@ -109,7 +114,9 @@ export function unpackModel(file: ModelFile): Network[] {
 function packRows(weights: Float32Array, rows: number): PackedRows {
   const width = weights.length / rows
   const scales = Array.from({ length: rows }, (_, row) => {
-    const largest = weights.subarray(row * width, (row + 1) * width).reduce((top, weight) => Math.max(top, Math.abs(weight)), 0)
+    const largest = weights
+      .subarray(row * width, (row + 1) * width)
+      .reduce((top, weight) => Math.max(top, Math.abs(weight)), 0)
     return Number((largest / 127 || 1).toPrecision(6))
   })
   const bytes = Int8Array.from(weights, (weight, cell) => Math.round(weight / (scales[Math.floor(cell / width)] ?? 1)))

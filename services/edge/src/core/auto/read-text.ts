@@ -27,7 +27,9 @@ export function readTurns(messages: readonly ChatMessage[]): Turns {
 function textOf(message: ChatMessage | undefined): string {
   const content = message?.content
   if (typeof content === 'string') return content
-  return (content ?? []).flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : [])).join('\n')
+  return (content ?? [])
+    .flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []))
+    .join('\n')
 }
 
 function headAndTail(text: string): string {

@@ -33,10 +33,14 @@ const COUNTED: Record<string, Trait> = {
   flags: { pattern: /(?:^|\s)--?[a-zA-Z][\w-]*/g, needs: '-' },
   paths: { pattern: /(?:^|[\s"'`(])~?\/[\w.*-]+/g, needs: '/' },
   fileNames: {
-    pattern: /\.(?:txt|py|js|ts|json|csv|sh|html|css|xml|ya?ml|java|cpp|c|h|go|rs|php|rb|sql|log|gz|zip|tar|pdf|jpe?g|png|md|conf|exe|bak)\b/g,
+    pattern:
+      /\.(?:txt|py|js|ts|json|csv|sh|html|css|xml|ya?ml|java|cpp|c|h|go|rs|php|rb|sql|log|gz|zip|tar|pdf|jpe?g|png|md|conf|exe|bak)\b/g,
     needs: '.',
   },
-  sqlWords: { pattern: /\b(?:SELECT|FROM|WHERE|JOIN|INSERT|UPDATE|GROUP BY|ORDER BY|CREATE TABLE)\b/g, needs: 'SFWJUGC' },
+  sqlWords: {
+    pattern: /\b(?:SELECT|FROM|WHERE|JOIN|INSERT|UPDATE|GROUP BY|ORDER BY|CREATE TABLE)\b/g,
+    needs: 'SFWJUGC',
+  },
   urls: { pattern: /https?:\/\/|www\.\w/g, needs: '/w' },
   quotes: { pattern: /"[^"\n]{2,}"|“[^”]{2,}”|「[^」]+」|『[^』]+』|«[^»]+»|'[^'\n]{3,}'/g },
   bullets: { pattern: /^[ \t]*(?:[-*•]|\d+[.)])\s/gm },
