@@ -43,9 +43,9 @@ export interface KeysClient {
 
 export function createKeysClient(bus: Bus): KeysClient {
   return {
-    fill: (request) => ask(bus, subjects.keysFill, request, fillReply),
-    lookUp: (request) => ask(bus, subjects.keysLookUp, request, lookUpReply),
-    findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply),
+    fill: (request) => ask(bus, subjects.keysFill, request, fillReply, { repeatable: true }),
+    lookUp: (request) => ask(bus, subjects.keysLookUp, request, lookUpReply, { repeatable: true }),
+    findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply, { repeatable: true }),
     mintGuest: (request) => ask(bus, subjects.keysMintGuest, request, mintGuestReply),
     mint: (request) => ask(bus, subjects.keysMint, request, mintKeyReply),
     rotate: (request) => ask(bus, subjects.keysRotate, request, rotateKeyReply),

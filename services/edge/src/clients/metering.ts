@@ -17,8 +17,8 @@ export interface MeteringClient {
 export function createMeteringClient(bus: Bus): MeteringClient {
   return {
     async warm(account) {
-      await ask(bus, subjects.meteringWarm, { account }, warmReply)
+      await ask(bus, subjects.meteringWarm, { account }, warmReply, { repeatable: true })
     },
-    quota: (request) => ask(bus, subjects.meteringQuota, request, quotaReply),
+    quota: (request) => ask(bus, subjects.meteringQuota, request, quotaReply, { repeatable: true }),
   }
 }
