@@ -1,0 +1,282 @@
+/**
+ * What must never be written down: keys, sign-in tokens, prompts, answers, device ids, the backends' keys and the master
+ * secret. Distinctive ones go through a whole gateway that logs all it can, in good order and in every kind of trouble;
+ * then nothing that it left behind may hold one: no log, no column of the database, no key or value of Redis, no file.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parseKey } from '@gateway/contracts/api-key'
+import { createDefaultConfig } from '@gateway/contracts/default-config'
+import { startCluster, type Cluster } from '@gateway/testing/cluster'
+import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { readDatabase, readFolder, readRedis, type Leftover } from '@gateway/testing/leftovers'
+
+const canary = (name: string) => `canary${name}${randomBytes(12).toString('hex')}`
+const MASTER_SECRET = `${canary('Master')}Uvw`
+const BACKEND_KEY = canary('BackendKey')
+const PROMPT = canary('Prompt')
+const ANSWER = canary('Answer')
+const DEVICE = canary('Device')
+const IDEMPOTENCY_KEY = canary('Idempotency')
+
+/** By what it is, so that a failure names the kind and not the secret. */
+const secrets = new Map<string, string>([
+  ['the master secret', MASTER_SECRET],
+  ["a backend's key", BACKEND_KEY],
+  ['a prompt', PROMPT],
+  ['an answer', ANSWER],
+  ['a device id', DEVICE],
+])
+
+/** Of every developer key: no secrets, and everywhere. */
+const accountTags = new Set<string>()
+
+let cluster: Cluster
+let folder: string
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gateway-canary-'))
+  const config = join(folder, 'gateway.yaml')
+  const backends = createDefaultConfig().backends.map((backend) => ({ ...backend, apiKey: '${CANARY_BACKEND_KEY}' }))
+  await writeFile(config, JSON.stringify({ backends }))
+  const environment = {
+    GATEWAY_CONFIG: config,
+    LOG_LEVEL: 'trace',
+    CANARY_BACKEND_KEY: BACKEND_KEY,
+    KEYS_MASTER_SECRET: MASTER_SECRET,
+  }
+  cluster = await startCluster({ edges: 1, routers: 1, dataDir: folder, ownServers: true, environment })
+}, 90_000)
+
+afterAll(async () => {
+  await cluster?.[Symbol.asyncDispose]()
+  if (folder) await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+test('nothing that a gateway leaves behind holds a key, a token, a prompt, a device id or the master secret', async () => {
+  const statuses = new Set<number>()
+  const see = (seen: number[]) => seen.forEach((status) => statuses.add(status))
+  see(await useKeys())
+  for (const fault of FAULTS) see(await withFault(fault))
+  for (const server of ['redis', 'postgres', 'nats'] as const) see(await without(server))
+  // The exercise is worth something only if all of this happened.
+  expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 404, 413, 503]))
+
+  const { postgres, redis } = cluster.servers
+  const found = [await search(readDatabase(postgres.url)), await search(readRedis(redis.url))]
+  await cluster[Symbol.asyncDispose]()
+  found.push(await search(readFolder(folder)))
+  for (const { secret, harmless } of found) {
+    expect(secret).toEqual([])
+    // What is no secret and has to be there shows that the search finds things.
+    expect(harmless).not.toEqual([])
+  }
+}, 180_000)
+
+// What is done ------------------------------------------------------------------------------------------------------
+
+const FAULTS: object[] = [
+  {},
+  { status: 500, body: JSON.stringify({ error: { message: `cannot answer ${PROMPT}: ${ANSWER}` } }) },
+  { status: 400, body: JSON.stringify({ error: { message: `what is ${PROMPT}?`, type: 'invalid_request_error' } }) },
+  { status: 429, retryAfter: 1, body: `slow down with ${PROMPT}` },
+  { status: 401, body: `wrong key ${BACKEND_KEY}` },
+  { html: true, body: `<p>${PROMPT}</p>` },
+  { truncatedJson: true },
+  { disconnect: true },
+  { garbageAfterChunks: 0 },
+  { garbageAfterChunks: 2 },
+  { errorAfterChunks: 2 },
+  { dieAfterChunks: 2, reset: true },
+  { noUsage: true },
+]
+
+/** The life of keys, and everything that callers get wrong. */
+async function useKeys(): Promise<number[]> {
+  const token = await newToken()
+  const first = await mint(token)
+  const rotated = await manage(token, '/rotate', { key: first })
+  const key = remember('a developer key', String(rotated.body['key']))
+  const guest = await send('/v1/keys/guest', null, { device_id: DEVICE })
+  const guestKey = remember('a guest key', String(guest.body['key']))
+  const forged = `${token.slice(0, -8)}AAAAAAAA`
+  const answers = await Promise.all([
+    manage(token, '', undefined, 'GET'),
+    manage(token, '/revoke', { key: first }),
+    manage(token, '/rotate', { key: guestKey }),
+    manage(token, '/rotate', { key: `${key}x` }),
+    manage(key, '/rotate', { key }),
+    manage(forged, '', {}),
+    ...[first, `${key}x`, `svc_${PROMPT}`, token, forged, '', `${token}.${token}`].map((credential) =>
+      send('/v1/chat/completions', credential, chat({})),
+    ),
+    send('/v1/keys/guest', null, { device_id: DEVICE.repeat(20) }),
+    send('/v1/keys/guest', null, { device_id: [DEVICE] }),
+    send('/v1/embeddings', guestKey, { model: 'svc-embed', input: PROMPT }),
+    send('/v1/embeddings', key, { model: 'svc-embed', input: { wrong: PROMPT } }),
+    send('/v1/images/generations', key, { model: 'svc-image', prompt: PROMPT }),
+    send('/v1/chat/completions', key, { model: 'svc-fast', messages: PROMPT }),
+    send('/v1/chat/completions', key, { model: PROMPT, messages: [{ role: 'user', content: PROMPT }] }),
+    send('/v1/chat/completions', key, chat({ temperature: PROMPT })),
+    send('/v1/chat/completions', key, chat({ padding: PROMPT.repeat(800_000) })),
+    sendRaw('/v1/chat/completions', key, `{"model":"svc-fast","messages":[{"role":"user","content":"${PROMPT}`),
+    send(`/v1/models/${PROMPT}`, key, undefined, 'GET'),
+    send(`/v1/models?key=${key}&prompt=${PROMPT}`, null, undefined, 'GET'),
+    send(`/${key}/${PROMPT}`, key, undefined, 'GET'),
+    send('/billing/quota', key, undefined, 'GET'),
+    send('/v1/quote', key, chat({})),
+  ])
+  answers.push(await manage(token, '/revoke', { key }))
+  return answers.map(({ status }) => status)
+}
+
+/** Plain, streamed, repeated and abandoned requests while the backends behave like this. */
+async function withFault(fault: object): Promise<number[]> {
+  await control('DELETE', 'faults')
+  await control('POST', 'faults', { text: `${ANSWER} ${ANSWER} ${ANSWER}`, ...fault })
+  const key = await mint(await newToken())
+  const answers = await Promise.all([
+    send('/v1/chat/completions', key, chat({})),
+    send('/v1/chat/completions', key, chat({ stream: true })),
+    send('/v1/chat/completions', key, chat({}), 'POST', { 'idempotency-key': IDEMPOTENCY_KEY }),
+    send('/v1/chat/completions', key, chat({}), 'POST', { 'idempotency-key': IDEMPOTENCY_KEY }),
+    abandon(key),
+  ])
+  return answers.map(({ status }) => status)
+}
+
+/** Everything again while a server is away, and until it is back. */
+async function without(name: 'redis' | 'postgres' | 'nats'): Promise<number[]> {
+  await control('DELETE', 'faults')
+  const token = await newToken()
+  const key = await mint(token)
+  await cluster.servers[name].kill('SIGKILL')
+  const answers = await Promise.all([
+    send('/v1/chat/completions', key, chat({})),
+    send('/v1/chat/completions', token, chat({ stream: true })),
+    send('/v1/keys/guest', null, { device_id: `${DEVICE}-${name}` }),
+    manage(token, '', {}),
+    manage(token, '/rotate', { key }),
+    manage(token, '/revoke', { key }),
+  ])
+  const { body } = answers[4]!
+  if (typeof body['key'] === 'string') remember('a developer key', body['key'])
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const { status, body: minted } = await manage(token, '', {})
+    if (status === 200) {
+      remember('a developer key', String(minted['key']))
+      const answer = await send('/v1/chat/completions', String(minted['key']), chat({}))
+      if (answer.status === 200) return answers.map((one) => one.status)
+    }
+    await sleep(200)
+  }
+  throw new Error(`the gateway did not recover from the loss of ${name}`)
+}
+
+let people = 0
+async function newToken(): Promise<string> {
+  const redirectUri = `${cluster.edges[0]}/console`
+  return remember('a sign-in token', await signIn(cluster.issuer, { name: `person-${++people}`, redirectUri }))
+}
+
+async function mint(token: string): Promise<string> {
+  const { status, body } = await manage(token, '', {})
+  expect(status).toBe(200)
+  return remember('a developer key', String(body['key']))
+}
+
+/** A key or token in whole, and the part of it that alone makes it usable. */
+function remember(kind: string, secret: string): string {
+  expect(secret.length).toBeGreaterThan(40)
+  secrets.set(`${kind} (${secrets.size})`, secret.slice(-24))
+  const parsed = parseKey(secret)
+  if (parsed) accountTags.add(parsed.accountTag)
+  return secret
+}
+
+function chat(fields: object): object {
+  return { model: 'svc-fast', messages: [{ role: 'user', content: `${PROMPT}, please` }], ...fields }
+}
+
+interface Seen {
+  status: number
+  body: Record<string, unknown>
+}
+
+const manage = (token: string, path: string, body?: object, method = 'POST') =>
+  send(`/v1/keys/developer${path}`, token, body, method)
+
+async function send(
+  path: string,
+  credential: string | null,
+  body?: object,
+  method = 'POST',
+  headers: Record<string, string> = {},
+): Promise<Seen> {
+  return sendRaw(path, credential, body && JSON.stringify(body), method, headers)
+}
+
+async function sendRaw(
+  path: string,
+  credential: string | null,
+  body?: string,
+  method = 'POST',
+  headers: Record<string, string> = {},
+): Promise<Seen> {
+  const authorization = credential === null ? {} : { authorization: `Bearer ${credential}` }
+  const response = await fetch(`${cluster.edges[0]}${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...authorization, ...headers },
+    ...(body === undefined ? {} : { body }),
+    signal: AbortSignal.timeout(30_000),
+  })
+  const text = await response.text().catch(() => '')
+  const isJson = response.headers.get('content-type')?.includes('json')
+  return { status: response.status, body: isJson ? (JSON.parse(text) as Record<string, unknown>) : {} }
+}
+
+async function abandon(key: string): Promise<Seen> {
+  const response = await fetch(`${cluster.edges[0]}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify(chat({ stream: true })),
+  })
+  await response.body?.cancel()
+  return { status: response.status, body: {} }
+}
+
+async function control(method: string, path: string, body?: object): Promise<void> {
+  const url = new URL(`/_control/${path}`, cluster.backendUrl)
+  const response = await fetch(url, { method, ...(body ? { body: JSON.stringify(body) } : {}) })
+  expect(response.status).toBe(200)
+}
+
+// What is searched --------------------------------------------------------------------------------------------------
+
+/** As it is, in hexadecimal, and in base64 wherever it may begin in what was encoded. */
+function formsOf(secret: string): Buffer[] {
+  const bytes = Buffer.from(secret)
+  const encoded = [0, 1, 2].flatMap((offset) => {
+    const shifted = Buffer.concat([Buffer.alloc(offset), bytes])
+    // The first and the last four letters depend on the neighbours.
+    return [shifted.toString('base64').slice(4, -4), shifted.toString('base64url').slice(4, -4)]
+  })
+  return [secret, bytes.toString('hex'), ...encoded].map((form) => Buffer.from(form))
+}
+
+async function search(leftovers: AsyncIterable<Leftover>): Promise<{ secret: string[]; harmless: string[] }> {
+  const forms = [...secrets].map(([kind, secret]) => ({ kind, forms: formsOf(secret) }))
+  const found = { secret: [] as string[], harmless: [] as string[] }
+  for await (const { place, content } of leftovers) {
+    for (const { kind, forms: looks } of forms) {
+      if (looks.some((look) => content.includes(look))) found.secret.push(`${kind} in ${place}`)
+    }
+    if ([...accountTags].some((tag) => content.includes(tag))) found.harmless.push(place)
+  }
+  return found
+}
