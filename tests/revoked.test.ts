@@ -178,13 +178,13 @@ async function openStream(edge: string, key: string, maxTokens?: number) {
 
 /** Both edges are asked without a break until disposed of. */
 function keepAsking(key: string): AsyncDisposable {
-  let isOver = false
+  const over = new AbortController()
   const loops = cluster.edges.map(async (edge) => {
-    while (!isOver) await ask(edge, key)
+    while (!over.signal.aborted) await ask(edge, key)
   })
   return {
     async [Symbol.asyncDispose]() {
-      isOver = true
+      over.abort()
       await Promise.all(loops)
     },
   }

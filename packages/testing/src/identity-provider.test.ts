@@ -9,12 +9,17 @@ test('who signs in by the page gets an access token for the gateway, signed by t
   await using provider = await startIdentityProvider({ audience: 'http://gateway.test', redirectUris: [redirectUri] })
   const token = await signIn(provider.issuer, { name: 'ada', redirectUri })
   const keys = createRemoteJWKSet(new URL('/jwks', provider.issuer))
-  const { payload, protectedHeader } = await jwtVerify(token, keys, { issuer: provider.issuer, audience: 'http://gateway.test' })
+  const { payload, protectedHeader } = await jwtVerify(token, keys, {
+    issuer: provider.issuer,
+    audience: 'http://gateway.test',
+  })
   expect(payload.sub).toBe('ada')
   expect(protectedHeader).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
 })
 
 test('nobody is sent back to an address that is not registered', async () => {
   await using provider = await startIdentityProvider({ audience: 'http://gateway.test', redirectUris: [redirectUri] })
-  await expect(signIn(provider.issuer, { name: 'ada', redirectUri: 'http://127.0.0.1:9/elsewhere' })).rejects.toThrow(/redirect_uri/)
+  await expect(signIn(provider.issuer, { name: 'ada', redirectUri: 'http://127.0.0.1:9/elsewhere' })).rejects.toThrow(
+    /redirect_uri/,
+  )
 })

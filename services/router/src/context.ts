@@ -18,7 +18,9 @@ export async function openContext(
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
-  const bus = opening.use(await openNatsBus({ url: settings.natsUrl, name: 'router', streams: [usageStream], onStatus }))
+  const bus = opening.use(
+    await openNatsBus({ url: settings.natsUrl, name: 'router', streams: [usageStream], onStatus }),
+  )
   const opened = opening.move()
   return {
     logger,

@@ -138,7 +138,7 @@ function readTool(tool: unknown, index: number): ChatTool {
     throw new Refusal(`Invalid '${param}': expected a function with a name.`, { param })
   }
   const { name, description, parameters } = tool['function']
-  return { name: String(name), description: isString(description) ? description : '', parameters: parameters ?? {} }
+  return { name, description: isString(description) ? description : '', parameters: parameters ?? {} }
 }
 
 function readToolChoice(choice: unknown): ChatRequest['toolChoice'] {

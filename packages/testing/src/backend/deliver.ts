@@ -101,7 +101,8 @@ export async function deliverFailure(res: ServerResponse, call: BackendCall, fau
 }
 
 export function isFailure(fault: Fault): boolean {
-  return Boolean(fault.hang || fault.disconnect || fault.html || fault.status !== undefined || fault.body !== undefined)
+  const { hang = false, disconnect = false, html = false, status, body } = fault
+  return hang || disconnect || html || status !== undefined || body !== undefined
 }
 
 const HTML_PAGE =

@@ -176,7 +176,7 @@ export function readFault(value: unknown): Fault {
     if (type === undefined) throw new Refusal(`There is no fault '${name}'.`, { param: name })
     if (!isOfType(field, type)) throw new Refusal(`The fault '${name}' has the wrong type.`, { param: name })
   }
-  return value as Fault
+  return value
 }
 
 function isOfType(value: unknown, type: FieldType): boolean {
