@@ -16,7 +16,7 @@ import {
   type JobHeader,
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
-import { redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
+import { acceptPatienceMs, redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
 
 export interface AnswerEvents {
   onHead(head: AnswerHead): void
@@ -69,7 +69,12 @@ export function runJob(
     const remainingMs = Math.max(0, Math.floor(deadlineAtMs - performance.now()))
     const header: JobHeader = { ...fixed, attempt, remainingMs }
     handle = bus.dispatch(
-      { subject: subjects.job(fixed.pool), header: Buffer.from(JSON.stringify(header)), body },
+      {
+        subject: subjects.job(fixed.pool),
+        header: Buffer.from(JSON.stringify(header)),
+        body,
+        acceptTimeoutMs: acceptPatienceMs(attempt),
+      },
       {
         onHead(bytes) {
           hasHead = true

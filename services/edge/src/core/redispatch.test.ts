@@ -1,12 +1,24 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { redispatchDelayMs, type Unavailability } from './redispatch.ts'
+import { acceptPatienceMs, redispatchDelayMs, type Unavailability } from './redispatch.ts'
 
 const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost']
 
 test('a job of a lost or frozen router goes elsewhere at once', () => {
   expect(redispatchDelayMs('lost', 1, 0, 60_000)).toBe(0)
   expect(redispatchDelayMs('timeout', 3, 750, 60_000)).toBe(0)
+})
+
+test('a job that nobody accepts is not multiplied: each attempt waits longer', () => {
+  expect([1, 2, 3, 4, 5, 6, 2_000].map(acceptPatienceMs)).toEqual([
+    undefined,
+    undefined,
+    500,
+    1_000,
+    2_000,
+    2_000,
+    2_000,
+  ])
 })
 
 test('while no router is there, the job waits longer between tries', () => {

@@ -5,10 +5,20 @@
  * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another.
  */
 
+/**
+ * How long this attempt waits to be accepted; undefined: the bus' own, short time. It grows from the third attempt on:
+ * where routers are overloaded rather than frozen, each attempt adds to what they have to do.
+ */
+export function acceptPatienceMs(attempt: number): number | undefined {
+  return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
+}
+
 export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost'
 
 /** How long a job waits for any router at all before its client is told. */
 const MAX_WAIT_FOR_ROUTER_MS = 15_000
+const FIRST_PATIENCE_MS = 500
+const MAX_PATIENCE_MS = 2_000
 const FIRST_DELAY_MS = 25
 const MAX_DELAY_MS = 500
 

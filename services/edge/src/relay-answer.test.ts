@@ -1,0 +1,288 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Standing } from '@gateway/admission/edge'
+import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
+import type { IncomingJob } from '@gateway/bus/port'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { createLogger } from '@gateway/service/logger'
+import express from 'express'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
+import type { Admitted } from './admit.ts'
+import type { Edge } from './edge.ts'
+import { relayAnswer } from './relay-answer.ts'
+import { renderErrors } from './render-errors.ts'
+import type { RunningRequest } from './running-requests.ts'
+
+/** A router that is lost is known to be within a fraction of a second. */
+const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
+const END = encode({ usage: USAGE, attempts: [] })
+const ATTEMPTS = [{ backend: 'a', model: 'model-a', outcome: 'reset', durationMs: 1 }]
+const EVENT = 'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
+
+let opened: AsyncDisposableStack
+let hub: MemoryHub
+beforeEach(() => {
+  opened = new AsyncDisposableStack()
+  hub = createMemoryHub()
+})
+afterEach(() => opened.disposeAsync())
+
+/** An edge's relay behind HTTP, before a router that does as the test says. */
+async function stage(
+  serve: (job: IncomingJob, routerId: string) => void,
+  { stream, store = async () => {} }: { stream: boolean; store?: () => Promise<void> },
+) {
+  const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+  const router = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+  opened.use(await router.serveJobs('job.spark', 'routers', (job) => serve(job, router.processId)))
+  const reports: UsageEvent[] = []
+  const finished: { charge: number; tokens: number }[] = []
+  const running = new Map<string, RunningRequest>()
+  const edge = {
+    bus,
+    logger: createLogger({ service: 'edge', level: 'silent' }),
+    settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
+    admission: {
+      finish: async ({ charge, tokens }: { charge: number; tokens: number }) => void finished.push({ charge, tokens }),
+    },
+    running: {
+      begin: (request: RunningRequest) => running.set(request.requestId, request),
+      end: (requestId: string) => running.delete(requestId),
+    },
+    usage: {
+      report(event: UsageEvent) {
+        reports.push(event)
+        return store()
+      },
+    },
+  } as unknown as Edge
+  const job = plannedJob({ stream })
+  const app = express()
+  app.get('/', (_request, response) =>
+    relayAnswer(
+      edge,
+      { admitted, notices: {}, job, body: Buffer.from('{}'), keyHash: 'hash', deadlineMs: 10_000 },
+      response,
+    ),
+  )
+  app.use(renderErrors(edge))
+  const server = createServer(app)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.defer(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, reports, finished, running, job }
+}
+
+const admitted = {
+  plan: { slug: 'free', unit: 'tokens', limit: 1_000 },
+  lane: { id: 'svc-instant' },
+  price: plannedJob().price,
+  worstCharge: 100_000,
+  standing: standing(),
+} as unknown as Admitted
+
+function standing(): Standing {
+  const window = { limit: 100, remaining: 99, resetMs: 0 }
+  return {
+    plan: 'free',
+    window: '2026-11',
+    windowResetAtMs: 0,
+    used: 0,
+    limit: 1_000_000,
+    overage: false,
+    requests: window,
+    tokens: window,
+    day: null,
+    nowMs: 0,
+  }
+}
+
+function beginStream(job: IncomingJob): void {
+  job.accept()
+  job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
+  void job.data(Buffer.from(EVENT + EVENT)).catch(() => {})
+}
+
+/** The text so far, where the connection breaks. */
+async function readAll(response: Response): Promise<{ text: string; isWhole: boolean }> {
+  let text = ''
+  try {
+    for await (const bytes of response.body!) text += Buffer.from(bytes).toString()
+    return { text, isWhole: true }
+  } catch {
+    return { text, isWhole: false }
+  }
+}
+
+describe('a stream', () => {
+  test('ends with [DONE] when its usage is stored, and not before', async () => {
+    const stored = Promise.withResolvers<void>()
+    const { url, reports, finished, running } = await stage(
+      (job) => {
+        beginStream(job)
+        job.end(END)
+      },
+      { stream: true, store: () => stored.promise },
+    )
+    const response = await fetch(url)
+    expect(response.headers.get('x-svc-upstream')).toBe('spark')
+    const reading = readAll(response)
+    await expect.poll(() => reports).toHaveLength(1)
+    expect(await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 50, 'still open'))])).toBe(
+      'still open',
+    )
+    stored.resolve()
+    expect(await reading).toEqual({ text: `${EVENT}${EVENT}data: [DONE]\n\n`, isWhole: true })
+    expect(reports[0]).toMatchObject({ outcome: 'completed', delivered: true, usage: USAGE, reporter: 'edge' })
+    expect(finished).toEqual([{ charge: 12_000, tokens: 12 }])
+    expect(running.size).toBe(0)
+  })
+
+  test('whose usage cannot be stored ends with an error event', async () => {
+    const { url } = await stage(
+      (job) => {
+        beginStream(job)
+        job.end(END)
+      },
+      { stream: true, store: () => Promise.reject(new Error('no broker')) },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text).toContain('"code":"SERVICE_UNAVAILABLE"')
+    expect(text).not.toContain('[DONE]')
+  })
+
+  test('whose backend failed after content ends with an error event and bills what was shown', async () => {
+    const usage = { ...USAGE, completionTokens: 2, estimated: true }
+    const failure = { code: 'UPSTREAMS_EXHAUSTED', message: 'broken', attempted: ['a'], attempts: ATTEMPTS, usage }
+    const { url, reports, finished } = await stage(
+      (job) => {
+        beginStream(job)
+        job.failure(encode(failure))
+      },
+      { stream: true },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text.startsWith(EVENT + EVENT)).toBe(true)
+    expect(text).toContain('"code":"UPSTREAMS_EXHAUSTED"')
+    expect(text).not.toContain('[DONE]')
+    expect(reports).toMatchObject([{ outcome: 'backend_failed', delivered: false, usage, attempts: ATTEMPTS }])
+    await expect.poll(() => finished).toEqual([{ charge: 11_000, tokens: 11 }])
+  })
+
+  test('whose router is lost after content ends with an error event and bills the events that were shown', async () => {
+    const { url, reports } = await stage(
+      (job, routerId) => {
+        beginStream(job)
+        setTimeout(() => hub.cut(routerId), 50)
+      },
+      { stream: true },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text).toContain('"error"')
+    expect(text).not.toContain('[DONE]')
+    expect(reports).toMatchObject([
+      {
+        outcome: 'router_lost',
+        delivered: false,
+        usage: { promptTokens: 11, completionTokens: 2, estimated: true },
+      },
+    ])
+  })
+
+  test('whose client leaves stops the router, which alone reports it', async () => {
+    const stopped = Promise.withResolvers<unknown>()
+    const { url, reports, running } = await stage(
+      (job) => {
+        beginStream(job)
+        job.signal.addEventListener('abort', () => stopped.resolve(job.signal.reason))
+      },
+      { stream: true },
+    )
+    const leaving = new AbortController()
+    const response = await fetch(url, { signal: leaving.signal })
+    await response.body!.getReader().read()
+    leaving.abort()
+    expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
+    expect(reports).toEqual([])
+    expect(running.size).toBe(0)
+  })
+
+  test('whose key is revoked ends with an error event and stops the router', async () => {
+    const stopped = Promise.withResolvers<unknown>()
+    const { url, running, job } = await stage(
+      (incoming) => {
+        beginStream(incoming)
+        incoming.signal.addEventListener('abort', () => stopped.resolve(incoming.signal.reason))
+      },
+      { stream: true },
+    )
+    const response = await fetch(url)
+    running.get(job.requestId)!.cut()
+    const { text } = await readAll(response)
+    expect(text).toContain('"code":"INVALID_KEY"')
+    expect(text).not.toContain('[DONE]')
+    expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
+  })
+})
+
+describe('a JSON answer', () => {
+  const ANSWER = JSON.stringify({ object: 'chat.completion' })
+  const serve = (job: IncomingJob) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from(ANSWER))
+    job.end(END)
+  }
+
+  test('comes whole, with its length', async () => {
+    const { url, reports } = await stage(serve, { stream: false })
+    const response = await fetch(url)
+    expect(response.status).toBe(200)
+    expect(response.headers.get('content-length')).toBe(String(ANSWER.length))
+    expect(await response.text()).toBe(ANSWER)
+    expect(reports).toMatchObject([{ outcome: 'completed', delivered: true, streamed: false }])
+  })
+
+  test('whose usage cannot be stored is an error, not an answer', async () => {
+    const { url } = await stage(serve, { stream: false, store: () => Promise.reject(new Error('no broker')) })
+    const response = await fetch(url)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  })
+
+  test('of a router that is lost half-way through is never half an answer with status 200', async () => {
+    const { url, reports } = await stage(
+      (job, routerId) => {
+        job.accept()
+        job.head(encode(HEAD))
+        void job.data(Buffer.from(ANSWER.slice(0, 8))).catch(() => {})
+        setTimeout(() => hub.cut(routerId), 50)
+      },
+      { stream: false },
+    )
+    const response = await fetch(url)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', tier: 'svc-instant' })
+    expect(reports).toMatchObject([{ outcome: 'router_lost', delivered: false }])
+  })
+
+  test('that nobody could give is an error, and the reservation is released', async () => {
+    const failure = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a', 'b'], attempts: ATTEMPTS }
+    const { url, reports, finished } = await stage(
+      (job) => {
+        job.accept()
+        job.failure(encode(failure))
+      },
+      { stream: false },
+    )
+    const response = await fetch(url)
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a', 'b'] })
+    expect(reports).toEqual([])
+    await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
+  })
+})

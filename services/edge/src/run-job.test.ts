@@ -1,0 +1,192 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
+import type { Bus, IncomingJob } from '@gateway/bus/port'
+import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
+import { runJob, type JobRun } from './run-job.ts'
+
+/** A router that is lost is known to be within a fraction of a second. */
+const TUNING = { acceptTimeoutMs: 60, heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
+const END = encode({ usage: USAGE, attempts: [] })
+
+let opened: AsyncDisposableStack
+let hub: MemoryHub
+let edge: Bus
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  hub = createMemoryHub()
+  edge = await openBus()
+})
+afterEach(() => opened.disposeAsync())
+
+async function openBus(): Promise<Bus> {
+  return opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+}
+
+async function startRouter(handler: (job: IncomingJob, header: JobHeader) => void): Promise<Bus> {
+  const bus = await openBus()
+  opened.use(
+    await bus.serveJobs('job.spark', 'routers', (job) =>
+      handler(job, JSON.parse(Buffer.from(job.header).toString()) as JobHeader),
+    ),
+  )
+  return bus
+}
+
+function answer(job: IncomingJob): void {
+  job.accept()
+  job.head(encode(HEAD))
+  void job.data(Buffer.from('hello'))
+  job.end(END)
+}
+
+interface Told {
+  text: string
+  end: AnswerEnd | null
+  failure: AnswerFailure | null
+  isInterrupted: boolean
+  /** How many last words came: never more than one. */
+  ends: number
+  over: Promise<void>
+  run: JobRun
+}
+
+function run(deadlineMs = 10_000): Told {
+  const over = Promise.withResolvers<void>()
+  const last = () => {
+    told.ends++
+    over.resolve()
+  }
+  const told: Told = {
+    text: '',
+    end: null,
+    failure: null,
+    isInterrupted: false,
+    ends: 0,
+    over: over.promise,
+    run: runJob(edge, plannedJob(), Buffer.from('{}'), deadlineMs, {
+      onHead() {},
+      onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
+      onEnd(end) {
+        told.end = end
+        last()
+      },
+      onFailure(failure) {
+        told.failure = failure
+        last()
+      },
+      onInterrupted() {
+        told.isInterrupted = true
+        last()
+      },
+    }),
+  }
+  return told
+}
+
+test('a job that nobody is there to take waits for a router', async () => {
+  const told = run()
+  await sleep(100)
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
+})
+
+test('a job that a frozen router got goes to another, with the time that is left', async () => {
+  const headers: JobHeader[] = []
+  const takeTurns = (job: IncomingJob, header: JobHeader) => {
+    headers.push(header)
+    if (headers.length === 3) answer(job)
+  }
+  await startRouter(takeTurns)
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+  expect(headers.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
+  expect(headers[2]!.remainingMs).toBeLessThanOrEqual(headers[0]!.remainingMs - 2 * TUNING.acceptTimeoutMs + 20)
+  expect(new Set(headers.map(({ requestId }) => requestId)).size).toBe(1)
+})
+
+test('a job that a stopping router gives back goes to another', async () => {
+  let asked = 0
+  await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+})
+
+test('a router that is lost before the answer began is not noticed', async () => {
+  const bus = await startRouter((job) => {
+    job.accept()
+    hub.cut(bus.processId)
+  })
+  const told = run()
+  await sleep(40)
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+})
+
+test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
+  let taken = 0
+  const bus = await startRouter((job) => {
+    taken++
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel'))
+    setTimeout(() => hub.cut(bus.processId), 40)
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  await startRouter(() => taken++)
+  await told.over
+  expect(told).toMatchObject({ isInterrupted: true, end: null, failure: null, ends: 1 })
+  await sleep(150)
+  expect(taken).toBe(1)
+})
+
+test("a router's verdict is final", async () => {
+  const failure: AnswerFailure = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a'], attempts: [] }
+  let taken = 0
+  await startRouter((job) => {
+    taken++
+    job.accept()
+    job.failure(encode(failure))
+  })
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ failure, ends: 1 })
+  expect(taken).toBe(1)
+})
+
+test('a job whose time is up before anybody took it is given up', async () => {
+  const told = run(300)
+  await told.over
+  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+})
+
+test('a job that is stopped has no last word, and its router stops', async () => {
+  const stopped = Promise.withResolvers<unknown>()
+  await startRouter((job) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel')).catch(() => {})
+    job.signal.addEventListener('abort', () => stopped.resolve(job.signal.reason))
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  told.run.stop()
+  expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
+  await sleep(TUNING.lostAfterMs * 2)
+  expect(told.ends).toBe(0)
+})
+
+test('a job that is stopped while it waits for a router is never dispatched', async () => {
+  const told = run()
+  told.run.stop()
+  let taken = 0
+  await startRouter(() => taken++)
+  await sleep(150)
+  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 0 })
+})

@@ -1,0 +1,76 @@
+/**
+ * What a request has become by the time that it is dispatched, and what routers answer, for tests.
+ */
+
+import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { v7 as uuidv7 } from 'uuid'
+import type { PlannedJob } from '../src/settle.ts'
+
+export const HEAD: AnswerHead = {
+  contentType: 'application/json',
+  upstream: 'spark',
+  backend: 'a',
+  backendModel: 'model-a',
+}
+
+export const USAGE: TokenUsage = {
+  promptTokens: 9,
+  completionTokens: 3,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}
+
+export function plannedJob(fields: Partial<JobHeader> = {}): PlannedJob {
+  return {
+    requestId: uuidv7(),
+    kind: 'chat',
+    configRevision: 'r1',
+    pool: 'spark',
+    needs: ['chat'],
+    stream: false,
+    includeUsage: false,
+    promptTokensEstimate: 11,
+    account: 'acc',
+    keyId: 'key00001',
+    plan: 'free',
+    unit: 'tokens',
+    window: '2026-11',
+    modelAsked: 'svc-instant',
+    lane: 'svc-instant',
+    price: { kind: 'multiplier', milliTokensPerToken: 1_000 },
+    startedAtMs: Date.now(),
+    ...fields,
+  }
+}
+
+export function usageEvent(fields: Partial<UsageEvent> = {}): UsageEvent {
+  const job = plannedJob()
+  return {
+    requestId: job.requestId,
+    reporter: 'edge',
+    account: job.account,
+    keyId: job.keyId,
+    plan: job.plan,
+    unit: job.unit,
+    window: job.window,
+    modelAsked: job.modelAsked,
+    lane: job.lane,
+    pool: job.pool,
+    backend: HEAD.backend,
+    backendModel: HEAD.backendModel,
+    usage: USAGE,
+    price: job.price,
+    outcome: 'completed',
+    delivered: true,
+    streamed: false,
+    attempts: [],
+    startedAtMs: job.startedAtMs,
+    endedAtMs: job.startedAtMs + 10,
+    ...fields,
+  }
+}
+
+export const encode = (message: object): Uint8Array => Buffer.from(JSON.stringify(message))
