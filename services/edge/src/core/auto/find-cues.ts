@@ -1,6 +1,6 @@
 /**
- * Finds the lexicon's phrases in folded text, in one pass over a trie. Words of alphabetic scripts match whole, unless
- * the phrase ends in `*`; Korean words may carry particles; Chinese and Japanese match anywhere.
+ * Finds the lexicon's phrases in folded text, in one pass. Words of alphabetic scripts match whole, unless the phrase
+ * ends in `*`; Korean words may carry particles; Chinese and Japanese match anywhere.
  */
 
 import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
@@ -8,22 +8,14 @@ import { ANSWER_WORDS } from './lexicon/answer.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
 import { LIVE_WORDS } from './lexicon/live.ts'
+import { buildTrie, descend, type Phrase } from './phrase-trie.ts'
 
 const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...ANSWER_WORDS }
 
 export type Cue = keyof typeof LEXICON
 export const CUES = Object.keys(LEXICON) as Cue[]
 
-interface TrieNode {
-  next: Map<number, TrieNode>
-  /** Cues of phrases that end here at a word's end, and of those that may go on. */
-  whole: number[]
-  open: number[]
-}
-
-const ROOT = buildTrie()
-/** The root's own table: most words end the search there. */
-const FIRST: (TrieNode | undefined)[] = Array.from({ length: 0x10000 }, (_, code) => ROOT.next.get(code))
+const TRIE = buildTrie(CUES.flatMap((cue, mark) => phrases(LEXICON[cue], mark)))
 
 /** Adds to `counts` (one cell per cue) what `text.slice(start, end)` holds; `order` gets each cue when it is met. */
 export function countCues(text: string, start: number, end: number, counts: Uint16Array, order?: number[]): void {
@@ -37,10 +29,12 @@ export function countCues(text: string, start: number, end: number, counts: Uint
 }
 
 function walk(text: string, from: number, end: number, counts: Uint16Array, order?: number[]): void {
-  let node = FIRST[text.charCodeAt(from)]
-  for (let at = from; node; node = ++at < end ? node.next.get(text.charCodeAt(at)) : undefined) {
-    if (node.open.length > 0) add(node.open, counts, order)
-    if (node.whole.length > 0 && endsWord(text, at, end)) add(node.whole, counts, order)
+  let node = TRIE.first[text.charCodeAt(from)] ?? -1
+  for (let at = from; node >= 0; node = ++at < end ? descend(TRIE, node, text.charCodeAt(at)) : -1) {
+    const open = TRIE.open[node]
+    const whole = TRIE.whole[node]
+    if (open?.length) add(open, counts, order)
+    if (whole?.length && endsWord(text, at, end)) add(whole, counts, order)
   }
 }
 
@@ -50,37 +44,18 @@ function endsWord(text: string, at: number, end: number): boolean {
   return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at + 1)) !== kind
 }
 
-function add(cues: number[], counts: Uint16Array, order?: number[]): void {
+function add(cues: readonly number[], counts: Uint16Array, order?: number[]): void {
   for (const cue of cues) {
     counts[cue] = (counts[cue] ?? 0) + 1
     order?.push(cue)
   }
 }
 
-function buildTrie(): TrieNode {
-  const root = emptyNode()
-  CUES.forEach((cue, index) => {
-    const phrases = new Set(LEXICON[cue].split('|').map((phrase) => foldText(phrase.trim())))
-    for (const phrase of phrases) insert(root, phrase, index)
+function phrases(list: string, mark: number): Phrase[] {
+  const written = new Set(list.split('|').map((phrase) => foldText(phrase.trim())))
+  return [...written].flatMap((phrase) => {
+    const text = phrase.replaceAll('*', '')
+    const open = phrase.endsWith('*') || charClass(text.charCodeAt(text.length - 1)) === HANGUL
+    return text === '' ? [] : [{ text, mark, open }]
   })
-  return root
-}
-
-function insert(root: TrieNode, phrase: string, cue: number): void {
-  const open = phrase.endsWith('*')
-  const text = phrase.replaceAll('*', '')
-  if (text === '') return
-  let node = root
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    let next = node.next.get(code)
-    if (!next) node.next.set(code, (next = emptyNode()))
-    node = next
-  }
-  const lastKind = charClass(text.charCodeAt(text.length - 1))
-  ;(open || lastKind === HANGUL ? node.open : node.whole).push(cue)
-}
-
-function emptyNode(): TrieNode {
-  return { next: new Map(), whole: [], open: [] }
 }

@@ -1,0 +1,83 @@
+/**
+ * Phrases by their characters, as a tree in flat arrays: a step down is a probe of one hash table, which costs a
+ * quarter of what a map per node does. Built once, read on every request.
+ */
+
+const ROOT = 0
+const NONE = -1
+const NOTHING: readonly number[] = []
+
+export interface PhraseTrie {
+  /** Where each character leads from the root, or -1: most words end there. */
+  first: Int32Array
+  mask: number
+  /** The hash table's cells: the node above, the character and the node below (0: the cell is free). */
+  parents: Int32Array
+  codes: Uint16Array
+  children: Int32Array
+  /** By node: the marks of phrases that end there as whole words, and of those that may go on. */
+  whole: (readonly number[])[]
+  open: (readonly number[])[]
+}
+
+export interface Phrase {
+  text: string
+  mark: number
+  /** Whether the word may go on after the phrase. */
+  open: boolean
+}
+
+export function buildTrie(phrases: readonly Phrase[]): PhraseTrie {
+  const characters = phrases.reduce((sum, { text }) => sum + text.length, 0)
+  const size = 2 ** Math.ceil(Math.log2(2 * characters + 2))
+  const trie: PhraseTrie = {
+    first: new Int32Array(0x10000).fill(NONE),
+    mask: size - 1,
+    parents: new Int32Array(size),
+    codes: new Uint16Array(size),
+    children: new Int32Array(size),
+    whole: [NOTHING],
+    open: [NOTHING],
+  }
+  for (const phrase of phrases) insert(trie, phrase)
+  return trie
+}
+
+/** The node below, or -1. */
+export function descend(trie: PhraseTrie, node: number, code: number): number {
+  const { parents, codes, children, mask } = trie
+  for (let cell = cellOf(node, code) & mask; ; cell = (cell + 1) & mask) {
+    const child = children[cell] ?? 0
+    if (child === 0) return NONE
+    if (parents[cell] === node && codes[cell] === code) return child
+  }
+}
+
+function insert(trie: PhraseTrie, { text, mark, open }: Phrase): void {
+  let node = ROOT
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const next = descend(trie, node, code)
+    node = next === NONE ? addNode(trie, node, code) : next
+  }
+  const marks = open ? trie.open : trie.whole
+  marks[node] = [...(marks[node] ?? NOTHING), mark]
+}
+
+function addNode(trie: PhraseTrie, parent: number, code: number): number {
+  const node = trie.whole.length
+  let cell = cellOf(parent, code) & trie.mask
+  while (trie.children[cell] !== 0) cell = (cell + 1) & trie.mask
+  trie.parents[cell] = parent
+  trie.codes[cell] = code
+  trie.children[cell] = node
+  trie.whole.push(NOTHING)
+  trie.open.push(NOTHING)
+  if (parent === ROOT) trie.first[code] = node
+  return node
+}
+
+function cellOf(node: number, code: number): number {
+  const mixed = Math.imul(node, 0x9e3779b1) ^ Math.imul(code, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
