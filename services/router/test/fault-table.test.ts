@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { JobHeader } from '@gateway/contracts/job'
+import { faultPageSection } from '@gateway/testing/fault-page'
 import {
   chunk,
   completion,
@@ -25,6 +26,8 @@ import {
   type HttpBackend,
 } from './http-backend.ts'
 import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+const page = faultPageSection('router', ['The first backend …', 'Request', 'Its attempt', 'Who answers', 'Metered'])
 
 const opened: AsyncDisposable[] = []
 afterEach(async () => {
@@ -174,7 +177,7 @@ const cases = BEFORE_CONTENT.flatMap((row) =>
 )
 
 describe('before content, a client sees nothing of it but the answer of the next backend', () => {
-  test.for(cases)('$fault ($mode)', async ({ answer, url, outcome, mode }) => {
+  test.for(cases)('$fault ($mode)', async ({ fault, answer, url, outcome, mode }) => {
     const a = await backend(answer ?? goodChat)
     const b = await backend(goodChat)
     const router = await routerOver([url ? await url(a.url) : a.url, b.url])
@@ -190,8 +193,13 @@ describe('before content, a client sees nothing of it but the answer of the next
     ])
     expect(a.seen.length).toBe(url ? 0 : 1)
     expect(b.seen).toHaveLength(1)
+    page.row(fault, mode, spelled(outcome), 'the second, whole', 'its own figures')
   })
 })
+
+/** On the page, where the system decides which of two it is, stands both. */
+const spelled = (outcome: string | RegExp) =>
+  `\`${typeof outcome === 'string' ? outcome : outcome.source.replace(/[^a-z_|]/g, '').replace('|', '` or `')}\``
 
 const content = (count: number) =>
   WORDS.slice(0, count)
@@ -258,7 +266,7 @@ function streamInPieces(...pieces: (string | Buffer)[]): Answer {
 }
 
 describe('after content, a client is told of it, and what it was shown is metered', () => {
-  test.for(AFTER_CONTENT)('$fault', async ({ answer, outcome, shown, tokens }) => {
+  test.for(AFTER_CONTENT)('$fault', async ({ fault, answer, outcome, shown, tokens }) => {
     const a = await backend(answer)
     const b = await backend(goodChat)
     const router = await routerOver([a.url, b.url])
@@ -272,6 +280,7 @@ describe('after content, a client is told of it, and what it was shown is metere
       usage: { promptTokens: 11, completionTokens: tokens, estimated: true },
     })
     expect(b.seen).toHaveLength(0)
+    page.row(`${fault}, after content`, 'stream', spelled(outcome), 'nobody: an error', 'what was shown, estimated')
   })
 })
 
@@ -307,13 +316,14 @@ function joinPairs(pieces: Buffer[]): Buffer[] {
 }
 
 describe('what only looks like a fault does no harm', () => {
-  test.for(HARMLESS)('$shape', async ({ answer, text }) => {
+  test.for(HARMLESS)('$shape', async ({ shape, answer, text }) => {
     const a = await backend(answer)
     const router = await routerOver([a.url])
     const job = await router.ask({ stream: true })
     expect(job.failure).toBeNull()
     expect(job.text()).toBe(text ?? GOOD_STREAM)
     expect(job.end?.usage).toEqual(GOOD_USAGE)
+    page.row(shape, 'stream', '`served`', 'the first, whole', 'its own figures')
   })
 
   test('no usage in a plain answer: it is counted, marked, and written into the answer', async () => {
@@ -407,12 +417,13 @@ const OTHER_KINDS: { fault: string; header: Partial<JobHeader>; body: object; ba
 ]
 
 describe('embeddings and images are judged before a byte goes out', () => {
-  test.for(OTHER_KINDS)('$fault', async ({ header, body, bad, good }) => {
+  test.for(OTHER_KINDS)('$fault', async ({ fault, header, body, bad, good }) => {
     const a = await backend(bad)
     const b = await backend(good)
     const job = await (await routerOver([a.url, b.url])).ask(header, body)
     expect(job.head?.backend).toBe('b')
     expect(job.end?.attempts).toMatchObject([{ outcome: 'invalid_answer' }, { outcome: 'served' }])
+    page.row(fault, header.kind ?? '', '`invalid_answer`', 'the second, whole', 'its own figures')
   })
 
   test('vectors travel as base64 when asked for, whatever the backend speaks', async () => {
@@ -444,3 +455,5 @@ describe('embeddings and images are judged before a byte goes out', () => {
     expect(job.text()).not.toContain('"url"')
   })
 })
+
+test('docs/fault-table.md says what was seen, and no more', () => page.close())

@@ -1,0 +1,57 @@
+/**
+ * `docs/fault-table.md`: what was seen of each fault, written by the tests that cause them.
+ *
+ * A run with `GENERATE_DOCS=1` writes its section of the page anew; any other run compares each row, and in the end
+ * which rows there are, so that the page can neither lie nor miss a case.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface FaultPageSection {
+  /** Says what was seen of one case. Throws when the page says otherwise. */
+  row(...cells: string[]): void
+  /** Text below the table: figures of this run. They differ from run to run, so they are not compared. */
+  note(text: string): void
+  /** Writes the section, or throws when the page has rows that no case of this run produced. */
+  close(): void
+}
+
+const PAGE = join(import.meta.dirname, '../../../docs/fault-table.md')
+
+export function faultPageSection(name: string, columns: readonly string[]): FaultPageSection {
+  const isWriting = process.env['GENERATE_DOCS'] === '1'
+  const begin = `<!-- section ${name}: written by its test with GENERATE_DOCS=1 -->`
+  const end = `<!-- end of ${name} -->`
+  const page = readFileSync(PAGE, 'utf8')
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`docs/fault-table.md has no section ${name}`)
+  const written = page.slice(from + begin.length, to)
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  const rows: string[] = []
+  const notes: string[] = []
+  return {
+    row(...cells) {
+      rows.push(line(cells))
+      if (!isWriting && !written.includes(`${line(cells)}\n`)) {
+        throw new Error(`docs/fault-table.md does not say: ${line(cells)}\nRun this test with GENERATE_DOCS=1.`)
+      }
+    },
+    note: (text) => void notes.push(text),
+    close() {
+      const heading = [line(columns), line(columns.map(() => '---'))]
+      if (isWriting) {
+        const table = [...heading, ...rows].join('\n')
+        const section = [begin, '', table, ...notes.flatMap((note) => ['', note]), '', end].join('\n')
+        // Another section's test may have written meanwhile.
+        const now = readFileSync(PAGE, 'utf8')
+        const [start, stop] = [now.indexOf(begin), now.indexOf(end) + end.length]
+        writeFileSync(PAGE, now.slice(0, start) + section + now.slice(stop))
+        return
+      }
+      const lines = written.split('\n').filter((text) => text.startsWith('| '))
+      const stale = lines.slice(heading.length).filter((text) => !rows.includes(text))
+      if (stale.length > 0) throw new Error(`docs/fault-table.md has rows without a case:\n${stale.join('\n')}`)
+    },
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * The fault table on the whole system: real processes, real servers, backends that fail in every way, and processes that
+ * are killed and frozen at every stage. Per case: what the client saw, what the backends saw, what was metered.
+ */
+
+import { faultPageSection } from '@gateway/testing/fault-page'
+import { afterAll, beforeAll, describe, test } from 'vitest'
+import { promiseFailover } from './faults/backends.ts'
+import { promiseBroker } from './faults/broker.ts'
+import { promiseClients } from './faults/clients.ts'
+import { promiseSurvival } from './faults/processes.ts'
+import { startStage, type Stage } from './faults/stage.ts'
+
+const COLUMNS = ['Request', 'What the client sees', 'What the backends see', 'What is metered']
+
+describe('the gateway as a cluster', { timeout: 60_000 }, () => {
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await startStage()
+  }, 90_000)
+  afterAll(() => stage?.[Symbol.asyncDispose](), 60_000)
+
+  promiseClients(() => stage)
+
+  const backends = faultPageSection('backends', ['The first backend …', ...COLUMNS])
+  promiseFailover(() => stage, backends)
+  test('docs/fault-table.md says of backends what was seen, and no more', () => backends.close())
+
+  const processes = faultPageSection('processes', ['What happens', ...COLUMNS])
+  promiseBroker(() => stage, processes)
+  promiseSurvival(() => stage, processes)
+  test('docs/fault-table.md says of processes what was seen, and no more', () => processes.close())
+})

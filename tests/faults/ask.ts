@@ -1,0 +1,129 @@
+/**
+ * One chat request through the official client, and everything that its user and the wire saw.
+ */
+
+import OpenAI from 'openai'
+import { ask } from '../promises/gateway.ts'
+
+export interface Seen {
+  /** Null until the headers came. */
+  status: number | null
+  requestId: string | null
+  /** Text of the answer, as far as it came. */
+  text: string
+  finishReason: string | null
+  /** The answer came whole: the client's own verdict. */
+  whole: boolean
+  /** Whether `[DONE]` was on the wire. */
+  done: boolean
+  /** Whether an error event was on the wire. */
+  errorEvent: boolean
+  /** What the client threw. */
+  error: unknown
+  /** The body of an answer with another status than 200. */
+  refusal: unknown
+  usage: { prompt_tokens: number; completion_tokens: number } | null
+  /** The longest time between two pieces, once it had begun. */
+  longestPauseMs: number
+}
+
+export interface AskOptions {
+  url: string
+  key: string
+  model: string
+  stream: boolean
+  content?: string
+  signal?: AbortSignal
+  /** Called at the first text of a stream. */
+  onBegun?(): void
+}
+
+export const QUESTION = 'Say: all is well'
+export const ANSWER = 'all is well'
+
+export interface Asked {
+  /** As it is now. */
+  readonly seen: Seen
+  /** Resolves when the request is over, however it ended. */
+  readonly over: Promise<Seen>
+}
+
+export function askChat(options: AskOptions): Asked {
+  const seen: Seen = {
+    status: null,
+    requestId: null,
+    text: '',
+    finishReason: null,
+    whole: false,
+    done: false,
+    errorEvent: false,
+    error: null,
+    refusal: null,
+    usage: null,
+    longestPauseMs: 0,
+  }
+  return { seen, over: run(options, seen) }
+}
+
+async function run(options: AskOptions, seen: Seen): Promise<Seen> {
+  const { url, key, model, signal, content = QUESTION } = options
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, fetch: watching(seen) })
+  const request = { model, messages: ask(content) }
+  try {
+    if (options.stream) await readStream(client, request, options, seen)
+    else {
+      const answer = await client.chat.completions.create(request, { signal })
+      seen.text = answer.choices[0]!.message.content ?? ''
+      seen.finishReason = answer.choices[0]!.finish_reason
+      seen.usage = answer.usage ?? null
+    }
+    seen.whole = seen.finishReason !== null && !signal?.aborted
+  } catch (error) {
+    seen.error = error
+  }
+  return seen
+}
+
+async function readStream(
+  client: OpenAI,
+  request: { model: string; messages: OpenAI.ChatCompletionMessageParam[] },
+  { signal, onBegun }: AskOptions,
+  seen: Seen,
+): Promise<void> {
+  const asked = { ...request, stream: true as const, stream_options: { include_usage: true } }
+  for await (const chunk of await client.chat.completions.create(asked, { signal })) {
+    const choice = chunk.choices[0]
+    const piece = choice?.delta.content ?? ''
+    if (piece !== '' && seen.text === '') onBegun?.()
+    seen.text += piece
+    seen.finishReason = choice?.finish_reason ?? seen.finishReason
+    seen.usage = chunk.usage ?? seen.usage
+  }
+}
+
+/** A fetch that notes what is on the wire and passes it on unchanged. */
+function watching(seen: Seen): typeof fetch {
+  return async (...args) => {
+    const response = await fetch(...args)
+    seen.status = response.status
+    seen.requestId = response.headers.get('x-request-id')
+    if (response.status !== 200) seen.refusal = await response.clone().json()
+    if (!response.body) return response
+    let tail = ''
+    let lastAtMs: number | null = null
+    const decoder = new TextDecoder()
+    const watch = new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, controller) {
+        const nowMs = performance.now()
+        if (lastAtMs !== null) seen.longestPauseMs = Math.max(seen.longestPauseMs, nowMs - lastAtMs)
+        lastAtMs = nowMs
+        const text = tail + decoder.decode(bytes, { stream: true })
+        seen.done ||= text.includes('data: [DONE]')
+        seen.errorEvent ||= text.includes('data: {"error"')
+        tail = text.slice(-32)
+        controller.enqueue(bytes)
+      },
+    })
+    return new Response(response.body.pipeThrough(watch), response)
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * What the official client's helpers and strict readers of server-sent events are promised.
+ */
+
+import { describe, expect, test } from 'vitest'
+import { ask, sendRaw } from '../promises/gateway.ts'
+import { ANSWER, QUESTION } from './ask.ts'
+import type { Stage } from './stage.ts'
+
+export function promiseClients(stage: () => Stage): void {
+  describe('the official client', () => {
+    test('assembles a stream with its helper', async () => {
+      const { caller, lane } = stage()
+      const request = { model: lane().model, messages: ask(QUESTION), stream_options: { include_usage: true } }
+      const runner = caller.client.chat.completions.stream(request)
+      const pieces: string[] = []
+      runner.on('content', (piece) => pieces.push(piece))
+      const whole = await runner.finalChatCompletion()
+      expect(whole.choices[0]).toMatchObject({ finish_reason: 'stop', message: { content: ANSWER } })
+      expect(pieces.join('')).toBe(ANSWER)
+      expect(await runner.totalUsage()).toMatchObject({ completion_tokens: 3 })
+    })
+
+    test.each([false, true])('runs its loop of tools to the end (streamed: %s)', async (stream) => {
+      const { caller, lane } = stage()
+      const asked: string[] = []
+      const weather = {
+        type: 'function' as const,
+        function: {
+          name: 'get_weather',
+          description: 'The weather of a city',
+          parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+          parse: JSON.parse,
+          function: ({ city }: { city: string }) => {
+            asked.push(city)
+            return '21 degrees'
+          },
+        },
+      }
+      const request = { model: lane().model, messages: ask('What is the weather in Oslo?'), tools: [weather] }
+      const runner = stream
+        ? caller.client.chat.completions.runTools({ ...request, stream: true })
+        : caller.client.chat.completions.runTools(request)
+      expect(await runner.finalContent()).toContain('21 degrees')
+      expect(asked).toEqual([expect.any(String)])
+    })
+  })
+
+  test('a stream is nothing but data events of one line, each JSON, and one [DONE] at its end', async () => {
+    const { caller, edges, lane } = stage()
+    const body = { model: lane().model, messages: ask(QUESTION), stream: true }
+    const response = await sendRaw(edges[0], '/v1/chat/completions', { key: caller.key, body })
+    expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    const text = await response.text()
+    expect(text.endsWith('\n\n')).toBe(true)
+    const events = text.slice(0, -2).split('\n\n')
+    for (const event of events) expect(event).toMatch(/^data: \S[^\n\r]*$/)
+    const data = events.map((event) => event.slice('data: '.length))
+    expect(data.indexOf('[DONE]')).toBe(data.length - 1)
+    const chunks = data.slice(0, -1).map((json) => JSON.parse(json) as { object: string })
+    expect(new Set(chunks.map(({ object }) => object))).toEqual(new Set(['chat.completion.chunk']))
+  })
+}

@@ -1,0 +1,106 @@
+/**
+ * The gateway as a cluster of real processes on servers of its own, before backends that a test breaks at will, and
+ * what a test needs to see: the backends' calls and the ledger's rows.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@gateway/embedded-postgres/free-port'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { type Backend, type BackendCall, type Fault, startBackend } from '@gateway/testing/backend'
+import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { expect } from 'vitest'
+import { type Caller, newDeveloper } from '../promises/gateway.ts'
+import { askChat } from './ask.ts'
+import { configOver, type Lane, type LaneGroup, openLanes, WARM_UP_MODEL } from './lanes.ts'
+
+export interface Stage extends AsyncDisposable {
+  readonly cluster: Cluster
+  readonly caller: Caller
+  readonly edges: readonly [string, string]
+  /** Plays every backend. */
+  readonly backend: Backend
+  /** One that nobody has used yet. */
+  lane(group?: LaneGroup): Lane
+  fail(backend: string, fault: Fault): void
+  /** What the lane's backends were asked, in order of arrival. */
+  calls(lane: Lane): BackendCall[]
+  /** The ledger's row of a request, as soon as there is one. */
+  row(requestId: string): Promise<LedgerRow>
+  /** The ledger's rows of a lane now. */
+  rows(lane: Lane): Promise<LedgerRow[]>
+}
+
+export interface LedgerRow {
+  requestId: string
+  reporter: 'edge' | 'router'
+  backend: string
+  promptTokens: number
+  completionTokens: number
+  estimated: boolean
+  charge: number
+  outcome: string
+  delivered: boolean
+}
+
+/** For what follows within seconds, on a machine that may be busy. */
+export const SOON = { timeout: 30_000, interval: 50 }
+
+export async function startStage(): Promise<Stage> {
+  await using opening = new AsyncDisposableStack()
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-faults-'))
+  opening.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
+  const backend = opening.use(await startBackend())
+  const config = join(directory, 'gateway.yaml')
+  // JSON is YAML.
+  await writeFile(config, JSON.stringify(configOver(backend.url, await freePort())))
+  const environment = { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
+  const cluster = opening.use(
+    await startCluster({ edges: 2, routers: 2, dataDir: join(directory, 'data'), ownServers: true, environment }),
+  )
+  const database = opening.use(await openDatabase(cluster.servers.postgres.url))
+  const edges = cluster.edges as [string, string]
+  const caller = await newDeveloper({ urls: edges, issuer: cluster.issuer })
+  await warmUp(edges, caller.key)
+  const opened = opening.move()
+  return {
+    cluster,
+    caller,
+    edges,
+    backend,
+    lane: openLanes(),
+    fail: (name, fault) => void backend.fail({ backend: name, ...fault }),
+    calls: ({ first, second }) => backend.calls.filter((call) => call.backend === first || call.backend === second),
+    async row(requestId) {
+      const find = () => readRows(database, 'request_id = $1::uuid', requestId)
+      await expect.poll(find, SOON).toHaveLength(1)
+      return (await find())[0]!
+    },
+    rows: ({ model }) => readRows(database, 'lane = $1', model),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+const WARM_UP_REQUESTS = 60
+
+/** A process' first requests are slow; a router that has not accepted within 250 ms loses a job to another. */
+async function warmUp(edges: readonly string[], key: string): Promise<void> {
+  for (let sent = 0; sent < WARM_UP_REQUESTS; sent += 4) {
+    const asked = [0, 1, 2, 3].map((at) => askChat({ url: edges[at % 2]!, key, model: WARM_UP_MODEL, stream: at < 2 }))
+    for (const { over } of asked) {
+      const { error } = await over
+      if (error) throw new Error('the cluster does not answer', { cause: error })
+    }
+  }
+}
+
+async function readRows(database: Database, condition: string, value: string): Promise<LedgerRow[]> {
+  const { rows } = await database.query<LedgerRow>(
+    `select request_id as "requestId", case rank when 2 then 'edge' else 'router' end as reporter, backend,
+       prompt_tokens as "promptTokens", completion_tokens as "completionTokens", estimated, charge, outcome, delivered
+     from metering.ledger where ${condition}`,
+    [value],
+  )
+  return rows
+}
