@@ -5,6 +5,8 @@
 export const subjects = {
   /** Jobs for the routers that own this pool. Queue group {@link groups.routers}. */
   job: (pool: string) => `job.${pool}`,
+  /** Broadcast by every router: its process id, once a second. */
+  routersAlive: 'routers.alive',
   keysFill: 'keys.fill',
   keysLookUp: 'keys.look-up',
   keysMintGuest: 'keys.mint-guest',

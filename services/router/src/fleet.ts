@@ -8,6 +8,7 @@ import { resolveSecrets } from '@gateway/service/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
+import { shareOfLimit, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
 import { dialectOf } from './dialects/dialects.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -20,6 +21,8 @@ export interface Backend {
   dialect: Dialect
   health: health.Health
   outstanding: number
+  /** This router's part of every backend's limit; the same object everywhere. */
+  share: Share
 }
 
 export interface Target {
@@ -46,6 +49,8 @@ export interface Fleet {
   backends(): Iterable<Backend>
   /** Throws, and changes nothing, when a backend's secret is not in the environment. */
   apply(config: GatewayConfig): void
+  /** Other routers came or left. */
+  setShare(share: Share): void
   close(): Promise<void>
 }
 
@@ -53,6 +58,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
+  const ownShare: Share = { index: 0, of: 1 }
 
   function apply(config: GatewayConfig): void {
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
@@ -76,6 +82,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
       dialect,
       health: health.newHealth(),
       outstanding: 0,
+      share: ownShare,
     }
   }
 
@@ -88,6 +95,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
     pool: (id) => pools.get(id),
     backends: () => backends.values(),
     apply,
+    setShare: (share) => void Object.assign(ownShare, share),
     async close() {
       for (const backend of backends.values()) retire(backend)
       await Promise.all(closing)
@@ -132,12 +140,9 @@ function poolOf(
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
 
-/**
- * How many requests this process may have at a backend at once. The one place to change when live routers come to
- * share a backend's limit.
- */
+/** How many requests this process may have at a backend at once: its part of what the live routers share. */
 export function concurrencyLimit(backend: Backend): number {
-  return backend.config.maxConcurrent
+  return shareOfLimit(backend.config.maxConcurrent, backend.share)
 }
 
 export function isFull(backend: Backend): boolean {

@@ -17,6 +17,7 @@ import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
 import { openFleet } from './fleet.ts'
 import { serveJob } from './handlers/serve-job.ts'
+import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
 import { routerMetrics } from './metrics.ts'
 import { openPlaces } from './places.ts'
@@ -62,6 +63,10 @@ export async function startRouter({
     fleet.apply(changed)
     places.wakeAll()
   })
+  const routers = await followRouters(bus, (share) => {
+    fleet.setShare(share)
+    places.wakeAll()
+  })
   await intake.apply(config.current)
   const following = config.onChange((changed) => {
     intake
@@ -77,6 +82,7 @@ export async function startRouter({
       following[Symbol.dispose]()
       await intake.close()
       await open.drained(drainMs)
+      await routers[Symbol.asyncDispose]()
       await router.reports.settled()
       await bus.flush()
       probes[Symbol.dispose]()
