@@ -72,6 +72,10 @@ export async function startRouterUnderTest(
     async publishDurable(_subject: string, payload: Uint8Array) {
       reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
     },
+    // No other router is ever heard.
+    processId: 'router-under-test',
+    broadcast() {},
+    listen: async () => ({ async [Symbol.asyncDispose]() {} }),
     async flush() {},
   } as unknown as Bus
   let changed: (config: GatewayConfig) => void = () => {}
