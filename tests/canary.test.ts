@@ -162,9 +162,8 @@ async function without(name: 'redis' | 'postgres' | 'nats'): Promise<number[]> {
     send('/v1/keys/guest', null, { device_id: `${DEVICE}-${name}` }),
     manage(token, '', {}),
     manage(token, '/rotate', { key }),
-    manage(token, '/revoke', { key }),
   ])
-  const { body } = answers[4]!
+  const { body } = answers[4]
   if (typeof body['key'] === 'string') remember('a developer key', body['key'])
   for (let attempt = 0; attempt < 100; attempt++) {
     const { status, body: minted } = await manage(token, '', {})

@@ -14,6 +14,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/service/config-source'
+import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/service/logger'
 import { unitOf } from './core/plans.ts'
 import { forgetChange, lockLeftChange, type Change } from './db/outbox.ts'
@@ -43,7 +44,9 @@ export function startAnnouncer(parts: AnnouncerParts): Announcer {
   const announcing = announceWhatIsLeft(parts, stopping.signal)
   return {
     async announce(change) {
+      failpoint('keys.change-committed')
       await deliverInTime(parts, change)
+      failpoint('keys.change-announced')
       await forgetChange(parts.database, change)
     },
     async [Symbol.asyncDispose]() {
@@ -73,6 +76,7 @@ async function deliver(parts: AnnouncerParts, { account: tag, reason, deadKey }:
     const { keyId, version } = deadKey
     const keyHash = Buffer.from(deadKey.hash).toString('base64url')
     await parts.admission.deactivate({ account: tag, keyHash, version })
+    failpoint('keys.tombstone-written')
     const word: KeysInvalidated = { account: tag, keyHash, keyId, reason }
     parts.bus.broadcast(subjects.keysInvalidated, Buffer.from(JSON.stringify(word)))
   }
