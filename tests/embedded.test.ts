@@ -1,5 +1,11 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
@@ -17,6 +23,7 @@ import {
 } from './promises/gateway.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { promiseLimits } from './promises/limits.ts'
+import { startLoad } from './promises/load.ts'
 import { promiseMetering } from './promises/metering.ts'
 import { promiseRefusals } from './promises/refusals.ts'
 import { startStandalone, type Standalone } from './promises/standalone.ts'
@@ -82,6 +89,21 @@ describe('npm start, as a newcomer meets it', () => {
     expect(answer.choices[0]!.message.content).toBe('still here')
   })
 
+  test('killed with -9 under load, it has every answer that a client got, once', async () => {
+    const developer = await newDeveloper(gateway)
+    // The default plan's limits let a few dozen pass.
+    const load = startLoad(gateway, [developer.key], { model: 'svc-instant', clients: 4 })
+    await expect.poll(() => load.outcomes.filter(({ completed }) => completed).length).toBeGreaterThan(15)
+    await standalone.stop('SIGKILL')
+    await load.stop()
+    await standalone.restart()
+    const got = load.outcomes.reduce((total, { tokens }) => total + tokens, 0)
+    const { used } = await quotaOf(developer, gateway.urls[0])
+    expect(used).toBeGreaterThanOrEqual(got)
+    // The four requests that were running may have been metered without their clients seeing the end.
+    expect(used).toBeLessThanOrEqual(got + 4 * 300)
+  })
+
   test('killed with -9 in the middle of a stream, it bills no more than what was made', async () => {
     const guest = await newGuest(gateway)
     const request = { model: 'svc-instant', messages: ask('5000 words'), stream: true as const }
@@ -104,4 +126,31 @@ describe('npm start, as a newcomer meets it', () => {
     await standalone.restart()
     await expect(newGuest(gateway)).resolves.toBeDefined()
   })
+})
+
+test('npm start itself answers its curl, and a signal to npm ends all of it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
+  const port = await freePort()
+  const environment = { ...process.env, PORT: String(port), DATA_DIR: join(directory, 'data') }
+  const npm = spawn('npm', ['start'], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    let output = ''
+    npm.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
+    await expect.poll(() => output, { timeout: 60_000 }).toContain('Try it:')
+    const { stdout } = await run('sh', ['-ec', output.slice(output.indexOf('Try it:') + 'Try it:'.length)])
+    expect(JSON.parse(stdout)).toMatchObject({ object: 'chat.completion' })
+    const ended = once(npm, 'exit')
+    npm.kill('SIGTERM')
+    await ended
+    const answers = () =>
+      fetch(`http://127.0.0.1:${port}/v1/models`).then(
+        () => true,
+        () => false,
+      )
+    await expect.poll(answers, { timeout: 10_000 }).toBe(false)
+    expect(existsSync(join(directory, 'data', 'postgres', 'postmaster.pid'))).toBe(false)
+  } finally {
+    npm.kill('SIGKILL')
+    await rm(directory, { recursive: true, force: true })
+  }
 })

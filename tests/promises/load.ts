@@ -2,7 +2,7 @@
  * Clients that ask without a pause, plain and streamed, and note what each of them was given.
  */
 
-import { type Gateway, sendRaw } from './gateway.ts'
+import { type Address, sendRaw } from './gateway.ts'
 
 export interface Outcome {
   url: string
@@ -29,7 +29,7 @@ const GIVE_UP_MS = 60_000
 /** A client whose edge is away tries again after this. */
 const PAUSE_MS = 50
 
-export function startLoad(gateway: Gateway, keys: string[], options: { model: string; clients: number }): Load {
+export function startLoad(gateway: Address, keys: string[], options: { model: string; clients: number }): Load {
   const outcomes: Outcome[] = []
   const stopping = new AbortController()
   const client = async (index: number) => {

@@ -11,6 +11,8 @@ import { freePort } from '@gateway/embedded-postgres/free-port'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string
+  /** Of the file that it was given. */
+  readonly configPath: string
   readonly issuer: string
   /** Everything that it printed so far. */
   readonly output: string
@@ -25,7 +27,9 @@ const READY_WITHIN_MS = 40_000
 export async function startStandalone(
   options: { config?: object | string; environment?: Record<string, string> } = {},
 ): Promise<Standalone> {
+  await using opening = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
+  opening.defer(() => rm(directory, { recursive: true, force: true }))
   const port = await freePort()
   const environment: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
@@ -34,11 +38,12 @@ export async function startStandalone(
     DATA_DIR: join(directory, 'data'),
     ...options.environment,
   }
+  const configPath = join(directory, 'gateway.yaml')
   if (options.config !== undefined) {
-    environment['GATEWAY_CONFIG'] = join(directory, 'gateway.yaml')
+    environment['GATEWAY_CONFIG'] = configPath
     // JSON is YAML.
     const text = typeof options.config === 'string' ? options.config : JSON.stringify(options.config)
-    await writeFile(environment['GATEWAY_CONFIG'], text)
+    await writeFile(configPath, text)
   }
   let running = await launch(environment)
   const stop = async (signal: NodeJS.Signals) => {
@@ -49,8 +54,10 @@ export async function startStandalone(
     const [code, by] = (await exited) as [number | null, string | null]
     return code ?? by!
   }
+  const opened = opening.move()
   return {
     url: `http://127.0.0.1:${port}`,
+    configPath,
     get issuer() {
       return /sign-in\s+(\S+)/.exec(running.output())![1]!
     },
@@ -63,7 +70,7 @@ export async function startStandalone(
     },
     async [Symbol.asyncDispose]() {
       await stop('SIGTERM')
-      await rm(directory, { recursive: true, force: true })
+      await opened.disposeAsync()
     },
   }
 }
