@@ -185,6 +185,7 @@ describe('stopping', () => {
     const running = under.send({ stream: true, remainingMs: 30_000 })
     await running.begun
     await under[Symbol.asyncDispose]()
-    expect(running.failure).toMatchObject({ usage: { completionTokens: 3 } })
+    // By the tokenizer, or by length where a stopping router has no time left to load it.
+    expect([3, 4]).toContain(running.failure?.usage?.completionTokens)
   })
 })
