@@ -7,6 +7,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
+import type { GeneratedText } from '../core/generated-text.ts'
 
 export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
@@ -63,7 +64,7 @@ export interface StreamReading {
   /** Where the backend tells it ahead of the whole usage. */
   readonly promptTokens: number | null
   /** What has been generated so far, for counting tokens where the backend did not. */
-  readonly text: string
+  readonly text: GeneratedText
   /** A final usage chunk for a client that asked for one which the backend did not send. */
   usageChunk(usage: TokenUsage): Buffer
 }

@@ -17,6 +17,7 @@ import {
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
+import { addText, noText } from '../core/generated-text.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
 
 const PATHS: Record<JobKind, string> = {
@@ -79,7 +80,7 @@ class OpenAiStream implements StreamReading {
   done = false
   usage: TokenUsage | null = null
   readonly promptTokens = null
-  text = ''
+  readonly text = noText()
   #includeUsage: boolean
   #choices: number
   #finished = new Set<unknown>()
@@ -116,7 +117,7 @@ class OpenAiStream implements StreamReading {
   }
 
   #readChoice(choice: Record<string, unknown>): void {
-    this.text += generatedText(choice.delta)
+    addText(this.text, generatedText(choice.delta))
     if (isFinished(choice)) this.#finished.add(choice.index)
     if (!this.begun) this.begun = isFinished(choice) || hasContent(choice)
   }

@@ -7,6 +7,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange } from '../clients/exchange.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
+import { scaleToWhole } from '../core/generated-text.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
@@ -89,7 +90,7 @@ async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): 
   return (
     reading.usage ?? {
       promptTokens: reading.promptTokens ?? run.header.promptTokensEstimate,
-      completionTokens: await tokens.count(reading.text),
+      completionTokens: scaleToWhole(reading.text, await tokens.count(reading.text.kept)),
       cachedTokens: 0,
       reasoningTokens: 0,
       estimated: true,

@@ -7,6 +7,7 @@ import { parseChunk } from '../../core/chat-chunk.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
+import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
 import { faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
 
@@ -16,7 +17,7 @@ export class MessagesStream implements StreamReading {
   done = false
   usage: TokenUsage | null = null
   promptTokens: number | null = null
-  text = ''
+  readonly text = noText()
   #created: number
   #id: unknown
   #model: unknown
@@ -70,7 +71,7 @@ export class MessagesStream implements StreamReading {
     if (block.type !== 'tool_use') return null
     const position = this.#toolCalls.size
     this.#toolCalls.set(index, position)
-    this.text += String(block.name)
+    addText(this.text, String(block.name))
     this.begun = true
     const called = { name: block.name, arguments: '' }
     return this.#chunk({ tool_calls: [{ index: position, id: block.id, type: 'function', function: called }] })
@@ -92,7 +93,7 @@ export class MessagesStream implements StreamReading {
 
   #content(field: 'content' | 'reasoning_content', text: unknown): Buffer | null {
     if (typeof text !== 'string' || text === '') return null
-    this.text += text
+    addText(this.text, text)
     this.begun = true
     return this.#chunk({ [field]: text })
   }
@@ -101,7 +102,7 @@ export class MessagesStream implements StreamReading {
   #arguments(index: unknown, fragment: unknown): Buffer | null {
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
-    this.text += fragment
+    addText(this.text, fragment)
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
   }
 
