@@ -128,25 +128,6 @@ describe('where the contract is silent', () => {
     const { status, headers } = render(new GatewayError('METHOD_NOT_ALLOWED', 'Use POST', { allow: 'POST' }))
     expect([status, headers]).toEqual([405, { allow: 'POST' }])
   })
-
-  test("a backend's refusal of the request itself is passed on in its own words and status", () => {
-    const error = new GatewayError('BACKEND_REFUSED', 'x', {
-      backendStatus: 422,
-      backendBody: '{"error":{"param":"tools"}}',
-    })
-    expect(renderError(error, links)).toEqual({
-      status: 422,
-      headers: { 'x-should-retry': 'false' },
-      body: '{"error":{"param":"tools"}}',
-    })
-  })
-
-  test("a backend's refusal without words is a flat 400", () => {
-    expect(render(new GatewayError('BACKEND_REFUSED', 'The backend refused the request'))).toMatchObject({
-      status: 400,
-      body: { error: 'The backend refused the request', code: 'BACKEND_REFUSED' },
-    })
-  })
 })
 
 test('every code gives the status, the shape and the code of its table, and nothing of its cause', () => {

@@ -12,7 +12,6 @@ export const ERROR_STATUS = {
   INVALID_KEY: 401,
   INVALID_TOKEN: 401,
   VALIDATION_ERROR: 400,
-  BACKEND_REFUSED: 400,
   MODEL_NOT_FOUND: 404,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -54,9 +53,6 @@ export interface ErrorDetails {
   attempted?: string[]
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
   allow?: string
-  /** BACKEND_REFUSED: the backend's own status (4xx) and its body, relayed as they came. */
-  backendStatus?: number
-  backendBody?: string
 }
 
 export class GatewayError extends Error {
@@ -108,13 +104,6 @@ export interface RenderedError {
 /** The HTTP answer to an error. `links` are the addresses that error bodies carry. */
 export function renderError(error: GatewayError, links: { docsUrl: string; topupUrl: string }): RenderedError {
   const { code, details } = error
-  if (code === 'BACKEND_REFUSED' && details.backendBody !== undefined) {
-    return {
-      status: details.backendStatus ?? ERROR_STATUS[code],
-      headers: { 'x-should-retry': 'false' },
-      body: details.backendBody,
-    }
-  }
   return {
     status: ERROR_STATUS[code],
     headers: errorHeaders(code, details),
