@@ -100,8 +100,8 @@ export interface EdgeAdmission {
 }
 
 export interface KeysAdmission {
-  /** The store's present life; changes whenever it may have forgotten something. Ask before reading what `fill` writes. */
-  epoch(): Promise<string>
+  /** The life of the store, of the part that holds the account; changes whenever it may have forgotten something. Ask before reading what `fill` writes. */
+  epoch(account?: string): Promise<string>
   /**
    * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
    * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, rejects when the store
@@ -137,8 +137,8 @@ export interface MeteringAdmission {
    * `currentWindow`, rejects when the store has begun another life since: a later total may have been lost with it.
    */
   warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
-  /** The store's clock decides which month it is. `epoch`: as in {@link KeysAdmission.epoch}. */
-  currentWindow(): Promise<{ window: string; resetAtMs: number; epoch?: string }>
+  /** The store's clock decides which month it is. `epoch`: as in {@link KeysAdmission.epoch}, of this account. */
+  currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
 /** Everything, for the processes that hold all faces (standalone, tests). */

@@ -9,12 +9,14 @@
 import { monthOf } from './core/month.ts'
 import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
 import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
+import { connectCluster } from './redis/cluster.ts'
 import { connect, type ScriptConnection } from './redis/connection.ts'
 import { accountKeys, type ScriptName } from './redis/scripts.ts'
 
 const RENEW_AT_ONCE = 500
 
 export interface RedisAdmissionOptions {
+  /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
   /** No call takes longer. */
   timeoutMs?: number
@@ -26,7 +28,10 @@ export interface RedisAdmissionOptions {
 
 /** Resolves when connected, or after two seconds without Redis; then calls reject until it is there. */
 export async function openRedisAdmission(options: RedisAdmissionOptions): Promise<Admission> {
-  const connection = await connect({ url: options.url, timeoutMs: options.timeoutMs ?? 250 })
+  const { timeoutMs = 250 } = options
+  const [url = '', ...others] = options.url.split(',')
+  const connection =
+    others.length > 0 ? await connectCluster({ urls: [url, ...others], timeoutMs }) : await connect({ url, timeoutMs })
   const store = openStore(connection, options)
   return {
     ...edgeFace(store),
@@ -99,7 +104,7 @@ function renewArguments(lease: RunningLease): (string | number)[] {
 
 function keysFace({ ask }: Store, connection: ScriptConnection): KeysAdmission {
   return {
-    epoch: connection.epoch,
+    epoch: (account) => connection.epoch(account && routingKey(account)),
 
     fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
       const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
@@ -123,10 +128,18 @@ function meteringFace({ change }: Store, connection: ScriptConnection, now?: () 
       await change('settle', account, [window, settled, version, 1], epoch)
     },
 
-    currentWindow: async () => {
-      const epoch = await connection.epoch()
-      const { window, resetsAtMs } = monthOf(now ? now() : await connection.timeMs())
-      return { window, resetAtMs: resetsAtMs, epoch }
+    currentWindow: async (account) => {
+      const key = account && routingKey(account)
+      const epoch = await connection.epoch(key).catch((error: unknown) => {
+        if (key !== undefined) throw error
+      })
+      const { window, resetsAtMs } = monthOf(now ? now() : await connection.timeMs(key))
+      return { window, resetAtMs: resetsAtMs, ...(epoch === undefined ? {} : { epoch }) }
     },
   }
+}
+
+/** Any key of the account: all lie on the same node. */
+function routingKey(account: string): string {
+  return accountKeys(account)[0]!
 }

@@ -65,6 +65,11 @@ const httpUrl = z
 const serverUrl = (protocol: RegExp, forms: string) =>
   z.url({ protocol, hostname: /^.+$/, error: `must be a ${forms} address` })
 
+const redisUrl = serverUrl(/^rediss?$/, 'redis://')
+const redisUrls = z
+  .string()
+  .refine((urls) => urls.split(',').every((url) => redisUrl.safeParse(url).success), 'must be a redis:// address')
+
 const port = whole(0, 65_535)
 
 /** Words that people put where a secret belongs. */
@@ -81,7 +86,10 @@ export const variables = {
     'the path of the config file; the default configuration when not set',
   ),
   NATS_URL: variable(serverUrl(/^(nats|tls|wss?)$/, 'nats://'), 'the NATS server, such as nats://127.0.0.1:4222'),
-  REDIS_URL: variable(serverUrl(/^rediss?$/, 'redis://'), 'the Redis server, such as redis://127.0.0.1:6379'),
+  REDIS_URL: variable(
+    redisUrls,
+    'the Redis server, such as redis://127.0.0.1:6379, or two or more nodes of a Redis Cluster, separated by commas',
+  ),
   DATABASE_URL: variable(
     serverUrl(/^postgres(ql)?$/, 'postgres://'),
     'the PostgreSQL database, such as postgres://gateway@127.0.0.1:5432/gateway',

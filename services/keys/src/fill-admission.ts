@@ -18,7 +18,7 @@ export async function fillAdmission(
   tag: string,
   keyHash: Uint8Array | null = null,
 ): Promise<Account | undefined> {
-  const epoch = await admission.epoch()
+  const epoch = await admission.epoch(tag)
   return database.transaction(async (transaction) => {
     const account = await holdAccount(transaction, tag)
     if (!account) return undefined

@@ -17,7 +17,7 @@ const KEYS_PER_SCRIPT = 4
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
 /** How long opening waits for Redis; later than this it becomes available on its own. */
-const OPENING_MS = 2_000
+export const OPENING_MS = 2_000
 /** A connection silent for this many timeouts is given up and made anew. */
 const SILENT_TIMEOUTS = 4
 
@@ -27,15 +27,28 @@ interface Session {
 }
 
 export interface ScriptConnection extends AsyncDisposable {
-  /** The life of the server that answers now. Rejects while there is none. */
-  epoch(): Promise<string>
+  /** The life of the server that answers now, for this key where there are several. Rejects while there is none. */
+  epoch(key?: string): Promise<string>
   /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
   run(script: ScriptName, keys: string[], args: (string | number)[], expectedEpoch?: string): Promise<unknown>
   /** The server's clock. */
-  timeMs(): Promise<number>
+  timeMs(key?: string): Promise<number>
 }
 
+export interface OpeningConnection extends ScriptConnection {
+  /** Resolves when it serves calls for the first time. */
+  readonly opened: Promise<void>
+  command(name: string, ...args: string[]): Promise<unknown>
+}
+
+/** Away is no reason not to start: calls reject until it is back. */
 export async function connect(options: { url: string; timeoutMs: number }): Promise<ScriptConnection> {
+  const connection = openConnection(options)
+  await Promise.race([connection.opened, delay(OPENING_MS, undefined, { ref: false })])
+  return connection
+}
+
+export function openConnection(options: { url: string; timeoutMs: number }): OpeningConnection {
   let session: Session | null = null
   let lastError: unknown
   /** Connections since the last one that served calls. */
@@ -93,10 +106,15 @@ export async function connect(options: { url: string; timeoutMs: number }): Prom
     }
   }
 
-  // Away is no reason not to start: calls reject until it is back.
-  await Promise.race([firstSession.promise, delay(OPENING_MS, undefined, { ref: false })])
+  const command: OpeningConnection['command'] = (name, ...args) => {
+    current()
+    return inTime(client.call(name, ...args), options.timeoutMs)
+  }
+
   return {
+    opened: firstSession.promise,
     run,
+    command: async (...called) => command(...called),
     epoch: async () => current().epoch,
     timeMs: async () => {
       current()

@@ -28,7 +28,7 @@ async function writeTotal(
   { database, admission, standing }: WarmContext,
   { account, unit }: WarmRequest,
 ): Promise<void> {
-  const { window, epoch } = await admission.currentWindow()
+  const { window, epoch } = await admission.currentWindow(account)
   if (unit) {
     await setUnit(database, { account, window, unit })
     // Another plan has another limit.

@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Admission } from '../port.ts'
+import { openRedisAdmission } from '../redis.ts'
+import { AdmissionUnavailableError } from '../unavailable.ts'
+import { keySlot } from './key-slot.ts'
+
+/** The bound that callers rely on, plus what a busy machine may add. */
+const IN_TIME_MS = 250 + 400
+const KEY_HASH = 'a-key-hash'
+const LIMITS = { requestsPerMinute: 2, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+
+let cluster: RedisCluster
+let admission: Admission
+beforeAll(async () => {
+  cluster = await startRedisCluster(3)
+  admission = await openRedisAdmission({ url: cluster.url })
+}, 60_000)
+afterAll(async () => {
+  await admission?.[Symbol.asyncDispose]()
+  await cluster?.[Symbol.asyncDispose]()
+})
+
+/** Slots are shared equally, in the order of the nodes. */
+const nodeOf = (account: string) => Math.floor(keySlot(account) / Math.ceil(16_384 / 3))
+
+function accountOn(node: number): string {
+  for (;;) {
+    const account = randomUUID().slice(0, 8)
+    if (nodeOf(account) === node) return account
+  }
+}
+
+async function prepare(account: string): Promise<void> {
+  const keys = [{ keyHash: KEY_HASH, version: 1, active: true }]
+  const epoch = await admission.epoch(account)
+  await admission.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, epoch, keys })
+  const { window, epoch: warmEpoch } = await admission.currentWindow(account)
+  expect(warmEpoch).toBe(epoch)
+  await admission.warm({ account, window, settled: 0, version: 0, epoch })
+}
+
+const admit = (account: string) =>
+  admission.admit({
+    ...{ requestId: randomUUID(), account, keyHash: KEY_HASH, planHint: 'free', planIncludesModel: true },
+    ...{ limits: LIMITS, usualTokens: 1, worstCharge: 1, leaseMs: 60_000 },
+  })
+const kinds = async (accounts: string[]) => (await Promise.all(accounts.map(admit))).map(({ kind }) => kind)
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('it did not come to pass within 20 s')
+    await delay(20)
+  }
+}
+
+test('each account lives on its node, and limits hold on all of them', async () => {
+  const accounts = [0, 1, 2].map(accountOn)
+  for (const account of accounts) await prepare(account)
+  expect(new Set(await Promise.all(accounts.map((account) => admission.epoch(account))))).toHaveLength(3)
+  expect(await kinds(accounts)).toEqual(['allow', 'allow', 'allow'])
+  expect(await kinds(accounts)).toEqual(['allow', 'allow', 'allow'])
+  expect(await kinds(accounts)).toEqual(['deny', 'deny', 'deny'])
+  expect((await admission.currentWindow()).window).toMatch(/^\d{4}-\d{2}$/)
+})
+
+test('a node that dies takes only its own accounts along, answers in time, and is never silently old afterwards', async () => {
+  const accounts = [0, 1, 2].map(accountOn)
+  for (const account of accounts) await prepare(account)
+  const before = await admission.epoch(accounts[1])
+  await cluster.nodes[1]!.kill()
+
+  const beganAtMs = performance.now()
+  const outcomes = await Promise.allSettled(accounts.map(admit))
+  expect(performance.now() - beganAtMs).toBeLessThan(IN_TIME_MS)
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect(outcomes[1]).toMatchObject({ reason: expect.any(AdmissionUnavailableError) as unknown })
+
+  await cluster.nodes[1]!.restart()
+  await until(() =>
+    admission.epoch(accounts[1]).then(
+      (epoch) => epoch !== before,
+      () => false,
+    ),
+  )
+  await until(async () => (await admit(accounts[1]!).catch(() => ({ kind: 'away' }))).kind === 'miss')
+  await prepare(accounts[1]!)
+  expect((await admit(accounts[1]!)).kind).toBe('allow')
+})
+
+test('a slot that moves to another node is found there, and its state is asked for again', async () => {
+  const account = accountOn(2)
+  await prepare(account)
+  expect((await admit(account)).kind).toBe('allow')
+  await admission.deactivate({ account, keyHash: 'another', version: 2 })
+  await moveSlot(keySlot(account), 2, 0)
+
+  expect((await admit(account)).kind).toBe('miss')
+  await until(() => prepare(account).then(...always))
+  expect((await admit(account)).kind).toBe('allow')
+  expect(await admission.authenticate({ account, keyHash: 'another' })).toEqual({ kind: 'deny' })
+})
+
+const always = [() => true, () => false] as const
+
+/** As `redis-cli --cluster reshard` does it. */
+async function moveSlot(slot: number, from: number, to: number): Promise<void> {
+  const nodes = cluster.nodes.map(({ url }) => new Redis(url))
+  try {
+    const ids = await Promise.all(nodes.map((node) => node.cluster('MYID')))
+    const [source, target] = [nodes[from]!, nodes[to]!]
+    await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from]!)
+    await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to]!)
+    const { port } = new URL(cluster.nodes[to]!.url)
+    const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
+    await source.call('MIGRATE', '127.0.0.1', port, '', 0, 5_000, 'KEYS', ...keys)
+    for (const node of [target, source]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to]!)
+  } finally {
+    for (const node of nodes) node.disconnect()
+  }
+}
