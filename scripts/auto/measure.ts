@@ -13,7 +13,7 @@ const BYTES = 2_048
 const path = process.argv[2]
 if (!path) throw new Error('usage: npm run auto:measure -- <prompts.jsonl>')
 const laneIds = Object.values(LANE_IDS)
-const texts = readPrompts(path).map(({ messages }) => String(messages.at(-1)?.content))
+const texts = readPrompts(path).map(({ messages }) => lastText(messages))
 report('prompts of 2 KB', texts.map(padded))
 report('prompts as they come', texts)
 
@@ -51,4 +51,10 @@ function timeMs(content: string): number {
 
 function percentile(share: number, times: readonly number[]): number {
   return times.toSorted((one, other) => one - other)[Math.floor(share * times.length)] ?? 0
+}
+
+/** The prompts of a training file are plain text. */
+function lastText(messages: { content?: unknown }[]): string {
+  const content = messages.at(-1)?.content
+  return typeof content === 'string' ? content : ''
 }

@@ -150,9 +150,9 @@ describe('only lanes that may be used are chosen', () => {
     const laneIds = fc.uniqueArray(fc.oneof(fc.constantFrom(...ALL), fc.string()), { minLength: 1, maxLength: 8 })
     fc.assert(
       fc.property(fc.array(message, { maxLength: 6 }), laneIds, (messages, ids) => {
-        const choice = chooseAuto(messages as ChatMessage[], ids)
+        const choice = chooseAuto(messages, ids)
         expect(ids).toContain(choice.laneId)
-        expect(chooseAuto(messages as ChatMessage[], ids)).toEqual(choice)
+        expect(chooseAuto(messages, ids)).toEqual(choice)
       }),
       { numRuns: 300 },
     )

@@ -59,7 +59,7 @@ const COUNTED: Record<string, Trait> = {
 const COUNTED_ENTRIES = Object.entries(COUNTED).map(([name, { pattern, needs }]) => ({
   name,
   pattern,
-  needs: needs === undefined ? null : [...needs].map((character) => character.charCodeAt(0)),
+  needs: needs === undefined ? null : Array.from(needs, (character) => character.charCodeAt(0)),
 }))
 
 /** How a text ends; tried on its last characters alone. */
