@@ -55,3 +55,12 @@ export const revokeKeyByIdReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('unknown') }),
 ])
 export type RevokeKeyByIdReply = z.infer<typeof revokeKeyByIdReply>
+
+/** Seals some keys anew under the current master key. Ask again until `isComplete`; being cut off loses nothing. */
+export const resealRequest = z.object({})
+export const resealReply = z.object({
+  sealedAnew: z.int(),
+  /** Every key and secret is sealed under the current master key: former ones may be retired. */
+  isComplete: z.boolean(),
+})
+export type ResealReply = z.infer<typeof resealReply>

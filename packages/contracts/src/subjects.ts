@@ -20,6 +20,7 @@ export const subjects = {
   keysTopUp: 'keys.top-up',
   keysShowAccount: 'keys.show-account',
   keysRevokeById: 'keys.revoke-by-id',
+  keysReseal: 'keys.reseal',
   /** Broadcast to every edge: a key is dead. */
   keysInvalidated: 'keys.invalidated',
   /** Broadcast by metering: when keys were last used. */
@@ -33,6 +34,17 @@ export const subjects = {
   /** Durable, for operators: an account has used 80 % or all of its allowance. */
   accountThreshold: 'account.threshold',
 } as const
+
+/** What an operator may ask of a running gateway. */
+export const operatorSubjects = [
+  subjects.keysShowAccount,
+  subjects.keysSetPlan,
+  subjects.keysSetOverage,
+  subjects.keysTopUp,
+  subjects.keysRevokeById,
+  subjects.keysReseal,
+] as const
+export type OperatorSubject = (typeof operatorSubjects)[number]
 
 export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
 

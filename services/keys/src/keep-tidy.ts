@@ -5,10 +5,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openKey, sealKey } from './core/new-key.ts'
 import { forgetOldNetworks } from './db/guest-networks.ts'
-import { lockFormerKeys, replaceSealed } from './db/keys.ts'
 import type { KeysContext } from './keys-context.ts'
+import { sealSomeAnew } from './seal-anew.ts'
 
 const EVERY_MS = 600_000
 
@@ -29,20 +28,10 @@ async function tidyAsTimePasses(context: TidyContext, stopping: AbortSignal): Pr
   while (!stopping.aborted) {
     try {
       await forgetOldNetworks(context.database)
-      while (!stopping.aborted && (await sealSomeAnew(context)));
+      while (!stopping.aborted && (await sealSomeAnew(context)) > 0);
     } catch (error) {
       context.logger.warn({ err: error }, 'tidying up failed; it will be tried again')
     }
     await sleep(EVERY_MS, undefined, { signal: stopping }).catch(() => {})
   }
-}
-
-/** Answers whether there may be more. */
-async function sealSomeAnew({ database, masterKeys }: TidyContext): Promise<boolean> {
-  return database.transaction(async (transaction) => {
-    const former = await lockFormerKeys(transaction, masterKeys.current.id)
-    for (const key of former)
-      await replaceSealed(transaction, key.keyId, sealKey(masterKeys, key.keyId, openKey(masterKeys, key)))
-    return former.length > 0
-  })
 }

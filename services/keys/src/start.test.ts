@@ -107,6 +107,26 @@ test('a wrong master secret is found out at the start', async () => {
   await expect(wrong).rejects.toThrow(/KEYS_MASTER_SECRET/)
 })
 
+test('a former master secret that something is still sealed under cannot be left out', async () => {
+  const rotatedSecret = '0c9e8d7f6a5b4c3d2e1f0a9b8c7d6e5f'
+  {
+    await using _keys = await startKeys({ ...parts, masterSecret: MASTER_SECRET })
+    await mint()
+  }
+  // The service's own secret is sealed anew, a key is not yet.
+  const { rows } = await parts.database.query('select sealed, master_key_id from keys.keys')
+  {
+    await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
+    await vi.waitFor(async () => expect(await sealedUnder()).toHaveLength(1))
+  }
+  await parts.database.query('update keys.keys set sealed = $1, master_key_id = $2', Object.values(rows[0]!))
+  await expect(startKeys({ ...parts, masterSecret: rotatedSecret })).rejects.toThrow(/KEYS_MASTER_SECRET/)
+
+  await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
+  await vi.waitFor(async () => expect(await ask(subjects.keysReseal, {})).toMatchObject({ isComplete: true }))
+  expect(await sealedUnder()).toHaveLength(1)
+})
+
 async function sealedUnder(): Promise<unknown[]> {
   const { rows } = await parts.database.query(
     'select master_key_id from keys.keys union select master_key_id from keys.secrets',

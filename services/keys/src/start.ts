@@ -24,11 +24,13 @@ import { lookUp } from './handlers/look-up.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
 import { mintKey } from './handlers/mint-key.ts'
 import { noteStanding } from './handlers/note-standing.ts'
+import { reseal } from './handlers/reseal.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
 import { rotateKey } from './handlers/rotate-key.ts'
 import { keepTidy } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
 import { listenForUse } from './listen-for-use.ts'
+import { requireMasterKeys } from './seal-anew.ts'
 
 export interface KeysParts {
   bus: Bus
@@ -45,6 +47,7 @@ export interface KeysParts {
 export async function startKeys({ masterSecret, metrics, ...parts }: KeysParts): Promise<RunningService> {
   const masterKeys = deriveMasterKeys(masterSecret)
   await migrate(parts.database, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
+  await requireMasterKeys(parts.database, masterKeys)
   const pepper = await readPepper(parts.database, masterKeys)
   await using starting = new AsyncDisposableStack()
   const changes = starting.use(startAnnouncer(parts))
@@ -82,6 +85,7 @@ function handlersOf(context: KeysContext): Record<string, RequestHandler> {
     [subjects.keysSetPlan]: (question) => setPlan(context, question),
     [subjects.keysSetOverage]: (question) => setOverage(context, question),
     [subjects.keysTopUp]: (question) => topUp(context, question),
+    [subjects.keysReseal]: () => reseal(context),
     [subjects.keysNoteStanding]: (question) => noteStanding(context, question),
     [subjects.keysShowAccount]: (question) => showAccount(context, question),
   }

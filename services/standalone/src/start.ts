@@ -21,6 +21,7 @@ import { startRouter } from '@gateway/router/start'
 import { openConfigSource } from '@gateway/service/config-source'
 import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/service/logger'
+import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { startBackend } from '@gateway/testing/backend'
 import type { StandaloneSettings } from './config.ts'
 import { startDevelopmentSignIn } from './development-sign-in.ts'
@@ -71,6 +72,8 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   )
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
   opening.use(await openHealthServer({ port: settings.healthPort, checks }))
+  const door = join(settings.dataDir, OPERATOR_SOCKET)
+  opening.use(await openOperatorDoor({ path: door, bus: await openBus(), logger }))
 
   const opened = opening.move()
   return { url: edge.url, issuer: signIn.issuer, [Symbol.asyncDispose]: () => opened.disposeAsync() }

@@ -190,3 +190,17 @@ export async function replaceSealed(
     masterKeyId,
   ])
 }
+
+/** The master keys that anything is sealed under. Goes from one to the next in the index, however many keys there are. */
+export async function readMasterKeyIds(database: Queryable): Promise<string[]> {
+  const { rows } = await database.query<{ id: string }>(
+    `with recursive found as (
+       select min(master_key_id) as id from keys.keys
+       union all
+       select (select min(master_key_id) from keys.keys where master_key_id > found.id) from found
+       where found.id is not null
+     )
+     select id from found where id is not null union select master_key_id from keys.secrets`,
+  )
+  return rows.map(({ id }) => id)
+}

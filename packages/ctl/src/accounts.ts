@@ -1,0 +1,65 @@
+/**
+ * `accounts …`: what an account holds, and changes of it. An answer means that the change holds for the next request.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { accountReply, type AccountView } from '@gateway/contracts/accounts-api'
+import { subjects, type OperatorSubject } from '@gateway/contracts/subjects'
+import { CommandError } from './command-error.ts'
+import type { Gateway } from './gateway.ts'
+
+export const showAccount = (gateway: Gateway, subject: string) => change(gateway, subjects.keysShowAccount, { subject })
+
+export const setPlan = (gateway: Gateway, subject: string, plan: string) =>
+  change(gateway, subjects.keysSetPlan, { subject, plan })
+
+export function setOverage(gateway: Gateway, subject: string, text: string): Promise<string> {
+  if (text !== 'on' && text !== 'off') throw new CommandError(`overage is on or off, not ${text}`)
+  return change(gateway, subjects.keysSetOverage, { subject, overage: text === 'on' })
+}
+
+/** The same id adds nothing more, so a top-up whose answer was lost can be repeated. */
+export async function topUp(
+  gateway: Gateway,
+  subject: string,
+  text: string,
+  id: string = randomUUID(),
+): Promise<string> {
+  const amount = Number(text)
+  if (!(amount > 0)) throw new CommandError(`an amount is a number above 0, not ${text}`)
+  try {
+    return await change(gateway, subjects.keysTopUp, { id, subject, amount })
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    throw new CommandError(`${error.message}\nto repeat it safely: --id ${id}`)
+  }
+}
+
+async function change(gateway: Gateway, subject: OperatorSubject, question: object): Promise<string> {
+  const reply = accountReply.parse(await gateway.ask(subject, question))
+  switch (reply.kind) {
+    case 'account':
+      return describe(reply.account)
+    case 'no_such_plan':
+      throw new CommandError(`there is no such plan; there are: ${reply.plans.join(', ')}`)
+    case 'ambiguous':
+      throw new CommandError(`several accounts have this subject; name one of them:\n  ${reply.matches.join('\n  ')}`)
+    case 'unknown':
+      throw new CommandError('there is no such account')
+  }
+}
+
+function describe(account: AccountView): string {
+  const { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } = account
+  const facts = [
+    ['account', `${tag} (${kind})`],
+    ...(issuer === null ? [] : [['subject', `${issuer}|${subject}`]]),
+    ['plan', plan],
+    ['overage', overage ? 'on' : 'off'],
+    ['top-ups', `${extra} ${unit} this month`],
+    ...keys.map(({ keyId, status, createdAt, lastUsedAt }) => {
+      return ['key', `${keyId}  ${status}, made ${createdAt}, ${lastUsedAt ? `last used ${lastUsedAt}` : 'never used'}`]
+    }),
+  ]
+  return facts.map(([name = '', value]) => `${name.padEnd(9)}${value}`).join('\n')
+}

@@ -1,0 +1,37 @@
+/**
+ * `keys …`: ends a key; seals all of them anew after a rotation of the master secret.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { resealReply, revokeKeyByIdReply } from '@gateway/contracts/accounts-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { CommandError } from './command-error.ts'
+import type { Gateway } from './gateway.ts'
+
+const PAUSE_MS = 500
+/** Replicas that still hold the former secret first would seal under it for ever. */
+const WITHOUT_PROGRESS = 20
+
+export async function revokeKey(gateway: Gateway, keyId: string): Promise<string> {
+  const reply = revokeKeyByIdReply.parse(await gateway.ask(subjects.keysRevokeById, { keyId }))
+  if (reply.kind === 'unknown') throw new CommandError('there is no such key')
+  return `the key ${keyId} of account ${reply.account} is dead on every edge`
+}
+
+/** Cut off at any moment, it goes on where it was when it is called again. */
+export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<string> {
+  let sealed = 0
+  for (let idle = 0; idle < WITHOUT_PROGRESS;) {
+    const { sealedAnew, isComplete } = resealReply.parse(await gateway.ask(subjects.keysReseal, {}))
+    sealed += sealedAnew
+    if (isComplete) return `everything is sealed under the current master key (${sealed} keys sealed anew)`
+    if (sealedAnew > 0) {
+      idle = 0
+      log(`${sealed} keys sealed anew`)
+    } else {
+      idle++
+      await sleep(PAUSE_MS)
+    }
+  }
+  throw new CommandError('not everything could be sealed anew; do all replicas of keys have the new secret first?')
+}

@@ -1,0 +1,61 @@
+/**
+ * `npm run ctl -- …`: the operator's command line. Finds the gateway by `NATS_URL` or `DATA_DIR`.
+ */
+
+import { Command } from 'commander'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { setOverage, setPlan, showAccount, topUp } from './accounts.ts'
+import { CommandError } from './command-error.ts'
+import { findGateway, type Gateway } from './gateway.ts'
+import { reseal, revokeKey } from './keys.ts'
+
+const say = (line: string) => void process.stdout.write(`${line}\n`)
+const tell = (line: string) => void process.stderr.write(`${line}\n`)
+
+async function onGateway(command: (gateway: Gateway) => Promise<string>): Promise<void> {
+  await using gateway = await findGateway(process.env)
+  say(await command(gateway))
+}
+
+const program = new Command('ctl').description('commands to a running gateway').showHelpAfterError()
+
+const accounts = program
+  .command('accounts')
+  .description("accounts, each named by its token's sub, by <iss>|<sub> where several issuers share it, or by its tag")
+accounts
+  .command('show <subject>')
+  .description('its plan, top-ups and keys')
+  .action((subject: string) => onGateway((gateway) => showAccount(gateway, subject)))
+accounts
+  .command('set-plan <subject> <plan>')
+  .description('holds for the very next request')
+  .action((subject: string, plan: string) => onGateway((gateway) => setPlan(gateway, subject, plan)))
+accounts
+  .command('set-overage <subject> <on|off>')
+  .description('whether requests beyond the allowance are admitted')
+  .action((subject: string, text: string) => onGateway((gateway) => setOverage(gateway, subject, text)))
+accounts
+  .command('top-up <subject> <amount>')
+  .description("more allowance for this month, in the plan's unit")
+  .option('--id <uuid>', 'of the top-up: the same id adds nothing more')
+  .action((subject: string, amount: string, { id }: { id?: string }) =>
+    onGateway((gateway) => topUp(gateway, subject, amount, id)),
+  )
+
+const keys = program.command('keys').description('API keys, each named by its id')
+keys
+  .command('revoke <key-id>')
+  .description('no edge admits it once this has answered; its open streams are cut')
+  .action((keyId: string) => onGateway((gateway) => revokeKey(gateway, keyId)))
+keys
+  .command('reseal')
+  .description('seals all keys under the newest of KEYS_MASTER_SECRET; afterwards the former ones may go')
+  .action(() => onGateway((gateway) => reseal(gateway, tell)))
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof CommandError)) reportFatal(error)
+  tell(error.message)
+  process.exitCode = 1
+}

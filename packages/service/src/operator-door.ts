@@ -1,0 +1,51 @@
+/**
+ * Where an operator's command line reaches a gateway whose bus lives inside its process: a socket in the data folder,
+ * for the owner of that folder alone. `POST /<subject>` passes a question on to the bus and answers with the reply.
+ */
+
+import { chmod, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { once } from 'node:events'
+import type { Bus } from '@gateway/bus/port'
+import { operatorSubjects } from '@gateway/contracts/subjects'
+import type { Logger } from './logger.ts'
+
+export const OPERATOR_SOCKET = 'operator.sock'
+
+const TIMEOUT_MS = 10_000
+/** What systems allow a socket's path to be. */
+const MAX_PATH_BYTES = 103
+
+export async function openOperatorDoor(options: { path: string; bus: Bus; logger: Logger }): Promise<AsyncDisposable> {
+  const { path, bus, logger } = options
+  if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
+    logger.warn({ path }, 'the path of the data folder is too long for a socket; the command line cannot be used')
+    return { [Symbol.asyncDispose]: async () => {} }
+  }
+  const server = createServer((request, response) => {
+    const subject = operatorSubjects.find((known) => request.url === `/${known}`)
+    if (request.method !== 'POST' || subject === undefined) {
+      response.writeHead(404).end()
+      return
+    }
+    buffer(request)
+      .then((question) => bus.request(subject, question, { timeoutMs: TIMEOUT_MS }))
+      .then(
+        (reply) => response.writeHead(200, { 'content-type': 'application/json' }).end(reply),
+        (error: unknown) => response.writeHead(502).end(error instanceof Error ? error.message : String(error)),
+      )
+  })
+  // Left behind by a process that was killed; whoever owns the folder runs alone in it.
+  await rm(path, { force: true })
+  server.listen(path)
+  await once(server, 'listening')
+  await chmod(path, 0o600)
+  return {
+    async [Symbol.asyncDispose]() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}

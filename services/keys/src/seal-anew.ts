@@ -1,0 +1,32 @@
+/**
+ * Keys that are sealed under a former master key, sealed anew under the current one, some at a time: each portion is a
+ * transaction of its own, so being cut off loses nothing, and replicas may work on it side by side.
+ */
+
+import type { Database } from '@gateway/postgres/database'
+import type { MasterKeys } from './core/master-keys.ts'
+import { openKey, sealKey } from './core/new-key.ts'
+import { lockFormerKeys, readMasterKeyIds, replaceSealed } from './db/keys.ts'
+
+/** Refuses a `KEYS_MASTER_SECRET` that does not open everything that is sealed. */
+export async function requireMasterKeys(database: Database, masterKeys: MasterKeys): Promise<void> {
+  const missing = (await readMasterKeyIds(database)).filter((id) => !masterKeys.byId.has(id))
+  if (missing.length === 0) return
+  throw new Error(`keys are sealed under master key ${missing.join(', ')}, which KEYS_MASTER_SECRET does not hold`)
+}
+
+/** Answers how many; 0: there are none, or other processes have them in hand. */
+export async function sealSomeAnew({
+  database,
+  masterKeys,
+}: {
+  database: Database
+  masterKeys: MasterKeys
+}): Promise<number> {
+  return database.transaction(async (transaction) => {
+    const former = await lockFormerKeys(transaction, masterKeys.current.id)
+    for (const key of former)
+      await replaceSealed(transaction, key.keyId, sealKey(masterKeys, key.keyId, openKey(masterKeys, key)))
+    return former.length
+  })
+}
