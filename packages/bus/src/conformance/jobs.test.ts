@@ -211,7 +211,9 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       }
       job.end(job.header)
     })
-    const answers = Array.from({ length: 300 }, (_, i) => ask(edge, { subject: 'job.many', header: text(`${i}`) }))
+    const answers = Array.from({ length: 300 }, (_, i) =>
+      ask(edge, { subject: 'job.many', header: text(`${i}`), acceptTimeoutMs: 20_000 }),
+    )
     const ends = await Promise.all(answers.map((answer) => answer.over))
     expect(ends).toEqual(answers.map((_, i) => `end ${i}`))
     for (const [seed, answer] of answers.entries()) {

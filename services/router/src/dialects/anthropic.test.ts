@@ -286,7 +286,7 @@ describe('a stream', () => {
         model: start.message.model,
       })
     }
-    expect(reading).toMatchObject({ begun: true, complete: true, done: true, text: 'Hello!' })
+    expect(reading).toMatchObject({ begun: true, complete: true, done: true, text: { kept: 'Hello!' } })
     expect(reading.usage).toEqual({
       promptTokens: 35,
       completionTokens: 15,
