@@ -80,6 +80,15 @@ test("an edge's report replaces a router's and the window moves by the differenc
   expect(rows).toEqual([{ outcome: 'completed', charge: CHARGE, replaced_charge: 60_000 }])
 })
 
+test('of routers that report the same request, the one that charges most stands, in whatever order they come', async () => {
+  const { requestId } = usageEvent()
+  const fromRouter = (tokens: number) => ({ ...usageEvent({ reporter: 'router', tokens }), requestId })
+  await consumeUsage(ledger, [messageOf(fromRouter(3))])
+  await consumeUsage(ledger, [messageOf(fromRouter(40), fromRouter(7))])
+  await consumeUsage(ledger, [messageOf(fromRouter(9))])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 60_000, total: 60_000 })
+})
+
 test("a router's report never replaces an edge's, before it, after it or beside it", async () => {
   const fromEdge = usageEvent({ tokens: 100 })
   const fromRouter = { ...usageEvent({ tokens: 999, reporter: 'router' }), requestId: fromEdge.requestId }

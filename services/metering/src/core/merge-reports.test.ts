@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestIdAt, usageEvent } from '../../test/usage-events.ts'
 import { groupByWindow, mergeReports } from './merge-reports.ts'
-import type { Report } from './read-reports.ts'
+import { RANK, type Report } from './read-reports.ts'
 
 const ids = Array.from({ length: 6 }, (_, index) => requestIdAt(Date.UTC(2026, 10, 1 + index)))
 
@@ -10,13 +10,14 @@ const report = fc
   .record({ id: fc.constantFrom(...ids), rank: fc.constantFrom(1, 2), charge: fc.nat(1000) })
   .map(({ id, rank, charge }): Report => ({ event: usageEvent({ requestId: id }), rank, charge, sequence: 1 }))
 
-test('of several reports of a request one remains: the first of the highest rank', () => {
+test("of several reports of a request one remains: the edge's first, else the router's that charges most", () => {
   fc.assert(
     fc.property(fc.array(report), (reports) => {
       for (const merged of mergeReports(reports)) {
         const same = reports.filter(({ event }) => event.requestId === merged.event.requestId)
-        const highest = Math.max(...same.map(({ rank }) => rank))
-        expect(merged).toBe(same.find(({ rank }) => rank === highest))
+        const ofEdge = same.find(({ rank }) => rank === RANK.edge)
+        const most = Math.max(...same.map(({ charge }) => charge))
+        expect(merged).toBe(ofEdge ?? same.find(({ charge }) => charge === most))
       }
     }),
   )

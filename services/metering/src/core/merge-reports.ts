@@ -1,19 +1,30 @@
 /**
  * Merges what a batch says of the same request: at-least-once delivery repeats reports, and a router may report what an
- * edge reports too. One report per request remains, the highest in rank and among equals the first, sorted by request
- * id, so that two writers take their row locks in the same order.
+ * edge reports too. One report per request remains, sorted by request id, so that two writers take their row locks in the
+ * same order.
  */
 
-import type { Report } from './read-reports.ts'
+import { RANK, type Report } from './read-reports.ts'
 
 export function mergeReports(reports: readonly Report[]): Report[] {
   const byRequest = new Map<string, Report>()
   for (const report of reports) {
     const id = report.event.requestId.toLowerCase()
     const held = byRequest.get(id)
-    if (!held || report.rank > held.rank) byRequest.set(id, report)
+    if (!held || outranks(report, held)) byRequest.set(id, report)
   }
   return [...byRequest].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, report]) => report)
+}
+
+/**
+ * Whether a report takes the place of the one held: an edge's of a router's, and of two routers' the one that charges
+ * more. A job that was dispatched twice may be reported by both of its routers when the edge is lost or the client has
+ * left; the one that was stopped early has generated less than what the client was shown. (The ledger's statement
+ * decides by the same rule.)
+ */
+function outranks(report: Report, held: Report): boolean {
+  if (report.rank !== held.rank) return report.rank > held.rank
+  return report.rank === RANK.router && report.charge > held.charge
 }
 
 /** The requests of an account in a window that a batch reported. */

@@ -26,7 +26,7 @@ export interface Message {
   sequence: number
 }
 
-const RANK = { router: 1, edge: 2 } as const
+export const RANK = { router: 1, edge: 2 } as const
 
 export function readReports(messages: readonly Message[]): { reports: Report[]; rejected: RejectedReport[] } {
   const reports: Report[] = []

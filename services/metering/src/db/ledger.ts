@@ -2,7 +2,8 @@
  * Writes reports into the ledger and moves the windows' totals by what they change, in one statement and so in one
  * transaction: a crash leaves both or neither, and a report that is written again changes nothing.
  *
- * A report replaces the one held for its request only when it ranks higher; the total then moves by the difference.
+ * A report replaces the one held for its request only when it ranks higher (the rule of `core/merge-reports.ts`); the
+ * total then moves by the difference.
  * Which account, window and unit a request belongs to was settled when it was admitted: a report that says otherwise
  * replaces nothing.
  *
@@ -50,7 +51,7 @@ const RECORD = `
       outcome = excluded.outcome, delivered = excluded.delivered, streamed = excluded.streamed,
       attempts = excluded.attempts, started_at = excluded.started_at, ended_at = excluded.ended_at,
       recorded_at = excluded.recorded_at
-    where excluded.rank > held.rank
+    where (excluded.rank > held.rank or (excluded.rank = 1 and held.rank = 1 and excluded.charge > held.charge))
       and (excluded.account, excluded."window", excluded.unit) = (held.account, held."window", held.unit)
     returning account, "window", unit, charge - coalesce(replaced_charge, 0) as difference, started_at
   )
