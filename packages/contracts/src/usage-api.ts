@@ -1,0 +1,53 @@
+/**
+ * `GET /v1/usage`: what an account used over time, for its owner. A decision of this project; the contract names no such endpoint.
+ *
+ * Asked with an API key or a sign-in token, answered from the ledger's daily rollups, so its totals are those of the bill.
+ * Days are calendar days in UTC, both ends included. An account that changed between plans of tokens and of US dollars has
+ * rows of both units, hence two charges per row instead of one with a unit.
+ */
+
+import * as z from 'zod'
+
+export const usageGroupings = ['day', 'model'] as const
+
+/** At most this many days in one question. */
+export const longestUsageSpanDays = 366
+
+/** `from` defaults to the first day of the current month, `to` to today. */
+export const usageQuery = z.object({
+  from: z.iso.date().optional(),
+  to: z.iso.date().optional(),
+  group_by: z.enum(usageGroupings).default('day'),
+})
+export type UsageQuery = z.infer<typeof usageQuery>
+
+const usageFigures = {
+  requests: z.int(),
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+  /** Part of `prompt_tokens`. */
+  cached_tokens: z.int(),
+  total_tokens: z.int(),
+  /** Tokens times multiplier, as the allowance counts them; 0 for requests charged in dollars. */
+  allowance_tokens: z.number(),
+  /** 0 for requests charged to an allowance. */
+  cost_usd: z.number(),
+}
+
+export const usageTotals = z.object(usageFigures)
+export type UsageTotals = z.infer<typeof usageTotals>
+
+/** Exactly one of `day` (`2026-11-21`) and `model` (the id that was asked for) names the row. */
+export const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
+export type UsageRow = z.infer<typeof usageRow>
+
+/** Days without use have no row; days are in order, models by what they cost, most first. */
+export const usageRecord = z.object({
+  object: z.literal('usage'),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  group_by: z.enum(usageGroupings),
+  data: z.array(usageRow),
+  totals: usageTotals,
+})
+export type UsageRecord = z.infer<typeof usageRecord>
