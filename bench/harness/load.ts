@@ -1,0 +1,123 @@
+/**
+ * Runs the load generator (`native/load.c`) and reads what it measured.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import * as z from 'zod'
+
+export interface Door {
+  ports: number[]
+  /** The chat completions path. */
+  path: string
+  model: string
+  headers: Record<string, string>
+  /** Bearer credentials, all of one length, of which each request draws one; none: the header as it is. */
+  tokens?: string[]
+}
+
+export interface LoadOptions {
+  connections: number
+  seconds: number
+  /** Requests per second, due at even distances; without it each connection asks again as soon as it was answered. */
+  rate?: number
+  /** Connections are opened over this time. */
+  rampSeconds?: number
+  /** Latencies count from here; the totals count everything. */
+  measureAfterSeconds?: number
+  /** How long running requests may take to end; 0 cuts them. */
+  drainSeconds?: number
+  signal?: AbortSignal
+}
+
+/** What the backend is told, in the prompt. Times in microseconds. */
+export interface Order {
+  stream: boolean
+  chunks?: number
+  everyUs?: number
+  firstUs?: number
+  bytes?: number
+  promptBytes?: number
+}
+
+const distribution = z.object({
+  count: z.number(),
+  mean: z.number().default(0),
+  p50: z.number().default(0),
+  p90: z.number().default(0),
+  p99: z.number().default(0),
+  p999: z.number().default(0),
+  max: z.number().default(0),
+})
+
+export type Distribution = z.infer<typeof distribution>
+
+const loadResult = z.object({
+  seconds: z.number(),
+  requests: z.number(),
+  failed: z.number(),
+  broken: z.number(),
+  refused: z.number(),
+  unfinished: z.number(),
+  unsent: z.number(),
+  chunks: z.number(),
+  bytes: z.number(),
+  cpuSeconds: z.number(),
+  statuses: z.record(z.string(), z.number()),
+  /** Milliseconds. */
+  latency: distribution,
+  firstByte: distribution,
+  lag: distribution,
+  sendLate: distribution,
+  firstFailure: z.string(),
+})
+
+export type LoadResult = z.infer<typeof loadResult>
+
+export async function runLoad(program: string, door: Door, order: Order, options: LoadOptions): Promise<LoadResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-load-'))
+  try {
+    const request = join(folder, 'request')
+    await writeFile(request, requestText(door, order))
+    const args = ['--ports', door.ports.join(','), '--request', request]
+    if (door.tokens) {
+      const tokens = join(folder, 'tokens')
+      await writeFile(tokens, door.tokens.join('\n'), { mode: 0o600 })
+      args.push('--tokens', tokens)
+    }
+    args.push('--connections', String(options.connections), '--seconds', String(options.seconds))
+    if (options.rate !== undefined) args.push('--rate', String(options.rate))
+    if (options.rampSeconds !== undefined) args.push('--ramp', String(options.rampSeconds))
+    if (options.measureAfterSeconds !== undefined) args.push('--after', String(options.measureAfterSeconds))
+    if (options.drainSeconds !== undefined) args.push('--drain', String(options.drainSeconds))
+    if (order.stream) args.push('--expect-done')
+    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal: options.signal })
+    const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
+    return loadResult.parse(JSON.parse(output))
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const SENTENCE = 'Please summarise what the operator of a gateway should look at first. '
+
+function requestText(door: Door, order: Order): string {
+  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200 } = order
+  const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
+  const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
+  const body = JSON.stringify({ model: door.model, stream, max_tokens: 1_000, messages: [{ role: 'user', content }] })
+  const headers: Record<string, string> = {
+    host: `127.0.0.1:${door.ports[0]}`,
+    'content-type': 'application/json',
+    accept: stream ? 'text/event-stream' : 'application/json',
+    ...(door.tokens && { authorization: 'Bearer $TOKEN' }),
+    ...door.headers,
+    'content-length': String(body.length),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `POST ${door.path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`
+}

@@ -1,0 +1,49 @@
+/**
+ * The two C programs of the bench, the backend and the load generator, compiled when their sources have changed.
+ */
+
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { mkdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { findProgram } from '@gateway/testing/servers/find-program'
+import { install } from '@gateway/testing/servers/install'
+import { BENCH_DATA } from './folders.ts'
+
+const SOURCES = join(import.meta.dirname, '..', 'native')
+const COMPILERS = ['cc', 'gcc', 'clang']
+
+export interface NativePrograms {
+  backend: string
+  load: string
+}
+
+export async function compileNative(): Promise<NativePrograms> {
+  const hash = createHash('sha256')
+  for (const file of globSync('*', { cwd: SOURCES }).sort()) hash.update(readFileSync(join(SOURCES, file)))
+  const folder = join(BENCH_DATA, 'native', hash.digest('hex').slice(0, 12))
+  return { backend: await compile('backend', folder), load: await compile('load', folder) }
+}
+
+async function compile(name: string, folder: string): Promise<string> {
+  const program = join(folder, name)
+  if (existsSync(program)) return program
+  const compiler = await findCompiler()
+  await mkdir(folder, { recursive: true })
+  await promisify(execFile)(compiler, ['-O2', '-o', `${program}.new`, join(SOURCES, `${name}.c`)])
+  await rename(`${program}.new`, program)
+  return program
+}
+
+async function findCompiler(): Promise<string> {
+  const find = () => COMPILERS.map(findProgram).find((file) => file !== undefined)
+  const findHeaders = () => (existsSync('/usr/include/stdio.h') ? '/usr/include' : undefined)
+  const variable = 'PATH'
+  const compiler = find() ?? (await install({ name: 'A C compiler', package: 'gcc', variable, find }))
+  if (process.platform === 'linux' && !findHeaders()) {
+    await install({ name: "The C library's headers", package: 'libc6-dev', variable, find: findHeaders })
+  }
+  return compiler
+}

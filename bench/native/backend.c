@@ -1,0 +1,414 @@
+// An inference backend that costs next to nothing: one thread, epoll, answers made once and copied out.
+//
+// It speaks the OpenAI wire format for chat completions, plain and streamed, and takes its orders from the prompt, so that
+// every gateway in front of it can be used as it is: `bench chunks=100 every_us=50000 bytes=1000` anywhere in the body.
+// Each chunk carries the moment at which it was written, `@<nanoseconds>@`, from which the reader tells its lag.
+// SIGUSR1 prints what it has done so far as a line of JSON: the log against which a ledger can be compared.
+
+#define _GNU_SOURCE
+#include "clock.h"
+#include "histogram.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 * 1024, MAX_EVENTS = 256, MAX_CONTENT = 4 * 1024 * 1024, PROMPT_TOKENS = 20 };
+
+struct bytes {
+  char *data;
+  size_t length, room;
+};
+
+struct connection {
+  int fd;
+  bool closed, wants_room;
+  struct connection *next_closed;
+  struct bytes in, out;
+  size_t out_sent;
+  // The stream that runs on it, if any.
+  bool streaming, wants_usage;
+  unsigned chunks_left, chunks, content_bytes;
+  uint64_t due_ns, every_ns;
+  int heap_index; // -1: no chunk is due
+};
+
+struct order {
+  unsigned chunks, every_us, bytes, first_us;
+};
+
+static int epoll_fd, timer_fd;
+static struct connection **heap; // the stream whose next chunk is due first is at 0
+static int heap_count, heap_room;
+static uint64_t timer_set_for;
+static struct connection *closed_ones; // freed once no event of this turn can name them
+static struct {
+  unsigned long long plain, streams_ended, streams_cut, chunks, running;
+} done;
+static struct histogram lateness; // of chunks, against their own schedule
+
+static void reserve(struct bytes *b, size_t more) {
+  if (b->length + more <= b->room) return;
+  b->room = (b->length + more) * 2;
+  b->data = realloc(b->data, b->room);
+  if (!b->data) abort();
+}
+
+static void append(struct bytes *b, const void *data, size_t length) {
+  reserve(b, length);
+  memcpy(b->data + b->length, data, length);
+  b->length += length;
+}
+
+// --- the heap of due chunks
+
+static void heap_put(int i, struct connection *c) {
+  heap[i] = c;
+  c->heap_index = i;
+}
+
+static void heap_rise(int i) {
+  struct connection *c = heap[i];
+  for (; i > 0 && heap[(i - 1) / 2]->due_ns > c->due_ns; i = (i - 1) / 2) heap_put(i, heap[(i - 1) / 2]);
+  heap_put(i, c);
+}
+
+static void heap_sink(int i) {
+  struct connection *c = heap[i];
+  for (;;) {
+    int child = 2 * i + 1;
+    if (child >= heap_count) break;
+    if (child + 1 < heap_count && heap[child + 1]->due_ns < heap[child]->due_ns) child++;
+    if (heap[child]->due_ns >= c->due_ns) break;
+    heap_put(i, heap[child]);
+    i = child;
+  }
+  heap_put(i, c);
+}
+
+static void schedule(struct connection *c) {
+  if (heap_count == heap_room) {
+    heap_room = heap_room ? heap_room * 2 : 1024;
+    heap = realloc(heap, (size_t)heap_room * sizeof *heap);
+    if (!heap) abort();
+  }
+  heap_put(heap_count, c);
+  heap_rise(heap_count++);
+}
+
+static void unschedule(struct connection *c) {
+  int i = c->heap_index;
+  if (i < 0) return;
+  c->heap_index = -1;
+  struct connection *last = heap[--heap_count];
+  if (last == c) return;
+  heap_put(i, last);
+  heap_rise(i);
+  heap_sink(last->heap_index);
+}
+
+// --- answering
+
+static void close_connection(struct connection *c) {
+  if (c->closed) return;
+  c->closed = true;
+  if (c->streaming) {
+    done.running--;
+    done.streams_cut++;
+  }
+  unschedule(c);
+  close(c->fd);
+  c->next_closed = closed_ones;
+  closed_ones = c;
+}
+
+static void free_closed(void) {
+  for (struct connection *c; (c = closed_ones);) {
+    closed_ones = c->next_closed;
+    free(c->in.data);
+    free(c->out.data);
+    free(c);
+  }
+}
+
+static void flush_out(struct connection *c) {
+  while (c->out_sent < c->out.length) {
+    ssize_t n = send(c->fd, c->out.data + c->out_sent, c->out.length - c->out_sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EAGAIN) break;
+    if (n < 0) return close_connection(c);
+    c->out_sent += (size_t)n;
+  }
+  bool wants_room = c->out_sent < c->out.length;
+  if (!wants_room) c->out.length = c->out_sent = 0;
+  if (wants_room == c->wants_room) return;
+  c->wants_room = wants_room;
+  struct epoll_event e = {.events = EPOLLIN | (wants_room ? EPOLLOUT : 0), .data.ptr = c};
+  epoll_ctl(epoll_fd, EPOLL_CTL_MOD, c->fd, &e);
+}
+
+static const char *words(unsigned count) {
+  static char text[MAX_CONTENT + 1];
+  if (!text[0])
+    for (unsigned i = 0; i < MAX_CONTENT; i++) text[i] = "the quick brown fox jumps over it "[i % 34];
+  return text + MAX_CONTENT - count;
+}
+
+static unsigned tokens_of(unsigned content_bytes) { return content_bytes / 4 + 1; }
+
+static void answer_plain(struct connection *c, struct order o) {
+  static char body[MAX_CONTENT + 1024], head[256];
+  unsigned tokens = tokens_of(o.bytes);
+  int n = snprintf(body, sizeof body,
+                   "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"bench\","
+                   "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"%s\"},"
+                   "\"logprobs\":null,\"finish_reason\":\"stop\"}],"
+                   "\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%u,\"total_tokens\":%u}}",
+                   words(o.bytes), PROMPT_TOKENS, tokens, tokens + PROMPT_TOKENS);
+  int h = snprintf(head, sizeof head,
+                   "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n", n);
+  append(&c->out, head, (size_t)h);
+  append(&c->out, body, (size_t)n);
+  done.plain++;
+  flush_out(c);
+}
+
+static void append_event(struct bytes *out, const char *event, int length) {
+  char size[16];
+  int n = snprintf(size, sizeof size, "%x\r\n", (unsigned)length);
+  append(out, size, (size_t)n);
+  append(out, event, (size_t)length);
+  append(out, "\r\n", 2);
+}
+
+#define EVENT "data: {\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"bench\","
+
+static void write_chunk(struct connection *c) {
+  char event[1024 + 4096];
+  unsigned padding = c->content_bytes > 4096 ? 4096 : c->content_bytes;
+  int n = snprintf(event, sizeof event, EVENT "\"choices\":[{\"index\":0,\"delta\":{%s\"content\":\"@%020llu@%s\"},\"finish_reason\":null}]}\n\n",
+                   c->chunks_left == c->chunks ? "\"role\":\"assistant\"," : "", (unsigned long long)now_ns(), words(padding));
+  append_event(&c->out, event, n);
+  done.chunks++;
+}
+
+static void write_end(struct connection *c) {
+  char event[512];
+  int n = snprintf(event, sizeof event, EVENT "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n");
+  append_event(&c->out, event, n);
+  if (c->wants_usage) {
+    n = snprintf(event, sizeof event, EVENT "\"choices\":[],\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%u,\"total_tokens\":%u}}\n\n",
+                 PROMPT_TOKENS, c->chunks, c->chunks + PROMPT_TOKENS);
+    append_event(&c->out, event, n);
+  }
+  append_event(&c->out, "data: [DONE]\n\n", 14);
+  append(&c->out, "0\r\n\r\n", 5);
+  c->streaming = false;
+  done.running--;
+  done.streams_ended++;
+}
+
+static void next_chunk(struct connection *c, uint64_t now) {
+  histogram_add(&lateness, now - c->due_ns);
+  write_chunk(c);
+  if (--c->chunks_left == 0) write_end(c);
+  else {
+    c->due_ns += c->every_ns;
+    schedule(c);
+  }
+  flush_out(c);
+}
+
+static void answer_stream(struct connection *c, struct order o, bool wants_usage) {
+  static const char head[] = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+  append(&c->out, head, sizeof head - 1);
+  c->streaming = true;
+  c->wants_usage = wants_usage;
+  c->chunks = c->chunks_left = o.chunks ? o.chunks : 1;
+  c->content_bytes = o.bytes;
+  c->every_ns = (uint64_t)o.every_us * 1000u;
+  done.running++;
+  uint64_t now = now_ns();
+  c->due_ns = now + (uint64_t)o.first_us * 1000u;
+  if (o.first_us == 0) next_chunk(c, now);
+  else {
+    flush_out(c);
+    if (!c->closed) schedule(c);
+  }
+}
+
+// --- reading
+
+static unsigned number_after(const char *text, size_t length, const char *name, unsigned otherwise) {
+  const char *at = memmem(text, length, name, strlen(name));
+  return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : otherwise;
+}
+
+static struct order read_order(const char *body, size_t length) {
+  struct order o = {.chunks = 10, .every_us = 0, .bytes = 1000, .first_us = 0};
+  const char *at = memmem(body, length, "bench chunks=", 13);
+  if (!at) return o;
+  size_t rest = length - (size_t)(at - body);
+  if (rest > 200) rest = 200;
+  o.chunks = number_after(at, rest, "chunks=", o.chunks);
+  o.every_us = number_after(at, rest, "every_us=", o.every_us);
+  o.bytes = number_after(at, rest, "bytes=", o.bytes);
+  o.first_us = number_after(at, rest, "first_us=", o.first_us);
+  if (o.bytes > MAX_CONTENT) o.bytes = MAX_CONTENT;
+  return o;
+}
+
+static bool has(const char *text, size_t length, const char *tight, const char *spaced) {
+  return memmem(text, length, tight, strlen(tight)) || memmem(text, length, spaced, strlen(spaced));
+}
+
+static void answer(struct connection *c, const char *method, const char *body, size_t length) {
+  if (method[0] != 'P') {
+    static const char models[] = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 61\r\n\r\n"
+                                 "{\"object\":\"list\",\"data\":[{\"id\":\"bench\",\"object\":\"model\"}   ]}";
+    append(&c->out, models, sizeof models - 1);
+    return flush_out(c);
+  }
+  struct order o = read_order(body, length);
+  if (has(body, length, "\"stream\":true", "\"stream\": true"))
+    answer_stream(c, o, has(body, length, "\"include_usage\":true", "\"include_usage\": true"));
+  else answer_plain(c, o);
+}
+
+// The length of the whole request at the front of `in`, 0 while it is incomplete; its body is between the two pointers.
+static size_t whole_request(struct bytes *in, const char **body, size_t *body_length) {
+  char *end = memmem(in->data, in->length, "\r\n\r\n", 4);
+  if (!end) return 0;
+  size_t head = (size_t)(end - in->data) + 4;
+  *body = in->data + head;
+  *body_length = 0;
+  char saved = *end;
+  *end = 0;
+  const char *length = strcasestr(in->data, "\r\ncontent-length:");
+  bool chunked = strcasestr(in->data, "\r\ntransfer-encoding:") != NULL;
+  *end = saved;
+  if (chunked) {
+    const char *last = memmem(*body, in->length - head, "0\r\n\r\n", 5);
+    if (last) *body_length = (size_t)(last - *body);
+    return last ? head + *body_length + 5 : 0;
+  }
+  if (length) *body_length = strtoul(length + 17, NULL, 10);
+  return in->length >= head + *body_length ? head + *body_length : 0;
+}
+
+static void read_requests(struct connection *c) {
+  for (;;) {
+    reserve(&c->in, READ_BYTES);
+    ssize_t n = recv(c->fd, c->in.data + c->in.length, c->in.room - c->in.length, 0);
+    if (n < 0 && errno == EAGAIN) break;
+    if (n <= 0) return close_connection(c);
+    c->in.length += (size_t)n;
+    if ((size_t)n < READ_BYTES) break;
+  }
+  const char *body;
+  size_t body_length, taken;
+  // One at a time: a gateway that pipelines onto a running stream is not served before that has ended.
+  while (!c->closed && !c->streaming && c->in.length > 0 && (taken = whole_request(&c->in, &body, &body_length)) > 0) {
+    answer(c, c->in.data, body, body_length);
+    memmove(c->in.data, c->in.data + taken, c->in.length - taken);
+    c->in.length -= taken;
+  }
+}
+
+static void accept_all(int listener) {
+  int fd;
+  while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
+    int on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    struct connection *c = calloc(1, sizeof *c);
+    if (!c) abort();
+    c->fd = fd;
+    c->heap_index = -1;
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
+    epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e);
+  }
+}
+
+static void run_due_chunks(void) {
+  uint64_t now = now_ns();
+  while (heap_count > 0 && heap[0]->due_ns <= now) {
+    struct connection *c = heap[0];
+    unschedule(c);
+    next_chunk(c, now);
+  }
+  if (heap_count == 0 || heap[0]->due_ns == timer_set_for) return;
+  timer_set_for = heap[0]->due_ns;
+  struct itimerspec at = {.it_value = {(time_t)(timer_set_for / 1000000000u), (long)(timer_set_for % 1000000000u)}};
+  timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void print_counts(void) {
+  printf("{\"plain\":%llu,\"streamsEnded\":%llu,\"streamsCut\":%llu,\"chunks\":%llu,\"running\":%llu,", done.plain,
+         done.streams_ended, done.streams_cut, done.chunks, done.running);
+  histogram_print("lateness", &lateness);
+  printf("}\n");
+  fflush(stdout);
+  memset(&lateness, 0, sizeof lateness);
+}
+
+static int listen_on(unsigned port) {
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  socklen_t size = sizeof address;
+  if (bind(fd, (void *)&address, size) || listen(fd, 4096) || getsockname(fd, (void *)&address, &size)) {
+    perror("listening");
+    exit(1);
+  }
+  printf("{\"port\":%d}\n", ntohs(address.sin_port));
+  fflush(stdout);
+  return fd;
+}
+
+static int watch(int fd, void *name) {
+  struct epoll_event e = {.events = EPOLLIN, .data.ptr = name};
+  epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e);
+  return fd;
+}
+
+int main(int argc, char **argv) {
+  static char listening, timing, asked;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  sigset_t usr1;
+  sigemptyset(&usr1);
+  sigaddset(&usr1, SIGUSR1);
+  sigprocmask(SIG_BLOCK, &usr1, NULL);
+  epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  int listener = watch(listen_on(argc > 1 ? (unsigned)atoi(argv[1]) : 0), &listening);
+  timer_fd = watch(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC), &timing);
+  int signals = watch(signalfd(-1, &usr1, SFD_NONBLOCK | SFD_CLOEXEC), &asked);
+  struct epoll_event events[MAX_EVENTS];
+  for (;;) {
+    int count = epoll_wait(epoll_fd, events, MAX_EVENTS, -1);
+    for (int i = 0; i < count; i++) {
+      void *name = events[i].data.ptr;
+      if (name == &listening) accept_all(listener);
+      else if (name == &timing) {
+        uint64_t expirations;
+        if (read(timer_fd, &expirations, sizeof expirations) > 0) timer_set_for = 0;
+      } else if (name == &asked) {
+        struct signalfd_siginfo info;
+        while (read(signals, &info, sizeof info) > 0) print_counts();
+      } else {
+        struct connection *c = name;
+        if (!c->closed && events[i].events & EPOLLOUT) flush_out(c);
+        if (!c->closed && events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) read_requests(c);
+      }
+    }
+    run_due_chunks();
+    free_closed();
+  }
+}

@@ -1,0 +1,393 @@
+// A load generator that costs little and measures honestly: one thread, epoll, kept-alive connections.
+//
+// Closed loop: each connection asks again as soon as it was answered; tells what a server can do.
+// Open loop (--rate): requests are due at even distances whatever the server does, wait for a free connection when all
+// are busy, and their latency counts from when they were due: a server that stalls is charged for all whom it kept waiting.
+// After --seconds nothing new is asked and what runs may finish. The result is one line of JSON.
+
+#define _GNU_SOURCE
+#include "answer.h"
+#include "clock.h"
+#include "histogram.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <getopt.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, MAX_TARGETS = 16, MAX_STATUS = 600, RECONNECT_MS = 20 };
+
+struct connection {
+  int fd;
+  bool connected, busy, wants_room;
+  unsigned target;
+  size_t sent;
+  uint64_t due_ns, retry_ns; // when its request was due; when to connect again
+  unsigned stamps;
+  const char *token;
+  struct answer answer;
+};
+
+static struct {
+  struct sockaddr_in targets[MAX_TARGETS];
+  unsigned target_count, connections, token_length, token_count;
+  double seconds, rate, ramp_seconds, measure_after_seconds, drain_seconds;
+  bool expects_done;
+} options = {.connections = 1, .seconds = 1, .drain_seconds = 10};
+
+static struct {
+  unsigned long long requests, failed, broken, refused, unfinished, chunks, bytes;
+  unsigned statuses[MAX_STATUS];
+  struct histogram latency, first, lag, late;
+  char first_failure[EXCERPT_BYTES + 64];
+} result;
+
+static char *request, *tokens;                   // the request as it goes out, and the bearer tokens to draw from
+static size_t request_length, token_at;          // where in the request the token stands
+static struct connection *connections, **idle;
+static unsigned idle_count, busy_count;
+static int epoll_fd;
+static uint64_t started_ns, measure_from_ns, stop_ns, arrivals, random_state = 88172645463325252u;
+static bool stopping;
+
+static uint64_t next_random(void) {
+  random_state ^= random_state << 13;
+  random_state ^= random_state >> 7;
+  return random_state ^= random_state << 17;
+}
+
+static void fail(struct connection *c, const char *why) {
+  result.failed++;
+  if (!result.first_failure[0])
+    snprintf(result.first_failure, sizeof result.first_failure, "%s %d: %s", why, c->answer.status, c->answer.excerpt);
+}
+
+static void stamped(void *context, uint64_t stamp) {
+  struct connection *c = context;
+  uint64_t now = now_ns();
+  if (c->stamps++ == 0 && c->due_ns >= measure_from_ns) histogram_add(&result.first, now - c->due_ns);
+  if (now >= measure_from_ns && now > stamp) histogram_add(&result.lag, now - stamp);
+  result.chunks++;
+}
+
+// --- sending
+
+static void watch(struct connection *c, int operation, bool wants_room) {
+  struct epoll_event e = {.events = EPOLLIN | (wants_room ? EPOLLOUT : 0), .data.ptr = c};
+  c->wants_room = wants_room;
+  epoll_ctl(epoll_fd, operation, c->fd, &e);
+}
+
+static void open_connection(struct connection *c) {
+  c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int on = 1;
+  setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  c->connected = false;
+  if (connect(c->fd, (void *)&options.targets[c->target], sizeof options.targets[0]) && errno != EINPROGRESS) {
+    perror("connecting");
+    exit(1);
+  }
+  watch(c, EPOLL_CTL_ADD, true);
+}
+
+static void release(struct connection *c) {
+  if (c->busy) busy_count--;
+  c->busy = false;
+}
+
+static void reopen(struct connection *c) {
+  close(c->fd);
+  c->fd = -1;
+  c->connected = false;
+  release(c);
+  if (!stopping) open_connection(c);
+}
+
+static size_t gather(struct connection *c, struct iovec *parts) {
+  struct iovec whole[3] = {{request, token_at}, {(void *)c->token, options.token_length}, {request + token_at, request_length - token_at}};
+  size_t skip = c->sent, count = 0;
+  for (int i = 0; i < 3; i++) {
+    if (skip >= whole[i].iov_len) {
+      skip -= whole[i].iov_len;
+      continue;
+    }
+    parts[count].iov_base = (char *)whole[i].iov_base + skip;
+    parts[count++].iov_len = whole[i].iov_len - skip;
+    skip = 0;
+  }
+  return count;
+}
+
+static void send_rest(struct connection *c) {
+  size_t whole = request_length + options.token_length;
+  while (c->sent < whole) {
+    struct iovec parts[3];
+    struct msghdr message = {.msg_iov = parts, .msg_iovlen = gather(c, parts)};
+    ssize_t n = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+    if (n < 0) break; // full, or gone: then reading tells
+    c->sent += (size_t)n;
+  }
+  if ((c->sent < whole) != c->wants_room) watch(c, EPOLL_CTL_MOD, c->sent < whole);
+}
+
+static void ask(struct connection *c, uint64_t due_ns) {
+  c->busy = true;
+  busy_count++;
+  c->due_ns = due_ns;
+  c->sent = c->stamps = 0;
+  c->token = options.token_count ? tokens + (next_random() % options.token_count) * (options.token_length + 1) : "";
+  answer_begin(&c->answer);
+  send_rest(c);
+}
+
+static uint64_t due_of(uint64_t arrival) { return started_ns + (uint64_t)((double)arrival * 1e9 / options.rate); }
+
+// Open loop: sends what is due, as long as a connection is free. What is not sent waits, and its clock runs.
+static void send_due(void) {
+  uint64_t now = now_ns();
+  while (!stopping && idle_count > 0 && due_of(arrivals) <= now && due_of(arrivals) < stop_ns) {
+    struct connection *c = idle[--idle_count];
+    uint64_t due = due_of(arrivals++);
+    if (due >= measure_from_ns) histogram_add(&result.late, now - due);
+    ask(c, due);
+  }
+}
+
+static void became_free(struct connection *c) {
+  if (options.rate > 0) {
+    idle[idle_count++] = c;
+    send_due();
+  } else if (!stopping) ask(c, now_ns());
+}
+
+// --- receiving
+
+static void answered(struct connection *c) {
+  struct answer *a = &c->answer;
+  result.requests++;
+  result.bytes += a->content_bytes;
+  if (a->status < MAX_STATUS) result.statuses[a->status]++;
+  if (a->status != 200) fail(c, "status");
+  else if (options.expects_done && !a->says_done) fail(c, "a stream without [DONE], status");
+  else if (c->due_ns >= measure_from_ns) histogram_add(&result.latency, now_ns() - c->due_ns);
+  release(c);
+  if (a->keeps_alive) became_free(c);
+  else reopen(c);
+}
+
+static void lost(struct connection *c) {
+  if (c->answer.phase == UNTIL_CLOSE && c->busy) {
+    c->answer.keeps_alive = false;
+    return answered(c);
+  }
+  if (!c->connected) result.refused++;
+  else if (c->busy) {
+    result.broken++;
+    fail(c, "the connection was closed, status");
+  }
+  close(c->fd);
+  c->fd = -1;
+  bool was_idle = c->connected && !c->busy;
+  release(c);
+  c->connected = false;
+  if (was_idle && options.rate > 0)
+    for (unsigned i = 0; i < idle_count; i++)
+      if (idle[i] == c) idle[i--] = idle[--idle_count];
+  c->retry_ns = now_ns() + RECONNECT_MS * 1000000u;
+}
+
+static void receive(struct connection *c) {
+  static char buffer[READ_BYTES];
+  for (;;) {
+    ssize_t n = recv(c->fd, buffer, sizeof buffer, 0);
+    if (n < 0 && errno == EAGAIN) return;
+    if (n <= 0) return lost(c);
+    if (!c->busy) return lost(c); // nobody asked for this
+    if (c->stamps == 0 && !options.expects_done && c->answer.content_bytes == 0 && c->due_ns >= measure_from_ns)
+      histogram_add(&result.first, now_ns() - c->due_ns);
+    answer_read(&c->answer, buffer, (size_t)n, stamped, c);
+    if (c->answer.phase == BROKEN) return lost(c);
+    if (c->answer.phase == COMPLETE) return answered(c);
+    if ((size_t)n < sizeof buffer) return;
+  }
+}
+
+static void on_event(struct connection *c, uint32_t events) {
+  if (c->fd < 0) return;
+  if (events & EPOLLOUT) {
+    if (!c->connected) {
+      int error = 0;
+      socklen_t size = sizeof error;
+      getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &size);
+      if (error) return lost(c);
+      c->connected = true;
+      watch(c, EPOLL_CTL_MOD, false);
+      became_free(c);
+    } else if (c->busy) send_rest(c);
+  }
+  if (c->fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(c);
+}
+
+// --- the run
+
+static int print_result(void) {
+  struct rusage own;
+  getrusage(RUSAGE_SELF, &own);
+  double cpu = (double)own.ru_utime.tv_sec + (double)own.ru_stime.tv_sec + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
+  printf("{\"seconds\":%.4f,\"requests\":%llu,\"failed\":%llu,\"broken\":%llu,\"refused\":%llu,\"unfinished\":%llu,\"unsent\":%lld,"
+         "\"chunks\":%llu,\"bytes\":%llu,\"cpuSeconds\":%.4f,\"statuses\":{",
+         (double)(now_ns() - started_ns) / 1e9, result.requests, result.failed, result.broken, result.refused, result.unfinished,
+         options.rate > 0 ? (long long)(options.seconds * options.rate) - (long long)arrivals : 0, result.chunks, result.bytes, cpu);
+  const char *comma = "";
+  for (int status = 0; status < MAX_STATUS; status++)
+    if (result.statuses[status]) printf("%s\"%d\":%u", comma, status, result.statuses[status]), comma = ",";
+  printf("},");
+  histogram_print("latency", &result.latency);
+  printf(",");
+  histogram_print("firstByte", &result.first);
+  printf(",");
+  histogram_print("lag", &result.lag);
+  printf(",");
+  histogram_print("sendLate", &result.late);
+  printf(",\"firstFailure\":\"");
+  for (const char *c = result.first_failure; *c; c++) {
+    if (*c == '"' || *c == '\\') printf("\\%c", *c);
+    else if ((unsigned char)*c >= ' ') putchar(*c);
+    else putchar(' ');
+  }
+  printf("\"}\n");
+  return 0;
+}
+
+static void arm(int timer, uint64_t at_ns) {
+  struct itimerspec at = {.it_value = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)}};
+  timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+// Connections that are to be opened now: at first along the ramp, later those that were lost.
+static uint64_t open_due(unsigned *opened) {
+  uint64_t now = now_ns(), next = UINT64_MAX;
+  double ramp_ns = options.ramp_seconds * 1e9;
+  for (; *opened < options.connections; (*opened)++) {
+    uint64_t due = started_ns + (uint64_t)(ramp_ns * *opened / options.connections);
+    if (due > now) {
+      next = due;
+      break;
+    }
+    connections[*opened].target = *opened % options.target_count;
+    open_connection(&connections[*opened]);
+  }
+  for (unsigned i = 0; i < *opened; i++) {
+    if (connections[i].fd >= 0) continue;
+    if (connections[i].retry_ns <= now) open_connection(&connections[i]);
+    else if (connections[i].retry_ns < next) next = connections[i].retry_ns;
+  }
+  return next;
+}
+
+static void run(void) {
+  epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+  static char timing;
+  int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+  struct epoll_event events[MAX_EVENTS], e = {.events = EPOLLIN, .data.ptr = &timing};
+  epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer, &e);
+  started_ns = now_ns();
+  stop_ns = started_ns + (uint64_t)(options.seconds * 1e9);
+  measure_from_ns = started_ns + (uint64_t)(options.measure_after_seconds * 1e9);
+  uint64_t give_up_ns = stop_ns + (uint64_t)(options.drain_seconds * 1e9);
+  unsigned opened = 0;
+  for (;;) {
+    uint64_t now = now_ns(), next = stopping ? give_up_ns : stop_ns;
+    // An open loop goes on until all that was due is sent: what waits is not forgotten.
+    stopping = now >= stop_ns && (options.rate <= 0 || due_of(arrivals) >= stop_ns);
+    if (now >= give_up_ns || (stopping && busy_count == 0)) break;
+    if (!stopping) {
+      uint64_t open_next = open_due(&opened);
+      if (open_next < next) next = open_next;
+      if (options.rate > 0) {
+        send_due();
+        if (idle_count > 0 && due_of(arrivals) < next) next = due_of(arrivals);
+      }
+    }
+    if (next <= now) next = give_up_ns;
+    arm(timer, next);
+    int count = epoll_wait(epoll_fd, events, MAX_EVENTS, -1);
+    for (int i = 0; i < count; i++) {
+      uint64_t expirations;
+      if (events[i].data.ptr != &timing) on_event(events[i].data.ptr, events[i].events);
+      else if (read(timer, &expirations, sizeof expirations) < 0) continue;
+    }
+  }
+  result.unfinished = busy_count;
+}
+
+static char *read_file(const char *path, size_t *length) {
+  FILE *file = fopen(path, "rb");
+  if (!file || fseek(file, 0, SEEK_END)) {
+    perror(path);
+    exit(1);
+  }
+  *length = (size_t)ftell(file);
+  rewind(file);
+  char *text = malloc(*length + 1);
+  if (!text || fread(text, 1, *length, file) != *length) exit(1);
+  text[*length] = 0;
+  fclose(file);
+  return text;
+}
+
+static void read_request(const char *path) {
+  request = read_file(path, &request_length);
+  char *mark = memmem(request, request_length, "$TOKEN", 6);
+  token_at = mark ? (size_t)(mark - request) : request_length;
+  if (!mark) return;
+  memmove(mark, mark + 6, request_length - token_at - 6);
+  request_length -= 6;
+}
+
+static void read_tokens(const char *path) {
+  size_t length;
+  tokens = read_file(path, &length);
+  char *end = strchr(tokens, '\n');
+  options.token_length = (unsigned)(end ? (size_t)(end - tokens) : length);
+  options.token_count = (unsigned)((length + 1) / (options.token_length + 1));
+}
+
+static void read_targets(char *list) {
+  for (char *port = strtok(list, ","); port && options.target_count < MAX_TARGETS; port = strtok(NULL, ","))
+    options.targets[options.target_count++] = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+int main(int argc, char **argv) {
+  static const struct option names[] = {{"ports", 1, 0, 'p'},        {"request", 1, 0, 'q'}, {"tokens", 1, 0, 't'},
+                                        {"connections", 1, 0, 'c'},  {"seconds", 1, 0, 's'}, {"rate", 1, 0, 'r'},
+                                        {"ramp", 1, 0, 'm'},         {"after", 1, 0, 'a'},   {"drain", 1, 0, 'd'},
+                                        {"expect-done", 0, 0, 'e'},  {0}};
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (int name; (name = getopt_long(argc, argv, "", names, NULL)) != -1;) switch (name) {
+    case 'p': read_targets(optarg); break;
+    case 'q': read_request(optarg); break;
+    case 't': read_tokens(optarg); break;
+    case 'c': options.connections = (unsigned)atoi(optarg); break;
+    case 's': options.seconds = atof(optarg); break;
+    case 'r': options.rate = atof(optarg); break;
+    case 'm': options.ramp_seconds = atof(optarg); break;
+    case 'a': options.measure_after_seconds = atof(optarg); break;
+    case 'd': options.drain_seconds = atof(optarg); break;
+    case 'e': options.expects_done = true; break;
+    default: return 2;
+    }
+  if (!request || options.target_count == 0 || options.connections == 0) return 2;
+  connections = calloc(options.connections, sizeof *connections);
+  idle = calloc(options.connections, sizeof *idle);
+  if (!connections || !idle) return 1;
+  run();
+  return print_result();
+}

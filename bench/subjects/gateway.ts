@@ -1,0 +1,98 @@
+/**
+ * This gateway as a cluster: every service its own process on real NATS, Redis and PostgreSQL that waits for its disk;
+ * authentication, limits, allowance and durable metering on; many accounts, each with its key.
+ */
+
+import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { startCluster, type Cluster } from '@gateway/testing/cluster'
+import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { BENCH_DATA } from '../harness/folders.ts'
+import type { Launched } from './subject.ts'
+
+export interface GatewayOptions {
+  edges?: number
+  routers?: number
+  accounts?: number
+  /** Added to the services' environment. */
+  environment?: NodeJS.ProcessEnv
+  log?(line: string): void
+}
+
+export interface LaunchedGateway extends Launched {
+  cluster: Cluster
+  keys: string[]
+}
+
+export const BENCH_MODEL = 'svc-instant'
+const SIGNED_IN_AT_ONCE = 8
+
+export async function launchGateway(backendPort: number, options: GatewayOptions = {}): Promise<LaunchedGateway> {
+  const { edges = 1, routers = 1, accounts = 100 } = options
+  await using opening = new AsyncDisposableStack()
+  await mkdir(BENCH_DATA, { recursive: true })
+  const folder = await mkdtemp(join(BENCH_DATA, 'gateway-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const config = join(folder, 'gateway.yaml')
+  await writeFile(config, JSON.stringify(configOver(backendPort)))
+  const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000', ...options.environment }
+  const dataDir = join(folder, 'data')
+  const cluster = opening.use(
+    await startCluster({ edges, routers, dataDir, ownServers: true, environment, log: options.log }),
+  )
+  const keys = await mintKeys(cluster, accounts)
+  const opened = opening.move()
+  return {
+    cluster,
+    keys,
+    door: {
+      ports: cluster.edges.map((url) => Number(new URL(url).port)),
+      path: '/v1/chat/completions',
+      model: BENCH_MODEL,
+      headers: {},
+      tokens: keys,
+    },
+    processes: () => processesOf(cluster),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+/** What plays the backend and signs in is not the gateway's cost. */
+const FIXTURES = new Set(['backend', 'identity-provider'])
+
+function processesOf({ processes, servers }: Cluster): Record<string, number> {
+  const own = processes.filter(({ plan }) => !FIXTURES.has(plan.service)).map(({ plan, pid }) => [plan.name, pid])
+  const backing = Object.entries(servers).map(([name, { pid }]) => [name, pid])
+  return Object.fromEntries([...own, ...backing].filter(([, pid]) => pid !== undefined)) as Record<string, number>
+}
+
+/** The limits are all in force and far away, so that what is measured is serving and not refusing. */
+function configOver(backendPort: number): object {
+  return {
+    backends: [{ id: 'bench', url: `http://127.0.0.1:${backendPort}/v1`, timeouts: { idleMs: 120_000 } }],
+    pools: [{ id: 'bench', targets: [{ backend: 'bench', model: 'bench' }] }],
+    models: [{ id: BENCH_MODEL, type: 'chat', pool: 'bench', multiplier: 1, maxOutputTokens: 8_192 }],
+    plans: [
+      { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
+      { slug: 'team', limit: 1e12, rpm: 1_000_000, tpm: 1e9, default: true },
+    ],
+  }
+}
+
+async function mintKeys(cluster: Cluster, accounts: number): Promise<string[]> {
+  const keys: string[] = []
+  let next = 0
+  const lane = async () => {
+    while (next < accounts) keys.push(await mintKey(cluster, `bench ${next++}`))
+  }
+  await Promise.all(Array.from({ length: SIGNED_IN_AT_ONCE }, lane))
+  return keys
+}
+
+async function mintKey({ edges: [edge], issuer }: Cluster, name: string): Promise<string> {
+  const token = await signIn(issuer, { name, redirectUri: `${edge}/console` })
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${edge}/v1/keys/developer`, { method: 'POST', headers })
+  if (!response.ok) throw new Error(`no key: ${response.status} ${await response.text()}`)
+  return ((await response.json()) as { key: string }).key
+}
