@@ -18,7 +18,7 @@ import {
   type RequestRecord,
   type Use,
 } from './core/use.ts'
-import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
+import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease, StoreClock } from './port.ts'
 
 /** State untouched for this long goes; it is asked for again when needed. */
 const IDLE_MS = DAY_MS
@@ -46,6 +46,7 @@ export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: Mem
     ...edgeFace(accounts, now),
     ...keysFace(accounts, now),
     ...meteringFace(accounts, now),
+    ...clockFace(now),
     [Symbol.asyncDispose]: async () => {},
   }
 }
@@ -92,10 +93,8 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   }
 }
 
-function keysFace(accounts: Accounts, now: () => number): KeysAdmission {
+function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, keyof StoreClock> {
   return {
-    epoch: async () => EPOCH,
-
     fill: async ({ account: name, keys, version, plan, overage, extra, window }) => {
       const nowMs = now()
       const account = accounts.at(name, nowMs)
@@ -111,7 +110,7 @@ function keysFace(accounts: Accounts, now: () => number): KeysAdmission {
   }
 }
 
-function meteringFace(accounts: Accounts, now: () => number): MeteringAdmission {
+function meteringFace(accounts: Accounts, now: () => number): Omit<MeteringAdmission, keyof StoreClock> {
   return {
     applyTotal: async (total) => {
       const account = accounts.at(total.account, now())
@@ -126,7 +125,11 @@ function meteringFace(accounts: Accounts, now: () => number): MeteringAdmission 
       const account = accounts.at(total.account, now())
       account.use = withTotal(account.use, total, true)
     },
+  }
+}
 
+function clockFace(now: () => number): StoreClock {
+  return {
     currentWindow: async () => {
       const { window, resetsAtMs } = monthOf(now())
       return { window, resetAtMs: resetsAtMs, epoch: EPOCH }

@@ -99,9 +99,15 @@ export interface EdgeAdmission {
   authenticate(key: { account: string; keyHash: string }): Promise<KeyState>
 }
 
-export interface KeysAdmission {
-  /** The life of the store, of the part that holds the account; changes whenever it may have forgotten something. Ask before reading what `fill` writes. */
-  epoch(account?: string): Promise<string>
+export interface StoreClock {
+  /**
+   * The store's clock decides which month it is. `epoch`: the life of the store, of the part that holds the account;
+   * changes whenever it may have forgotten something. Ask before reading what `fill` or `warm` writes.
+   */
+  currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
+}
+
+export interface KeysAdmission extends StoreClock {
   /**
    * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
    * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, rejects when the store
@@ -123,7 +129,7 @@ export interface KeysAdmission {
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
 }
 
-export interface MeteringAdmission {
+export interface MeteringAdmission extends StoreClock {
   /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
   applyTotal(total: {
     account: string
@@ -137,8 +143,6 @@ export interface MeteringAdmission {
    * `currentWindow`, rejects when the store has begun another life since: a later total may have been lost with it.
    */
   warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
-  /** The store's clock decides which month it is. `epoch`: as in {@link KeysAdmission.epoch}, of this account. */
-  currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
 /** Everything, for the processes that hold all faces (standalone, tests). */

@@ -7,7 +7,7 @@
  */
 
 import { monthOf } from './core/month.ts'
-import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease } from './port.ts'
+import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease, StoreClock } from './port.ts'
 import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
 import { connectCluster } from './redis/cluster.ts'
 import { connect, type ScriptConnection } from './redis/connection.ts'
@@ -35,8 +35,9 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
   const store = openStore(connection, options)
   return {
     ...edgeFace(store),
-    ...keysFace(store, connection),
-    ...meteringFace(store, connection, options.now),
+    ...keysFace(store),
+    ...meteringFace(store),
+    ...clockFace(connection, options.now),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
@@ -102,10 +103,8 @@ function renewArguments(lease: RunningLease): (string | number)[] {
   return [lease.requestId, lease.worstCharge ?? '', lease.window ?? '']
 }
 
-function keysFace({ ask }: Store, connection: ScriptConnection): KeysAdmission {
+function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock> {
   return {
-    epoch: (account) => connection.epoch(account && routingKey(account)),
-
     fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
       const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
       const states = keys.flatMap((key) => [key.keyHash, key.version, key.active ? 1 : 0])
@@ -118,7 +117,7 @@ function keysFace({ ask }: Store, connection: ScriptConnection): KeysAdmission {
   }
 }
 
-function meteringFace({ change }: Store, connection: ScriptConnection, now?: () => number): MeteringAdmission {
+function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock> {
   return {
     applyTotal: async ({ account, window, settled, version, included }) => {
       await change('settle', account, [window, settled, version, 0, ...included])
@@ -127,7 +126,11 @@ function meteringFace({ change }: Store, connection: ScriptConnection, now?: () 
     warm: async ({ account, window, settled, version, epoch }) => {
       await change('settle', account, [window, settled, version, 1], epoch)
     },
+  }
+}
 
+function clockFace(connection: ScriptConnection, now?: () => number): StoreClock {
+  return {
     currentWindow: async (account) => {
       const key = account && routingKey(account)
       const epoch = await connection.epoch(key).catch((error: unknown) => {

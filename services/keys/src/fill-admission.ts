@@ -18,13 +18,13 @@ export async function fillAdmission(
   tag: string,
   keyHash: Uint8Array | null = null,
 ): Promise<Account | undefined> {
-  const epoch = await admission.epoch(tag)
+  const { window, epoch } = await admission.currentWindow(tag)
   return database.transaction(async (transaction) => {
     const account = await holdAccount(transaction, tag)
     if (!account) return undefined
     const keys = await readKeyStates(transaction, tag, keyHash)
     const { version, plan, overage } = account
-    const { extra, window } = await readExtra(transaction, tag, unitOf(config.current.plans, plan))
+    const extra = await readExtra(transaction, { account: tag, unit: unitOf(config.current.plans, plan), window })
     const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
     const facts = { account: tag, version, plan, overage, extra, window, epoch, keys: keyFacts }
     // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's

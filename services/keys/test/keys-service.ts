@@ -34,7 +34,7 @@ function openAdmission(): TestAdmission {
   const switchable: TestAdmission = {
     away: false,
     ask: (key) => store.authenticate({ account: parseKey(key)!.accountTag, keyHash: hashOf(key) }),
-    epoch: (account) => here().then(() => store.epoch(account)),
+    currentWindow: (account) => here().then(() => store.currentWindow(account)),
     fill: (account) => here().then(() => store.fill(account)),
     deactivate: (key) => here().then(() => store.deactivate(key)),
   }

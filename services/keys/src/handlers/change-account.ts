@@ -35,7 +35,8 @@ export async function topUp(context: KeysContext, question: unknown): Promise<Ac
   const { id, subject, amount } = topUpRequest.parse(question)
   return change(context, subject, 'top_up', async (transaction, { tag, plan }) => {
     const unit = unitOf(context.config.current.plans, plan)
-    const isNew = await insertTopUp(transaction, { id, account: tag, unit, amount: fromPlanUnit(amount, unit) })
+    const window = await currentWindow(context, tag)
+    const isNew = await insertTopUp(transaction, { id, account: tag, unit, window, amount: fromPlanUnit(amount, unit) })
     if (isNew) await changeAccount(transaction, tag, {})
   })
 }
@@ -76,10 +77,19 @@ function nameOf({ issuer, subject, tag }: NamedAccount): string {
   return issuer === null ? tag : `${issuer}|${subject}`
 }
 
-async function view({ database, config }: KeysContext, account: NamedAccount): Promise<AccountReply> {
+/** By the clock that decides what a request is charged to; null while it cannot be asked. */
+async function currentWindow({ admission }: KeysContext, tag: string): Promise<string | null> {
+  return admission.currentWindow(tag).then(
+    ({ window }) => window,
+    () => null,
+  )
+}
+
+async function view(context: KeysContext, account: NamedAccount): Promise<AccountReply> {
   const { tag, kind, issuer, subject, plan, overage } = account
-  const unit = unitOf(config.current.plans, plan)
-  const extra = toPlanUnit((await readExtra(database, tag, unit)).extra, unit)
-  const keys = (await listKeys(database, tag)).map((key) => ({ ...key, plan }))
+  const unit = unitOf(context.config.current.plans, plan)
+  const window = await currentWindow(context, tag)
+  const extra = toPlanUnit(await readExtra(context.database, { account: tag, unit, window }), unit)
+  const keys = (await listKeys(context.database, tag)).map((key) => ({ ...key, plan }))
   return { kind: 'account', account: { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } }
 }

@@ -13,6 +13,7 @@ export async function lookUp({ database, config }: KeysContext, question: unknow
   const holder = await findHolder(database, tag, Buffer.from(keyHash, 'base64url'))
   if (!holder) return { kind: 'dead' }
   const { plan, overage } = holder
-  const { extra } = await readExtra(database, tag, unitOf(config.current.plans, plan))
+  const unit = unitOf(config.current.plans, plan)
+  const extra = await readExtra(database, { account: tag, unit, window: null })
   return { kind: 'active', plan, overage, extra }
 }
