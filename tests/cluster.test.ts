@@ -17,6 +17,7 @@ import { promiseLimits } from './promises/limits.ts'
 import { startLoad } from './promises/load.ts'
 import { promiseMetering } from './promises/metering.ts'
 import { promiseRefusals } from './promises/refusals.ts'
+import { promiseUsage } from './promises/usage.ts'
 
 describe('two edges and two routers keep the promises of one process', () => {
   const stack = new AsyncDisposableStack()
@@ -30,6 +31,7 @@ describe('two edges and two routers keep the promises of one process', () => {
   promiseRefusals(() => gateway)
   promiseKeys(() => gateway)
   promiseMetering(() => gateway)
+  promiseUsage(() => gateway)
   promiseLimits(() => gateway)
   promiseFailover(() => gateway)
 

@@ -26,6 +26,7 @@ import { promiseLimits } from './promises/limits.ts'
 import { startLoad } from './promises/load.ts'
 import { promiseMetering } from './promises/metering.ts'
 import { promiseRefusals } from './promises/refusals.ts'
+import { promiseUsage } from './promises/usage.ts'
 import { startStandalone, type Standalone } from './promises/standalone.ts'
 
 const run = promisify(execFile)
@@ -46,6 +47,7 @@ describe('the gateway in one process, on backends that we control', () => {
   promiseRefusals(() => gateway)
   promiseKeys(() => gateway)
   promiseMetering(() => gateway)
+  promiseUsage(() => gateway)
   promiseLimits(() => gateway)
   promiseFailover(() => gateway)
 })

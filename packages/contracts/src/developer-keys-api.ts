@@ -58,6 +58,14 @@ export const findSessionReply = z.discriminatedUnion('kind', [
 ])
 export type FindSessionReply = z.infer<typeof findSessionReply>
 
+/** The account of a signed-in caller, whether or not it has an active key. */
+export const findAccountRequest = z.object({ owner: keyOwner })
+export const findAccountReply = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('found'), account: z.string() }),
+  z.object({ kind: z.literal('none') }),
+])
+export type FindAccountReply = z.infer<typeof findAccountReply>
+
 /** Told to every edge: the key is dead. Revoking also cuts its open streams; rotating lets them finish. */
 export const keysInvalidated = z.object({
   account: z.string(),

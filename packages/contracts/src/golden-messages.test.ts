@@ -5,9 +5,17 @@
 
 import { describe, expect, test } from 'vitest'
 import golden from './golden-messages.json' with { type: 'json' }
+import { findAccountReply, findAccountRequest } from './developer-keys-api.ts'
 import { answerEnd, answerFailure, answerHead, jobHeader } from './job.ts'
 import { fillReply, fillRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
-import { quotaReply, quotaRequest, warmReply, warmRequest } from './metering-api.ts'
+import {
+  accountUsageReply,
+  accountUsageRequest,
+  quotaReply,
+  quotaRequest,
+  warmReply,
+  warmRequest,
+} from './metering-api.ts'
 import { accountThreshold, noteStandingRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
 
@@ -16,6 +24,7 @@ const schemas = {
   ...{ fillRequest, fillReply, mintGuestRequest, mintGuestReply },
   ...{ warmRequest, warmReply, quotaRequest, quotaReply },
   ...{ noteStandingRequest, accountThreshold },
+  ...{ findAccountRequest, findAccountReply, accountUsageRequest, accountUsageReply },
 }
 
 const messages = Object.entries(golden) as [keyof typeof schemas, Record<string, unknown>][]

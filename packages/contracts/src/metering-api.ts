@@ -3,6 +3,7 @@
  */
 
 import * as z from 'zod'
+import { usageGroupings } from './usage-api.ts'
 import { planUnit } from './usage.ts'
 
 /** Admission answered COLD: write the window's total into the admission store, then say so. */
@@ -24,6 +25,34 @@ export const quotaReply = z.object({
   resetAtMs: z.int(),
 })
 export type QuotaReply = z.infer<typeof quotaReply>
+
+/** Days are calendar days in UTC, both ends included. */
+export const accountUsageRequest = z.object({
+  account: z.string(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  groupBy: z.enum(usageGroupings),
+})
+export type AccountUsageRequest = z.infer<typeof accountUsageRequest>
+
+/** Sums over requests, which may have been charged in either unit. `cachedTokens` are part of `promptTokens`. */
+export const usageFigures = z.object({
+  requests: z.int(),
+  promptTokens: z.int(),
+  completionTokens: z.int(),
+  cachedTokens: z.int(),
+  milliTokens: z.int(),
+  nanoUsd: z.int(),
+})
+export type UsageFigures = z.infer<typeof usageFigures>
+
+/** `name` is the day or the model. */
+export const usageGroup = usageFigures.extend({ name: z.string() })
+export type UsageGroup = z.infer<typeof usageGroup>
+
+/** Days in order, models by what they cost, most first. */
+export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
+export type AccountUsageReply = z.infer<typeof accountUsageReply>
 
 export const quotaRecord = z.object({
   object: z.literal('quota'),

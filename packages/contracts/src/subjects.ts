@@ -15,6 +15,7 @@ export const subjects = {
   keysRevoke: 'keys.revoke',
   keysList: 'keys.list',
   keysFindSession: 'keys.find-session',
+  keysFindAccount: 'keys.find-account',
   keysSetPlan: 'keys.set-plan',
   keysSetOverage: 'keys.set-overage',
   keysTopUp: 'keys.top-up',
@@ -29,6 +30,7 @@ export const subjects = {
   keysNoteStanding: 'keys.note-standing',
   meteringQuota: 'metering.quota',
   meteringWarm: 'metering.warm',
+  meteringAccountUsage: 'metering.account-usage',
   /** Durable: usage reports of edges and routers. */
   usage: 'usage.reported',
   /** Durable, for operators: an account has used 80 % or all of its allowance. */

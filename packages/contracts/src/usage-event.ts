@@ -35,7 +35,7 @@ export const usageEvent = z.object({
   plan: z.string(),
   unit: planUnit,
   /** Calendar month in UTC by admission's clock: `2026-11`. */
-  window: z.string().regex(/^\d{4}-\d{2}$/),
+  window: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),

@@ -4,7 +4,7 @@
 
 import express, { type Express } from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
-import { requireKey, requireSignIn } from './authenticate.ts'
+import { requireAccount, requireKey, requireSignIn } from './authenticate.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images } from './inference-kinds.ts'
 import { nameRequest } from './name-request.ts'
@@ -17,6 +17,7 @@ import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { showCatalog } from './routes/show-catalog.ts'
 import { quote } from './routes/quote.ts'
 import { showQuota } from './routes/show-quota.ts'
+import { showUsage } from './routes/show-usage.ts'
 
 export function createApp(edge: Edge): Express {
   const app = express()
@@ -46,6 +47,8 @@ export function createApp(edge: Edge): Express {
     .route('/v1/keys/developer/revoke')
     .post(signedIn, readJsonBody, revokeDeveloperKey(edge))
     .all(methodNotAllowed('POST'))
+
+  app.route('/v1/usage').get(requireAccount(edge), showUsage(edge)).all(methodNotAllowed('GET'))
 
   const withKey = requireKey(edge)
   app.route('/billing/quota').get(withKey, showQuota(edge)).all(methodNotAllowed('GET'))

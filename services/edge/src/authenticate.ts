@@ -4,7 +4,7 @@
  * that admit nothing and before an error that only a proven caller may see.
  *
  * Inference takes a key, or a sign-in token that acts through its account's active key. Key management takes a sign-in
- * token only.
+ * token only. What an account asks about itself takes either, and needs no active key to go with the token.
  */
 
 import { createHash } from 'node:crypto'
@@ -56,6 +56,18 @@ export function ownerFrom(response: Response): KeyOwner {
   return response.locals['owner'] as KeyOwner
 }
 
+/** Whose account it is; null for whoever signed in and never minted a key. */
+export function requireAccount(edge: Edge): RequestHandler {
+  return async (request, response, next) => {
+    response.locals['account'] = await accountOf(edge, readBearer(request.get('authorization')))
+    next()
+  }
+}
+
+export function accountFrom(response: Response): string | null {
+  return response.locals['account'] as string | null
+}
+
 export function hashKey(key: string): string {
   return createHash('sha256').update(key).digest('base64url')
 }
@@ -83,6 +95,16 @@ async function callerOf(edge: Edge, bearer: Bearer): Promise<Caller> {
       return { account: session.account, keyId: session.keyId, keyHash: session.keyHash }
     }
   }
+}
+
+async function accountOf(edge: Edge, bearer: Bearer): Promise<string | null> {
+  if (bearer.kind === 'other') {
+    const owner = await edge.verifySignIn(bearer.value)
+    const reply = await edge.keys.findAccount({ owner })
+    return reply.kind === 'found' ? reply.account : null
+  }
+  const { account } = await proveKey(edge, await callerOf(edge, bearer))
+  return account
 }
 
 /** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */

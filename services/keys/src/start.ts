@@ -18,6 +18,7 @@ import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
 import { fill } from './handlers/fill.ts'
+import { findAccount } from './handlers/find-account.ts'
 import { findSession } from './handlers/find-session.ts'
 import { listKeys } from './handlers/list-keys.ts'
 import { lookUp } from './handlers/look-up.ts'
@@ -82,6 +83,7 @@ function handlersOf(context: KeysContext): Record<string, RequestHandler> {
     [subjects.keysRevokeById]: (question) => revokeKeyById(context, question),
     [subjects.keysList]: (question) => listKeys(context, question),
     [subjects.keysFindSession]: (question) => findSession(context, question),
+    [subjects.keysFindAccount]: (question) => findAccount(context, question),
     [subjects.keysSetPlan]: (question) => setPlan(context, question),
     [subjects.keysSetOverage]: (question) => setOverage(context, question),
     [subjects.keysTopUp]: (question) => topUp(context, question),

@@ -4,11 +4,13 @@
 
 import type { Bus } from '@gateway/bus/port'
 import {
+  findAccountReply,
   findSessionReply,
   listKeysReply,
   mintKeyReply,
   revokeKeyReply,
   rotateKeyReply,
+  type FindAccountReply,
   type FindSessionReply,
   type KeyOwner,
   type ListKeysReply,
@@ -34,6 +36,7 @@ export interface KeysClient {
   /** Straight from keys' own database: for while the admission store is away. */
   lookUp(request: FillRequest): Promise<LookUpReply>
   findSession(request: { owner: KeyOwner }): Promise<FindSessionReply>
+  findAccount(request: { owner: KeyOwner }): Promise<FindAccountReply>
   mintGuest(request: MintGuestRequest): Promise<MintGuestReply>
   mint(request: { owner: KeyOwner }): Promise<MintKeyReply>
   rotate(request: { owner: KeyOwner; keyHash: string }): Promise<RotateKeyReply>
@@ -46,6 +49,7 @@ export function createKeysClient(bus: Bus): KeysClient {
     fill: (request) => ask(bus, subjects.keysFill, request, fillReply, { repeatable: true }),
     lookUp: (request) => ask(bus, subjects.keysLookUp, request, lookUpReply, { repeatable: true }),
     findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply, { repeatable: true }),
+    findAccount: (request) => ask(bus, subjects.keysFindAccount, request, findAccountReply, { repeatable: true }),
     mintGuest: (request) => ask(bus, subjects.keysMintGuest, request, mintGuestReply),
     mint: (request) => ask(bus, subjects.keysMint, request, mintKeyReply),
     rotate: (request) => ask(bus, subjects.keysRotate, request, rotateKeyReply),

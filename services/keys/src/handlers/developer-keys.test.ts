@@ -6,6 +6,7 @@ import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { fill } from './fill.ts'
+import { findAccount } from './find-account.ts'
 import { findSession } from './find-session.ts'
 import { listKeys } from './list-keys.ts'
 import { lookUp } from './look-up.ts'
@@ -57,6 +58,16 @@ test('the same caller gets the same key however many ask at once', async () => {
 
 test('the same subject of another issuer is somebody else', async () => {
   expect(await mint({ ...ALICE, issuer: 'https://other.example' })).not.toBe(await mint())
+})
+
+test('a signed-in caller has an account from the first key on, and keeps it without an active one', async () => {
+  expect(await findAccount(keys, { owner: ALICE })).toEqual({ kind: 'none' })
+  const key = await mint()
+  const found = { kind: 'found', account: parseKey(key)!.accountTag }
+  expect(await findAccount(keys, { owner: ALICE })).toEqual(found)
+  await revoke(key)
+  expect(await findAccount(keys, { owner: ALICE })).toEqual(found)
+  expect(await findAccount(keys, { owner: MALLORY })).toEqual({ kind: 'none' })
 })
 
 test('of fifty rotations at once exactly one wins', async () => {

@@ -1,0 +1,50 @@
+/**
+ * The record of `GET /v1/usage` from the ledger's sums. Totals are added up in the ledger's whole numbers, so they are
+ * exact, and only then told in the units that people read.
+ */
+
+import type { UsageFigures, UsageGroup } from '@gateway/contracts/metering-api'
+import type { UsageRecord, UsageTotals } from '@gateway/contracts/usage-api'
+import { toPlanUnit } from '@gateway/pricing/units'
+import type { UsageQuestion } from './usage-question.ts'
+
+export function toUsageRecord(question: UsageQuestion, groups: readonly UsageGroup[]): UsageRecord {
+  return {
+    object: 'usage',
+    ...question,
+    data: groups.map(({ name, ...figures }) => ({ [question.group_by]: name, ...toTotals(figures) })),
+    totals: toTotals(groups.reduce(sum, NOTHING)),
+  }
+}
+
+const NOTHING: UsageFigures = {
+  requests: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  milliTokens: 0,
+  nanoUsd: 0,
+}
+
+function sum(a: UsageFigures, b: UsageFigures): UsageFigures {
+  return {
+    requests: a.requests + b.requests,
+    promptTokens: a.promptTokens + b.promptTokens,
+    completionTokens: a.completionTokens + b.completionTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    milliTokens: a.milliTokens + b.milliTokens,
+    nanoUsd: a.nanoUsd + b.nanoUsd,
+  }
+}
+
+function toTotals(figures: UsageFigures): UsageTotals {
+  return {
+    requests: figures.requests,
+    prompt_tokens: figures.promptTokens,
+    completion_tokens: figures.completionTokens,
+    cached_tokens: figures.cachedTokens,
+    total_tokens: figures.promptTokens + figures.completionTokens,
+    allowance_tokens: toPlanUnit(figures.milliTokens, 'tokens'),
+    cost_usd: toPlanUnit(figures.nanoUsd, 'usd'),
+  }
+}

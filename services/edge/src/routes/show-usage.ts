@@ -1,0 +1,21 @@
+/**
+ * `GET /v1/usage`: what the caller's account used over time, by day or by model, from the ledger.
+ */
+
+import type { RequestHandler } from 'express'
+import { usageQuery } from '@gateway/contracts/usage-api'
+import { accountFrom } from '../authenticate.ts'
+import { completeUsageQuestion } from '../core/usage-question.ts'
+import { toUsageRecord } from '../core/usage-record.ts'
+import type { Edge } from '../edge.ts'
+import { parseBody } from '../inference-kinds.ts'
+
+export function showUsage(edge: Edge): RequestHandler {
+  return async (request, response) => {
+    const account = accountFrom(response)
+    const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
+    const { from, to, group_by: groupBy } = question
+    const groups = account === null ? [] : await edge.metering.usage({ account, from, to, groupBy })
+    response.json(toUsageRecord(question, groups))
+  }
+}

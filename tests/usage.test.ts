@@ -1,0 +1,66 @@
+/**
+ * `GET /v1/usage` over days: the whole gateway in this process, its clock in our hands.
+ */
+
+import { usageRecord } from '@gateway/contracts/usage-api'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
+import { ask, send } from './promises/gateway.ts'
+
+let gateway: GatewayInProcess
+beforeAll(async () => {
+  // Timers go on as they are.
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-29T23:59:00Z') })
+  gateway = await startGatewayInProcess()
+})
+afterAll(async () => {
+  await gateway?.[Symbol.asyncDispose]()
+  vi.useRealTimers()
+})
+
+async function chat(key: string, model: string): Promise<number> {
+  const { status, body } = await send(gateway.url, '/v1/chat/completions', {
+    key,
+    body: { model, messages: ask('Say: hello there') },
+  })
+  expect([status, body]).toEqual([200, expect.anything()])
+  return (body['usage'] as { total_tokens: number }).total_tokens
+}
+
+async function usage(key: string, query: string) {
+  return usageRecord.parse((await send(gateway.url, `/v1/usage${query}`, { key })).body)
+}
+
+test('two days, a turn of the month and two models of a pay-as-you-go account, to the nano-dollar', async () => {
+  const key = await gateway.newKey('payg')
+  const firstDay = await chat(key, 'svc-core')
+  vi.setSystemTime(Date.parse('2026-11-30T00:00:00Z'))
+  const secondDay = [await chat(key, 'svc-instant'), await chat(key, 'svc-core')] as const
+  vi.setSystemTime(Date.parse('2026-12-01T00:00:00Z'))
+  const nextMonth = await chat(key, 'svc-core')
+
+  const dollars = (tokens: number, multiplier: number) => Math.round(tokens * 3_000 * multiplier) / 1e9
+  const row = (tokens: number, cost_usd: number) =>
+    expect.objectContaining({ total_tokens: tokens, cost_usd, allowance_tokens: 0 })
+  const november = await usage(key, '?from=2026-11-01&to=2026-11-30')
+  expect(november.data.map(({ day }) => day)).toEqual(['2026-11-29', '2026-11-30'])
+  const cheap = dollars(secondDay[0], 1)
+  expect(november.data).toEqual([
+    row(firstDay, dollars(firstDay, 3.75)),
+    row(secondDay[0] + secondDay[1], cheap + dollars(secondDay[1], 3.75)),
+  ])
+  const models = await usage(key, '?from=2026-11-01&to=2026-11-30&group_by=model')
+  expect(models.data.map(({ model, requests }) => [model, requests])).toEqual([
+    ['svc-core', 2],
+    ['svc-instant', 1],
+  ])
+  expect(models.totals).toEqual(november.totals)
+  // Nothing asked for is the month that has just begun.
+  expect(await usage(key, '')).toMatchObject({
+    from: '2026-12-01',
+    to: '2026-12-01',
+    data: [{ day: '2026-12-01', requests: 1, total_tokens: nextMonth }],
+  })
+  const { body: quota } = await send(gateway.url, '/billing/quota', { key })
+  expect(quota['used']).toBe((await usage(key, '')).totals.cost_usd)
+})
