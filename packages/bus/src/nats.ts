@@ -26,7 +26,7 @@ export interface NatsStream extends DurableStream {
 
 export interface NatsBusOptions {
   url: string
-  /** How the connection is called in the server's monitoring. */
+  /** How the connection is called in the server's monitoring, and what its inbox begins with: `inbox.<name>.…`. */
   name: string
   /** Created when missing. */
   streams?: readonly NatsStream[]
@@ -35,7 +35,7 @@ export interface NatsBusOptions {
 }
 
 export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> {
-  const processId = createProcessId()
+  const processId = createProcessId(options.name)
   const onStatus = options.onStatus ?? (() => {})
   const connection = await connectNats(options.url, options.name, onStatus)
   const wire = natsWire(connection, onStatus)

@@ -80,12 +80,20 @@ export const variables = {
   PORT: variable(port.default(8080), 'the port of the public HTTP address'),
   HOST: variable(z.string().default('127.0.0.1'), 'the address to listen on; 0.0.0.0 for all'),
   HEALTH_PORT: variable(port.optional(), 'the port of /healthz, /readyz and /metrics; PORT + 1 when not set'),
+  HEALTH_HOST: variable(
+    z.string().default('127.0.0.1'),
+    'the address that HEALTH_PORT listens on; 0.0.0.0 for all, where only the platform can reach it',
+  ),
   LOG_LEVEL: variable(z.enum(logLevels).default('info'), `one of ${logLevels.join(', ')}`),
   GATEWAY_CONFIG: variable(
     z.string().optional(),
     'the path of the config file; the default configuration when not set',
   ),
   NATS_URL: variable(serverUrl(/^(nats|tls|wss?)$/, 'nats://'), 'the NATS server, such as nats://127.0.0.1:4222'),
+  NATS_STREAM_REPLICAS: variable(
+    whole(1, 5).default(1),
+    'how many servers of a NATS cluster keep each durable stream that is created; 3 for a cluster of three',
+  ),
   REDIS_URL: variable(
     redisUrls,
     'the Redis server, such as redis://127.0.0.1:6379, or two or more nodes of a Redis Cluster, separated by commas',
@@ -97,6 +105,10 @@ export const variables = {
   DRAIN_MS: variable(
     whole(0, 86_400_000).default(600_000),
     'how many milliseconds a stopping edge or router may take to finish open streams',
+  ),
+  STOP_NOTICE_MS: variable(
+    whole(0, 600_000).default(0),
+    'how many milliseconds a stopping edge says so on /readyz while it still takes new connections',
   ),
   PUBLIC_BASE_URL: variable(
     httpUrl.optional(),

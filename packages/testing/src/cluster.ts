@@ -30,6 +30,8 @@ export interface ClusterOptions {
   environment?: NodeJS.ProcessEnv
   /** Never servers that the environment names: for tests that kill them. */
   ownServers?: boolean
+  /** A NATS server that lets in whom its accounts name; `passwords` by service. */
+  natsUsers?: { accounts: string; passwords: Record<string, string> }
   log?(line: string): void
 }
 
@@ -67,6 +69,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     issuerPort: await chooseIssuerPort(options.port),
     ports: await freePorts(2 * (options.edges + options.routers + 2) + 2),
     urls: { nats: servers.nats.url, redis: servers.redis.url, postgres: servers.postgres.url },
+    natsPasswords: options.natsUsers?.passwords,
     masterSecret: process.env['KEYS_MASTER_SECRET'] || (await keepMasterSecret(dataDir)),
   })
 
@@ -104,10 +107,11 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   }
 }
 
-async function openServers({ dataDir, ownServers = false }: ClusterOptions, opening: AsyncDisposableStack) {
+async function openServers(options: ClusterOptions, opening: AsyncDisposableStack) {
+  const { dataDir, ownServers = false, natsUsers } = options
   const at = (name: string) => ({ own: ownServers, directory: join(dataDir, 'cluster', name), durable: true })
   const [nats, redis, postgres] = await Promise.all([
-    startNats(at('nats')),
+    startNats({ ...at('nats'), ...(natsUsers && { accounts: natsUsers.accounts }) }),
     startRedis(at('redis')),
     startPostgres(at('postgres')),
   ])

@@ -15,6 +15,8 @@ export interface EdgeSettings {
   corsOrigins: string[]
   trustProxy: boolean | number | string
   drainMs: number
+  /** How long it says that it is stopping before it takes no new connections. */
+  stopNoticeMs: number
   /** The most edges that ever run at once. */
   edgesMax: number
   /** Whose sign-in tokens are taken; null: none are. */
@@ -31,6 +33,7 @@ const EDGE_VARIABLES = {
   CORS_ORIGINS: variables.CORS_ORIGINS,
   TRUST_PROXY: variables.TRUST_PROXY,
   DRAIN_MS: variables.DRAIN_MS,
+  STOP_NOTICE_MS: variables.STOP_NOTICE_MS,
   EDGE_REPLICAS_MAX: variables.EDGE_REPLICAS_MAX,
   AUTH_ISSUER: variables.AUTH_ISSUER.optional(),
   AUTH_AUDIENCE: variables.AUTH_AUDIENCE,
@@ -47,6 +50,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     corsOrigins: parsed.CORS_ORIGINS,
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,
+    stopNoticeMs: parsed.STOP_NOTICE_MS,
     edgesMax: parsed.EDGE_REPLICAS_MAX,
     signIn: parsed.AUTH_ISSUER ? { issuer: parsed.AUTH_ISSUER, audience } : null,
   }
@@ -55,9 +59,11 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
 const PROCESS_VARIABLES = {
   PORT: variables.PORT,
   HEALTH_PORT: variables.HEALTH_PORT,
+  HEALTH_HOST: variables.HEALTH_HOST,
   LOG_LEVEL: variables.LOG_LEVEL,
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
   NATS_URL: variables.NATS_URL,
+  NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
 }
 
@@ -67,9 +73,11 @@ export function loadProcessSettings(environment: NodeJS.ProcessEnv) {
   return {
     edge: loadEdgeSettings(environment),
     healthPort: healthPort(parsed),
+    healthHost: parsed.HEALTH_HOST,
     logLevel: parsed.LOG_LEVEL,
     configPath: parsed.GATEWAY_CONFIG,
     natsUrl: parsed.NATS_URL,
+    streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
   }
 }

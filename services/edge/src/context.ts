@@ -19,7 +19,7 @@ export async function openContext(settings: ProcessSettings): Promise<EdgeParts 
     await openNatsBus({
       url: settings.natsUrl,
       name: 'edge',
-      streams: [usageStream],
+      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
       onStatus: (status) => logger.info({ status }, 'bus'),
     }),
   )

@@ -27,3 +27,35 @@ test('a stopping edge answers once more on a busy connection and closes it, so t
   await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   agent.destroy()
 })
+
+test('an edge that says that it is stopping takes new connections still, and keeps none of them', async () => {
+  const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = async () => {
+    const [response] = (await once(request(server.url, { agent }).end(), 'response')) as [IncomingMessage]
+    await text(response)
+    return response.headers.connection
+  }
+  expect(await ask()).toBe('keep-alive')
+  server.retireConnections()
+  expect([await ask(), await ask()]).toEqual(['close', 'close'])
+  await server.close()
+  agent.destroy()
+})
+
+test('a client that is just sending on an idle connection is answered, although no new connection is taken', async () => {
+  const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const ask = async () => {
+    const [response] = (await once(request(server.url, { agent }).end(), 'response')) as [IncomingMessage]
+    await text(response)
+    return response.headers.connection
+  }
+  await ask()
+  server.stopAccepting()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  expect(await ask()).toBe('close')
+  await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await server.close()
+  agent.destroy()
+})

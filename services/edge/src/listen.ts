@@ -1,12 +1,14 @@
 /**
  * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
- * nothing else. Once it takes no new connections, each kept one is closed after its next answer: a busy client would
- * hold a stopping edge for ever.
+ * nothing else.
+ *
+ * Stopping breaks nobody's request: first each kept connection is retired with its next answer, then no new one is taken,
+ * and those that are idle stay until the end, since a client may just be sending on one.
  */
 
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { Server, type AddressInfo } from 'node:net'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -18,6 +20,8 @@ const CLOSE_GRACE_MS = 1_000
 
 export interface ListeningServer {
   readonly url: string
+  /** From now on every answer says `connection: close`. */
+  retireConnections(): void
   stopAccepting(): void
   close(): Promise<void>
 }
@@ -46,14 +50,17 @@ export async function listen(
 
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    retireConnections() {
+      isStopping = true
+    },
     stopAccepting() {
       isStopping = true
-      server.close()
-      server.closeIdleConnections()
+      // An HTTP server's own `close` would reset idle connections, and with them what is on its way on them.
+      Server.prototype.close.call(server)
     },
     async close() {
       const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
-      server.closeIdleConnections()
+      server.close()
       await closed
       clearTimeout(timer)
     },

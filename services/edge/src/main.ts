@@ -12,8 +12,15 @@ import { startEdge } from './start.ts'
 try {
   const settings = loadProcessSettings(process.env)
   await using context = await openContext(settings)
+  let ready = () => false
+  // Opened first and closed last: an edge that drains is alive, and not ready.
+  await using _health = await openHealthServer({
+    port: settings.healthPort,
+    host: settings.healthHost,
+    checks: { edge: () => ready() },
+  })
   await using edge = await startEdge(context)
-  await using _health = await openHealthServer({ port: settings.healthPort, checks: { edge: edge.ready } })
+  ready = edge.ready
   context.logger.info({ url: edge.url }, 'edge is ready')
   await stopSignal()
 } catch (error) {

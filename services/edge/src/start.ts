@@ -2,6 +2,7 @@
  * Starts the edge on what it is given: the same on embedded parts in one process and on NATS and Redis in a cluster.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Bus } from '@gateway/bus/port'
 import type { ConfigSource } from '@gateway/service/config-source'
@@ -35,7 +36,10 @@ export interface RunningEdge extends RunningService {
   readonly url: string
 }
 
-/** Stopping takes nothing new, lets open answers finish for up to `drainMs`, then closes what is left. */
+/**
+ * Stopping says so for `stopNoticeMs`, then takes nothing new, lets open answers finish for up to `drainMs`, and closes what
+ * is left.
+ */
 export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   const { bus, config, settings, logger } = parts
   const keys = createKeysClient(bus)
@@ -56,10 +60,14 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   }
   const cuts = await followCuts(bus, running, logger)
   const server = await listen(createApp(edge), settings)
+  let isStopping = false
   return {
     url: server.url,
-    ready: () => bus.durableHealthy,
+    ready: () => !isStopping && bus.durableHealthy,
     async [Symbol.asyncDispose]() {
+      isStopping = true
+      server.retireConnections()
+      await sleep(settings.stopNoticeMs)
       server.stopAccepting()
       await running.drained(settings.drainMs)
       await server.close()

@@ -15,9 +15,11 @@ const masterSecret = variables.KEYS_MASTER_SECRET.refine(
 const VARIABLES = {
   PORT: variables.PORT,
   HEALTH_PORT: variables.HEALTH_PORT,
+  HEALTH_HOST: variables.HEALTH_HOST,
   LOG_LEVEL: variables.LOG_LEVEL,
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
   NATS_URL: variables.NATS_URL,
+  NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
   DATABASE_URL: variables.DATABASE_URL,
   KEYS_MASTER_SECRET: masterSecret,
@@ -27,9 +29,11 @@ export function loadSettings(environment: NodeJS.ProcessEnv) {
   const parsed = parseEnvironment(z.object(VARIABLES), environment)
   return {
     healthPort: healthPort(parsed),
+    healthHost: parsed.HEALTH_HOST,
     logLevel: parsed.LOG_LEVEL,
     configPath: parsed.GATEWAY_CONFIG,
     natsUrl: parsed.NATS_URL,
+    streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
     databaseUrl: parsed.DATABASE_URL,
     masterSecret: parsed.KEYS_MASTER_SECRET,

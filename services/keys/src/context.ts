@@ -27,7 +27,7 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
     await openNatsBus({
       url: settings.natsUrl,
       name: 'keys',
-      streams: [accountStream],
+      streams: [{ ...accountStream, replicas: settings.streamReplicas }],
       onStatus: (status) => logger.info({ status }, 'bus'),
     }),
   )

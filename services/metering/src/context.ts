@@ -25,7 +25,7 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
     await openNatsBus({
       url: settings.natsUrl,
       name: 'metering',
-      streams: [usageStream],
+      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
       onStatus: (status) => logger.info({ status }, 'bus'),
     }),
   )

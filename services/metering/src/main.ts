@@ -16,6 +16,7 @@ try {
   // Opened first and closed last: a service that starts or stops is alive, and not ready.
   await using health = await openHealthServer({
     port: settings.healthPort,
+    host: settings.healthHost,
     checks: { metering: () => ready(), database: () => context.database.query('select').then(() => true) },
     metrics: context.metrics,
   })

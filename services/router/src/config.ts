@@ -17,19 +17,26 @@ export function readSettings(environment: NodeJS.ProcessEnv): RouterSettings {
 
 export interface ProcessSettings {
   natsUrl: string
+  streamReplicas: number
   configPath: string | undefined
   logLevel: z.infer<typeof variables.LOG_LEVEL>
   healthPort: number
+  healthHost: string
 }
 
 /** What only a router in a process of its own needs. */
 export function readProcessSettings(environment: NodeJS.ProcessEnv): ProcessSettings {
-  const { NATS_URL, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT } = variables
-  const read = parseEnvironment(z.object({ NATS_URL, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT }), environment)
+  const { NATS_URL, NATS_STREAM_REPLICAS, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT, HEALTH_HOST } = variables
+  const read = parseEnvironment(
+    z.object({ NATS_URL, NATS_STREAM_REPLICAS, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT, HEALTH_HOST }),
+    environment,
+  )
   return {
     natsUrl: read.NATS_URL,
+    streamReplicas: read.NATS_STREAM_REPLICAS,
     configPath: read.GATEWAY_CONFIG,
     logLevel: read.LOG_LEVEL,
     healthPort: healthPort(read),
+    healthHost: read.HEALTH_HOST,
   }
 }

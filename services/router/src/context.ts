@@ -19,7 +19,12 @@ export async function openContext(
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
   const bus = opening.use(
-    await openNatsBus({ url: settings.natsUrl, name: 'router', streams: [usageStream], onStatus }),
+    await openNatsBus({
+      url: settings.natsUrl,
+      name: 'router',
+      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
+      onStatus,
+    }),
   )
   const opened = opening.move()
   return {

@@ -16,6 +16,7 @@ try {
   // Opened first and closed last: a router that drains is alive, and not ready.
   await using health = await openHealthServer({
     port: settings.healthPort,
+    host: settings.healthHost,
     checks: { router: () => ready() },
     metrics: context.metrics,
   })

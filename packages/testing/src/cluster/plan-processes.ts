@@ -20,6 +20,8 @@ export interface PlanFacts {
   /** Free ports to hand out: two a process. */
   ports: number[]
   urls: { nats: string; redis: string; postgres: string }
+  /** By service, where the broker asks who is there. */
+  natsPasswords: Record<string, string> | undefined
   masterSecret: string
 }
 
@@ -31,7 +33,7 @@ export interface ClusterPlan {
 }
 
 export function planProcesses(facts: PlanFacts): ClusterPlan {
-  const { host = '127.0.0.1', urls } = facts
+  const { host = '127.0.0.1', urls, natsPasswords } = facts
   const ports = facts.ports.values()
   const nextPort = () => ports.next().value ?? 0
   const at = (port: number) => `http://127.0.0.1:${port}`
@@ -45,7 +47,6 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
   const backendUrl = `${at(backendPort)}/v1`
   const shared: NodeJS.ProcessEnv = {
     ...given,
-    NATS_URL: urls.nats,
     REDIS_URL: urls.redis,
     DATABASE_URL: urls.postgres,
     PUBLIC_BASE_URL: publicUrl,
@@ -84,7 +85,14 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
       name,
       service: kind,
       script: `services/${kind}/src/main.ts`,
-      environment: { ...shared, ...environment, PORT: String(port), HOST: host, HEALTH_PORT: String(healthPort) },
+      environment: {
+        ...shared,
+        ...environment,
+        NATS_URL: natsUrl(urls.nats, kind, natsPasswords?.[kind]),
+        PORT: String(port),
+        HOST: host,
+        HEALTH_PORT: String(healthPort),
+      },
       url: kind === 'edge' ? at(port) : health,
       healthUrl: health,
       readyPath: '/readyz',
@@ -116,4 +124,8 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
       many(facts.edges, (index) => service('edge', index, index === 1 ? publicPort : nextPort())),
     ],
   }
+}
+
+function natsUrl(server: string, user: string, password: string | undefined): string {
+  return password === undefined ? server : server.replace('://', `://${user}:${password}@`)
 }

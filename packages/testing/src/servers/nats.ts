@@ -12,6 +12,8 @@ import type { Server, ServerOptions } from './server.ts'
 export interface NatsOptions extends ServerOptions {
   /** The largest message it takes; the broker's own default of 1 MB unless said otherwise. */
   maxPayloadBytes?: number
+  /** Who may log in and do what, as the server's configuration says it; anybody anything when left out. */
+  accounts?: string
 }
 
 export function startLocalNats(file: string, options: NatsOptions): Promise<Server> {
@@ -51,9 +53,11 @@ export function natsContainer(options: NatsOptions): ContainerPlan {
   }
 }
 
-function natsConfig(listen: string, storeDirectory: string, { maxPayloadBytes = 1_048_576 }: NatsOptions): string {
+function natsConfig(listen: string, storeDirectory: string, options: NatsOptions): string {
+  const { maxPayloadBytes = 1_048_576, accounts = '' } = options
   return `listen: "${listen}"
 max_payload: ${maxPayloadBytes}
 jetstream { store_dir: ${JSON.stringify(storeDirectory)} }
+${accounts}
 `
 }

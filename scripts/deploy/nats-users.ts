@@ -1,0 +1,100 @@
+/**
+ * The broker's users and what each may say and hear, written from the contract's table of who talks to whom: one user a
+ * service, so that no service speaks for another or reads what is meant for another.
+ */
+
+import { join } from 'node:path'
+import { type BusRole, busRoles, talks } from '@gateway/contracts/bus-roles'
+import { accountStream, groups, subjects, usageStream } from '@gateway/contracts/subjects'
+import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/nats/permissions'
+
+interface RolePermissions extends Permissions {
+  /** May answer each question that reached it, once. */
+  answers: boolean
+}
+
+export const NATS_USERS_PATH = join(import.meta.dirname, '../../deploy/chart/files/nats-users.conf')
+
+const streams = [usageStream, accountStream]
+/** Longer than anybody waits for an answer. */
+const ANSWER_WITHIN = '1m'
+
+export function permissionsOf(role: BusRole): RolePermissions {
+  const own = ownInbox(role)
+  const publish = new Set(own.publish)
+  const subscribe = new Set(own.subscribe)
+  let answers = false
+  for (const [name, talk] of Object.entries(talks)) {
+    const subject = subjectOf(name as keyof typeof subjects)
+    if (talk.from.includes(role)) {
+      publish.add(subject)
+      if (talk.kind === 'job') for (const other of talk.to) publish.add(framesTo(other))
+      if (talk.kind === 'event') for (const right of ensuringStream(streamOf(subject).name)) publish.add(right)
+    }
+    if (!talk.to.includes(role)) continue
+    if (talk.kind === 'event') {
+      const { name: stream, consumers } = streamOf(subject)
+      for (const consumer of consumers) for (const right of consuming(stream, consumer)) publish.add(right)
+      continue
+    }
+    subscribe.add(talk.kind === 'news' ? subject : `${subject} ${groupOf(role)}`)
+    if (talk.kind === 'job') for (const other of talk.from) publish.add(framesTo(other))
+    if (talk.kind === 'question') answers = true
+  }
+  return { publish: [...publish], subscribe: [...subscribe], answers }
+}
+
+/** The file for the server's `include`; passwords come from its environment. */
+export function natsUsersFile(): string {
+  const users = busRoles.map((role) => {
+    const { publish, subscribe, answers } = permissionsOf(role)
+    return [
+      '      {',
+      `        user: ${role}, password: $NATS_${role.toUpperCase()}_PASSWORD`,
+      '        permissions: {',
+      `          publish: [${quotedLines(publish)}]`,
+      `          subscribe: [${quotedLines(subscribe)}]`,
+      ...(answers ? [`          allow_responses: { max: 1, expires: "${ANSWER_WITHIN}" }`] : []),
+      '        }',
+      '      }',
+    ].join('\n')
+  })
+  return `# Who may say and hear what on the bus. Written by \`npm run deploy:write\` from packages/contracts/src/bus-roles.ts and
+# packages/bus/src/nats/permissions.ts; \`npm run check\` refuses a file that differs. Passwords come from the environment.
+
+accounts: {
+  GATEWAY: {
+    jetstream: enabled
+    users: [
+${users.join('\n')}
+      # For the operator's own hands: streams, backups, consumers of account.threshold.
+      { user: admin, password: $NATS_ADMIN_PASSWORD }
+    ]
+  }
+  # For \`nats server report\` and the like.
+  SYS: { users: [{ user: sys, password: $NATS_SYS_PASSWORD }] }
+}
+system_account: SYS
+`
+}
+
+function subjectOf(name: keyof typeof subjects): string {
+  return name === 'job' ? subjects.job('*') : subjects[name]
+}
+
+function streamOf(subject: string) {
+  const [family] = subject.split('.')
+  const stream = streams.find((known) => known.subjects.some((pattern) => pattern === `${family}.>`))
+  if (!stream) throw new Error(`no stream stores ${subject}`)
+  return stream
+}
+
+function groupOf(role: BusRole): string {
+  if (role === 'router') return groups.routers
+  if (role === 'keys' || role === 'metering') return groups[role]
+  throw new Error(`${role} serves nothing`)
+}
+
+function quotedLines(subjectNames: string[]): string {
+  return `\n${subjectNames.map((name) => `            ${JSON.stringify(name)}`).join('\n')}\n          `
+}
