@@ -1,8 +1,13 @@
 import { once } from 'node:events'
-import { Agent, request, type IncomingMessage } from 'node:http'
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { listen } from './listen.ts'
+
+const MEBIBYTE = 'x'.repeat(1024 * 1024)
+/** What the system keeps for a connection, on both sides, is less. */
+const MORE_THAN_BUFFERS_TAKE = 64
 
 test('a stopping edge answers once more on a busy connection and closes it, so that its client lets it end', async () => {
   const held = Promise.withResolvers<void>()
@@ -58,4 +63,34 @@ test('a client that is just sending on an idle connection is answered, although 
   await expect(ask()).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   await server.close()
   agent.destroy()
+})
+
+test('an answer ends when its client leaves, also while bytes wait that the client does not take', async () => {
+  const answering = Promise.withResolvers<ServerResponse>()
+  const server = await listen(
+    (_, response) => {
+      answering.resolve(response)
+      for (let mebibytes = 0; mebibytes < MORE_THAN_BUFFERS_TAKE; mebibytes++) response.write(MEBIBYTE)
+    },
+    { host: '127.0.0.1', port: 0 },
+  )
+  const client = connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
+  client.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n')
+  const response = await answering.promise
+  const closed = once(response, 'close')
+  client.end()
+  await closed
+  expect(response.writableFinished).toBe(false)
+  client.destroy()
+  server.stopAccepting()
+  await server.close()
+})
+
+test('an answer that is written whole still reaches a client that has closed its side', async () => {
+  const server = await listen((_, response) => response.end(MEBIBYTE), { host: '127.0.0.1', port: 0 })
+  const client = connect({ port: Number(new URL(server.url).port), allowHalfOpen: true })
+  client.end('GET / HTTP/1.1\r\nhost: edge\r\n\r\n')
+  expect(await text(client)).toContain(MEBIBYTE)
+  server.stopAccepting()
+  await server.close()
 })

@@ -1,13 +1,13 @@
 /**
  * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
- * nothing else.
+ * nothing else; an answer that is still being written ends (`close`) as soon as its client closes its side.
  *
  * Stopping breaks nobody's request: first each kept connection is retired with its next answer, then no new one is taken,
  * and those that are idle stay until the end, since a client may just be sending on one.
  */
 
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { Server, type AddressInfo } from 'node:net'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
@@ -40,6 +40,7 @@ export async function listen(
     },
     (request, response) => {
       if (isStopping) response.setHeader('connection', 'close')
+      endWithItsClient(request, response)
       app(request, response)
     },
   )
@@ -65,4 +66,17 @@ export async function listen(
       clearTimeout(timer)
     },
   }
+}
+
+/**
+ * A client that has closed its side gets nothing more: Node ends the socket then, behind what is already written. Those
+ * bytes may stay unsent for as long as the system repeats them to nobody, which can be minutes, and all that time the
+ * response would look alive. One that is not written whole can never be, so it ends now.
+ */
+function endWithItsClient({ socket }: IncomingMessage, response: ServerResponse): void {
+  const clientLeft = () => {
+    if (!response.writableEnded) socket.destroy()
+  }
+  socket.once('end', clientLeft)
+  response.once('close', () => socket.off('end', clientLeft))
 }

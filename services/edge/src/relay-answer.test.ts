@@ -1,4 +1,5 @@
-import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Standing } from '@gateway/admission/edge'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
@@ -28,10 +29,17 @@ beforeEach(() => {
 })
 afterEach(() => opened.disposeAsync())
 
+interface StageOptions {
+  stream: boolean
+  store?: () => Promise<void>
+  /** What precedes the relay. */
+  admit?: (response: ServerResponse) => Promise<unknown>
+}
+
 /** An edge's relay behind HTTP, before a router that does as the test says. */
 async function stage(
   serve: (job: IncomingJob, routerId: string) => void,
-  { stream, store = async () => {} }: { stream: boolean; store?: () => Promise<void> },
+  { stream, store = async () => {}, admit = async () => {} }: StageOptions,
 ) {
   const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
   const router = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
@@ -59,13 +67,11 @@ async function stage(
   } as unknown as Edge
   const job = plannedJob({ stream })
   const app = express()
-  app.get('/', (_request, response) =>
-    relayAnswer(
-      edge,
-      { admitted, notices: {}, job, body: Buffer.from('{}'), keyHash: 'hash', deadlineMs: 10_000 },
-      response,
-    ),
-  )
+  const relay = { admitted, notices: {}, job, body: Buffer.from('{}'), keyHash: 'hash', deadlineMs: 10_000 }
+  app.get('/', async (_request, response) => {
+    await admit(response)
+    await relayAnswer(edge, relay, response)
+  })
   app.use(renderErrors(edge))
   const server = createServer(app)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -208,6 +214,20 @@ describe('a stream', () => {
     leaving.abort()
     expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
     expect(reports).toEqual([])
+    expect(running.size).toBe(0)
+  })
+
+  test('whose client left before it was admitted asks no router and holds nothing', async () => {
+    let jobs = 0
+    const leaving = new AbortController()
+    const admit = async (response: ServerResponse) => {
+      leaving.abort()
+      await once(response, 'close')
+    }
+    const { url, finished, running } = await stage(() => void jobs++, { stream: true, admit })
+    await expect(fetch(url, { signal: leaving.signal })).rejects.toThrow()
+    await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
+    expect(jobs).toBe(0)
     expect(running.size).toBe(0)
   })
 

@@ -33,6 +33,8 @@ export interface Relay {
 /** Resolves when the response has ended; rejects with what to answer while nothing has been sent yet. */
 export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promise<void> {
   const { admitted, job } = relay
+  // Its client left while it was being admitted.
+  if (response.destroyed) return release(edge, job)
   return new Promise((resolve, reject) => {
     let head: AnswerHead | null = null
     let eventsSeen = 0

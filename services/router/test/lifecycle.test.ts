@@ -157,6 +157,23 @@ describe('a backend', () => {
   })
 })
 
+describe('an answer that nobody wants any more', () => {
+  test('is reset, so that its backend notices even where it is blocked in sending', async () => {
+    const broken = Promise.withResolvers<Error>()
+    const a = await backend((response, _, socket) => {
+      socket.once('error', broken.resolve)
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one' }))
+    })
+    const under = await router(poolOver([a.url], { backend: { timeouts: { idleMs: 30_000 } } }))
+    const job = under.send({ stream: true })
+    await job.begun
+    job.abort('stopped')
+    expect(await broken.promise).toMatchObject({ code: 'ECONNRESET' })
+    await a.seen[0]?.connectionClosed
+  })
+})
+
 describe('stopping', () => {
   test('takes nothing new, and lets what runs finish', async () => {
     let finish = () => {}

@@ -8,6 +8,7 @@
 import type { BackendConfig } from '@gateway/contracts/config'
 import { Pool, type Dispatcher } from 'undici'
 import type { Silence } from '../core/attempt-patience.ts'
+import { breakableConnector } from './break-off.ts'
 import { Exchange } from './exchange.ts'
 
 export interface BackendCall {
@@ -42,8 +43,7 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
   const pool = new Pool(base.origin, {
     connections: config.maxConcurrent,
     pipelining: 1,
-    allowH2: false,
-    connectTimeout: timeouts.connectMs,
+    connect: breakableConnector({ allowH2: false, timeout: timeouts.connectMs }),
     // The exchange keeps time itself, to the millisecond and not while its reader is slow.
     headersTimeout: 0,
     bodyTimeout: 0,

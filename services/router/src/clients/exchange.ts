@@ -3,12 +3,13 @@
  *
  * One timer guards it, re-armed by phase: connecting, waiting for the first byte, reading (silence of the backend, not
  * of the reader). The attempt's budget bounds them all together. The socket is closed as
- * soon as the exchange fails or is aborted, unless the answer has come whole.
+ * soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
  */
 
 import type { Dispatcher } from 'undici'
 import type { Silence } from '../core/attempt-patience.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
+import { breakOff } from './break-off.ts'
 import { faultOfError } from './network-errors.ts'
 
 export interface ExchangeResponse {
@@ -103,10 +104,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Gives up; the reader gets `reason`. */
   abort(reason: unknown): void {
     if (this.#phase === 'over') return
+    const isAnswering = this.#phase === 'idle_timeout'
     this.#queue = []
     this.#fail(reason)
     // Not yet on a connection: it is aborted as soon as it would start.
-    this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
+    const close = () => this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
+    if (isAnswering) breakOff(close)
+    else close()
   }
 
   /** Nothing more is wanted: what is left flows away, so that the connection can be used again. */
