@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { HOUR_MS, KEY, knownAccount, newAccount, standingOf, verdict } from './stage.ts'
+import { KEY, knownAccount, newAccount, standingOf, verdict } from './stage.ts'
 
 onEachAdapter((open) => {
   const authenticate = (stage: Awaited<ReturnType<typeof newAccount>>, keyHash = KEY) =>
@@ -107,27 +107,5 @@ onEachAdapter((open) => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1, allowance: 0 })
     const refused = await stage.admit({ planIncludesModel: false })
     expect(refused).toMatchObject({ kind: 'deny', reason: 'plan', retryAfterMs: 0, standing: { plan: 'free' } })
-  })
-
-  test('limits are checked in the order requests, tokens, day, allowance', async () => {
-    await using stage = await knownAccount(open, {
-      requestsPerMinute: 2,
-      tokensPerMinute: 100,
-      requestsPerDay: 3,
-      allowance: 100,
-    })
-    await stage.admit({ requestId: 'first', usualTokens: 100, worstCharge: 1, leaseMs: HOUR_MS })
-    expect(verdict(await stage.admit({ usualTokens: 100, worstCharge: 1 }))).toBe('tokens')
-    stage.clock.advance(59_999)
-    await stage.admit({ usualTokens: 1, worstCharge: 1 })
-    await stage.finish('first', 100, 10_000)
-    expect(verdict(await stage.admit())).toBe('requests')
-    stage.clock.advance(1)
-    expect(verdict(await stage.admit())).toBe('tokens')
-    stage.clock.advance(100 * 60_000)
-    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('allowance')
-    await stage.fill({ version: 2, overage: true })
-    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('allow')
-    expect(verdict(await stage.admit({ usualTokens: 1 }))).toBe('day')
   })
 })

@@ -70,21 +70,27 @@ function ratesNow(use: Use, ask: AdmitAsk, nowMs: number): RatesNow {
 
 type Obstacle = { reason: Exclude<DenyReason, 'key'>; retryAfterMs: number }
 
-/** The first limit in the way, and how long it stands there. */
-function findObstacle(now: RatesNow, plan: PlanFacts, { limits, ...ask }: AdmitAsk, nowMs: number): Obstacle | null {
+/** The limit that stands in the way longest, and how long: waiting less than that would not admit. */
+function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: number): Obstacle | null {
   if (!ask.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
-  const forRoom = waitForRoom(now.log, limits.requestsPerMinute, nowMs)
-  if (forRoom > 0) return { reason: 'requests', retryAfterMs: forRoom }
-  const forTokens = waitForTokens(now.bucket, ask.usualTokens)
-  if (forTokens > 0) return { reason: 'tokens', retryAfterMs: forTokens }
-  if (limits.requestsPerDay !== null && now.day.count >= limits.requestsPerDay) {
-    return { reason: 'day', retryAfterMs: (now.day.day + 1) * DAY_MS - nowMs }
-  }
-  const limit = limits.allowance + plan.extra
+  const { requestsPerMinute, requestsPerDay, allowance } = ask.limits
+  const dayIsFull = requestsPerDay !== null && now.day.count >= requestsPerDay
+  const obstacles: (Obstacle | null)[] = [
+    { reason: 'requests', retryAfterMs: waitForRoom(now.log, requestsPerMinute, nowMs) },
+    { reason: 'tokens', retryAfterMs: waitForTokens(now.bucket, ask.usualTokens) },
+    { reason: 'day', retryAfterMs: dayIsFull ? (now.day.day + 1) * DAY_MS - nowMs : 0 },
+    allowanceObstacle(now, plan, allowance, nowMs),
+  ]
+  return obstacles.reduce((longest, next) => (waitFor(next) > waitFor(longest) ? next : longest), null)
+}
+
+const waitFor = (obstacle: Obstacle | null): number => obstacle?.retryAfterMs ?? 0
+
+function allowanceObstacle(now: Use, plan: PlanFacts, allowance: number, nowMs: number): Obstacle | null {
+  const limit = allowance + plan.extra
   const verdict = judgeAllowance({ used: now.settled + now.ended, running: now.running, limit, overage: plan.overage })
   if (verdict === 'allowance') return { reason: verdict, retryAfterMs: monthNamed(now.window).resetsAtMs - nowMs }
-  if (verdict === 'pending') return { reason: verdict, retryAfterMs: PENDING_RETRY_MS }
-  return null
+  return verdict === 'pending' ? { reason: verdict, retryAfterMs: PENDING_RETRY_MS } : null
 }
 
 /** `window` is the one that the request is charged to. */

@@ -64,15 +64,24 @@ local function deny(reason, retry_after_ms)
 end
 
 if ARGV[6] ~= '1' then return deny('plan', 0) end
-if logged >= RPM then return deny('requests', leaves_in_ms(logged - RPM)) end
+-- The limit that stands in the way longest is told: waiting less than that would not admit.
+local longest, wait_ms = nil, 0
+local function in_the_way(reason, for_ms)
+  if for_ms > wait_ms then longest, wait_ms = reason, for_ms end
+end
+if logged >= RPM then in_the_way('requests', leaves_in_ms(logged - RPM)) end
 -- More than the bucket holds passes when it is full.
 local needed = min(USUAL_TOKENS, TPM) * BUCKET_SCALE
-if level < needed then return deny('tokens', math.ceil((needed - level) / TPM)) end
-if PER_DAY >= 0 and day_count >= PER_DAY then return deny('day', (TODAY + 1) * DAY_MS - NOW_MS) end
+if level < needed then in_the_way('tokens', math.ceil((needed - level) / TPM)) end
+if PER_DAY >= 0 and day_count >= PER_DAY then in_the_way('day', (TODAY + 1) * DAY_MS - NOW_MS) end
 if not overage then
-  if used >= limit then return deny('allowance', WINDOW_RESETS_MS - NOW_MS) end
-  if used + use.running >= limit then return deny('pending', PENDING_RETRY_MS) end
+  if used >= limit then
+    in_the_way('allowance', WINDOW_RESETS_MS - NOW_MS)
+  elseif used + use.running >= limit then
+    in_the_way('pending', PENDING_RETRY_MS)
+  end
 end
+if longest then return deny(longest, wait_ms) end
 
 -- Two in the same microsecond differ in how many were there before.
 redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)

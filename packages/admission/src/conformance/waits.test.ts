@@ -1,0 +1,108 @@
+/**
+ * What a refusal says of its end is true: waiting that long admits, and waiting 50 ms less does not. (Only `pending` is a
+ * guess: nobody knows when a running request ends. Requests here cost nothing while they run.)
+ */
+
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { onEachAdapter } from './adapters.ts'
+import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, type Stage, verdict, waitOf } from './stage.ts'
+
+const HONEST_TO_MS = 50
+const RUNS = 150
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), usualTokens: fc.nat({ max: 1_500 }) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('end' as const), tokens: fc.nat({ max: 3_000 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('wait' as const),
+      ms: fc.oneof(fc.integer({ min: 1, max: 40_000 }), fc.constantFrom(1, 49, 50, 51, MINUTE_MS)),
+    }),
+  },
+)
+
+const history = fc.record({
+  limits: fc.record({
+    requestsPerMinute: fc.integer({ min: 1, max: 4 }),
+    tokensPerMinute: fc.integer({ min: 1, max: 1_000 }),
+    requestsPerDay: fc.option(fc.integer({ min: 1, max: 8 })),
+    allowance: fc.oneof(
+      { weight: 1, arbitrary: fc.constant(1e12) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 2_000 }) },
+    ),
+  }),
+  steps: fc.array(step, { minLength: 3, maxLength: 25, size: 'max' }),
+})
+
+onEachAdapter((open) => {
+  test(
+    'after any history, waiting as long as told admits and waiting 50 ms less does not',
+    { timeout: 120_000 },
+    async () => {
+      const seen = new Set<string>()
+      const property = fc.asyncProperty(history, async ({ limits, steps }) => {
+        await using stage = await knownAccount(open, limits)
+        const running: string[] = []
+        for (const [index, next] of steps.entries()) {
+          if (next.kind === 'wait') stage.clock.advance(next.ms)
+          else if (next.kind === 'end') {
+            const requestId = running.shift()
+            if (requestId) await stage.finish(requestId, next.tokens, next.tokens)
+          } else {
+            const ask = { requestId: `request-${index}`, usualTokens: next.usualTokens, worstCharge: 0 }
+            const reason = await askUntilAdmitted(stage, ask)
+            if (reason) seen.add(reason)
+            running.push(ask.requestId)
+          }
+        }
+      })
+      await fc.assert(property, { numRuns: RUNS })
+      expect([...seen].toSorted()).toEqual(['allowance', 'day', 'requests', 'tokens'])
+    },
+  )
+
+  test('of several limits in the way, the one that stands longest is told', async () => {
+    const limits = { requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 1_000 }
+    await using stage = await knownAccount(open, limits)
+    const refusal = async (usualTokens: number) => {
+      const answer = await stage.admit({ usualTokens })
+      return [verdict(answer), waitOf(answer)]
+    }
+    await stage.admit({ requestId: 'first', usualTokens: 100 })
+    stage.clock.advance(SECOND_MS)
+    await stage.admit({ usualTokens: 1 })
+    expect(await refusal(1)).toEqual(['requests', 59 * SECOND_MS])
+    expect(await refusal(100)).toEqual(['tokens', 59_600])
+    await stage.settle(1_000, 1, [])
+    expect(await refusal(1)).toEqual(['allowance', 12 * HOUR_MS - SECOND_MS])
+    await stage.finish('first', 0, 100_000)
+    expect((await refusal(1))[0]).toBe('tokens')
+  })
+})
+
+/** The reason of the first refusal, if there was one. */
+async function askUntilAdmitted(stage: Stage, ask: Parameters<Stage['admit']>[0]): Promise<string | null> {
+  const answer = await askKnown(stage, ask)
+  if (answer.kind === 'allow') return null
+  const [reason, waitMs] = [verdict(answer), waitOf(answer)]
+  if (waitMs > HONEST_TO_MS) {
+    stage.clock.advance(waitMs - HONEST_TO_MS)
+    expect(verdict(await askKnown(stage, ask))).not.toBe('allow')
+    stage.clock.advance(HONEST_TO_MS)
+  } else {
+    stage.clock.advance(waitMs)
+  }
+  expect(verdict(await askKnown(stage, ask))).toBe('allow')
+  return reason
+}
+
+/** A new month begins unknown: keys and metering say what they know of it, as they do for an edge. */
+async function askKnown(stage: Stage, ask: Parameters<Stage['admit']>[0]) {
+  const answer = await stage.admit(ask)
+  if (answer.kind !== 'miss' && answer.kind !== 'cold') return answer
+  await stage.fill()
+  await stage.warm()
+  return stage.admit(ask)
+}
