@@ -6,7 +6,7 @@
  */
 
 import { createLiveness, isSettling } from './core/liveness.ts'
-import { createCounters, type BusCounters } from './counters.ts'
+import { createCounters, UNMEASURED, type BusCounters, type BusMeasures } from './counters.ts'
 import type { Durable } from './durable.ts'
 import { openInbox, type Inbox } from './inbox.ts'
 import type { Bus } from './port.ts'
@@ -29,23 +29,24 @@ export interface BusParts {
   wire: Wire
   tuning?: Partial<Tuning>
   onStatus: OnStatus
-  openDurable(shared: { inbox: Inbox; requests: Requests; counters: BusCounters }): Durable
+  measures?: BusMeasures | undefined
+  openDurable(shared: { inbox: Inbox; requests: Requests; counters: BusCounters; measures: BusMeasures }): Durable
 }
 
 export async function createBus(parts: BusParts): Promise<CountedBus> {
-  const { wire, processId, onStatus } = parts
+  const { wire, processId, onStatus, measures = UNMEASURED } = parts
   const tuning = { ...defaultTuning, ...parts.tuning }
   const counters = createCounters()
   const now = () => performance.now()
   const liveness = createLiveness(tuning, now())
-  const context: StreamContext = { processId, wire, tuning, counters, liveness, onStatus, now }
+  const context: StreamContext = { processId, wire, tuning, counters, measures, liveness, onStatus, now }
 
   const inbox = await openInbox(wire, processId)
   const requests = openRequests(wire, inbox, () => isSettling(liveness, now()), onStatus)
   const caller = openCaller(context, inbox)
   const worker = openWorker(context)
   const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })
-  const durable = parts.openDurable({ inbox, requests, counters })
+  const durable = parts.openDurable({ inbox, requests, counters, measures })
 
   return {
     processId,

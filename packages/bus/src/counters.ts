@@ -1,4 +1,4 @@
-/** What the bus counts about itself, for a service to export. All but `streamsOpen` and `durablePending` only grow. */
+/** What the bus counts about itself, for a service to export. All but `streamsOpen`, `durablePending` and `durableBacklog` only grow. */
 
 export interface BusCounters {
   messagesSent: number
@@ -16,11 +16,25 @@ export interface BusCounters {
   jobsUnavailable: number
   jobsLost: number
   reconnects: number
+  /** This process stood still for so long that its peers' silence was not held against them. */
+  pauses: number
   durableAcknowledged: number
   /** Publishes tried again because no acknowledgement came. */
   durableRetried: number
   durablePending: number
+  /** Events that waited in the stream behind the last one that this process consumed. */
+  durableBacklog: number
 }
+
+/** What the bus measures for a service to collect; called often. */
+export interface BusMeasures {
+  /** From publishing a durable event to its acknowledgement. */
+  acknowledged(waitedMs: number): void
+  /** To a peer and back, through both processes' event loops. */
+  roundTrip(tookMs: number): void
+}
+
+export const UNMEASURED: BusMeasures = { acknowledged() {}, roundTrip() {} }
 
 export function createCounters(): BusCounters {
   return {
@@ -37,8 +51,10 @@ export function createCounters(): BusCounters {
     jobsUnavailable: 0,
     jobsLost: 0,
     reconnects: 0,
+    pauses: 0,
     durableAcknowledged: 0,
     durableRetried: 0,
     durablePending: 0,
+    durableBacklog: 0,
   }
 }

@@ -3,6 +3,7 @@
  */
 
 import { createBus, type CountedBus } from './bus.ts'
+import type { BusMeasures } from './counters.ts'
 import { memoryDurable } from './memory/durable.ts'
 import { createMemoryHub, type MemoryHub } from './memory/hub.ts'
 import { createProcessId } from './process-id.ts'
@@ -14,6 +15,7 @@ export { createMemoryHub, type MemoryHub }
 export interface MemoryBusOptions {
   hub: MemoryHub
   onStatus?: OnStatus
+  measures?: BusMeasures
   tuning?: Partial<Tuning>
 }
 
@@ -24,7 +26,8 @@ export function openMemoryBus(options: MemoryBusOptions): Promise<CountedBus> {
     processId,
     wire: options.hub.connect(processId, onStatus),
     onStatus,
-    openDurable: ({ counters }) => memoryDurable(options.hub.durable, counters),
+    measures: options.measures,
+    openDurable: ({ counters, measures }) => memoryDurable(options.hub.durable, counters, measures),
     ...(options.tuning && { tuning: options.tuning }),
   })
 }

@@ -6,6 +6,7 @@
  */
 
 import { createBus, type CountedBus } from './bus.ts'
+import type { BusMeasures } from './counters.ts'
 import type { DurableStream } from './durable.ts'
 import { connectNats } from './nats/connection.ts'
 import { openJetStream } from './nats/jetstream.ts'
@@ -31,6 +32,7 @@ export interface NatsBusOptions {
   /** Created when missing. */
   streams?: readonly NatsStream[]
   onStatus?: OnStatus
+  measures?: BusMeasures
   tuning?: Partial<Tuning>
 }
 
@@ -43,13 +45,15 @@ export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> 
     processId,
     wire,
     onStatus,
-    openDurable: ({ inbox, requests, counters }) =>
+    measures: options.measures,
+    openDurable: ({ inbox, requests, counters, measures }) =>
       openJetStream({
         connection,
         wire,
         inbox,
         requests,
         counters,
+        measures,
         onStatus,
         processId,
         streams: options.streams ?? [],

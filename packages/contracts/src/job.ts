@@ -57,6 +57,8 @@ export const answerHead = z.object({
   upstream: z.string(),
   backend: z.string(),
   backendModel: z.string(),
+  /** How long backends had been waited for until now, failed attempts included. */
+  backendMs: z.number().min(0).optional(),
 })
 export type AnswerHead = z.infer<typeof answerHead>
 

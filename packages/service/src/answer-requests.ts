@@ -22,7 +22,7 @@ export async function answerRequests(
   handlers: Record<string, RequestHandler>,
 ): Promise<AsyncDisposable> {
   const seconds = parts.metrics.histogram(
-    `gateway_${group}_request_seconds`,
+    'gateway_bus_request_seconds',
     'Bus requests by subject and outcome',
     DURATION_BOUNDS,
     ['subject', 'outcome'],

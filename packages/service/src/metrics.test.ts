@@ -78,3 +78,35 @@ test('mistakes of the programmer are refused at once', () => {
   expect(() => metrics.gauge('Bad-Name', 'A')).toThrow('not a metric name')
   expect(() => requests.labels()).toThrow('takes 1 labels')
 })
+
+describe('several services in one process', () => {
+  test('count under the same names, told apart by their label, below one description', () => {
+    const metrics = createMetrics({ service: 'standalone' })
+    for (const service of ['edge', 'router']) metrics.of(service).counter('a_total', 'A', ['b']).labels('c').add()
+    expect(linesOf(metrics.text(), 'a_total')).toEqual([
+      '# HELP a_total A',
+      'a_total{service="edge",b="c"} 1',
+      'a_total{service="router",b="c"} 1',
+    ])
+  })
+
+  test('cannot mean different things by one name', () => {
+    const metrics = createMetrics({ service: 'standalone' })
+    metrics.of('edge').counter('a_total', 'A', ['b'])
+    expect(() => metrics.of('router').counter('a_total', 'A', ['c'])).toThrow('means something else')
+    expect(() => metrics.of('edge').counter('a_total', 'A', ['b'])).toThrow('exists already')
+  })
+})
+
+test('what is read when somebody asks may have a series for each of something', () => {
+  const metrics = createMetrics({ service: 'router' })
+  const targets = new Map([['spark', 2]])
+  metrics.observedGauge('targets', 'T', () => Array.from(targets, ([pool, count]) => [[pool], count] as const), [
+    'pool',
+  ])
+  targets.set('nova', 1)
+  expect(linesOf(metrics.text(), 'targets{')).toEqual([
+    'targets{service="router",pool="spark"} 2',
+    'targets{service="router",pool="nova"} 1',
+  ])
+})

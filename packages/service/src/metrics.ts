@@ -4,9 +4,13 @@
  * A series is a cell that its caller keeps: `requests.labels('chat', '200')` is looked up once, `add()` is an addition.
  * Memory stays bounded: past {@link MAX_SERIES} series of one instrument, further ones are counted together under
  * `other`, so that a label's value from outside can never fill the process.
+ *
+ * Every series carries the label `service`. Where several services share a process, each gets its own face of the one
+ * page ({@link Metrics.of}), so that they count under the same names there as in processes of their own.
  */
 
 import { processMetrics } from './process-metrics.ts'
+import { openPage, type Head, type Page, type Reading } from './write-metrics.ts'
 
 export interface Counter {
   add(amount?: number): void
@@ -31,83 +35,64 @@ export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): Family<Counter>
   gauge(name: string, help: string, labelNames?: readonly string[]): Family<Gauge>
   /** Read when somebody asks. */
-  observedCounter(name: string, help: string, read: () => number): void
-  observedGauge(name: string, help: string, read: () => number): void
+  observedCounter(name: string, help: string, read: () => Reading, labelNames?: readonly string[]): void
+  observedGauge(name: string, help: string, read: () => Reading, labelNames?: readonly string[]): void
   /** `bounds`: ascending upper bounds; `+Inf` is added. */
   histogram(name: string, help: string, bounds: readonly number[], labelNames?: readonly string[]): Family<Histogram>
+  /** The same page under the name of another service of this process. */
+  of(service: string): Metrics
   text(): string
 }
 
 /** Upper bounds in seconds for a request's or a call's duration. */
 export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+/** For what should take a few milliseconds at most. */
+export const SHORT_BOUNDS = [0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export const MAX_SERIES = 2_000
 
+/** What the process as a whole tells of itself stands under `service`. */
 export function createMetrics({ service }: { service: string }): Metrics {
-  const written = new Map<string, () => string>()
-
-  function register(name: string, write: () => string) {
-    if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a metric name`)
-    if (written.has(name)) throw new Error(`the metric ${name} exists already`)
-    written.set(name, write)
-  }
-
-  function family<Cell>(
-    head: { name: string; help: string; type: string },
-    labelNames: readonly string[],
-    create: () => Cell,
-    writeCell: (cell: Cell, labels: string) => string,
-  ): Family<Cell> {
-    const cells = new Map<string, { labels: string; cell: Cell }>()
-    register(head.name, () => {
-      const lines = [...cells.values()].map(({ labels, cell }) => writeCell(cell, labels)).join('')
-      return writeHead(head) + lines
-    })
-    return {
-      labels(...values) {
-        if (values.length !== labelNames.length) throw new Error(`${head.name} takes ${labelNames.length} labels`)
-        const key = values.join('\0')
-        const existing = cells.get(key)
-        if (existing) return existing.cell
-        const isOther = values.every((value) => value === 'other')
-        if (cells.size >= MAX_SERIES && !isOther) return this.labels(...values.map(() => 'other'))
-        const labels = writeLabels([
-          ['service', service],
-          ...labelNames.map((label, index) => [label, values[index] ?? ''] as const),
-        ])
-        const cell = create()
-        cells.set(key, { labels, cell })
-        return cell
-      },
-    }
-  }
-
-  function observed(head: { name: string; help: string; type: string }, read: () => number) {
-    const labels = writeLabels([['service', service]])
-    register(head.name, () => `${writeHead(head)}${head.name}{${labels}} ${read()}\n`)
-  }
-
-  const metrics: Metrics = {
-    counter(name, help, labelNames = []) {
-      const write = (cell: NumberCell, labels: string) => `${name}{${labels}} ${cell.value}\n`
-      return family({ name, help, type: 'counter' }, labelNames, () => new NumberCell(), write)
-    },
-    gauge(name, help, labelNames = []) {
-      const write = (cell: NumberCell, labels: string) => `${name}{${labels}} ${cell.value}\n`
-      return family({ name, help, type: 'gauge' }, labelNames, () => new NumberCell(), write)
-    },
-    observedCounter: (name, help, read) => observed({ name, help, type: 'counter' }, read),
-    observedGauge: (name, help, read) => observed({ name, help, type: 'gauge' }, read),
-    histogram(name, help, bounds, labelNames = []) {
-      const create = () => new HistogramCell(bounds)
-      return family({ name, help, type: 'histogram' }, labelNames, create, (cell, labels) =>
-        writeHistogram(name, labels, cell),
-      )
-    },
-    text: () => [...written.values()].map((write) => write()).join(''),
-  }
+  const metrics = faceOf(openPage(), service)
   processMetrics(metrics)
   return metrics
+}
+
+function faceOf(page: Page, service: string): Metrics {
+  const head = (name: string, help: string, type: Head['type'], labelNames: readonly string[] = []): Head => {
+    return { name, help, type, labelNames, service }
+  }
+  return {
+    counter: (name, help, labelNames) => family(page, head(name, help, 'counter', labelNames), () => new NumberCell()),
+    gauge: (name, help, labelNames) => family(page, head(name, help, 'gauge', labelNames), () => new NumberCell()),
+    histogram: (name, help, bounds, labelNames) =>
+      family(page, head(name, help, 'histogram', labelNames), () => new HistogramCell(bounds)),
+    observedCounter: (name, help, read, labelNames) => page.observe(head(name, help, 'counter', labelNames), read),
+    observedGauge: (name, help, read, labelNames) => page.observe(head(name, help, 'gauge', labelNames), read),
+    of: (other) => faceOf(page, other),
+    text: () => page.text(),
+  }
+}
+
+function family<Cell extends NumberCell | HistogramCell>(page: Page, head: Head, create: () => Cell): Family<Cell> {
+  const cells = new Map<string, Cell>()
+  const write = page.add(head)
+  const found: Family<Cell> = {
+    labels(...values) {
+      if (values.length !== head.labelNames.length)
+        throw new Error(`${head.name} takes ${head.labelNames.length} labels`)
+      const key = values.join('\0')
+      const existing = cells.get(key)
+      if (existing) return existing
+      const isOther = values.every((value) => value === 'other')
+      if (cells.size >= MAX_SERIES && !isOther) return found.labels(...values.map(() => 'other'))
+      const cell = create()
+      cells.set(key, cell)
+      write(values, cell)
+      return cell
+    },
+  }
+  return found
 }
 
 class NumberCell implements Counter, Gauge {
@@ -137,26 +122,4 @@ class HistogramCell implements Histogram {
     this.counts[index]!++
     this.sum += value
   }
-}
-
-function writeHistogram(name: string, labels: string, cell: HistogramCell): string {
-  let total = 0
-  const buckets = cell.counts.map((count, index) => {
-    total += count
-    return `${name}_bucket{${labels},le="${cell.bounds[index] ?? '+Inf'}"} ${total}\n`
-  })
-  return `${buckets.join('')}${name}_sum{${labels}} ${cell.sum}\n${name}_count{${labels}} ${total}\n`
-}
-
-function writeHead({ name, help, type }: { name: string; help: string; type: string }): string {
-  const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-  return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n`
-}
-
-function writeLabels(pairs: readonly (readonly [string, string])[]): string {
-  return pairs.map(([name, value]) => `${name}="${escapeLabel(value)}"`).join(',')
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
 }

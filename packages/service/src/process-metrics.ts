@@ -2,12 +2,18 @@
  * What any process tells of itself, under the names that Prometheus' own client libraries use.
  */
 
+import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import description from '../package.json' with { type: 'json' }
 import type { Metrics } from './metrics.ts'
 
+const RESOLUTION_MS = 10
+
 export function processMetrics(metrics: Metrics): void {
-  const delay = monitorEventLoopDelay({ resolution: 10 })
-  delay.enable()
+  metrics
+    .gauge('gateway_build_info', 'What runs here; always 1', ['version', 'node'])
+    .labels(description.version, process.versions.node)
+    .set(1)
   const startedAt = Math.round(performance.timeOrigin / 1000)
   metrics.observedGauge('process_start_time_seconds', 'Start of the process, Unix time', () => startedAt)
   metrics.observedCounter('process_cpu_seconds_total', 'CPU time used, user and system', () => {
@@ -16,13 +22,30 @@ export function processMetrics(metrics: Metrics): void {
   })
   metrics.observedGauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
   metrics.observedGauge('nodejs_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed)
+  metrics.observedGauge('process_open_fds', 'Open files and sockets', openFiles)
+  observeEventLoop(metrics)
+}
+
+/** Where the system does not tell: none. */
+function openFiles(): number | [] {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return []
+  }
+}
+
+function observeEventLoop(metrics: Metrics): void {
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  delay.enable()
   metrics.observedGauge(
     'nodejs_eventloop_lag_p99_seconds',
     'Event loop delay since the last reading, 99th percentile',
     () => {
-      const p99 = delay.percentile(99) / 1e9
+      // What is measured is the time between two ticks of a timer, the pause that was asked for included.
+      const p99Ms = delay.percentile(99) / 1e6 - RESOLUTION_MS
       delay.reset()
-      return p99
+      return Math.max(0, p99Ms) / 1000
     },
   )
 }

@@ -57,6 +57,7 @@ describe('while the admission store is away', () => {
       unitOf: () => 'tokens',
       edgesMax: 2,
       logger: createLogger({ service: 'test', level: 'silent' }),
+      onAdmitHere() {},
     })
   })
 

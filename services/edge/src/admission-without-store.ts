@@ -30,10 +30,13 @@ interface Parts {
   /** The most edges that ever run at once: each takes this share of the rates. */
   edgesMax: number
   logger: Logger
+  /** A request was decided here. */
+  onAdmitHere(): void
 }
 
 /** The same face as the store's: callers need not know which of the two decided. */
-export function surviveWithoutStore({ store, keys, metering, unitOf, edgesMax, logger }: Parts): EdgeAdmission {
+export function surviveWithoutStore(parts: Parts): EdgeAdmission {
+  const { store, keys, metering, unitOf, edgesMax, logger } = parts
   const local = openMemoryAdmission()
   const totals = rememberTotals()
   const admittedHere = new Set<string>()
@@ -53,6 +56,7 @@ export function surviveWithoutStore({ store, keys, metering, unitOf, edgesMax, l
   }
 
   async function admitHere(ask: AdmitAsk): Promise<AdmitAnswer> {
+    parts.onAdmitHere()
     const { account, keyHash } = ask
     const facts = await keys.lookUp({ account, keyHash })
     if (facts.kind === 'dead') return { kind: 'deny', reason: 'key' }

@@ -52,7 +52,9 @@ export async function admit(
   let planHint = edge.plans.planOf(caller.account)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
+    const askedAtMs = performance.now()
     const answer = await orUnavailable(edge.admission.admit(toAsk(caller, requestId, planHint, offer)))
+    edge.metrics.admission(answer, performance.now() - askedAtMs)
     switch (answer.kind) {
       case 'allow':
         if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')

@@ -7,6 +7,7 @@ import { allowBrowsers } from './allow-browsers.ts'
 import { requireAccount, requireKey, requireSignIn } from './authenticate.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images } from './inference-kinds.ts'
+import { measureRequest } from './measure-request.ts'
 import { nameRequest } from './name-request.ts'
 import { readJsonBody } from './read-json-body.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
@@ -26,6 +27,7 @@ export function createApp(edge: Edge): Express {
   app.set('query parser', 'simple')
   app.set('trust proxy', edge.settings.trustProxy)
 
+  app.use(measureRequest(edge.metrics))
   app.use(nameRequest)
   app.use(allowBrowsers(edge.settings.corsOrigins))
 

@@ -6,23 +6,34 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
 import { usageStream } from '@gateway/contracts/subjects'
 import { openConfigSource } from '@gateway/service/config-source'
+import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
+import { measureBus } from '@gateway/service/measure-bus'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { ProcessSettings } from './config.ts'
 import type { EdgeParts } from './start.ts'
 
-export async function openContext(settings: ProcessSettings): Promise<EdgeParts & AsyncDisposable> {
+export async function openContext(
+  settings: ProcessSettings,
+): Promise<EdgeParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'edge', level: settings.logLevel })
+  const metrics = createMetrics({ service: 'edge' })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
-  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
+  const onLapsed = countLapsedLeases(metrics)
+  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
   const bus = opening.use(
-    await openNatsBus({
-      url: settings.natsUrl,
-      name: 'edge',
-      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
-      onStatus: (status) => logger.info({ status }, 'bus'),
-    }),
+    await measureBus(metrics, (measures) =>
+      openNatsBus({
+        url: settings.natsUrl,
+        name: 'edge',
+        streams: [{ ...usageStream, replicas: settings.streamReplicas }],
+        onStatus: (status) => logger.info({ status }, 'bus'),
+        measures,
+      }),
+    ),
   )
   const opened = opening.move()
-  return { logger, config, admission, bus, settings: settings.edge, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const close = () => opened.disposeAsync()
+  return { logger, metrics, config, admission, bus, settings: settings.edge, [Symbol.asyncDispose]: close }
 }

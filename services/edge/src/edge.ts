@@ -9,6 +9,7 @@ import type { Logger } from '@gateway/service/logger'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
+import type { EdgeMetrics } from './metrics.ts'
 import type { RememberedPlans } from './remember-plans.ts'
 import type { RunningRequests } from './running-requests.ts'
 import type { VerifySignIn } from './sign-in/verify-token.ts'
@@ -26,4 +27,5 @@ export interface Edge {
   plans: RememberedPlans
   running: RunningRequests
   usage: UsageReporter
+  metrics: EdgeMetrics
 }

@@ -18,6 +18,7 @@ try {
     port: settings.healthPort,
     host: settings.healthHost,
     checks: { edge: () => ready() },
+    metrics: context.metrics,
   })
   await using edge = await startEdge(context)
   ready = edge.ready

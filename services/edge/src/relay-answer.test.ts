@@ -6,11 +6,14 @@ import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/mem
 import type { IncomingJob } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/service/logger'
+import { createMetrics } from '@gateway/service/metrics'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
 import type { Admitted } from './admit.ts'
 import type { Edge } from './edge.ts'
+import { measureRequest } from './measure-request.ts'
+import { edgeMetrics } from './metrics.ts'
 import { relayAnswer } from './relay-answer.ts'
 import { renderErrors } from './render-errors.ts'
 import type { RunningRequest } from './running-requests.ts'
@@ -47,8 +50,10 @@ async function stage(
   const reports: UsageEvent[] = []
   const finished: { charge: number; tokens: number }[] = []
   const running = new Map<string, RunningRequest>()
+  const metrics = createMetrics({ service: 'edge' })
   const edge = {
     bus,
+    metrics: edgeMetrics(metrics),
     logger: createLogger({ service: 'edge', level: 'silent' }),
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
     admission: {
@@ -67,6 +72,7 @@ async function stage(
   } as unknown as Edge
   const job = plannedJob({ stream })
   const app = express()
+  app.use(measureRequest(edge.metrics))
   const relay = { admitted, notices: {}, job, body: Buffer.from('{}'), keyHash: 'hash', deadlineMs: 10_000 }
   app.get('/', async (_request, response) => {
     await admit(response)
@@ -80,7 +86,7 @@ async function stage(
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, reports, finished, running, job }
+  return { url, reports, finished, running, job, metrics }
 }
 
 const admitted = {

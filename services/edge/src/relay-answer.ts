@@ -17,6 +17,7 @@ import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
 import { standingHeaders } from './core/standing-headers.ts'
 import type { Edge } from './edge.ts'
+import { endpointOf, measuredOf } from './measure-request.ts'
 import { runJob, type JobRun } from './run-job.ts'
 import { release, settle, type PlannedJob } from './settle.ts'
 
@@ -35,6 +36,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
   const { admitted, job } = relay
   // Its client left while it was being admitted.
   if (response.destroyed) return release(edge, job)
+  const measured = measuredOf(response)
   return new Promise((resolve, reject) => {
     let head: AnswerHead | null = null
     let eventsSeen = 0
@@ -51,6 +53,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
+        if (job.stream) begun(answerHead)
         writer.begin(answerHead.contentType, answerHeaders(relay, head))
       },
       onData(bytes) {
@@ -67,6 +70,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       keyHash: relay.keyHash,
       worstCharge: admitted.worstCharge,
       window: job.window,
+      stream: job.stream,
       cut() {
         if (abandon()) endWith(invalidKey())
       },
@@ -82,8 +86,16 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
           new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
         )
       }
+      if (!job.stream) begun(head)
       writer.finish(answerHeaders(relay, head, chargeFor(job.price, end.usage)))
       resolve()
+    }
+
+    /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
+    function begun({ backendMs }: AnswerHead): void {
+      const tookMs = performance.now() - measured.startedAtMs
+      if (backendMs !== undefined) edge.metrics.added(endpointOf(response), tookMs - backendMs)
+      if (job.stream) edge.metrics.firstToken(job.lane, tookMs)
     }
 
     function failed({ usage = NOTHING, attempts, ...failure }: AnswerFailure): void {
@@ -121,6 +133,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
 
     function endWith(error: GatewayError): void {
       if (!writer.begun) return reject(error)
+      measured.failure = error.code
       writer.fail(error)
       resolve()
     }

@@ -6,6 +6,7 @@
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
 import type { Edge } from './edge.ts'
+import { measuredOf } from './measure-request.ts'
 import { requestIdOf } from './name-request.ts'
 
 export const notFound: RequestHandler = (request) => {
@@ -22,6 +23,7 @@ export function methodNotAllowed(...allowed: string[]): RequestHandler {
 export function renderErrors(edge: Edge): ErrorRequestHandler {
   return (thrown: unknown, request, response, _next) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
+    measuredOf(response).failure = error.code
     if (ERROR_STATUS[error.code] >= 500) {
       edge.logger.error({ err: error, requestId: requestIdOf(response), path: request.path }, 'a request failed')
     }

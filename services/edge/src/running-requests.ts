@@ -18,12 +18,15 @@ export interface RunningRequest {
   /** What it holds: said again at each renewal, because the store may have lost it. */
   worstCharge: number
   window: string
+  stream: boolean
   /** Ends the request now: its key was revoked. */
   cut(): void
 }
 
 export interface RunningRequests extends Disposable {
   readonly count: number
+  /** Those of them that stream. */
+  readonly streams: number
   begin(request: RunningRequest): void
   end(requestId: string): void
   /** Cuts what runs with this key, and what is about to. */
@@ -53,6 +56,9 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
   return {
     get count() {
       return running.size
+    },
+    get streams() {
+      return running.values().reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
     },
     begin(request) {
       running.set(request.requestId, request)

@@ -20,6 +20,7 @@ export interface RequestEnd {
 
 /** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
 export async function settle(edge: Edge, job: PlannedJob, head: AnswerHead, end: RequestEnd): Promise<void> {
+  edge.metrics.tokens(job.lane, end.usage)
   const charge = chargeFor(job.price, end.usage)
   const tokens = end.usage.promptTokens + end.usage.completionTokens
   await Promise.all([edge.usage.report(usageEvent(job, head, end)), finishReservation(edge, job, charge, tokens)])

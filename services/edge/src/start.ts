@@ -7,6 +7,7 @@ import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Bus } from '@gateway/bus/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
+import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { surviveWithoutStore } from './admission-without-store.ts'
 import { createApp } from './app.ts'
@@ -16,6 +17,7 @@ import type { EdgeSettings } from './config.ts'
 import type { Edge } from './edge.ts'
 import { followCuts } from './follow-cuts.ts'
 import { listen } from './listen.ts'
+import { edgeMetrics, observeRunning } from './metrics.ts'
 import { rememberPlans } from './remember-plans.ts'
 import { createUsageReporter } from './report-usage.ts'
 import { trackRunningRequests } from './running-requests.ts'
@@ -29,6 +31,8 @@ export interface EdgeParts {
   config: ConfigSource
   settings: EdgeSettings
   logger: Logger
+  /** Where a process writes all its counts. */
+  metrics?: Metrics
 }
 
 export interface RunningEdge extends RunningService {
@@ -41,13 +45,23 @@ export interface RunningEdge extends RunningService {
  * is left.
  */
 export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
-  const { bus, config, settings, logger } = parts
+  const { bus, config, settings, logger, metrics: page = createMetrics({ service: 'edge' }) } = parts
+  const metrics = edgeMetrics(page)
   const keys = createKeysClient(bus)
   const metering = createMeteringClient(bus)
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
-  const admission = surviveWithoutStore({ store: parts.admission, keys, metering, unitOf, edgesMax, logger })
+  const admission = surviveWithoutStore({
+    store: parts.admission,
+    keys,
+    metering,
+    unitOf,
+    edgesMax,
+    logger,
+    onAdmitHere: metrics.admittedWithoutStore,
+  })
   const running = trackRunningRequests(admission, logger)
+  observeRunning(page, running)
   const edge: Edge = {
     ...parts,
     admission,
@@ -57,6 +71,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
     plans: rememberPlans(),
     usage: createUsageReporter(bus),
+    metrics,
   }
   const cuts = await followCuts(bus, running, logger)
   const server = await listen(createApp(edge), settings)

@@ -7,13 +7,16 @@ import { openNatsBus } from '@gateway/bus/nats'
 import { accountStream } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/service/config-source'
+import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
+import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { Settings } from './config.ts'
 import type { KeysParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'keys', level: settings.logLevel })
+  const metrics = createMetrics({ service: 'keys' })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const database = opening.use(
@@ -22,16 +25,19 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
     }),
   )
-  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
+  const onLapsed = countLapsedLeases(metrics)
+  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
   const bus = opening.use(
-    await openNatsBus({
-      url: settings.natsUrl,
-      name: 'keys',
-      streams: [{ ...accountStream, replicas: settings.streamReplicas }],
-      onStatus: (status) => logger.info({ status }, 'bus'),
-    }),
+    await measureBus(metrics, (measures) =>
+      openNatsBus({
+        url: settings.natsUrl,
+        name: 'keys',
+        streams: [{ ...accountStream, replicas: settings.streamReplicas }],
+        onStatus: (status) => logger.info({ status }, 'bus'),
+        measures,
+      }),
+    ),
   )
-  const metrics = createMetrics({ service: 'keys' })
   const opened = opening.move()
   const { masterSecret } = settings
   return {

@@ -32,6 +32,7 @@ import { keepTidy } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
 import { listenForUse } from './listen-for-use.ts'
 import { requireMasterKeys } from './seal-anew.ts'
+import { watchOutbox } from './watch-outbox.ts'
 
 export interface KeysParts {
   bus: Bus
@@ -45,7 +46,8 @@ export interface KeysParts {
 }
 
 /** Refuses to start with a master secret that does not open what the database holds. */
-export async function startKeys({ masterSecret, metrics, ...parts }: KeysParts): Promise<RunningService> {
+export async function startKeys(given: KeysParts): Promise<RunningService> {
+  const { masterSecret, metrics = createMetrics({ service: 'keys' }), ...parts } = given
   const masterKeys = deriveMasterKeys(masterSecret)
   await migrate(parts.database, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
   await requireMasterKeys(parts.database, masterKeys)
@@ -56,8 +58,8 @@ export async function startKeys({ masterSecret, metrics, ...parts }: KeysParts):
   starting.use(keepTidy(context))
   starting.use(announceThresholds(context))
   starting.use(await listenForUse(parts))
-  const asked = { ...parts, metrics: metrics ?? createMetrics({ service: 'keys' }) }
-  starting.use(await answerRequests(asked, groups.keys, handlersOf(context)))
+  starting.use(watchOutbox({ ...parts, metrics }))
+  starting.use(await answerRequests({ ...parts, metrics }, groups.keys, handlersOf(context)))
   return runUntilDisposed(starting.move())
 }
 

@@ -6,13 +6,16 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
 import { usageStream } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
+import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
+import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { Settings } from './config.ts'
 import type { MeteringParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<MeteringParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'metering', level: settings.logLevel })
+  const metrics = createMetrics({ service: 'metering' })
   await using opening = new AsyncDisposableStack()
   const database = opening.use(
     await openDatabase(settings.databaseUrl, {
@@ -20,16 +23,19 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
     }),
   )
-  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl }))
+  const onLapsed = countLapsedLeases(metrics)
+  const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
   const bus = opening.use(
-    await openNatsBus({
-      url: settings.natsUrl,
-      name: 'metering',
-      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
-      onStatus: (status) => logger.info({ status }, 'bus'),
-    }),
+    await measureBus(metrics, (measures) =>
+      openNatsBus({
+        url: settings.natsUrl,
+        name: 'metering',
+        streams: [{ ...usageStream, replicas: settings.streamReplicas }],
+        onStatus: (status) => logger.info({ status }, 'bus'),
+        measures,
+      }),
+    ),
   )
-  const metrics = createMetrics({ service: 'metering' })
   const opened = opening.move()
   return { logger, metrics, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

@@ -15,7 +15,13 @@ export function meteringMetrics(metrics: Metrics, observed: { storeAway(): boole
   const seconds = metrics
     .histogram('gateway_metering_batch_seconds', 'Time to record a batch', DURATION_BOUNDS)
     .labels()
-  const lag = metrics.gauge('gateway_metering_lag_seconds', 'From the end of a request to its row, last batch').labels()
+  const lag = metrics
+    .histogram(
+      'gateway_metering_lag_seconds',
+      'From the end of a request to its row, oldest of a batch',
+      DURATION_BOUNDS,
+    )
+    .labels()
   metrics.observedGauge(
     'gateway_metering_store_away',
     '1 while totals are kept for an admission store that is away',
@@ -26,7 +32,7 @@ export function meteringMetrics(metrics: Metrics, observed: { storeAway(): boole
       recorded.add(counts.reports)
       rejected.add(counts.rejected)
       seconds.observe(counts.seconds)
-      lag.set(counts.lagSeconds)
+      lag.observe(counts.lagSeconds)
     },
   }
 }

@@ -6,6 +6,7 @@ import { openNatsBus } from '@gateway/bus/nats'
 import { usageStream } from '@gateway/contracts/subjects'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
+import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { ProcessSettings } from './config.ts'
 import type { RouterParts } from './start.ts'
@@ -15,16 +16,20 @@ export async function openContext(
   environment: NodeJS.ProcessEnv,
 ): Promise<RouterParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'router', level: settings.logLevel })
+  const metrics = createMetrics({ service: 'router' })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
   const bus = opening.use(
-    await openNatsBus({
-      url: settings.natsUrl,
-      name: 'router',
-      streams: [{ ...usageStream, replicas: settings.streamReplicas }],
-      onStatus,
-    }),
+    await measureBus(metrics, (measures) =>
+      openNatsBus({
+        url: settings.natsUrl,
+        name: 'router',
+        streams: [{ ...usageStream, replicas: settings.streamReplicas }],
+        onStatus,
+        measures,
+      }),
+    ),
   )
   const opened = opening.move()
   return {
@@ -32,7 +37,7 @@ export async function openContext(
     config,
     bus,
     environment,
-    metrics: createMetrics({ service: 'router' }),
+    metrics,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

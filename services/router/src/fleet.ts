@@ -46,6 +46,7 @@ export interface TargetPool {
 
 export interface Fleet {
   pool(id: string): TargetPool | undefined
+  pools(): Iterable<TargetPool>
   backends(): Iterable<Backend>
   /** Throws, and changes nothing, when a backend's secret is not in the environment. */
   apply(config: GatewayConfig): void
@@ -93,6 +94,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
 
   return {
     pool: (id) => pools.get(id),
+    pools: () => pools.values(),
     backends: () => backends.values(),
     apply,
     setShare: (share) => void Object.assign(ownShare, share),
@@ -163,15 +165,15 @@ export function noteSuccess(target: Target, now: number): void {
   target.state.health = health.afterSuccess(target.state.health, now)
 }
 
-export function noteFault(target: Target, fault: BackendFault, now: number): void {
+export function noteFault(target: Target, fault: BackendFault, now: number): health.Change {
   const blame = blameFor(fault)
   const blamed = blame.on === 'backend' ? target.backend : target.state
   const spared = blame.on === 'backend' ? target.state : target.backend
   spared.health = health.afterNothing(spared.health)
+  const before = blamed.health
   blamed.health =
-    blame.on === 'nobody'
-      ? health.afterNothing(blamed.health)
-      : health.afterFault(blamed.health, blame, now, Math.random())
+    blame.on === 'nobody' ? health.afterNothing(before) : health.afterFault(before, blame, now, Math.random())
+  return health.changeOf(before, blamed.health)
 }
 
 /** An attempt ended and proved nothing about the target. */

@@ -1,15 +1,60 @@
 /**
- * What the router counts.
+ * What the router counts and measures. Labels are the config's pools and backends and our own words for outcomes.
  */
 
-import { DURATION_BOUNDS, type Metrics } from '@gateway/service/metrics'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { countTokens } from '@gateway/service/count-tokens'
+import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
+import { remember } from '@gateway/service/remember'
+import type { Change } from './core/backend-health.ts'
+import { concurrencyLimit, isUsable, type Fleet } from './fleet.ts'
+import type { Run } from './handlers/run.ts'
+import type { Places } from './places.ts'
 
 export interface RouterMetrics {
   job(pool: string, outcome: string): void
   attempt(backend: string, outcome: string, durationMs: number): void
+  /** Another attempt begins after one at `backend` has failed. */
+  failover(pool: string, backend: string): void
+  /** What a fault has changed. */
+  health(backend: string, change: Change): void
+  /** A job has waited for a place at a backend. */
+  waited(pool: string, tookMs: number): void
+  /** From receiving a part of a stream to passing it on. */
+  chunk(tookMs: number): void
+  tokens(model: string, usage: TokenUsage): void
 }
 
-export function routerMetrics(metrics: Metrics, observed: { running(): number; waiting(): number }): RouterMetrics {
+export function routerMetrics(metrics: Metrics): RouterMetrics {
+  const failovers = metrics.counter('gateway_router_failovers_total', 'Attempts after a failed one, by who failed', [
+    'pool',
+    'backend',
+  ])
+  const ejections = metrics.counter('gateway_router_ejections_total', 'Times a backend was taken out', ['backend'])
+  const coolings = metrics.counter('gateway_router_coolings_total', 'Times a backend asked for a pause', ['backend'])
+  const waits = metrics.histogram('gateway_router_wait_seconds', 'Waits for a place at a backend', DURATION_BOUNDS, [
+    'pool',
+  ])
+  const chunks = metrics
+    .histogram('gateway_router_chunk_lag_seconds', 'From receiving a part of a stream to passing it on', CHUNK_BOUNDS)
+    .labels()
+  return {
+    ...callMetrics(metrics),
+    failover: (pool, backend) => failovers.labels(pool, backend).add(),
+    health(backend, change) {
+      if (change === 'ejected') ejections.labels(backend).add()
+      if (change === 'cooled') coolings.labels(backend).add()
+    },
+    waited: (pool, tookMs) => waits.labels(pool).observe(tookMs / 1_000),
+    chunk: (tookMs) => chunks.observe(tookMs / 1_000),
+    tokens: countTokens(metrics),
+  }
+}
+
+const CHUNK_BOUNDS = [0.0001, 0.00025, ...SHORT_BOUNDS]
+
+/** Every request passes here, and nearly every attempt is served: those series are looked up once. */
+function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
   const jobs = metrics.counter('gateway_router_jobs_total', 'Jobs by how they ended', ['pool', 'outcome'])
   const attempts = metrics.counter('gateway_router_attempts_total', 'Calls to backends by how they ended', [
     'backend',
@@ -21,16 +66,11 @@ export function routerMetrics(metrics: Metrics, observed: { running(): number; w
     DURATION_BOUNDS,
     ['backend'],
   )
-  metrics.observedGauge('gateway_router_jobs_running', 'Jobs under way', observed.running)
-  metrics.observedGauge('gateway_router_jobs_waiting', 'Jobs that wait for a place at a backend', observed.waiting)
-
-  // Every request passes here, and nearly every attempt is served: those series are looked up once.
   const servedJobs = remember((pool) => jobs.labels(pool, 'served'))
   const servedAttempts = remember((backend) => ({
     count: attempts.labels(backend, 'served'),
     seconds: seconds.labels(backend),
   }))
-
   return {
     job(pool, outcome) {
       if (outcome === 'served') servedJobs(pool).add()
@@ -45,13 +85,41 @@ export function routerMetrics(metrics: Metrics, observed: { running(): number; w
   }
 }
 
-function remember<T>(make: (name: string) => T): (name: string) => T {
-  const made = new Map<string, T>()
-  return (name) => {
-    const known = made.get(name)
-    if (known !== undefined) return known
-    const value = make(name)
-    made.set(name, value)
-    return value
-  }
+/** What is read when somebody asks. */
+export function observeRouter(metrics: Metrics, parts: { fleet: Fleet; places: Places; runs: Set<Run> }): void {
+  const { fleet, places, runs } = parts
+  metrics.observedGauge('gateway_router_jobs_running', 'Jobs under way', () => runs.size)
+  metrics.observedGauge('gateway_router_jobs_waiting', 'Jobs that wait for a place at a backend', () => places.waiting)
+  metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () =>
+    runs.values().reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
+  )
+  const pools = () => [...fleet.pools()]
+  metrics.observedGauge(
+    'gateway_router_targets',
+    'Targets of a pool',
+    () => pools().map(({ id, targets }) => [[id], targets.length] as const),
+    ['pool'],
+  )
+  metrics.observedGauge(
+    'gateway_router_targets_usable',
+    'Targets of a pool that are neither ejected nor cooling',
+    () => {
+      const now = performance.now()
+      return pools().map(({ id, targets }) => [[id], targets.filter((target) => isUsable(target, now)).length] as const)
+    },
+    ['pool'],
+  )
+  const backends = () => [...fleet.backends()]
+  metrics.observedGauge(
+    'gateway_router_backend_running',
+    'Calls under way at a backend',
+    () => backends().map(({ config, outstanding }) => [[config.id], outstanding] as const),
+    ['backend'],
+  )
+  metrics.observedGauge(
+    'gateway_router_backend_places',
+    'Calls that this router may have under way at a backend',
+    () => backends().map((backend) => [[backend.config.id], concurrencyLimit(backend)] as const),
+    ['backend'],
+  )
 }

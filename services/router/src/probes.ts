@@ -5,12 +5,13 @@
 
 import * as health from './core/backend-health.ts'
 import type { Backend, Fleet } from './fleet.ts'
+import type { RouterMetrics } from './metrics.ts'
 
 const LOOK_EVERY_MS = 250
 /** A probe in time for the end of the interval. */
 const PROBE_AHEAD_MS = 300
 
-export function startProbes(fleet: Fleet): Disposable {
+export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
   const probing = new Set<Backend>()
 
   async function probe(backend: Backend): Promise<void> {
@@ -19,6 +20,7 @@ export function startProbes(fleet: Fleet): Disposable {
     probing.delete(backend)
     if (!alive && backend.health.onTrial) {
       backend.health = health.afterFailedProbe(backend.health, performance.now(), Math.random())
+      metrics.health(backend.config.id, 'ejected')
     }
   }
 

@@ -10,6 +10,7 @@ import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/service/logger'
 import { encode, type Run, type Shown } from './handlers/run.ts'
+import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {
   /** Never throws; a report that is not stored in time is still being delivered by the bus. */
@@ -20,12 +21,14 @@ export interface UsageReports {
 
 const STORED_WITHIN_MS = 30_000
 
-export function openUsageReports(bus: Bus, logger: Logger): UsageReports {
+export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics['tokens']): UsageReports {
   const pending = new Set<Promise<void>>()
 
   async function publish(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): Promise<void> {
     const endedAtMs = Date.now()
-    const batch: UsageBatch = { v: 1, events: [eventOf(run, shown, outcome, await shown.usage(), endedAtMs)] }
+    const usage = await shown.usage()
+    count(run.header.lane, usage)
+    const batch: UsageBatch = { v: 1, events: [eventOf(run, shown, outcome, usage, endedAtMs)] }
     try {
       await bus.publishDurable(subjects.usage, encode(batch), { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {

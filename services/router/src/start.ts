@@ -19,7 +19,7 @@ import { openFleet } from './fleet.ts'
 import { serveJob } from './handlers/serve-job.ts'
 import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
-import { routerMetrics } from './metrics.ts'
+import { observeRouter, routerMetrics } from './metrics.ts'
 import { openPlaces } from './places.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
@@ -46,17 +46,19 @@ export async function startRouter({
   const fleet = openFleet(environment)
   const places = openPlaces()
   const runs = new Set<Run>()
+  const counts = routerMetrics(metrics)
+  observeRouter(metrics, { fleet, places, runs })
   const router: Router = {
     bus,
     logger,
     fleet,
     places,
     tokens: openTokenCounter(),
-    reports: openUsageReports(bus, logger),
+    reports: openUsageReports(bus, logger, counts.tokens),
     draining: false,
     expired: false,
     runs,
-    metrics: routerMetrics(metrics, { running: () => runs.size, waiting: () => places.waiting }),
+    metrics: counts,
   }
   const open = trackJobs(router)
   const intake = followPools(bus, open.take, (changed) => {
@@ -73,7 +75,7 @@ export async function startRouter({
       .apply(changed)
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
   })
-  const probes = startProbes(fleet)
+  const probes = startProbes(fleet, counts)
 
   return {
     ready: () => !router.draining,

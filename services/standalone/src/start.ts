@@ -20,7 +20,10 @@ import { openDatabase } from '@gateway/postgres/database'
 import { startRouter } from '@gateway/router/start'
 import { openConfigSource } from '@gateway/service/config-source'
 import { openHealthServer } from '@gateway/service/health'
+import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
+import { measureBus } from '@gateway/service/measure-bus'
+import { createMetrics } from '@gateway/service/metrics'
 import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { startBackend } from '@gateway/testing/backend'
 import type { StandaloneSettings } from './config.ts'
@@ -35,6 +38,7 @@ export interface Standalone extends AsyncDisposable {
 
 export async function startStandalone(settings: StandaloneSettings): Promise<Standalone> {
   const logger = createLogger({ service: 'standalone', level: settings.logLevel })
+  const metrics = createMetrics({ service: 'standalone' })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   await mkdir(settings.dataDir, { recursive: true })
@@ -49,18 +53,25 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(postgres)
   opening.use(backend)
   const database = opening.use(await openDatabase(postgres.url))
-  const admission = opening.use(openMemoryAdmission())
+  const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
   const hub = createMemoryHub({ streams: [usageStream, accountStream] })
-  const openBus = async () => opening.use(await openMemoryBus({ hub }))
+  /** What each service shares with the process, under its own name. */
+  const shared = async (service: string) => {
+    const own = metrics.of(service)
+    return {
+      metrics: own,
+      logger,
+      bus: opening.use(await measureBus(own, (measures) => openMemoryBus({ hub, measures }))),
+    }
+  }
 
   const [metering, keys, router] = await Promise.all([
-    startMetering({ bus: await openBus(), admission, database, logger }),
-    startKeys({ bus: await openBus(), admission, database, config, masterSecret, logger }),
+    startMetering({ ...(await shared('metering')), admission, database }),
+    startKeys({ ...(await shared('keys')), admission, database, config, masterSecret }),
     startRouter({
-      bus: await openBus(),
+      ...(await shared('router')),
       config,
       environment: { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url },
-      logger,
     }),
   ])
   opening.use(metering)
@@ -68,12 +79,12 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(router)
   const signIn = settings.edge.signIn ?? (await startDevelopmentSignIn(settings, opening))
   const edge = opening.use(
-    await startEdge({ bus: await openBus(), admission, config, settings: { ...settings.edge, signIn }, logger }),
+    await startEdge({ ...(await shared('edge')), admission, config, settings: { ...settings.edge, signIn } }),
   )
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
-  opening.use(await openHealthServer({ port: settings.healthPort, checks }))
+  opening.use(await openHealthServer({ port: settings.healthPort, checks, metrics }))
   const door = join(settings.dataDir, OPERATOR_SOCKET)
-  opening.use(await openOperatorDoor({ path: door, bus: await openBus(), logger }))
+  opening.use(await openOperatorDoor({ path: door, bus: opening.use(await openMemoryBus({ hub })), logger }))
 
   const opened = opening.move()
   return { url: edge.url, issuer: signIn.issuer, [Symbol.asyncDispose]: () => opened.disposeAsync() }

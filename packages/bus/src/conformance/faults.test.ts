@@ -104,6 +104,6 @@ function openFaulty(hub: MemoryHub, faults: Faults): Promise<CountedBus> {
     ),
     tuning: quick,
     onStatus: () => {},
-    openDurable: ({ counters }) => memoryDurable(hub.durable, counters),
+    openDurable: ({ counters, measures }) => memoryDurable(hub.durable, counters, measures),
   })
 }

@@ -13,8 +13,8 @@ export interface Flight {
   echoed: number
   lastMark: number
   markedAt: number
-  /** Marks under way: number and bytes sent before it. */
-  readonly marks: { n: number; sent: number }[]
+  /** Marks under way: number, bytes sent before it, and when it was sent. */
+  readonly marks: { n: number; sent: number; atMs: number }[]
 }
 
 export function createFlight(windowBytes: number, markEveryBytes: number): Flight {
@@ -36,17 +36,19 @@ export function countSent(flight: Flight, bytes: number): boolean {
 }
 
 /** The number of a mark that is sent now. */
-export function takeMark(flight: Flight): number {
+export function takeMark(flight: Flight, nowMs: number): number {
   flight.markedAt = flight.sent
   flight.lastMark = (flight.lastMark + 1) >>> 0
-  flight.marks.push({ n: flight.lastMark, sent: flight.sent })
+  flight.marks.push({ n: flight.lastMark, sent: flight.sent, atMs: nowMs })
   return flight.lastMark
 }
 
-/** Mark `n` has arrived, and so has or is lost all that went before it. */
-export function echo(flight: Flight, n: number): void {
+/** Mark `n` has arrived, and so has or is lost all that went before it. Returns when it was sent. */
+export function echo(flight: Flight, n: number): number | null {
   const at = flight.marks.findIndex((mark) => mark.n === n)
-  if (at < 0) return
-  flight.echoed = flight.marks[at]!.sent
+  if (at < 0) return null
+  const { sent, atMs } = flight.marks[at]!
+  flight.echoed = sent
   flight.marks.splice(0, at + 1)
+  return atMs
 }

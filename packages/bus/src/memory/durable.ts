@@ -1,13 +1,13 @@
 /** The durable half of one handle on the memory bus. */
 
-import type { BusCounters } from '../counters.ts'
+import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { Durable } from '../durable.ts'
 import { NotStoredError } from '../port.ts'
 import type { DurableStore } from './durable-store.ts'
 
 const UNHEALTHY_AFTER_MS = 2_000
 
-export function memoryDurable(store: DurableStore, counters: BusCounters): Durable {
+export function memoryDurable(store: DurableStore, counters: BusCounters, measures: BusMeasures): Durable {
   /** When each event that is not committed was published, oldest first. */
   const pending = new Map<symbol, number>()
 
@@ -21,12 +21,14 @@ export function memoryDurable(store: DurableStore, counters: BusCounters): Durab
       const committed = store.publish(subject, Buffer.from(payload))
       if (committed === null) throw new NotStoredError(`no stream of this hub takes ${subject}`)
       const id = Symbol()
-      pending.set(id, performance.now())
+      const publishedAtMs = performance.now()
+      pending.set(id, publishedAtMs)
       counters.durablePending++
       const settled = committed.then(() => {
         pending.delete(id)
         counters.durablePending--
         counters.durableAcknowledged++
+        measures.acknowledged(performance.now() - publishedAtMs)
       })
       await within(settled, timeoutMs, subject)
     },

@@ -95,7 +95,7 @@ function startPuller(
   options: DurableConsumer,
   ensure: () => Promise<void>,
 ): Puller {
-  const { wire, inbox, onStatus } = parts
+  const { wire, inbox, onStatus, counters } = parts
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`
   const request = Buffer.from(JSON.stringify({ batch: options.maxBatch, expires: PULL_EXPIRES_MS * 1_000_000 }))
   let arrived: Arrived[] = []
@@ -174,6 +174,7 @@ function startPuller(
   return {
     onEvent(payload, ack) {
       if (closed) return wire.publish(ack.address, RETRY_NOW)
+      counters.durableBacklog = ack.pending
       const message = { payload, sequence: ack.sequence, redelivered: ack.deliveries > 1 }
       arrived.push({ message, ackTo: ack.address, deliveries: ack.deliveries })
       if (outstanding > 0 && --outstanding === 0) clearTimeout(silence)
@@ -207,6 +208,8 @@ interface AckAddress {
   key: string
   deliveries: number
   sequence: number
+  /** Events of the stream that come after it. */
+  pending: number
 }
 
 /**
@@ -221,6 +224,7 @@ function readAckAddress(address: string): AckAddress {
     key: `${tokens[at]}.${tokens[at + 1]}`,
     deliveries: Number(tokens[at + 2]),
     sequence: Number(tokens[at + 3]),
+    pending: Number(tokens[at + 6]),
   }
 }
 

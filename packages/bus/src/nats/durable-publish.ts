@@ -37,7 +37,7 @@ interface PendingEvent {
 }
 
 export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Promise<void> }): Publisher {
-  const { connection, wire, inbox, counters, processId } = parts
+  const { connection, wire, inbox, counters, measures, processId } = parts
   /** In order of publication. */
   const pending = new Map<number, PendingEvent>()
   let pendingBytes = 0
@@ -87,6 +87,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     pendingBytes -= event.payload.length
     counters.durablePending--
     counters.durableAcknowledged++
+    measures.acknowledged(performance.now() - event.publishedAtMs)
     clearTimeout(event.timer)
     event.resolve()
     if (pending.size === 0) drained?.()

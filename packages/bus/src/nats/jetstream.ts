@@ -1,7 +1,7 @@
 /** The durable half of the bus on JetStream: publishing, consuming, and keeping the streams in shape. */
 
 import type { NatsConnection } from '@nats-io/nats-core'
-import type { BusCounters } from '../counters.ts'
+import type { BusCounters, BusMeasures } from '../counters.ts'
 import { retryDelayMs, type Durable } from '../durable.ts'
 import type { Inbox } from '../inbox.ts'
 import type { NatsStream } from '../nats.ts'
@@ -22,6 +22,7 @@ export interface JetStreamParts {
   inbox: Inbox
   requests: Requests
   counters: BusCounters
+  measures: BusMeasures
   onStatus: OnStatus
   processId: string
   streams: readonly NatsStream[]

@@ -1,6 +1,6 @@
 /** What every part of the frame protocol in one process shares. */
 
-import type { BusCounters } from '../counters.ts'
+import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { Liveness } from '../core/liveness.ts'
 import type { OnStatus } from '../status.ts'
 import type { Tuning } from '../tuning.ts'
@@ -11,6 +11,7 @@ export interface StreamContext {
   readonly wire: Wire
   readonly tuning: Tuning
   readonly counters: BusCounters
+  readonly measures: BusMeasures
   readonly liveness: Liveness
   readonly onStatus: OnStatus
   /** Monotonic milliseconds. */

@@ -71,7 +71,9 @@ export class Peer {
   }
 
   echoed(n: number): void {
-    echo(this.#flight, n)
+    const { now, measures } = this.#context
+    const sentAtMs = echo(this.#flight, n)
+    if (sentAtMs !== null) measures.roundTrip(now() - sentAtMs)
     if (this.#waiting.size === 0 || !this.hasRoom) return
     const waiting = this.#waiting
     this.#waiting = new Set()
@@ -84,7 +86,7 @@ export class Peer {
   }
 
   #mark(): void {
-    this.send(frameKind.mark, 0, takeMark(this.#flight))
+    this.send(frameKind.mark, 0, takeMark(this.#flight, this.#context.now()))
   }
 
   flush(): void {

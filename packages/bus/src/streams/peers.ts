@@ -87,7 +87,10 @@ export function openPeers(
   const timer = setInterval(() => {
     const nowMs = now()
     const stoodStillMs = tick(liveness, nowMs)
-    if (stoodStillMs > 0) onStatus({ type: 'pause', stoodStillMs })
+    if (stoodStillMs > 0) {
+      counters.pauses++
+      onStatus({ type: 'pause', stoodStillMs })
+    }
     if (nowMs - beatAtMs >= tuning.heartbeatMs - tuning.tickMs / 2) beat(nowMs)
     judge(nowMs)
   }, tuning.tickMs).unref()

@@ -11,6 +11,7 @@ import { adviceHeader } from '../core/advice-header.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest, InferenceKind } from '../inference-kinds.ts'
+import { measuredOf } from '../measure-request.ts'
 import { requestIdOf } from '../name-request.ts'
 import { relayAnswer } from '../relay-answer.ts'
 import type { PlannedJob } from '../settle.ts'
@@ -20,6 +21,7 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const caller = callerFrom(response)
     const config = edge.config.current
     const { asked, model } = await understand(edge, caller, config, parse, request.body)
+    measuredOf(response).model = model.id
     refuseWhileUnmetered(edge)
     const requestId = requestIdOf(response)
     const admitted = await admit(edge, config, caller, requestId, model, asked)

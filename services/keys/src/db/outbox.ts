@@ -27,6 +27,14 @@ export async function forgetChange(database: Queryable, { id }: Change): Promise
   await database.query('delete from keys.outbox where id = $1', [id])
 }
 
+export async function measureOutbox(database: Queryable): Promise<{ depth: number; oldestSeconds: number }> {
+  const { rows } = await database.query<{ depth: number; oldestSeconds: number }>(
+    `select count(*)::int as depth, coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as "oldestSeconds"
+     from keys.outbox`,
+  )
+  return rows[0]!
+}
+
 /** The oldest change that nobody is announcing, locked: left behind by a crash, or by a store that was away. */
 export async function lockLeftChange(transaction: Queryable, olderThanMs: number): Promise<Change | undefined> {
   const { rows } = await transaction.query<{

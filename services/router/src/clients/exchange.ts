@@ -33,6 +33,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly response: Promise<ExchangeResponse>
   /** Resolves, never rejects, when the connection is free again or gone. */
   readonly closed: Promise<void>
+  /** When the piece that was read last had come, by `performance.now()`. */
+  receivedAt = 0
 
   #timeouts: Timeouts
   #budgetEndsAt: number
@@ -44,7 +46,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fault: unknown = null
   #answered = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
-  #queue: Buffer[] = []
+  #queue: { piece: Buffer; receivedAt: number }[] = []
   #queuedBytes = 0
   #paused = false
   #discarding = false
@@ -61,8 +63,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
   read(): Promise<Buffer | null> {
-    const piece = this.#queue.shift()
-    if (piece) {
+    const queued = this.#queue.shift()
+    if (queued) {
+      const { piece, receivedAt } = queued
+      this.receivedAt = receivedAt
       this.#queuedBytes -= piece.length
       this.#silentSince = performance.now()
       if (this.#paused && this.#queue.length === 0) this.#resume()
@@ -147,10 +151,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const reader = this.#reader
     if (reader) {
       this.#reader = null
+      this.receivedAt = this.#silentSince
       reader.resolve(chunk)
       return
     }
-    this.#queue.push(chunk)
+    this.#queue.push({ piece: chunk, receivedAt: this.#silentSince })
     this.#queuedBytes += chunk.length
     if (this.#queuedBytes >= READ_AHEAD_BYTES && !this.#paused) {
       this.#paused = true

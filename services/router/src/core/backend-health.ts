@@ -93,6 +93,14 @@ export function afterNothing(health: Health): Health {
   return health.trialRunning ? { ...health, trialRunning: false } : health
 }
 
+export type Change = 'ejected' | 'cooled' | 'none'
+
+/** What a fault has led to. */
+export function changeOf(before: Health, after: Health): Change {
+  if (after.ejections > before.ejections) return 'ejected'
+  return after.coolingUntil > before.coolingUntil ? 'cooled' : 'none'
+}
+
 /** A probe found it dead when its interval was over: another, longer interval. */
 export function afterFailedProbe(health: Health, now: number, jitter: number): Health {
   return afterFault({ ...health, ejectedUntil: 0 }, { on: 'backend', weight: 'hard' }, now, jitter)

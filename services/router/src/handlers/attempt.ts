@@ -14,7 +14,7 @@ import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { type Run } from './run.ts'
+import { beginWaiting, endWaiting, type Run } from './run.ts'
 
 export interface Trial {
   target: Target
@@ -32,6 +32,7 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
   noteStart(target)
   let exchange: Exchange | null = null
   try {
+    beginWaiting(run)
     exchange = callTarget(run, target, bounds)
     run.exchange = exchange
     if (run.job.signal.aborted) throw run.job.signal.reason
@@ -43,9 +44,10 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     return usage
   } catch (error) {
     exchange?.abort(error)
-    outcome = settleHealth(target, error)
+    outcome = settleHealth(target, error, router)
     throw error
   } finally {
+    endWaiting(run)
     run.exchange = null
     void (exchange?.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
     const durationMs = Math.round(performance.now() - startedAt)
@@ -87,7 +89,7 @@ async function relayAnswer(
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
   }
-  return relayStream(run, target, exchange, router.tokens)
+  return relayStream(run, target, exchange, router)
 }
 
 async function readRefusal(
@@ -107,12 +109,12 @@ async function readRefusal(
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(target: Target, error: unknown): string {
+function settleHealth(target: Target, error: unknown, router: Router): string {
   if (!(error instanceof BackendFault)) {
     noteNothing(target)
     return 'aborted'
   }
   if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
-  else noteFault(target, error, performance.now())
+  else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))
   return error.outcome
 }

@@ -41,6 +41,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { target } = next
+    noteFailover(run, pool, router)
     try {
       const usage = await attempt(run, next, router)
       return { kind: 'end', end: { usage, attempts: run.attempts } }
@@ -55,6 +56,12 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
     }
   }
+}
+
+/** Another attempt after one that failed. */
+function noteFailover(run: Run, pool: TargetPool, router: Router): void {
+  const failed = run.attempts.at(-1)
+  if (failed) router.metrics.failover(pool.id, failed.backend)
 }
 
 function capableTargets(pool: TargetPool, run: Run): Target[] {
@@ -134,12 +141,14 @@ async function nextRepeat(
 }
 
 async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
+  const waitingSince = performance.now()
   const waited = await router.places.wait({
     account: run.header.account,
     backends: new Set(targets.map((target) => target.backend)),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
+  router.metrics.waited(run.header.pool, performance.now() - waitingSince)
   if (run.job.signal.aborted) {
     if (waited.kind === 'place') router.places.free(waited.backend)
     throw run.job.signal.reason

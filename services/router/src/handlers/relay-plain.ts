@@ -9,7 +9,7 @@ import { checkEmbeddings, generatedTextOf, withUsage } from '../core/plain-answe
 import type { PlainAnswer } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { remainingMs, show, type Run } from './run.ts'
+import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
 const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
@@ -22,6 +22,7 @@ export async function relayPlain(
   tokens: TokenCounter,
 ): Promise<TokenUsage> {
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES)
+  endWaiting(run)
   const answer = await settle(
     run,
     target,

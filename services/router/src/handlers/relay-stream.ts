@@ -11,14 +11,15 @@ import { scaleToWhole } from '../core/generated-text.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
+import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { remainingMs, show, type Run } from './run.ts'
+import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
 export async function relayStream(
   run: Run,
   target: Target,
   exchange: Exchange,
-  tokens: TokenCounter,
+  { tokens, metrics }: Pick<Router, 'tokens' | 'metrics'>,
 ): Promise<TokenUsage> {
   const splitter = createSseSplitter()
   const reading = target.backend.dialect.readStream({
@@ -31,12 +32,14 @@ export async function relayStream(
 
   async function relay(): Promise<void> {
     if (!run.shown && reading.begun) {
+      endWaiting(run)
       exchange.extendBudget(remainingMs(run))
       show(run, 'text/event-stream', { target, usage })
     }
     if (!run.shown || pending.length === 0) return
     const bytes = pending.length === 1 ? pending[0]! : Buffer.concat(pending)
     pending = []
+    metrics.chunk(performance.now() - exchange.receivedAt)
     await run.job.data(bytes)
   }
 

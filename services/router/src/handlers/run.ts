@@ -23,6 +23,10 @@ export interface Run {
   attempts: AttemptRecord[]
   /** The call under way. */
   exchange: Exchange | null
+  /** Time that was spent waiting for backends; the call under way is added when its answer is there. */
+  backendMs: number
+  /** By `performance.now()`: since when the call under way is waited for; null when none is. */
+  waitingSince: number | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
   shown: Shown | null
 }
@@ -40,9 +44,21 @@ export function show(run: Run, contentType: string, shown: Shown): void {
     upstream: run.header.pool,
     backend: shown.target.backend.config.id,
     backendModel: shown.target.model,
+    backendMs: run.backendMs,
   }
   run.shown = shown
   run.job.head(encode(head))
+}
+
+export function beginWaiting(run: Run): void {
+  run.waitingSince = performance.now()
+}
+
+/** The answer, or its first content, is there; or the call has failed. */
+export function endWaiting(run: Run): void {
+  if (run.waitingSince === null) return
+  run.backendMs += performance.now() - run.waitingSince
+  run.waitingSince = null
 }
 
 export function remainingMs(run: Run): number {

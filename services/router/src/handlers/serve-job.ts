@@ -67,6 +67,8 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     deadlineAt: receivedAt + header.remainingMs,
     attempts: [],
     exchange: null,
+    backendMs: 0,
+    waitingSince: null,
     shown: null,
   }
 }

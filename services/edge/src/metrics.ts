@@ -1,0 +1,101 @@
+/**
+ * What the edge counts and measures. On a request's way a measurement is an addition to a cell that was looked up
+ * before: the labels come from the routes, the config's models and the contract's codes, never from a client.
+ */
+
+import type { AdmitAnswer } from '@gateway/admission/edge'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
+import { countTokens } from '@gateway/service/count-tokens'
+import { remember } from '@gateway/service/remember'
+import type { RunningRequests } from './running-requests.ts'
+
+export interface EdgeMetrics {
+  /** A response is over. `model`: the config's, as asked for; empty where none was. */
+  answered(endpoint: string, model: string, outcome: string, tookMs: number): void
+  /** From the request to the beginning of its answer, less what backends took until then. */
+  added(endpoint: string, tookMs: number): void
+  firstToken(lane: string, tookMs: number): void
+  admission(answer: AdmitAnswer, tookMs: number): void
+  admittedWithoutStore(): void
+  tokens(lane: string, usage: TokenUsage): void
+}
+
+export function edgeMetrics(metrics: Metrics): EdgeMetrics {
+  return { ...requestMetrics(metrics), ...admissionMetrics(metrics), tokens: countTokens(metrics) }
+}
+
+export function observeRunning(metrics: Metrics, running: RunningRequests): void {
+  metrics.observedGauge('gateway_requests_in_flight', 'Admitted requests under way', () => running.count)
+  metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () => running.streams)
+}
+
+function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added' | 'firstToken'> {
+  const requests = metrics.counter('gateway_requests_total', 'Responses by how they ended', [
+    'endpoint',
+    'model',
+    'outcome',
+  ])
+  const seconds = metrics.histogram('gateway_request_seconds', 'From request to end of answer', DURATION_BOUNDS, [
+    'endpoint',
+  ])
+  const added = metrics.histogram(
+    'gateway_added_seconds',
+    'From request to beginning of answer, less what backends took',
+    SHORT_BOUNDS,
+    ['endpoint'],
+  )
+  const firstToken = metrics.histogram(
+    'gateway_time_to_first_token_seconds',
+    'From request to the first content of a streamed answer',
+    DURATION_BOUNDS,
+    ['model'],
+  )
+  const byEndpoint = remember((endpoint) => ({
+    seconds: seconds.labels(endpoint),
+    ok: remember((model) => requests.labels(endpoint, model, OK)),
+  }))
+  const addedAt = remember((endpoint) => added.labels(endpoint))
+  const firstTokenOf = remember((lane) => firstToken.labels(lane))
+  return {
+    answered(endpoint, model, outcome, tookMs) {
+      const cells = byEndpoint(endpoint)
+      cells.seconds.observe(tookMs / 1_000)
+      if (outcome === OK) cells.ok(model).add()
+      else requests.labels(endpoint, model, outcome).add()
+    },
+    added: (endpoint, tookMs) => addedAt(endpoint).observe(tookMs / 1_000),
+    firstToken: (lane, tookMs) => firstTokenOf(lane).observe(tookMs / 1_000),
+  }
+}
+
+export const OK = 'ok'
+
+type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']
+const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']
+
+function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'admittedWithoutStore'> {
+  const answers = metrics.counter('gateway_admission_answers_total', 'Answers of admission; limit: what denied', [
+    'answer',
+    'limit',
+  ])
+  const seconds = metrics.histogram('gateway_admission_seconds', 'Time to be admitted or not', SHORT_BOUNDS).labels()
+  const alone = metrics
+    .counter('gateway_admission_without_store_total', 'Decisions of this edge alone, the store being away')
+    .labels()
+  const undenied = {
+    allow: answers.labels('allow', ''),
+    plan: answers.labels('plan', ''),
+    miss: answers.labels('miss', ''),
+    cold: answers.labels('cold', ''),
+  }
+  const denied = new Map(DENY_REASONS.map((reason) => [reason, answers.labels('deny', reason)]))
+  return {
+    admission(answer, tookMs) {
+      seconds.observe(tookMs / 1_000)
+      if (answer.kind === 'deny') denied.get(answer.reason)?.add()
+      else undenied[answer.kind].add()
+    },
+    admittedWithoutStore: () => alone.add(),
+  }
+}

@@ -1,0 +1,169 @@
+/**
+ * What happens in a gateway can be read at `/metrics` of its processes.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { type Scrape, scrapeCluster, sumOf } from '@gateway/testing/scrape'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  ask,
+  type Caller,
+  configFor,
+  type Gateway,
+  manageKeys,
+  newDeveloper,
+  newGuest,
+  newLane,
+  send,
+  startBackends,
+} from './promises/gateway.ts'
+
+const stack = new AsyncDisposableStack()
+let cluster: Cluster
+let gateway: Gateway
+let developer: Caller & { token: string }
+let before: Scrape
+
+beforeAll(async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-metrics-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const backends = await startBackends(stack)
+  const config = join(dataDir, 'gateway.yaml')
+  await writeFile(config, JSON.stringify(configFor(backends, { requestsPerMinute: 1_000 })))
+  const environment = { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
+  cluster = stack.use(await startCluster({ edges: 1, routers: 1, dataDir, ownServers: true, environment }))
+  gateway = { urls: [cluster.edges[0]!], issuer: cluster.issuer, backends }
+  developer = await newDeveloper(gateway)
+}, 90_000)
+afterAll(() => stack.disposeAsync())
+
+const CHAT = '/v1/chat/completions'
+const post = (caller: { key: string }, body: object) => send(gateway.urls[0], CHAT, { key: caller.key, body })
+const soon = { timeout: 10_000, interval: 100 }
+
+/** What was added to a metric since the test began. */
+async function added(name: string, labels: Record<string, string> = {}): Promise<number> {
+  return sumOf(await scrapeCluster(cluster), name, labels) - sumOf(before, name, labels)
+}
+
+async function during(action: () => Promise<unknown>): Promise<void> {
+  before = await scrapeCluster(cluster)
+  await action()
+}
+
+describe('an operator sees', () => {
+  test('requests by endpoint, model and outcome, their tokens, and the time that the gateway added', async () => {
+    const messages = ask('Say: one two three')
+    let prompt = 0
+    let completion = 0
+    await during(async () => {
+      for (let turn = 0; turn < 3; turn++) {
+        const { body } = await post(developer, { model: 'svc-core', messages })
+        const usage = body['usage'] as { prompt_tokens: number; completion_tokens: number }
+        prompt += usage.prompt_tokens
+        completion += usage.completion_tokens
+      }
+      await post(developer, { model: 'svc-core' })
+      await post(developer, { model: 'no-such-model', messages })
+    })
+    const served = { endpoint: CHAT, model: 'svc-core', outcome: 'ok' }
+    await expect.poll(() => added('gateway_requests_total', served), soon).toBe(3)
+    expect(await added('gateway_requests_total', { outcome: 'VALIDATION_ERROR' })).toBe(1)
+    expect(await added('gateway_requests_total', { outcome: 'MODEL_NOT_FOUND', model: '' })).toBe(1)
+    expect(await added('gateway_tokens_total', { model: 'svc-core', kind: 'prompt' })).toBe(prompt)
+    expect(await added('gateway_tokens_total', { model: 'svc-core', kind: 'completion' })).toBe(completion)
+    expect(await added('gateway_added_seconds_count', { endpoint: CHAT })).toBe(3)
+    expect(await added('gateway_added_seconds_sum', { endpoint: CHAT })).toBeGreaterThan(0)
+  })
+
+  test('streams under way, their first token and the lag of their parts', async () => {
+    const { steadyA } = gateway.backends
+    steadyA.setSpeed({ tokensPerSecond: 20, firstByteDelayMs: 300 })
+    await during(async () => {
+      const messages = ask('Say: a b c d e f g h i j k l m n o p q r s t')
+      const stream = await developer.client.chat.completions.create({ model: 'svc-core', messages, stream: true })
+      let seen = 0
+      for await (const _chunk of stream) if (seen++ === 0) expect(await added('gateway_streams_in_flight')).toBe(2)
+    })
+    steadyA.setSpeed({ tokensPerSecond: 0, firstByteDelayMs: 0 })
+    await expect.poll(() => added('gateway_streams_in_flight'), soon).toBe(0)
+    expect(await added('gateway_time_to_first_token_seconds_count', { model: 'svc-core' })).toBe(1)
+    expect(await added('gateway_time_to_first_token_seconds_sum')).toBeGreaterThan(0.3)
+    // The backend's own time is not the gateway's.
+    expect(await added('gateway_added_seconds_sum', { endpoint: CHAT })).toBeLessThan(0.25)
+    expect(await added('gateway_router_chunk_lag_seconds_count')).toBeGreaterThan(10)
+    expect(await added('gateway_bus_round_trip_seconds_count')).toBeGreaterThan(0)
+  })
+
+  test('a failover, and the backend that was taken out', async () => {
+    const lane = newLane(gateway)
+    gateway.backends.frail.fail({ backend: lane.first, status: 401 })
+    await during(() => post(developer, { model: lane.model, messages: ask('Say: hi') }))
+    expect(await added('gateway_router_failovers_total', { pool: lane.model, backend: lane.first })).toBe(1)
+    expect(await added('gateway_router_attempts_total', { backend: lane.first, outcome: 'http_401' })).toBe(1)
+    expect(await added('gateway_router_ejections_total', { backend: lane.first })).toBe(1)
+    expect(await added('gateway_router_targets_usable', { pool: lane.model })).toBe(-1)
+  })
+
+  test('what admission answered, by limit', async () => {
+    const guest = await newGuest(gateway)
+    await during(async () => {
+      for (let turn = 0; turn < 7; turn++) await post(guest, { model: 'svc-instant', messages: ask('Say: hi') })
+      await post(guest, { model: 'svc-max', messages: ask('Say: hi') })
+    })
+    const answers = (answer: string, limit = '') => added('gateway_admission_answers_total', { answer, limit })
+    expect(await answers('allow')).toBe(6)
+    expect(await answers('deny', 'day')).toBe(1)
+    expect(await answers('deny', 'plan')).toBe(1)
+    expect(await added('gateway_requests_total', { outcome: 'rate_limit_exceeded' })).toBe(2)
+    expect(await added('gateway_admission_seconds_count')).toBeGreaterThanOrEqual(8)
+  })
+
+  test('usage on its way: acknowledged by JetStream, recorded by metering, nothing left behind', async () => {
+    await during(() => post(developer, { model: 'svc-core', messages: ask('Say: hi') }))
+    expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
+    await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
+    expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
+    const now = await scrapeCluster(cluster)
+    expect(sumOf(now, 'gateway_bus_durable_pending')).toBe(0)
+    expect(sumOf(now, 'gateway_bus_durable_backlog')).toBe(0)
+    expect(sumOf(now, 'gateway_bus_durable_healthy', { service: 'edge' })).toBe(1)
+  })
+
+  test('changes of keys that are not yet known everywhere', async () => {
+    await during(() => manageKeys(gateway, developer.token, 'POST', '/rotate', { key: developer.key }))
+    const now = await scrapeCluster(cluster)
+    expect(sumOf(now, 'gateway_keys_outbox_depth')).toBe(0)
+    expect(await added('gateway_bus_request_seconds_count', { service: 'keys', subject: 'keys.rotate' })).toBe(1)
+  })
+})
+
+test('no series names an account, a key, a prompt or what a client made up', async () => {
+  const guest = await newGuest(gateway)
+  await send(gateway.urls[0], `/v1/models/made-up-model`, { key: guest.key })
+  await send(gateway.urls[0], '/made-up-path', { key: guest.key })
+  await post(guest, { model: 'made-up-model', messages: ask('Say: hi') })
+  const { samples } = await scrapeCluster(cluster)
+  const values = new Set(samples.flatMap(({ labels }) => Object.values(labels)))
+  expect([...values].filter((value) => value.includes('made-up') || value.includes('svc_'))).toEqual([])
+  const names = new Set(samples.flatMap(({ labels }) => Object.keys(labels)))
+  expect([...names].filter((name) => /account|key|request_?id|user|path/.test(name))).toEqual([])
+})
+
+test('every process tells what it runs and how it fares', async () => {
+  const { samples } = await scrapeCluster(cluster)
+  for (const service of ['edge', 'router', 'keys', 'metering']) {
+    const own = samples.filter(({ labels }) => labels['service'] === service).map(({ name }) => name)
+    expect(own).toEqual(
+      expect.arrayContaining([
+        'gateway_build_info',
+        'process_cpu_seconds_total',
+        'process_resident_memory_bytes',
+        'nodejs_eventloop_lag_p99_seconds',
+      ]),
+    )
+  }
+})
