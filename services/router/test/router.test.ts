@@ -42,6 +42,7 @@ describe('a plain answer', () => {
     expect(answer.text()).toBe(JSON.stringify(completion()))
     expect(answer.head).toEqual({
       contentType: 'application/json',
+      backendMs: expect.any(Number),
       upstream: 'spark',
       backend: 'a',
       backendModel: 'model-a',

@@ -44,7 +44,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
     upstream: run.header.pool,
     backend: shown.target.backend.config.id,
     backendModel: shown.target.model,
-    backendMs: run.backendMs,
+    backendMs: Math.round(run.backendMs * 100) / 100,
   }
   run.shown = shown
   run.job.head(encode(head))
