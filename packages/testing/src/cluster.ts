@@ -16,7 +16,7 @@ import { keepMasterSecret } from '@gateway/service/keep-master-secret'
 import { keepServerRunning } from './cluster/keep-server-running.ts'
 import { planProcesses } from './cluster/plan-processes.ts'
 import { endLeftovers, recordCluster } from './cluster/record.ts'
-import { supervise, type SupervisedProcess } from './cluster/supervise.ts'
+import { supervise, type ProcessPlan, type SupervisedProcess } from './cluster/supervise.ts'
 import { startNats, startPostgres, startRedis, type Server } from './servers.ts'
 
 export interface ClusterOptions {
@@ -32,6 +32,8 @@ export interface ClusterOptions {
   ownServers?: boolean
   /** A NATS server that lets in whom its accounts name; `passwords` by service. */
   natsUsers?: { accounts: string; passwords: Record<string, string> }
+  /** Changes what a process is told before it is started: for tests that stand between it and the others. */
+  prepare?(plan: ProcessPlan): ProcessPlan | Promise<ProcessPlan>
   log?(line: string): void
 }
 
@@ -82,7 +84,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   opening.defer(() => recorder.remove())
   for (const server of Object.entries(servers)) opening.use(keepServerRunning(...server, onChange))
   // All at once, since each waits for what it needs; stopped wave by wave, in reverse.
-  for (const wave of plans.waves) {
+  for (const wave of await prepareAll(plans.waves, options)) {
     const starting = wave.map((plan) => supervise(plan, ROOT, onChange))
     supervised.push(...starting)
     opening.defer(async () => void (await Promise.all(starting.map((process) => process.stop()))))
@@ -105,6 +107,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+function prepareAll(waves: ProcessPlan[][], { prepare }: ClusterOptions): Promise<ProcessPlan[][]> {
+  return Promise.all(waves.map((wave) => Promise.all(wave.map(async (plan) => prepare?.(plan) ?? plan))))
 }
 
 async function openServers(options: ClusterOptions, opening: AsyncDisposableStack) {

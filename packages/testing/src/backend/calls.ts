@@ -38,6 +38,8 @@ export interface BackendCall {
   chunksSent: number
   /** As told to the client (or as it would have been, where the answer broke off before). */
   usage: ReportedUsage | null
+  /** chat: the answer's `id`, which no other has. */
+  answerId: string | null
 }
 
 export interface CallLog {
@@ -48,7 +50,10 @@ export interface CallLog {
   /** Calls that were forgotten to stay within `keep`. */
   readonly dropped: number
   begin(
-    call: Omit<BackendCall, 'number' | 'status' | 'firstByteAtMs' | 'endedAtMs' | 'outcome' | 'chunksSent' | 'usage'>,
+    call: Omit<
+      BackendCall,
+      'number' | 'status' | 'firstByteAtMs' | 'endedAtMs' | 'outcome' | 'chunksSent' | 'usage' | 'answerId'
+    >,
   ): BackendCall
   end(call: BackendCall, outcome: 'completed' | 'aborted'): void
   clear(): void
@@ -84,6 +89,7 @@ export function callLog(keep: number): CallLog {
         outcome: 'running',
         chunksSent: 0,
         usage: null,
+        answerId: null,
       }
       peak = Math.max(peak, ++running)
       if (keep === 0) return call

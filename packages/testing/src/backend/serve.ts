@@ -88,8 +88,9 @@ async function serveEndpoint(
     if (fault && isFailure(fault)) return await deliverFailure(res, call, fault)
     authenticate(req, serving)
     checkModel(model, serving)
-    const { answer, usage } = await answerFor(endpoint, body, fault ?? {}, serving)
+    const { answer, usage, id = null } = await answerFor(endpoint, body, fault ?? {}, serving)
     call.usage = fault?.noUsage ? null : (fault?.usage ?? usage)
+    call.answerId = id
     await deliver(res, call, answer, fault, serving.speed)
   } catch (error) {
     call.status = error instanceof Refusal ? error.status : 500
@@ -97,12 +98,18 @@ async function serveEndpoint(
   }
 }
 
+interface MadeAnswer {
+  answer: Answer
+  usage: ReportedUsage
+  id?: string
+}
+
 async function answerFor(
   endpoint: 'chat' | 'embeddings' | 'images',
   body: JsonObject,
   fault: Fault,
   serving: Serving,
-): Promise<{ answer: Answer; usage: ReportedUsage }> {
+): Promise<MadeAnswer> {
   const usage = !fault.noUsage
   switch (endpoint) {
     case 'chat':
@@ -119,7 +126,7 @@ async function answerFor(
   }
 }
 
-function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): { answer: Answer; usage: ReportedUsage } {
+function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): MadeAnswer {
   const request = readChatRequest(body)
   const reasons = REASONING_MODEL.test(request.model)
   const made = answerChat(request, { reasons, text: fault.text, sizeBytes: fault.sizeBytes })
@@ -133,11 +140,19 @@ function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): { answer:
   const finishReason = !fault.noFinishReason
   if (!request.stream) {
     const json = writeChatBody(reported, stamp, { usage: !fault.noUsage, finishReason })
-    return { answer: { parts: [json], stream: false, tokens: made.usage.completion_tokens }, usage: reported.usage }
+    return {
+      answer: { parts: [json], stream: false, tokens: made.usage.completion_tokens },
+      usage: reported.usage,
+      id: stamp.id,
+    }
   }
   const place = fault.noUsage ? 'none' : fault.usageWithFinish ? 'with_finish' : request.includeUsage ? 'own' : 'none'
   const parts = writeChatEvents(reported, stamp, { usage: place, finishReason, done: !fault.noDone })
-  return { answer: { parts, stream: true, tokens: made.usage.completion_tokens }, usage: reported.usage }
+  return {
+    answer: { parts, stream: true, tokens: made.usage.completion_tokens },
+    usage: reported.usage,
+    id: stamp.id,
+  }
 }
 
 function jsonAnswer(json: string): Answer {

@@ -1,0 +1,125 @@
+/**
+ * Asks over plain HTTP, and knows every way in which that can end. Never throws.
+ */
+
+import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { Question } from './question.ts'
+import { answerReader } from './read-answer.ts'
+import type { Seen } from './seen.ts'
+
+export interface Asking {
+  /** The edge's address. */
+  url: string
+  key: string
+  question: Question
+  leaveAfterMs?: number
+  /** Reads no faster than so many bytes every tenth of a second. */
+  sipBytes?: number
+}
+
+const GIVE_UP_MS = 60_000
+const SIP_EVERY_MS = 100
+const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
+
+/** Resolves when it is over, with everything noted in `seen`. */
+export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
+  return new Promise((resolve) => {
+    const { url, key, question } = asking
+    const sent = request(`${url}${question.path}`, {
+      method: 'POST',
+      agent,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    })
+    const timers = [setTimeout(() => giveUp(sent, seen), GIVE_UP_MS)]
+    if (asking.leaveAfterMs !== undefined) timers.push(setTimeout(() => leave(sent, seen), asking.leaveAfterMs))
+    const over = () => {
+      for (const timer of timers) clearTimeout(timer)
+      seen.endedAtMs = Date.now()
+      resolve()
+    }
+    sent.once('error', (error) => {
+      if (seen.headAtMs !== null || seen.endedAtMs > 0) return
+      if (!seen.left) seen.problem ??= 'unreachable'
+      seen.detail ||= error.message
+      over()
+    })
+    sent.once('response', (response) => void readResponse(response, asking, seen).then(over))
+    sent.end(JSON.stringify(question.body))
+  })
+}
+
+function giveUp(sent: ClientRequest, seen: Seen): void {
+  seen.problem = 'hung'
+  sent.destroy(new Error(`no end within ${GIVE_UP_MS / 1_000} s`))
+}
+
+function leave(sent: ClientRequest, seen: Seen): void {
+  seen.left = true
+  sent.destroy(new Error('the client left'))
+}
+
+async function readResponse(response: IncomingMessage, asking: Asking, seen: Seen): Promise<void> {
+  seen.headAtMs = Date.now()
+  seen.status = response.statusCode ?? null
+  seen.requestId = response.headers['x-request-id']?.toString() ?? null
+  if (seen.status !== 200) return readRefusal(response, seen)
+  const reader = answerReader(seen, asking.question)
+  response.setEncoding('utf8')
+  if (asking.sipBytes !== undefined) sip(response, asking.sipBytes)
+  response.on('data', (piece: string) => {
+    try {
+      reader.push(piece)
+    } catch (error) {
+      seen.problem ??= `not readable: ${String(error)}`
+    }
+  })
+  const isWhole = await ended(response)
+  try {
+    reader.end(isWhole)
+  } catch (error) {
+    seen.problem ??= `not readable: ${String(error)}`
+  }
+  if (seen.left && !seen.whole) seen.problem = null
+}
+
+async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void> {
+  let body = ''
+  response.setEncoding('utf8').on('data', (piece: string) => (body += piece))
+  const isWhole = await ended(response)
+  noteRefusal(seen, isWhole ? body : '')
+}
+
+/** The two shapes of an error body, told by what a client acts on. */
+export function noteRefusal(seen: Seen, body: string): void {
+  seen.detail = body.slice(0, 500)
+  seen.problem = `${seen.status} ${codeIn(body)}`
+}
+
+function codeIn(body: string): string {
+  try {
+    const { error, code } = JSON.parse(body) as { error: string | { code: string; type?: string }; code?: string }
+    return typeof error === 'string' ? (code ?? 'without a code') : (error.type ?? error.code)
+  } catch {
+    return 'unreadable'
+  }
+}
+
+/** Whether the response ended in good order. */
+function ended(response: IncomingMessage): Promise<boolean> {
+  return new Promise((resolve) => {
+    response.once('end', () => resolve(response.complete))
+    response.once('error', () => resolve(false))
+    response.once('close', () => resolve(response.complete))
+  })
+}
+
+function sip(response: IncomingMessage, bytes: number): void {
+  let taken = 0
+  response.on('data', (piece: string) => {
+    taken += piece.length
+    if (taken < bytes) return
+    taken = 0
+    response.pause()
+    setTimeout(() => response.resume(), SIP_EVERY_MS)
+  })
+}

@@ -1,0 +1,60 @@
+/**
+ * Asks through the official client, which must agree with what is on the wire. Never throws.
+ */
+
+import OpenAI from 'openai'
+import type { Asking } from './ask-over-http.ts'
+import { noteRefusal } from './ask-over-http.ts'
+import { answerReader, type AnswerReader } from './read-answer.ts'
+import type { Seen } from './seen.ts'
+
+const GIVE_UP_MS = 60_000
+
+export async function askWithSdk(asking: Asking, seen: Seen): Promise<void> {
+  const reader = answerReader(seen, asking.question)
+  const client = new OpenAI({
+    baseURL: `${asking.url}/v1`,
+    apiKey: asking.key,
+    maxRetries: 0,
+    timeout: GIVE_UP_MS,
+    fetch: watching(seen, reader),
+  })
+  const body = asking.question.body as OpenAI.ChatCompletionCreateParams
+  let isWhole = false
+  try {
+    const answer = await client.chat.completions.create(body)
+    if ('controller' in answer) for await (const _ of answer);
+    isWhole = true
+  } catch (error) {
+    noteError(seen, error)
+  }
+  if (seen.status === 200) reader.end(isWhole)
+  // The client's own verdict: to its user, what it threw on is no answer.
+  seen.whole &&= isWhole
+  seen.endedAtMs = Date.now()
+}
+
+function noteError(seen: Seen, error: unknown): void {
+  if (seen.status === 200) seen.detail = String(error)
+  if (seen.status === null) seen.problem = error instanceof OpenAI.APIConnectionTimeoutError ? 'hung' : 'unreachable'
+}
+
+/** A fetch that notes what is on the wire and passes it on unchanged. */
+function watching(seen: Seen, reader: AnswerReader): typeof fetch {
+  return async (...args) => {
+    const response = await fetch(...args)
+    seen.headAtMs = Date.now()
+    seen.status = response.status
+    seen.requestId = response.headers.get('x-request-id')
+    if (response.status !== 200) noteRefusal(seen, await response.clone().text())
+    if (response.status !== 200 || !response.body) return response
+    const decoder = new TextDecoder()
+    const watch = new TransformStream<Uint8Array, Uint8Array>({
+      transform(bytes, controller) {
+        reader.push(decoder.decode(bytes, { stream: true }))
+        controller.enqueue(bytes)
+      },
+    })
+    return new Response(response.body.pipeThrough(watch), response)
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Carries out one planned request as its kind of client does, and logs what was seen.
+ */
+
+import type { PlannedRequest } from '../plan/requests.ts'
+import type { Stage } from '../stage/open-stage.ts'
+import { askOverHttp, type Asking } from './ask-over-http.ts'
+import { askWithSdk } from './ask-with-sdk.ts'
+import type { ClientLog } from './client-log.ts'
+import { changeKey } from './manage-keys.ts'
+import { questionOf } from './question.ts'
+import type { Seen } from './seen.ts'
+
+export interface Clients {
+  /** Resolves when the request is over. Never throws. */
+  carryOut(request: PlannedRequest): Promise<void>
+  /** A small request that shows whether an edge serves: whether it was answered whole. */
+  probe(edge: 0 | 1): Promise<boolean>
+}
+
+const SIP_BYTES = 48 * 1024
+
+export function openClients(stage: Stage, log: ClientLog): Clients {
+  const { keyring, edgeUrls } = stage
+  let probes = 0
+
+  async function ask(request: PlannedRequest, key: string, kind: Seen['kind'] = request.kind): Promise<Seen> {
+    const seen = unseen({ ...request, kind }, key)
+    log.sent(seen)
+    const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request) }
+    if (kind === 'leaver') asking.leaveAfterMs = request.leaveAfterMs
+    if (kind === 'slow-reader') asking.sipBytes = SIP_BYTES
+    if (kind === 'sdk-plain' || kind === 'sdk-stream') await askWithSdk(asking, seen)
+    else await askOverHttp(asking, seen)
+    seen.keyState = keyring.stateFor(key, seen.sentAtMs)
+    log.ended(seen)
+    return seen
+  }
+
+  async function change(request: PlannedRequest, action: 'rotate' | 'revoke'): Promise<void> {
+    const owner = keyring.of(request.owner)
+    if (owner.isChanging) return
+    owner.isChanging = true
+    const seen = unseen(request, owner.key)
+    log.sent(seen)
+    const answer = await changeKey(keyring, owner, action, edgeUrls, request.edge)
+    owner.isChanging = false
+    seen.status = answer.status
+    seen.headAtMs = seen.endedAtMs = Date.now()
+    seen.whole = answer.status === 200
+    if (answer.status === null) seen.problem = 'unreachable'
+    else if (answer.status !== 200) seen.problem = `${answer.status} of a ${action}`
+    seen.detail = answer.status === 200 ? '' : answer.detail.slice(0, 500)
+    log.ended(seen)
+  }
+
+  return {
+    async carryOut(request) {
+      if (request.kind === 'rotate' || request.kind === 'revoke') return change(request, request.kind)
+      if (request.kind !== 'dead-key') return void (await ask(request, keyring.of(request.owner).key))
+      const { dead } = keyring
+      if (dead.length === 0) return
+      const { owner, key } = dead[request.chosen % dead.length]!
+      await ask({ ...request, owner: owner.name }, key)
+    },
+    async probe(edge) {
+      const { key, name } = keyring.of('probe')
+      const request = { ...PROBE_REQUEST, id: `p${++probes}`, edge, owner: name }
+      return (await ask(request, key, 'probe')).whole
+    },
+  }
+}
+
+const PROBE_REQUEST = {
+  kind: 'plain',
+  model: 'chat-one',
+  words: 1,
+  includeUsage: false,
+  leaveAfterMs: 0,
+  chosen: 0,
+} as const
+
+const KEY_SHOWN = 12
+
+function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, key: string): Seen {
+  const { id, kind, owner, edge, model } = request
+  return {
+    id,
+    kind,
+    owner,
+    edge,
+    model,
+    key: key.slice(0, KEY_SHOWN),
+    sentAtMs: Date.now(),
+    headAtMs: null,
+    endedAtMs: 0,
+    status: null,
+    requestId: null,
+    whole: false,
+    done: false,
+    finishReason: null,
+    text: 'beginning',
+    textLength: 0,
+    answerIds: [],
+    usage: null,
+    errorEvent: null,
+    left: false,
+    keyState: 'alive',
+    problem: null,
+    detail: '',
+  }
+}

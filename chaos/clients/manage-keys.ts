@@ -1,0 +1,62 @@
+/**
+ * Mints, rotates and revokes developer keys. An answer that is no 200 promises nothing: then the owner asks again until
+ * it knows its key.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Keyring, Owner } from './owners.ts'
+
+interface KeyAnswer {
+  status: number | null
+  key: string
+  detail: string
+}
+
+const GIVE_UP_MS = 20_000
+const AGAIN_AFTER_MS = 500
+
+export async function askForKeys(
+  url: string,
+  token: string,
+  action: 'mint' | 'rotate' | 'revoke',
+  key?: string,
+): Promise<KeyAnswer> {
+  try {
+    const response = await fetch(`${url}/v1/keys/developer${action === 'mint' ? '' : `/${action}`}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ key }),
+      signal: AbortSignal.timeout(GIVE_UP_MS),
+    })
+    const detail = await response.text()
+    const body = JSON.parse(detail) as { key?: string }
+    return { status: response.status, key: body.key ?? '', detail }
+  } catch (error) {
+    return { status: null, key: '', detail: String(error) }
+  }
+}
+
+/** Rotates or revokes; afterwards the owner has a living key again. Answers what the change itself was told. */
+export async function changeKey(
+  keyring: Keyring,
+  owner: Owner,
+  action: 'rotate' | 'revoke',
+  urls: readonly string[],
+  edge: number,
+): Promise<KeyAnswer> {
+  const former = owner.key
+  keyring.unsure(former)
+  const answer = await askForKeys(urls[edge]!, owner.token, action, former)
+  if (answer.status === 200) keyring.died(owner, former)
+  if (answer.status === 200 && action === 'rotate') owner.key = answer.key
+  else owner.key = await mintUntilAnswered(owner, urls, edge)
+  return answer
+}
+
+async function mintUntilAnswered(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
+  for (let turn = edge; ; turn++) {
+    const { status, key } = await askForKeys(urls[turn % urls.length]!, owner.token, 'mint')
+    if (status === 200) return key
+    await sleep(AGAIN_AFTER_MS)
+  }
+}

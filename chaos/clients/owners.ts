@@ -1,0 +1,73 @@
+/**
+ * The accounts of a run, and what is known of their keys: which one is current, which are surely dead, and when nobody
+ * but the gateway can know.
+ */
+
+import { parseKey } from '@gateway/contracts/api-key'
+import type { OwnerKind, OwnerName } from '../plan/owners.ts'
+import type { Seen } from './seen.ts'
+
+export interface Owner {
+  readonly name: string
+  readonly kind: OwnerKind
+  readonly token: string
+  /** The account's tag, which names it in the ledger and in Redis. */
+  readonly account: string
+  key: string
+  /** A rotation or revocation is under way: one at a time. */
+  isChanging: boolean
+}
+
+interface KeyLife {
+  /** Changes that nobody has answered yet, or that were answered by an error. */
+  unsureSinceMs: number | null
+  /** When its rotation or revocation had answered 200. */
+  deadSinceMs: number | null
+}
+
+export interface Keyring {
+  of(name: string): Owner
+  readonly owners: readonly Owner[]
+  /** Keys that are surely dead, in the order of their deaths. */
+  readonly dead: readonly { owner: Owner; key: string }[]
+  unsure(key: string): void
+  died(owner: Owner, key: string): void
+  /** What could have been known of the key by one who asked with it between these times. */
+  stateFor(key: string, sentAtMs: number): Seen['keyState']
+}
+
+export function openKeyring(owners: readonly Owner[]): Keyring {
+  const byName = new Map(owners.map((owner) => [owner.name, owner]))
+  const lives = new Map<string, KeyLife>()
+  const dead: { owner: Owner; key: string }[] = []
+  const lifeOf = (key: string): KeyLife => {
+    const life = lives.get(key) ?? { unsureSinceMs: null, deadSinceMs: null }
+    lives.set(key, life)
+    return life
+  }
+  return {
+    owners,
+    dead,
+    of(name) {
+      const owner = byName.get(name)
+      if (!owner) throw new Error(`there is no owner ${name}`)
+      return owner
+    },
+    unsure: (key) => void (lifeOf(key).unsureSinceMs ??= Date.now()),
+    died(owner, key) {
+      lifeOf(key).deadSinceMs = Date.now()
+      dead.push({ owner, key })
+    },
+    stateFor(key, sentAtMs) {
+      const { unsureSinceMs, deadSinceMs } = lifeOf(key)
+      if (deadSinceMs !== null && deadSinceMs < sentAtMs) return 'dead'
+      return unsureSinceMs === null ? 'alive' : 'unsure'
+    },
+  }
+}
+
+export function ownerWith({ name, kind }: OwnerName, token: string, key: string): Owner {
+  const parsed = parseKey(key)
+  if (!parsed) throw new Error(`${name} was given something that is no key`)
+  return { name, kind, token, account: parsed.accountTag, key, isChanging: false }
+}

@@ -1,0 +1,47 @@
+/**
+ * What one client saw of one request, from its first byte to its last: a line of the client log.
+ */
+
+import type { RequestKind } from '../plan/requests.ts'
+
+export interface Seen {
+  /** `r17`; also in the text of the request. */
+  id: string
+  kind: RequestKind | 'probe'
+  owner: string
+  /** 0 or 1; which edge was asked. */
+  edge: number
+  model: string
+  /** The first characters of the key, which name it. */
+  key: string
+  sentAtMs: number
+  headAtMs: number | null
+  endedAtMs: number
+  status: number | null
+  /** `x-request-id`. */
+  requestId: string | null
+  /** The end of the answer came: the whole JSON, or `[DONE]`. */
+  whole: boolean
+  done: boolean
+  finishReason: string | null
+  /** What came of the text: all, a beginning of it (maybe none), or something else. */
+  text: 'all' | 'beginning' | 'other'
+  textLength: number
+  /** Every `id` that the answer's parts bear. */
+  answerIds: string[]
+  usage: { promptTokens: number; completionTokens: number } | null
+  /** Code of the error event in the stream. */
+  errorEvent: string | null
+  /** It went by itself before the end. */
+  left: boolean
+  /** The key was dead when it was sent, or its rotation or revocation was under way before the end. */
+  keyState: 'alive' | 'dead' | 'unsure'
+  /**
+   * What was wrong in the client's eyes: `429 requests`, `503 SERVICE_UNAVAILABLE`, `unreachable` (no answer), `cut`
+   * (broken off without a word), `error event`, `hung`; null where nothing was.
+   */
+  problem: string | null
+  detail: string
+}
+
+export const isHappy = (seen: Seen): boolean => seen.whole && seen.problem === null

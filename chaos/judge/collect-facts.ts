@@ -1,0 +1,137 @@
+/**
+ * Waits until the gateway has come to rest, then reads what the ledger and the admission store hold.
+ *
+ * What never comes to rest is read as it is after a time, for the verdict to find.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openRedisAdmission } from '@gateway/admission/redis'
+import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { commandRedis } from '@gateway/testing/redis-command'
+import type { ClientLog } from '../clients/client-log.ts'
+import { requestIn } from '../clients/question.ts'
+import type { StruckFault } from '../faults/strike.ts'
+import { askJetStream } from '../stage/broker.ts'
+import type { Stage } from '../stage/open-stage.ts'
+import type { Backlog, Call, Facts, LedgerRow, StoreFact, WindowFact } from './facts.ts'
+
+/** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
+const AT_REST_WITHIN_MS = 60_000
+const LOOK_EVERY_MS = 500
+
+export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly StruckFault[]): Promise<Facts> {
+  const deadlineMs = Date.now() + AT_REST_WITHIN_MS
+  let state = await readState(stage)
+  while (!isAtRest(state) && Date.now() < deadlineMs) {
+    await sleep(LOOK_EVERY_MS)
+    state = await readState(stage)
+  }
+  return {
+    ...state,
+    seen: log.all,
+    calls: readCalls(stage),
+    rows: await readRows(stage),
+    owners: stage.keyring.owners.map(({ name, kind, account }) => ({ name, kind, account })),
+    struck,
+  }
+}
+
+interface State {
+  backlog: Backlog
+  store: StoreFact[]
+  windows: WindowFact[]
+}
+
+async function readState(stage: Stage): Promise<State> {
+  await touchAll(stage)
+  return { backlog: await readBacklog(stage), store: await readStore(stage), windows: await readWindows(stage) }
+}
+
+function isAtRest({ backlog, store, windows }: State): boolean {
+  const totals = new Map(windows.map(({ account, total }) => [account, total]))
+  return (
+    backlog.events + backlog.owedTotals === 0 &&
+    store.every(
+      ({ account, settled, records, leases }) =>
+        records.length + leases === 0 && settled === (totals.get(account) ?? 0),
+    )
+  )
+}
+
+/** Lapsed leases are released by the next call on their account: a renewal of nothing is one. */
+async function touchAll({ cluster, keyring }: Stage): Promise<void> {
+  await using admission = await openRedisAdmission({ url: cluster.servers.redis.url, timeoutMs: 5_000 })
+  const leases = keyring.owners.map(({ account }) => ({ account, requestId: 'none' }))
+  await admission.renew(leases, 1)
+}
+
+async function readBacklog({ cluster, database }: Stage): Promise<Backlog> {
+  const call = `CONSUMER.INFO.${usageStream.name}.${usageConsumers.metering}`
+  const info = await askJetStream<ConsumerInfo>(cluster.servers.nats.url, call)
+  const count = async (table: string) => {
+    const { rows } = await database.query<{ count: number }>(`select count(*)::int as count from ${table}`)
+    return rows[0]!.count
+  }
+  return {
+    events: info.num_pending + info.num_ack_pending,
+    owedTotals: await count('metering.owed_totals'),
+    rejected: await count('metering.rejected'),
+  }
+}
+
+interface ConsumerInfo {
+  num_pending: number
+  num_ack_pending: number
+}
+
+const READ_USE = `
+  local fields = redis.call('HGETALL', KEYS[1])
+  local state, records = {}, {}
+  for i = 1, #fields, 2 do
+    if fields[i] == 'state' then state = cmsgpack.unpack(fields[i + 1])
+    else records[#records + 1] = string.sub(fields[i], 9) .. ' ' .. fields[i + 1] end
+  end
+  return cjson.encode({ settled = state[4] or 0, running = state[6] or 0, ended = state[7] or 0,
+    leases = redis.call('ZCARD', KEYS[2]), records = #records > 0 and records or nil })`
+
+async function readStore({ cluster, keyring }: Stage): Promise<StoreFact[]> {
+  const read = async ({ account }: { account: string }): Promise<StoreFact> => {
+    const keys = [`adm:{${account}}:use`, `adm:{${account}}:leases`]
+    const text = await commandRedis(cluster.servers.redis.url, 'EVAL', READ_USE, '2', ...keys)
+    return { account, records: [], ...(JSON.parse(String(text)) as Omit<StoreFact, 'account' | 'records'>) }
+  }
+  return Promise.all(keyring.owners.map(read))
+}
+
+async function readWindows({ database }: Stage): Promise<WindowFact[]> {
+  const { rows } = await database.query<WindowFact>(`
+    select account, case unit when 'tokens' then milli_tokens else nano_usd end as total, coalesce(sums.charge, 0) as sum
+    from metering.windows
+    full join (select account, "window", sum(charge)::bigint as charge from metering.ledger group by 1, 2) sums
+      using (account, "window")`)
+  return rows
+}
+
+async function readRows({ database }: Stage): Promise<LedgerRow[]> {
+  const { rows } = await database.query<LedgerRow>(`
+    select request_id as "requestId", case rank when 2 then 'edge' else 'router' end as reporter, account, unit, lane,
+      backend, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", estimated, charge, outcome,
+      delivered
+    from metering.ledger order by request_id`)
+  return rows
+}
+
+function readCalls(stage: Stage): Call[] {
+  return stage.calls().map(({ backend, requestId, body, answerId, outcome, usage, startedAtMs }) => ({
+    backend: backend ?? '?',
+    requestId: requestId ?? '?',
+    id: requestIn(body) ?? '?',
+    answerId,
+    outcome,
+    usage: usage && {
+      promptTokens: usage.prompt_tokens ?? 0,
+      completionTokens: usage.completion_tokens ?? 0,
+    },
+    startedAtMs,
+  }))
+}

@@ -1,0 +1,92 @@
+/**
+ * All that a verdict rests on: what clients saw, what backends did, what the ledger and the admission store hold in the
+ * end, and what was struck when.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import type { OwnerKind } from '../plan/owners.ts'
+import type { FaultAction } from '../plan/faults.ts'
+
+export interface Facts {
+  seen: readonly Seen[]
+  calls: readonly Call[]
+  rows: readonly LedgerRow[]
+  windows: readonly WindowFact[]
+  /** What the admission store holds of each account. */
+  store: readonly StoreFact[]
+  backlog: Backlog
+  owners: readonly { name: string; kind: OwnerKind; account: string }[]
+  struck: readonly Struck[]
+}
+
+export interface Struck {
+  fault: FaultAction & { number: number }
+  struckAtMs: number
+  healedAtMs: number | null
+}
+
+/** One call that a backend was sent. */
+export interface Call {
+  backend: string
+  /** `x-request-id`: the gateway's name of the request. */
+  requestId: string
+  /** The client's own name of it, found in the text. */
+  id: string
+  answerId: string | null
+  outcome: 'running' | 'completed' | 'aborted'
+  usage: { promptTokens: number; completionTokens: number } | null
+  startedAtMs: number
+}
+
+export interface LedgerRow {
+  requestId: string
+  reporter: 'edge' | 'router'
+  account: string
+  unit: 'tokens' | 'usd'
+  lane: string
+  backend: string
+  promptTokens: number
+  completionTokens: number
+  estimated: boolean
+  charge: number
+  outcome: string
+  delivered: boolean
+}
+
+export interface WindowFact {
+  account: string
+  /** The window's total, null where there is none. */
+  total: number | null
+  /** The sum of its rows. */
+  sum: number
+}
+
+export interface StoreFact {
+  account: string
+  settled: number
+  running: number
+  ended: number
+  /** Requests of which a record is still there. */
+  records: string[]
+  leases: number
+}
+
+export interface Backlog {
+  /** Durable events that metering has not acknowledged. */
+  events: number
+  owedTotals: number
+  rejected: number
+}
+
+export interface Breach {
+  /** Client's names of the requests concerned, or the gateway's where no client knows them. */
+  requests: string[]
+  what: string
+}
+
+export interface Verdict {
+  promise: string
+  /** How many things were looked at. */
+  checked: number
+  breaches: Breach[]
+}

@@ -1,0 +1,78 @@
+/**
+ * No avoidable failure: while a healthy target and a living path of processes exist, clients get their answers. What each
+ * fault excuses is spelled out here; anything else is a breach.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import type { FaultAction } from '../plan/faults.ts'
+import type { Facts, Struck, Verdict } from './facts.ts'
+
+export interface Failure {
+  seen: Seen
+  problem: string
+  /** The fault that excuses it. */
+  excusedBy: Struck | null
+}
+
+/** What was begun just before a fault has healed may still end because of it. */
+const AFTERMATH_MS = 1_000
+
+export function findFailures(facts: Facts): Failure[] {
+  const kinds = new Map(facts.owners.map(({ name, kind }) => [name, kind]))
+  return facts.seen
+    .filter((seen) => seen.problem !== null && !isRight(seen, kinds.get(seen.owner)))
+    .map((seen) => ({ seen, problem: seen.problem!, excusedBy: excuseFor(seen, facts.struck) }))
+}
+
+export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
+  return {
+    promise: 'no avoidable failure reaches a client',
+    checked: facts.seen.length,
+    breaches: failures
+      .filter(({ excusedBy }) => excusedBy === null)
+      .map(({ seen, problem }) => ({
+        requests: [`${seen.id} ${seen.requestId}`],
+        what: `${seen.kind} at edge-${seen.edge + 1}: ${problem}: ${seen.detail.slice(0, 200)}`,
+      })),
+  }
+}
+
+/** The right answer to this client, whatever is struck. */
+function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: string | undefined): boolean {
+  if (kind === 'probe') return true
+  if (keyState !== 'alive' && (problem === '401 INVALID_KEY' || errorEvent === 'INVALID_KEY')) return true
+  if (owner === 'trickle' && problem === '429 requests') return true
+  if (owner === 'thimble' && (problem === '402 quota_exceeded' || problem === '429 pending')) return true
+  return model === 'dying' && problem === 'error event'
+}
+
+function excuseFor(seen: Seen, struck: readonly Struck[]): Struck | null {
+  const around = struck.filter(
+    ({ struckAtMs, healedAtMs }) =>
+      seen.endedAtMs >= struckAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
+  )
+  return around.find(({ fault }) => isExcused(seen, fault)) ?? null
+}
+
+function isExcused(seen: Seen, fault: FaultAction): boolean {
+  const problem = seen.problem!
+  if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
+  switch (fault.victim) {
+    // It takes its own clients' requests with it.
+    case 'edge-1':
+    case 'edge-2':
+      return fault.victim === `edge-${seen.edge + 1}` && ['unreachable', 'cut', 'error event'].includes(problem)
+    // It takes those streams that had shown content, and they are told so.
+    case 'router-1':
+    case 'router-2':
+      return problem === 'error event'
+    // What cannot be metered is not begun.
+    case 'nats':
+      return problem === '503 SERVICE_UNAVAILABLE'
+    case 'keys-1':
+    case 'metering-1':
+    case 'redis':
+    case 'postgres':
+      return false
+  }
+}

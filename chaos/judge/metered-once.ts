@@ -1,0 +1,98 @@
+/**
+ * Metered exactly once: an answer whose end reached its client has one row, with the tokens and the target that the
+ * backend's own log has for the very answer that the client was given. Nobody is charged twice, nor for a refusal, nor
+ * more than the backend made.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import { rateOf } from '../stage/config.ts'
+import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
+
+/** A text that was broken off is counted with a tokenizer other than the backend's. */
+const ESTIMATE_SLACK_TOKENS = 8
+
+export function judgeMetering(facts: Facts): Verdict[] {
+  const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
+  const calls = Map.groupBy(facts.calls, ({ requestId }) => requestId)
+  const whole = facts.seen.filter(isWholeAnswer)
+  return [
+    {
+      promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
+      checked: whole.length,
+      breaches: whole.flatMap((seen) => judgeWhole(seen, rows.get(seen.requestId!) ?? [], calls)),
+    },
+    {
+      promise: 'no row without a backend that did its work; none charges more than was made, nor at another rate',
+      checked: facts.rows.length,
+      breaches: facts.rows.flatMap((row) => judgeRow(row, calls.get(row.requestId) ?? [])),
+    },
+    { promise: 'no request is charged twice', checked: facts.rows.length, breaches: findDoubles(facts, calls) },
+    judgeRefusals(facts, rows),
+  ]
+}
+
+/** An answer of an inference endpoint. */
+export function isWholeAnswer(seen: Seen): boolean {
+  return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke'
+}
+
+function judgeWhole(seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
+  const breach = (what: string): Breach[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
+  const [row] = rows
+  if (!row) return breach('lost: it has no row')
+  if (rows.length > 1) return breach(`${rows.length} rows`)
+  if (row.reporter !== 'edge' || row.outcome !== 'completed' || !row.delivered) {
+    return breach(`its row says ${row.outcome}, by the ${row.reporter}${row.delivered ? '' : ', not delivered'}`)
+  }
+  const call = (calls.get(row.requestId) ?? []).find((candidate) => isCallOf(candidate, seen, row))
+  if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.answerIds.join(', ')}`)
+  const counted = call.usage
+  if (!counted) return breach(`${row.backend} told no usage`)
+  if (!isSame(counted, row)) return breach(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
+  if (seen.usage && !isSame(seen.usage, row))
+    return breach(`its row has ${tokensOf(row)}, it was told ${tokensOf(seen.usage)}`)
+  return []
+}
+
+function isCallOf(call: Call, seen: Seen, row: LedgerRow): boolean {
+  if (call.backend !== row.backend || call.id !== seen.id) return false
+  return call.answerId === null ? call.outcome === 'completed' : call.answerId === seen.answerIds[0]
+}
+
+function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
+  const breach = (what: string): Breach[] => [{ requests: [`${calls[0]?.id ?? '?'} ${row.requestId}`], what }]
+  const asked = calls.filter(({ backend }) => backend === row.backend)
+  if (asked.length === 0) return breach(`it says ${row.backend}, which was never asked`)
+  const rate = rateOf(row.lane, row.unit)
+  const charge = Math.round(row.promptTokens * rate.perPromptToken + row.completionTokens * rate.perCompletionToken)
+  if (row.charge !== charge) return breach(`it charges ${row.charge} for ${tokensOf(row)}, which cost ${charge}`)
+  const slack = row.estimated ? ESTIMATE_SLACK_TOKENS : 0
+  const most = Math.max(...asked.map(({ usage }) => usage?.completionTokens ?? 0)) + slack
+  if (row.completionTokens > most) return breach(`it has ${tokensOf(row)}, the backend made ${most} at the most`)
+  return []
+}
+
+/** Clients here never ask twice: two rows for one of them are one too many. */
+function findDoubles(facts: Facts, calls: Map<string, Call[]>): Breach[] {
+  const byClient = Map.groupBy(facts.rows, ({ requestId }) => calls.get(requestId)?.[0]?.id ?? requestId)
+  return [...byClient]
+    .filter(([, rows]) => rows.length > 1)
+    .map(([id, rows]) => ({ requests: [id, ...rows.map(({ requestId }) => requestId)], what: `${rows.length} rows` }))
+}
+
+function judgeRefusals(facts: Facts, rows: Map<string, LedgerRow[]>): Verdict {
+  const refused = facts.seen.filter(({ status, requestId }) => status !== null && status !== 200 && requestId !== null)
+  const charged = refused.filter(({ requestId }) => (rows.get(requestId!) ?? []).some(({ charge }) => charge > 0))
+  return {
+    promise: 'a refusal costs nothing',
+    checked: refused.length,
+    breaches: charged.map(({ id, requestId, problem }) => ({
+      requests: [`${id} ${requestId}`],
+      what: `charged although answered ${problem}`,
+    })),
+  }
+}
+
+type Tokens = { promptTokens: number; completionTokens: number }
+const isSame = (a: Tokens, b: Tokens) => a.promptTokens === b.promptTokens && a.completionTokens === b.completionTokens
+const tokensOf = ({ promptTokens, completionTokens }: Tokens) => `${promptTokens} + ${completionTokens} tokens`

@@ -1,0 +1,46 @@
+/**
+ * `npm run chaos -- --requests 10000 --kills 25 --seed 7`: exits 0 when every promise was kept, else 1 with the evidence
+ * left in a folder.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { readOptions } from './options.ts'
+import { reportOf } from './report/table.ts'
+import { runChaos, type ChaosRun } from './run-chaos.ts'
+
+const BREACHES_SHOWN = 20
+
+let folder = ''
+try {
+  const options = readOptions(process.argv.slice(2))
+  folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
+  const run = await runChaos(options, folder, (line) => console.error(line))
+  const { judgement, facts, tookMs } = run
+  if (options.json) console.log(JSON.stringify({ seed: options.seed, ...judgement, tookMs }))
+  else console.log(`\n${reportOf(facts, judgement)}\n`)
+  const again = `--requests ${options.requests} --kills ${options.kills} --seed ${options.seed}`
+  console.error(`seed ${options.seed} (npm run chaos -- ${again}), ${Math.round(tookMs / 1_000)} s`)
+  if (judgement.isKept) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  else await leaveEvidence(run)
+  process.exitCode = judgement.isKept ? 0 : 1
+} catch (error) {
+  if (folder !== '') console.error(`The run broke off; what it left lies in ${folder}`)
+  reportFatal(error)
+}
+
+async function leaveEvidence({ facts, judgement }: ChaosRun): Promise<void> {
+  await writeFile(join(folder, 'facts.json'), JSON.stringify(facts))
+  await writeFile(join(folder, 'verdicts.json'), JSON.stringify(judgement.verdicts, null, 2))
+  for (const { promise, breaches } of judgement.verdicts) {
+    if (breaches.length === 0) continue
+    console.error(`\nBROKEN: ${promise}`)
+    for (const { requests, what } of breaches.slice(0, BREACHES_SHOWN)) {
+      console.error(`  ${what}${requests.length > 0 ? ` (${requests.slice(0, 5).join(', ')})` : ''}`)
+    }
+    if (breaches.length > BREACHES_SHOWN) console.error(`  and ${breaches.length - BREACHES_SHOWN} more`)
+  }
+  console.error(`\nThe evidence lies in ${folder}`)
+}

@@ -1,0 +1,51 @@
+/**
+ * What the command line asks for.
+ */
+
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { EXPECTED_MS, type FaultKind } from './plan/faults.ts'
+
+export interface ChaosOptions {
+  requests: number
+  kills: number
+  seed: number
+  /** The verdict as one JSON value on standard output, instead of tables. */
+  json: boolean
+  only?: FaultKind[]
+}
+
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--json]`
+
+const MAX_SEED = 2 ** 31
+
+export function readOptions(args: string[]): ChaosOptions {
+  const { values } = parseArgs({
+    args,
+    options: {
+      requests: { type: 'string', default: '2000' },
+      kills: { type: 'string', default: '9' },
+      seed: { type: 'string' },
+      only: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  return {
+    requests: wholeNumber('requests', values.requests, 1),
+    kills: wholeNumber('kills', values.kills, 0),
+    seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
+    json: values.json,
+    ...(values.only !== undefined && { only: values.only.split(',').map(faultKind) }),
+  }
+}
+
+function wholeNumber(option: string, text: string, least: number): number {
+  const number = Number(text)
+  if (Number.isInteger(number) && number >= least) return number
+  throw new Error(`--${option} must be a whole number of at least ${least}, not ${text}\n${USAGE}`)
+}
+
+function faultKind(name: string): FaultKind {
+  if (name in EXPECTED_MS) return name as FaultKind
+  throw new Error(`there is no fault ${name}; there are ${Object.keys(EXPECTED_MS).join(', ')}`)
+}

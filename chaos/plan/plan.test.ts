@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { planFaults, VICTIMS } from './faults.ts'
+import { planRequest } from './requests.ts'
+
+const SIZE = { requests: 10_000, kills: 25 }
+
+describe('a seed', () => {
+  test('names one schedule of faults and one series of requests', () => {
+    expect(planFaults({ ...SIZE, seed: 7 })).toEqual(planFaults({ ...SIZE, seed: 7 }))
+    expect(planFaults({ ...SIZE, seed: 7 })).not.toEqual(planFaults({ ...SIZE, seed: 8 }))
+    const requests = (seed: number) => Array.from({ length: 100 }, (_, index) => planRequest(seed, index + 1))
+    expect(requests(7)).toEqual(requests(7))
+    expect(requests(7)).not.toEqual(requests(8))
+  })
+})
+
+describe('the schedule', () => {
+  const faults = planFaults({ ...SIZE, seed: 7 })
+
+  test('has as many kills as were asked for, of every process and server', () => {
+    const kills = faults.filter(({ kind }) => kind === 'kill')
+    expect(kills).toHaveLength(SIZE.kills)
+    expect(new Set(kills.map(({ victim }) => victim))).toEqual(new Set(VICTIMS))
+  })
+
+  test('is in order and within the requests', () => {
+    const places = faults.map(({ afterRequests }) => afterRequests)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
+    expect(places[0]).toBeGreaterThan(0)
+    expect(places.at(-1)).toBeLessThan(SIZE.requests)
+  })
+
+  test('can be held to one kind', () => {
+    expect(planFaults({ ...SIZE, seed: 7, only: ['freeze'] }).every(({ kind }) => kind === 'freeze')).toBe(true)
+  })
+})
+
+test('clients of every kind ask within a thousand requests', () => {
+  const kinds = new Set(Array.from({ length: 1_000 }, (_, index) => planRequest(3, index + 1).kind))
+  expect([...kinds].sort()).toEqual([
+    'dead-key',
+    'embeddings',
+    'leaver',
+    'plain',
+    'revoke',
+    'rotate',
+    'sdk-plain',
+    'sdk-stream',
+    'slow-reader',
+    'stream',
+  ])
+})

@@ -1,0 +1,93 @@
+/**
+ * What clients ask, each request a pure function of the seed and its number.
+ */
+
+import { nameOf, type OwnerKind } from './owners.ts'
+import { chance } from './random.ts'
+
+export type RequestKind =
+  | 'plain'
+  | 'stream'
+  /** The same through the official client. */
+  | 'sdk-plain'
+  | 'sdk-stream'
+  | 'embeddings'
+  /** Leaves at some moment, before or during its answer. */
+  | 'leaver'
+  /** Takes a large answer in sips. */
+  | 'slow-reader'
+  /** Asks with a key that was rotated away or revoked. */
+  | 'dead-key'
+  | 'rotate'
+  | 'revoke'
+
+export interface PlannedRequest {
+  /** `r17`; also in its text, by which the backend's log knows it. */
+  id: string
+  kind: RequestKind
+  edge: 0 | 1
+  owner: string
+  model: string
+  words: number
+  includeUsage: boolean
+  /** Of a leaver. */
+  leaveAfterMs: number
+  /** Of a dead key: which one. */
+  chosen: number
+}
+
+const OWNER_WEIGHTS: Record<Exclude<OwnerKind, 'probe'>, number> = { team: 80, payg: 6, trickle: 8, thimble: 6 }
+const KIND_WEIGHTS: Record<RequestKind, number> = {
+  plain: 330,
+  stream: 330,
+  'sdk-plain': 40,
+  'sdk-stream': 60,
+  embeddings: 80,
+  leaver: 60,
+  'slow-reader': 12,
+  'dead-key': 60,
+  rotate: 8,
+  revoke: 8,
+}
+const MODEL_WEIGHTS = { 'chat-one': 70, 'chat-dear': 20, flaky: 7, dying: 3 }
+/** Whose limits a request can reach asks for little, and often. */
+const SMALL_WORDS = 40
+const MANY_WORDS = 350
+const SLOW_READER_WORDS = 3_000
+const LEAVES_WITHIN_MS = 1_500
+
+export function planRequest(seed: number, number: number): PlannedRequest {
+  const random = chance(seed, 'request', number)
+  const ownerKind = random.weighed(OWNER_WEIGHTS)
+  const hasLimits = ownerKind === 'trickle' || ownerKind === 'thimble'
+  const kind = hasLimits ? random.pick(['plain', 'stream'] as const) : random.weighed(KIND_WEIGHTS)
+  return {
+    id: `r${number}`,
+    kind,
+    edge: random.pick([0, 1] as const),
+    owner: nameOf(ownsKeys(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
+    model: modelFor(kind, ownerKind, random.weighed(MODEL_WEIGHTS)),
+    words: wordsFor(kind, hasLimits, random.between(1, SMALL_WORDS), random.between(1, MANY_WORDS), random.next()),
+    includeUsage: random.next() < 0.6,
+    leaveAfterMs: random.between(0, LEAVES_WITHIN_MS),
+    chosen: random.between(0, 1_000_000),
+  }
+}
+
+const ownsKeys = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke'
+
+function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_WEIGHTS): string {
+  if (kind === 'embeddings') return 'embed'
+  if (kind === 'slow-reader') return 'bulk'
+  if (owner === 'trickle' || owner === 'thimble') return 'chat-one'
+  if (owner === 'payg' && chat === 'chat-dear') return 'vendor-model'
+  // Only a stream can end in the middle.
+  if (chat === 'dying' && kind !== 'stream') return 'chat-one'
+  return chat
+}
+
+function wordsFor(kind: RequestKind, isSmall: boolean, few: number, many: number, share: number): number {
+  if (kind === 'slow-reader') return SLOW_READER_WORDS
+  if (kind === 'leaver') return many
+  return isSmall || share < 0.7 ? few : many
+}

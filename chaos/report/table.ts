@@ -1,0 +1,60 @@
+/**
+ * A run in words and tables, as it is printed and as it stands in the README.
+ */
+
+import type { Facts } from '../judge/facts.ts'
+import type { Judgement } from '../judge/judge.ts'
+import { describeFault } from '../plan/faults.ts'
+
+export function tableOf(header: string[], rows: (string | number)[][]): string {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+export function reportOf(facts: Facts, { verdicts, failures }: Judgement): string {
+  return [
+    tableOf(
+      ['promise', 'checked', 'broken'],
+      verdicts.map(({ promise, checked, breaches }) => [promise, checked, breaches.length]),
+    ),
+    faultTable(facts, failures),
+    outcomeTable(facts),
+  ].join('\n\n')
+}
+
+function faultTable({ struck }: Facts, failures: Judgement['failures']): string {
+  const groups = Map.groupBy(struck, ({ fault }) => `${fault.kind} ${fault.victim}`)
+  const rows = [...groups]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([name, of]) => {
+      const numbers = new Set(of.map(({ fault }) => fault.number))
+      const excused = failures.filter(({ excusedBy }) => excusedBy && numbers.has(excusedBy.fault.number))
+      const healing = of.map(({ struckAtMs, healedAtMs }) => (healedAtMs ?? Infinity) - struckAtMs)
+      return [
+        name,
+        of.length,
+        `${(Math.max(...healing) / 1_000).toFixed(1)} s`,
+        countBy(excused.map(({ problem }) => problem)),
+      ]
+    })
+  return tableOf(['fault', 'times', 'healed within', 'what it excused at clients'], rows)
+}
+
+function outcomeTable({ seen }: Facts): string {
+  const rows = [...Map.groupBy(seen, ({ kind }) => kind)].map(([kind, of]) => [
+    kind,
+    of.length,
+    of.filter(({ whole }) => whole).length,
+    countBy(of.map(({ problem }) => problem).filter((problem) => problem !== null)),
+  ])
+  return tableOf(['client', 'requests', 'answered whole', 'otherwise'], rows)
+}
+
+function countBy(names: string[]): string {
+  const counts = [...Map.groupBy(names, (name) => name)].map(([name, of]) => `${of.length} × ${name}`)
+  return counts.length === 0 ? '–' : counts.join(', ')
+}
+
+export function planOf(facts: Facts): string {
+  return facts.struck.map(({ fault }) => `${fault.number}. ${describeFault(fault)}`).join('\n')
+}

@@ -1,0 +1,51 @@
+/**
+ * One run: a cluster, clients, faults, rest, and the verdict. Everything that it leaves lies in its folder.
+ */
+
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openClientLog } from './clients/client-log.ts'
+import { openClients } from './clients/client.ts'
+import { strikeAll } from './faults/strike.ts'
+import { collectFacts } from './judge/collect-facts.ts'
+import type { Facts } from './judge/facts.ts'
+import { judge, type Judgement } from './judge/judge.ts'
+import { startLoad } from './load.ts'
+import type { ChaosOptions } from './options.ts'
+import { EXPECTED_MS, planFaults } from './plan/faults.ts'
+import { ownersFor } from './plan/owners.ts'
+import { openStage } from './stage/open-stage.ts'
+
+export interface ChaosRun {
+  facts: Facts
+  judgement: Judgement
+  tookMs: number
+}
+
+const FASTEST_INTERVAL_MS = 12
+const SLOWEST_INTERVAL_MS = 60
+const WARM_UP_PROBES = 40
+
+export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
+  const { seed, requests, kills, only } = options
+  const beganAtMs = Date.now()
+  await mkdir(folder, { recursive: true })
+  const faults = planFaults({ seed, requests, kills, only })
+  const expectedMs = faults.reduce((sum, { kind }) => sum + EXPECTED_MS[kind], 0)
+  const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
+
+  await using log = openClientLog(join(folder, 'clients.jsonl'))
+  await using stage = await openStage(folder, ownersFor(requests), () => {})
+  const clients = openClients(stage, log)
+  // A process' first requests are slow, which is no fault.
+  for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
+    await Promise.all([clients.probe(0), clients.probe(1), clients.probe(0), clients.probe(1)])
+  }
+  say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
+  const load = startLoad(clients, { seed, requests, intervalMs })
+  const struck = await strikeAll(stage, clients, load, faults, say)
+  await load.over
+  say('all requests are over; waiting until nothing is pending')
+  const facts = await collectFacts(stage, log, struck)
+  return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
+}

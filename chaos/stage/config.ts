@@ -1,0 +1,93 @@
+/**
+ * The gateway's config in a run: every pool has two healthy targets, bar the one that shows an answer that breaks.
+ */
+
+import { THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
+
+/** Where a backend really listens. Several backends share a server, told apart by a header. */
+export interface BackendUrls {
+  north: string
+  south: string
+  bulk: string
+}
+
+/** Charges per token: milli-tokens of allowance, or nano-dollars. */
+export interface Rate {
+  perPromptToken: number
+  perCompletionToken: number
+}
+
+const MULTIPLIERS: Record<string, number> = { 'chat-dear': 2.5 }
+const VENDOR = { inputUsdPerMillion: 1.25, outputUsdPerMillion: 10 }
+/** Pay-as-you-go, in nano-dollars: 3.00 per million tokens, times the multiplier. */
+const BASE_NANO_USD = 3_000
+
+/** Worked out here once more, and not with the gateway's own price list. */
+export function rateOf(lane: string, unit: 'tokens' | 'usd'): Rate {
+  if (lane === 'vendor-model') {
+    const perToken = (usdPerMillion: number) => usdPerMillion * 1_000
+    return {
+      perPromptToken: perToken(VENDOR.inputUsdPerMillion),
+      perCompletionToken: perToken(VENDOR.outputUsdPerMillion),
+    }
+  }
+  const rate = (MULTIPLIERS[lane] ?? 1) * (unit === 'usd' ? BASE_NANO_USD : 1_000)
+  return { perPromptToken: rate, perCompletionToken: rate }
+}
+
+export function configOver(urls: BackendUrls): object {
+  const backend = (id: string, url: string) => ({
+    id,
+    url,
+    headers: { 'x-simulated-backend': id },
+    timeouts: { connectMs: 1_000, firstByteMs: 5_000, idleMs: 5_000 },
+    maxConcurrent: 1_000,
+    capabilities: ['chat', 'embeddings'],
+  })
+  const target = (backend: string, priority = 1, model = 'sim') => ({ backend, model, priority })
+  const chat = (id: string, pool: string, more: object = {}) => ({
+    id,
+    pool,
+    type: 'chat',
+    multiplier: MULTIPLIERS[id] ?? 1,
+    maxOutputTokens: 8_192,
+    ...more,
+  })
+  return {
+    backends: [
+      backend('north', urls.north),
+      backend('south', urls.south),
+      backend('bulk', urls.bulk),
+      backend('frail', urls.north),
+      backend('mortal', urls.south),
+    ],
+    pools: [
+      { id: 'chat', targets: [target('north'), target('south')] },
+      { id: 'bulk', targets: [target('bulk'), target('south', 2)] },
+      { id: 'embed', targets: [target('bulk'), target('north', 2)] },
+      // The first breaks before its content, the second answers.
+      { id: 'flaky', targets: [target('frail', 1, 'sim?dieAfterChunks=1'), target('south', 2)] },
+      // There is no other, and it breaks in the middle.
+      { id: 'dying', targets: [target('mortal', 1, 'sim?dieAfterChunks=4')] },
+    ],
+    models: [
+      chat('chat-one', 'chat'),
+      chat('chat-dear', 'chat'),
+      chat('vendor-model', 'chat', { multiplier: undefined, direct: true, rates: VENDOR }),
+      chat('bulk', 'bulk'),
+      chat('flaky', 'flaky'),
+      chat('dying', 'dying'),
+      { id: 'embed', pool: 'embed', type: 'embeddings', multiplier: 1 },
+    ],
+    plans: [
+      { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
+      { slug: 'team', limit: 1e12, rpm: 1_000_000, tpm: 1e9, paid: true, default: true },
+      { slug: 'payg', unit: 'usd', limit: 1e6, rpm: 1_000_000, tpm: 1e9, paid: true, payAsYouGo: true },
+      { slug: 'trickle', limit: 1e12, rpm: TRICKLE_PER_MINUTE, tpm: 1e9 },
+      { slug: 'thimble', limit: THIMBLE_TOKENS, rpm: 1_000_000, tpm: 1e9 },
+    ],
+  }
+}
+
+/** How each kind of owner pays. */
+export const PLAN_OF = { team: 'team', probe: 'team', payg: 'payg', trickle: 'trickle', thimble: 'thimble' } as const

@@ -1,0 +1,97 @@
+/**
+ * The cluster that is struck, on servers of its own, before backends whose log is the truth, with accounts and keys.
+ */
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openNatsBus } from '@gateway/bus/nats'
+import type { Bus } from '@gateway/bus/port'
+import { accountReply } from '@gateway/contracts/accounts-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { startBackend, type Backend, type BackendCall } from '@gateway/testing/backend'
+import { startCluster, type Cluster } from '@gateway/testing/cluster'
+import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { askForKeys } from '../clients/manage-keys.ts'
+import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
+import type { OwnerName } from '../plan/owners.ts'
+import type { Victim } from '../plan/faults.ts'
+import { configOver, PLAN_OF } from './config.ts'
+
+export interface Stage extends AsyncDisposable {
+  /** Where everything of this run lies: configs, logs, the servers' data. */
+  readonly folder: string
+  readonly cluster: Cluster
+  /** As clients reach them. */
+  readonly edgeUrls: readonly [string, string]
+  readonly keyring: Keyring
+  /** Straight to the servers, past everything that a run puts in between. */
+  readonly database: Database
+  readonly bus: Bus
+  readonly backends: readonly Backend[]
+  calls(): BackendCall[]
+  pidOf(victim: Victim): number | undefined
+}
+
+const TOKENS_PER_SECOND = 200
+const KEEP_CALLS = 200_000
+const KEEP_BODY_BYTES = 64 * 1024
+
+export async function openStage(
+  folder: string,
+  owners: readonly OwnerName[],
+  say: (line: string) => void,
+): Promise<Stage> {
+  await using opening = new AsyncDisposableStack()
+  await mkdir(folder, { recursive: true })
+  const start = async (tokensPerSecond: number) =>
+    opening.use(await startBackend({ tokensPerSecond, keepCalls: KEEP_CALLS, keepBodyBytes: KEEP_BODY_BYTES }))
+  const [north, south, bulk] = [await start(TOKENS_PER_SECOND), await start(TOKENS_PER_SECOND), await start(0)]
+  const config = join(folder, 'gateway.yaml')
+  // JSON is YAML.
+  await writeFile(config, JSON.stringify(configOver({ north: north.url, south: south.url, bulk: bulk.url }), null, 2))
+  const cluster = opening.use(
+    await startCluster({
+      edges: 2,
+      routers: 2,
+      dataDir: folder,
+      ownServers: true,
+      environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback' },
+      log: say,
+    }),
+  )
+  const edgeUrls = cluster.edges as [string, string]
+  const database = opening.use(await openDatabase(cluster.servers.postgres.url))
+  const bus = opening.use(await openNatsBus({ url: cluster.servers.nats.url, name: 'chaos' }))
+  const keyring = openKeyring(await Promise.all(owners.map((owner) => openOwner(cluster, bus, owner))))
+  const backends = [north, south, bulk]
+  const opened = opening.move()
+  return {
+    folder,
+    cluster,
+    edgeUrls,
+    keyring,
+    database,
+    bus,
+    backends,
+    calls: () => backends.flatMap((backend) => backend.calls),
+    pidOf: (victim) =>
+      victim === 'nats' || victim === 'redis' || victim === 'postgres'
+        ? cluster.servers[victim].pid
+        : cluster.process(victim).pid,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {
+  const [url = ''] = cluster.edges
+  const token = await signIn(cluster.issuer, { name: name.name, redirectUri: `${url}/console` })
+  const { status, key, detail } = await askForKeys(url, token, 'mint')
+  if (status !== 200) throw new Error(`${name.name} was given no key: ${detail}`)
+  const owner = ownerWith(name, token, key)
+  const question = JSON.stringify({ subject: owner.account, plan: PLAN_OF[owner.kind] })
+  const reply = await bus.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 10_000 })
+  const { kind } = accountReply.parse(JSON.parse(Buffer.from(reply).toString()))
+  if (kind !== 'account') throw new Error(`${name.name} could not be put on its plan: ${kind}`)
+  return owner
+}

@@ -1,0 +1,22 @@
+/**
+ * A short run of the chaos suite: a process or server of every kind may be struck while clients of every kind ask, and
+ * every promise holds. `npm run chaos` is the long one.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runChaos } from '../chaos/run-chaos.ts'
+
+const SEED = Number(process.env['CHAOS_SEED'] || 5)
+
+test(`struck at random, the gateway keeps its promises (seed ${SEED})`, { timeout: 180_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
+  const said: string[] = []
+  const options = { requests: 500, kills: 3, seed: SEED, json: false }
+  const { judgement } = await runChaos(options, folder, (line) => said.push(line))
+  const broken = judgement.verdicts.filter(({ breaches }) => breaches.length > 0)
+  expect(broken, `${said.join('\n')}\nthe evidence lies in ${folder}`).toEqual([])
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+})
