@@ -101,6 +101,19 @@ test('a Redis that hangs fails every call within 250 ms, then at once, and is us
   expect(await answersAgain(admission)).toBe(true)
 })
 
+test('a process that stood still for longer than it waits for Redis takes the answers that came meanwhile', async () => {
+  await using admission = await openRedisAdmission({ url: server.url })
+  const calls = Promise.all([admission.authenticate(KEY), admission.currentWindow()])
+  standStill(1_500)
+  await expect(calls).resolves.toHaveLength(2)
+  await expect(admission.authenticate(KEY)).resolves.toBeDefined()
+})
+
+/** As a suspended process does, or one that gets no time. */
+function standStill(forMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
+}
+
 test('a process may start before its Redis', async () => {
   await server.kill()
   await using admission = await openRedisAdmission({ url: server.url })

@@ -55,6 +55,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
   let attempts = 0
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
+  const expectAnswer = giveUpWhenSilent(client, SILENT_TIMEOUTS * options.timeoutMs)
 
   /** The present connection serves no more calls; the next one finds out who is there now. */
   const giveUp = (error: unknown): void => {
@@ -72,6 +73,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
   })
   client.on('ready', () => {
     session = null
+    expectAnswer()
     openSession(client).then((opened) => {
       session = opened
       attempts = 0
@@ -92,6 +94,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
     }
     const script = scripts[name]
     const rest = [...keys, on.epoch, ...args]
+    expectAnswer()
     try {
       const answer = client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest).catch((error: unknown) => {
         // Forgotten by an operator's SCRIPT FLUSH.
@@ -108,6 +111,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
 
   const command: OpeningConnection['command'] = (name, ...args) => {
     current()
+    expectAnswer()
     return inTime(client.call(name, ...args), options.timeoutMs)
   }
 
@@ -118,6 +122,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
     epoch: async () => current().epoch,
     timeMs: async () => {
       current()
+      expectAnswer()
       const [seconds, microseconds] = await inTime(client.time(), options.timeoutMs).catch((cause: unknown) => {
         throw unavailable(cause)
       })
@@ -134,12 +139,41 @@ function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }, re
     connectionName: 'gateway-admission',
     disableClientInfo: true,
     connectTimeout: SILENT_TIMEOUTS * timeoutMs,
-    socketTimeout: SILENT_TIMEOUTS * timeoutMs,
     retryStrategy,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
   })
+}
+
+/**
+ * Breaks a connection on which an answer is awaited and nothing comes for so long. The client's own `socketTimeout` would
+ * do it before it reads what came while this process stood still: a pause of ours is no silence of Redis.
+ */
+function giveUpWhenSilent(client: Redis, silentMs: number): () => void {
+  let waiting: NodeJS.Timeout | undefined
+  const heard = () => {
+    clearTimeout(waiting)
+    waiting = undefined
+  }
+  const expectAnswer = () => {
+    if (waiting) return
+    const { stream } = client
+    const mine = setTimeout(() => {
+      // The socket is read before the immediate.
+      setImmediate(() => {
+        if (waiting === mine) stream.destroy(new Error(`Redis was silent for ${silentMs} ms`))
+      })
+    }, silentMs)
+    waiting = mine
+  }
+  client.on('connect', () => {
+    client.stream.on('data', heard)
+    // The client asks whether Redis has loaded its data.
+    expectAnswer()
+  })
+  client.on('close', heard)
+  return expectAnswer
 }
 
 /** Doubles from attempt to attempt, and differs between processes. */
