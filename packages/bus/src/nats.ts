@@ -48,7 +48,6 @@ export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> 
     measures: options.measures,
     openDurable: ({ inbox, requests, counters, measures }) =>
       openJetStream({
-        connection,
         wire,
         inbox,
         requests,

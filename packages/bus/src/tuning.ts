@@ -1,9 +1,11 @@
 /** Times and sizes of the bus. The defaults are the design's; tests shrink them. */
 
+import type { Patience } from './core/urgency.ts'
+
 const KiB = 1024
 const MiB = 1024 * KiB
 
-export interface Tuning {
+export interface Tuning extends Patience {
   /** No accept within this time: the job is unavailable here. */
   acceptTimeoutMs: number
   heartbeatMs: number
@@ -40,6 +42,8 @@ export const defaultTuning: Tuning = {
   graceMs: 3_000,
   outageMs: 30_000,
   tickMs: 250,
+  chunkGapMs: 1,
+  unhurriedMs: 5,
   inlineBytes: 256 * KiB,
   frameBytes: 32 * KiB,
   messageBytes: 256 * KiB,

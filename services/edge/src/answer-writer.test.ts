@@ -10,16 +10,13 @@ class FakeResponse extends EventEmitter {
   hasRoom = true
   isDestroyed = false
   isEnded = false
-  headers: Record<string, string> = {}
+  headers: Record<string, string | number> = {}
   text = ''
 
-  status(): this {
-    return this
-  }
-  set(headers: Record<string, string>): this {
+  writeHead(_status: number, headers: Record<string, string | number>): void {
     if (this.headersSent) throw new Error('headers after the headers')
     Object.assign(this.headers, headers)
-    return this
+    this.headersSent = true
   }
   flushHeaders(): void {
     this.headersSent = true
@@ -66,15 +63,15 @@ describe('a stream', () => {
     expect(response.headers['content-type']).toBe('text/event-stream')
     vi.advanceTimersByTime(30_000)
     expect(response.text).toBe(KEEP_ALIVE.repeat(3))
-    writer.begin('text/event-stream', { late: 'header' })
+    writer.begin('text/event-stream', () => ({ late: 'header' }))
     writer.write(event('a'))
-    writer.finish({})
+    writer.finish(() => ({}))
     expect(response.text).toBe(`${KEEP_ALIVE.repeat(3)}data: {"text":"a"}\n\ndata: [DONE]\n\n`)
   })
 
   test('that flows has no comments; one that falls silent again has', () => {
     const { response, writer } = open(streamAnswer)
-    writer.begin('text/event-stream', {})
+    writer.begin('text/event-stream', () => ({}))
     for (const text of ['a', 'b', 'c']) {
       vi.advanceTimersByTime(14_000)
       writer.write(event(text))
@@ -86,8 +83,8 @@ describe('a stream', () => {
 
   test.each(['finish', 'fail', 'close'] as const)('that is over (%s) has no comment after its end', (how) => {
     const { response, writer } = open(streamAnswer)
-    writer.begin('text/event-stream', {})
-    if (how === 'finish') writer.finish({})
+    writer.begin('text/event-stream', () => ({}))
+    if (how === 'finish') writer.finish(() => ({}))
     if (how === 'fail') writer.fail(broken)
     if (how === 'close') response.destroy()
     const { text } = response
@@ -98,7 +95,7 @@ describe('a stream', () => {
 
   test('that breaks ends with an error event and never with [DONE]', () => {
     const { response, writer } = open(streamAnswer)
-    writer.begin('text/event-stream', {})
+    writer.begin('text/event-stream', () => ({}))
     writer.write(event('a'))
     writer.fail(broken)
     expect(response.text).not.toContain('[DONE]')
@@ -110,7 +107,7 @@ describe('a stream', () => {
 
   test('is consumed as its client takes it', () => {
     const { response, writer, consumed } = open(streamAnswer)
-    writer.begin('text/event-stream', {})
+    writer.begin('text/event-stream', () => ({}))
     writer.write(Buffer.alloc(10))
     expect(consumed()).toBe(10)
     response.hasRoom = false
@@ -125,31 +122,31 @@ describe('a stream', () => {
 describe('a JSON answer', () => {
   test('of usual size is sent whole at its finish, with its length', () => {
     const { response, writer, consumed } = open(jsonAnswer)
-    writer.begin('application/json', { remaining: '10' })
+    writer.begin('application/json', () => ({ remaining: '10' }))
     writer.write(Buffer.from('{"a":'))
     writer.write(Buffer.from('1}'))
     expect(response.headersSent).toBe(false)
     expect(consumed()).toBe(7)
-    writer.finish({ remaining: '9' })
+    writer.finish(() => ({ remaining: '9' }))
     expect(response).toMatchObject({ text: '{"a":1}', isEnded: true })
-    expect(response.headers).toEqual({ 'content-type': 'application/json', 'content-length': '7', remaining: '9' })
+    expect(response.headers).toEqual({ 'content-type': 'application/json', 'content-length': 7, remaining: '9' })
   })
 
   test('that is large is sent as it comes, but for its last piece', () => {
     const { response, writer, consumed } = open(jsonAnswer)
-    writer.begin('application/json', {})
+    writer.begin('application/json', () => ({}))
     for (let piece = 0; piece < 4; piece++) writer.write(Buffer.alloc(200_000, String(piece)))
     expect(response.text.length).toBe(600_000)
     expect(consumed()).toBeGreaterThanOrEqual(600_000)
     expect(response.isEnded).toBe(false)
-    writer.finish({})
+    writer.finish(() => ({}))
     expect(response.text.length).toBe(800_000)
     expect(response.headers).not.toHaveProperty('content-length')
   })
 
   test('that breaks after its first bytes breaks the connection: it never looks whole', () => {
     const { response, writer } = open(jsonAnswer)
-    writer.begin('application/json', {})
+    writer.begin('application/json', () => ({}))
     writer.write(Buffer.alloc(300_000))
     writer.write(Buffer.alloc(300_000))
     writer.fail(broken)

@@ -7,13 +7,16 @@
 import type { Response } from 'express'
 import type { GatewayError } from '@gateway/contracts/errors'
 
+type Headers = Record<string, string>
+
 export interface AnswerWriter {
   /** Whether anything has been sent, so that an error can no longer have a status of its own. */
   readonly begun: boolean
-  begin(contentType: string, headers: Record<string, string>): void
+  /** `headers` are asked for when they are sent. */
+  begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
   /** `headers` replace those of `begin` where none has been sent yet. */
-  finish(headers: Record<string, string>): void
+  finish(headers: () => Headers): void
   /** The answer broke after its begin. Never looks like a complete one. */
   fail(error: GatewayError): void
 }
@@ -27,13 +30,16 @@ export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter
   const send = sendingTo(response, consumed)
   let held: Uint8Array[] = []
   let heldBytes = 0
+  let contentType = ''
+  let headersOfBegin: () => Headers = () => ({})
 
   return {
     get begun() {
       return response.headersSent
     },
-    begin(contentType, headers) {
-      response.status(200).set({ ...headers, 'content-type': contentType })
+    begin(type, headers) {
+      contentType = type
+      headersOfBegin = headers
     },
     write(bytes) {
       held.push(bytes)
@@ -42,13 +48,16 @@ export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter
         consumed(bytes.byteLength)
         return
       }
+      if (!response.headersSent) response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
       const last = held.pop()
       for (const earlier of held) send(earlier)
       held = last ? [last] : []
       heldBytes = last?.byteLength ?? 0
     },
     finish(headers) {
-      if (!response.headersSent) response.set({ ...headers, 'content-length': String(heldBytes) })
+      if (!response.headersSent) {
+        response.writeHead(200, { ...headers(), 'content-type': contentType, 'content-length': heldBytes })
+      }
       response.end(held.length === 1 ? held[0] : Buffer.concat(held))
     },
     fail() {
@@ -62,23 +71,18 @@ const KEEP_ALIVE = ': keep-alive\n\n'
 const KEEP_ALIVE_AFTER_MS = 15_000
 
 /** `onSilence` is asked for headers when the backend has been silent so long that they have to be committed. */
-export function streamAnswer(
-  response: Response,
-  consumed: Consumed,
-  headersOnSilence: () => Record<string, string>,
-): AnswerWriter {
+export function streamAnswer(response: Response, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter {
   const send = sendingTo(response, consumed)
   const keepAlive = setInterval(() => {
-    if (!response.headersSent) begin('text/event-stream', headersOnSilence())
+    if (!response.headersSent) begin('text/event-stream', headersOnSilence)
     response.write(KEEP_ALIVE)
   }, KEEP_ALIVE_AFTER_MS)
   response.once('close', () => clearInterval(keepAlive))
 
-  function begin(contentType: string, headers: Record<string, string>): void {
+  function begin(contentType: string, headers: () => Headers): void {
     if (response.headersSent) return
-    response
-      .status(200)
-      .set({ ...headers, 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
+    const ofStreams = { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
+    response.writeHead(200, { ...headers(), ...ofStreams })
     response.flushHeaders()
   }
 

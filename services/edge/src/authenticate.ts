@@ -7,7 +7,7 @@
  * token only. What an account asks about itself takes either, and needs no active key to go with the token.
  */
 
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { RequestHandler, Response } from 'express'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
@@ -69,7 +69,7 @@ export function accountFrom(response: Response): string | null {
 }
 
 export function hashKey(key: string): string {
-  return createHash('sha256').update(key).digest('base64url')
+  return hash('sha256', key, 'base64url')
 }
 
 export function invalidKey(): GatewayError {

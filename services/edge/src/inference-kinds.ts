@@ -26,7 +26,8 @@ export interface AskedRequest extends OutputWish {
   encodingFormat?: 'float' | 'base64'
   /** False: the lane's own cap is written into the body. */
   capsOutput: boolean
-  affinityKey?: string
+  /** The same for all turns of a conversation. */
+  conversationKey?(): string
   estimate(lane: ServedModelConfig): TokenEstimate
   body: Uint8Array
 }
@@ -46,7 +47,7 @@ export const chat: InferenceKind = (body) => {
     capsOutput: outputCap !== undefined,
     outputCap,
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
-    affinityKey: conversationKey(request.messages),
+    conversationKey: () => conversationKey(request.messages),
     estimate: (lane) => estimateChat(request, lane.maxOutputTokens),
     body: jobBody(request),
   }

@@ -54,7 +54,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       onHead(answerHead) {
         head = answerHead
         if (job.stream) begun(answerHead)
-        writer.begin(answerHead.contentType, answerHeaders(relay, head))
+        writer.begin(answerHead.contentType, () => answerHeaders(relay, answerHead))
       },
       onData(bytes) {
         if (job.stream) eventsSeen += countEvents(bytes)
@@ -87,7 +87,8 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
         )
       }
       if (!job.stream) begun(head)
-      writer.finish(answerHeaders(relay, head, chargeFor(job.price, end.usage)))
+      const answered = head
+      writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, end.usage)))
       resolve()
     }
 

@@ -1,7 +1,7 @@
 /**
  * Consumes durable events from a pull consumer, in batches.
  *
- * One pull is open at a time, for at most one batch; what it brings is handed over a few milliseconds after the first
+ * One pull is open at a time, for at most one batch; what it brings is handed over some milliseconds after the first
  * event, or when the batch is full. While the handler works, the next batch may arrive already. A pull that went
  * unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back from the server.
  */
@@ -13,7 +13,8 @@ import type { JetStreamParts } from './jetstream.ts'
 
 const PULL_EXPIRES_MS = 5_000
 const PULL_SILENT_MS = 6_000
-const GATHER_MS = 5
+/** Few large batches cost the database far less than many small ones, and nobody waits for one. */
+const GATHER_MS = 50
 const ACK_WAIT_MS = 10_000
 const BATCHES_UNACKNOWLEDGED = 20
 const REOPEN_MS = 250

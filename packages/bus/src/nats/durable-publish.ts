@@ -37,7 +37,7 @@ interface PendingEvent {
 }
 
 export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Promise<void> }): Publisher {
-  const { connection, wire, inbox, counters, measures, processId } = parts
+  const { wire, inbox, counters, measures, processId } = parts
   /** In order of publication. */
   const pending = new Map<number, PendingEvent>()
   let pendingBytes = 0
@@ -66,11 +66,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     if (notReadySinceMs !== null) return
     if (event.sentAtMs > 0) counters.durableRetried++
     event.sentAtMs = performance.now()
-    try {
-      connection.publish(event.subject, event.payload, { reply: inbox.address('d', number), headers: event.headers })
-    } catch (error) {
-      parts.onStatus({ type: 'error', error, during: `publishing to ${event.subject}` })
-    }
+    wire.publish(event.subject, event.payload, inbox.address('d', number), event.headers)
   }
 
   inbox.on('d', (payload, token, noResponder) => {

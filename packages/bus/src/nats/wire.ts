@@ -3,16 +3,23 @@
  *
  * The client drops what is published while it is disconnected, and so does this wire, openly. A listener that throws
  * would end the client's reader for good, so nothing is let through.
+ *
+ * What is published in one turn of the event loop leaves in one write. The client itself would write once per callback.
  */
 
-import type { Msg, NatsConnection, Status } from '@nats-io/nats-core'
+import type { Msg, MsgHdrs, NatsConnection, PublishOptions, Status } from '@nats-io/nats-core'
 import type { OnStatus } from '../status.ts'
+import { atTurnsEnd, endTurn } from '../turn.ts'
 import type { Wire, WireListener } from '../wire.ts'
 
 const NO_RESPONDERS = 503
 const SMALLEST_PAYLOAD_BYTES = 16 * 1024
 
-export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
+export interface NatsWire extends Wire {
+  publish(subject: string, payload: Uint8Array, replyTo?: string, headers?: MsgHdrs): void
+}
+
+export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWire {
   const listeners: ((connected: boolean) => void)[] = []
   let connected = true
   let maxPayloadBytes = maxPayloadOf(connection)
@@ -52,13 +59,15 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
     get maxPayloadBytes() {
       return maxPayloadBytes
     },
-    publish(subject, payload, replyTo) {
-      if (!connected) return
-      try {
-        connection.publish(subject, payload, replyTo === undefined ? undefined : { reply: replyTo })
-      } catch (error) {
-        onStatus({ type: 'error', error, during: `publishing to ${subject}` })
-      }
+    publish(subject, payload, replyTo, headers) {
+      atTurnsEnd(() => {
+        if (!connected) return
+        try {
+          connection.publish(subject, payload, publishOptions(replyTo, headers))
+        } catch (error) {
+          onStatus({ type: 'error', error, during: `publishing to ${subject}` })
+        }
+      })
     },
     async subscribe(subject, group, listener) {
       const callback = guarded(listener)
@@ -76,14 +85,21 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): Wire {
     },
     onConnection: (listener) => void listeners.push(listener),
     async flush() {
+      endTurn()
       if (connected) await connection.flush().catch(() => {})
     },
     async [Symbol.asyncDispose]() {
+      endTurn()
       if (connected) await connection.flush().catch(() => {})
       connected = false
       await connection.close()
     },
   }
+}
+
+function publishOptions(reply: string | undefined, headers: MsgHdrs | undefined): PublishOptions | undefined {
+  if (reply === undefined) return undefined
+  return headers === undefined ? { reply } : { reply, headers }
 }
 
 function maxPayloadOf(connection: NatsConnection): number {

@@ -1,12 +1,15 @@
 /**
  * One other process, as seen from here: what is to be sent to it, what of that is in flight, and when it was last heard.
  *
- * Frames of all streams to a peer are collected and leave together once per turn of the event loop.
+ * Frames of all streams to a peer are collected and leave together: at the end of the turn, or a little later where
+ * nobody waits for them (see `urgency.ts`).
  */
 
 import { encodeMessages, FRAME_OVERHEAD, frameKind, NO_BYTES, type Frame, type FrameKind } from '../core/frames.ts'
 import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
+import { mayWaitMs } from '../core/urgency.ts'
 import { framesSubject } from '../inbox.ts'
+import { atTurnsEnd } from '../turn.ts'
 import type { StreamContext } from './context.ts'
 
 /** A stream with this peer, from either side. */
@@ -31,7 +34,10 @@ export class Peer {
   readonly #context: StreamContext
   readonly #flight: Flight
   #outgoing: Frame[] = []
-  #scheduled = false
+  #leavesThisTurn = false
+  #laterFlush: NodeJS.Timeout | undefined
+  #laterFlushAtMs = Infinity
+  #lastMessageAtMs = -Infinity
   #stopped = new Set<number>()
   #waiting = new Set<Waiting>()
 
@@ -58,9 +64,20 @@ export class Peer {
   send(kind: FrameKind, stream: number, n: number, bytes: Uint8Array = NO_BYTES): void {
     this.#outgoing.push({ kind, stream, n, bytes })
     if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
-    if (this.#scheduled) return
-    this.#scheduled = true
-    setImmediate(() => this.flush())
+    if (!this.#leavesThisTurn) this.#schedule(kind)
+  }
+
+  #schedule(kind: FrameKind): void {
+    const nowMs = this.#context.now()
+    const waitMs = mayWaitMs(kind, nowMs - this.#lastMessageAtMs, this.#context.tuning)
+    if (waitMs === 0) {
+      this.#leavesThisTurn = true
+      atTurnsEnd(() => this.flush())
+    } else if (nowMs + waitMs < this.#laterFlushAtMs) {
+      clearTimeout(this.#laterFlush)
+      this.#laterFlushAtMs = nowMs + waitMs
+      this.#laterFlush = setTimeout(() => this.flush(), waitMs)
+    }
   }
 
   /** Answers frames of a stream that this process has no use for, once per flush. */
@@ -90,11 +107,14 @@ export class Peer {
   }
 
   flush(): void {
-    this.#scheduled = false
+    this.#leavesThisTurn = false
+    clearTimeout(this.#laterFlush)
+    this.#laterFlushAtMs = Infinity
     const frames = this.#outgoing
     if (frames.length === 0) return
     this.#outgoing = []
     this.#stopped.clear()
+    this.#lastMessageAtMs = this.#context.now()
     const { wire, counters, tuning, processId } = this.#context
     if (!wire.connected) return
     const subject = framesSubject(this.id)

@@ -24,6 +24,8 @@ import type { Peer, PeerStream, Waiting } from './peer.ts'
 import type { FrameHandler } from './peers.ts'
 
 const READY = Promise.resolve()
+/** An error is dear to make, and each stream ends. */
+const ENDED = new JobAborted('stopped')
 const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.resume])
 
 export interface Worker {
@@ -231,7 +233,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#peer.streams.delete(this)
     this.#peer.stopWaiting(this)
     this.#context.counters.streamsOpen--
-    const aborted = new JobAborted(cause ?? 'stopped')
+    const aborted = cause === undefined ? ENDED : new JobAborted(cause)
     this.#body.abandon(aborted)
     if (this.#room !== undefined) {
       this.#room.promise.catch(() => {})

@@ -88,7 +88,7 @@ function planJob(
     encodingFormat: asked.encodingFormat,
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     promptTokensEstimate: estimate.usualPromptTokens,
-    affinityKey: asked.affinityKey,
+    affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
     account: caller.account,
     keyId: caller.keyId,
     plan: plan.slug,
@@ -99,6 +99,10 @@ function planJob(
     price,
     startedAtMs: Date.now(),
   }
+}
+
+function hasAffinity(config: GatewayConfig, poolId: string): boolean {
+  return config.pools.find(({ id }) => id === poolId)?.affinity === 'conversation'
 }
 
 const MAX_REQUEST_MS = 600_000
