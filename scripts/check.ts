@@ -13,6 +13,7 @@ const CHECKS: [name: string, ...command: string[]][] = [
   ['lint', join(MODULES, 'oxlint', 'bin', 'oxlint'), '--type-aware'],
   ['format', join(MODULES, 'oxfmt', 'bin', 'oxfmt'), '--check'],
   ['boundaries', join(import.meta.dirname, 'check-boundaries.ts')],
+  ['deploy', join(import.meta.dirname, 'deploy', 'check.ts')],
 ]
 
 // The linter looks its companion for types up on the path.

@@ -1,8 +1,10 @@
 /**
- * `npm run deploy:write`: writes the files under deploy/ that follow from the code.
+ * `npm run deploy:write`: writes the files under deploy/ that follow from the code. Look at what changed before you commit.
  */
 
 import { writeFileSync } from 'node:fs'
-import { natsUsersFile, NATS_USERS_PATH } from './nats-users.ts'
+import { goldenPath, render, valueSets } from './chart.ts'
+import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
 
 writeFileSync(NATS_USERS_PATH, natsUsersFile())
+for (const set of valueSets) writeFileSync(goldenPath(set), render(set))

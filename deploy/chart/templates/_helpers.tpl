@@ -1,0 +1,123 @@
+{{/* What the templates share. Named templates that take a service get (dict "root" $ "service" "edge"). */}}
+
+{{- define "gateway.fullname" -}}
+{{- if contains .Chart.Name .Release.Name -}}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{- else -}}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 40 | trimSuffix "-" }}{{- end -}}
+{{- end }}
+
+{{/* The services that exist, in the order in which they are listed. */}}
+{{- define "gateway.services" -}}
+edge router keys metering
+{{- end }}
+
+{{- define "gateway.name" -}}
+{{ include "gateway.fullname" .root }}-{{ .service }}
+{{- end }}
+
+{{- define "gateway.selectorLabels" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .service }}
+{{- end }}
+
+{{- define "gateway.labels" -}}
+{{ include "gateway.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: model-gateway
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
+{{- end }}
+
+{{/* Pod and container of the restricted Pod Security Standard; the images run as the user `node`. */}}
+{{- define "gateway.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 1000
+runAsGroup: 1000
+fsGroup: 1000
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "gateway.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{- define "gateway.configMapName" -}}
+{{- if .Values.configMap -}}{{ .Values.configMap }}{{- else -}}{{ include "gateway.fullname" . }}-config{{- end -}}
+{{- end }}
+
+{{/* The address of NATS after the user's name and password. */}}
+{{- define "gateway.natsAddress" -}}
+{{- if .Values.nats.enabled -}}{{ include "gateway.fullname" . }}-nats:4222{{- else -}}{{ .Values.nats.address }}{{- end -}}
+{{- end }}
+
+{{/* The most edges that ever run at once: those of the autoscaler, and those that a rollout adds. */}}
+{{- define "gateway.edgesMax" -}}
+{{- $edge := .Values.edge -}}
+{{- add (ternary $edge.autoscaling.maxReplicas $edge.replicas $edge.autoscaling.enabled) $edge.maxSurge -}}
+{{- end }}
+
+{{/* How long a pod may take to stop: all that it does in turn, and a margin for its last reports. */}}
+{{- define "gateway.graceSeconds" -}}
+{{- $own := index .root.Values .service -}}
+{{- add (default 0 $own.preStopSeconds) (default 0 $own.stopNoticeSeconds) (default 0 $own.drainSeconds) 30 -}}
+{{- end }}
+
+{{- define "gateway.env" -}}
+{{- $values := .root.Values -}}
+{{- $own := index $values .service -}}
+- { name: LOG_LEVEL, value: {{ $own.logLevel | quote }} }
+- { name: HEALTH_PORT, value: "8081" }
+- { name: HEALTH_HOST, value: 0.0.0.0 }
+- name: NATS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.natsPasswords.name }}, key: {{ .service }} } }
+- { name: NATS_URL, value: {{ printf "nats://%s:$(NATS_PASSWORD)@%s" .service (include "gateway.natsAddress" .root) | quote }} }
+- { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
+{{- if ne .service "metering" }}
+- { name: GATEWAY_CONFIG, value: /etc/model-gateway/gateway.yaml }
+{{- end }}
+{{- if ne .service "router" }}
+- name: REDIS_URL
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.redis.name }}, key: {{ $values.secrets.redis.key }} } }
+{{- end }}
+{{- if $values.otlpEndpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ $values.otlpEndpoint | quote }} }
+{{- end }}
+{{- if hasKey $own "drainSeconds" }}
+- { name: DRAIN_MS, value: {{ mul $own.drainSeconds 1000 | quote }} }
+{{- end }}
+{{- if eq .service "edge" }}
+- { name: PORT, value: "8080" }
+- { name: HOST, value: 0.0.0.0 }
+- { name: STOP_NOTICE_MS, value: {{ mul $own.stopNoticeSeconds 1000 | quote }} }
+- { name: EDGE_REPLICAS_MAX, value: {{ include "gateway.edgesMax" .root | quote }} }
+- { name: PUBLIC_BASE_URL, value: {{ $values.publicUrl | quote }} }
+- { name: AUTH_ISSUER, value: {{ $values.signIn.issuer | quote }} }
+{{- range $name, $value := dict "AUTH_AUDIENCE" $values.signIn.audience "DOCS_URL" $values.docsUrl "TOPUP_URL" $values.topupUrl "CONSOLE_URL" $values.consoleUrl "CORS_ORIGINS" (join "," $values.corsOrigins) }}
+{{- if $value }}
+- { name: {{ $name }}, value: {{ $value | quote }} }
+{{- end }}
+{{- end }}
+- { name: TRUST_PROXY, value: {{ $values.trustProxy | quote }} }
+{{- end }}
+{{- if has .service (list "keys" "metering") }}
+{{- $database := index $values.secrets (printf "%sDatabase" .service) }}
+- name: DATABASE_URL
+  valueFrom: { secretKeyRef: { name: {{ $database.name }}, key: {{ $database.key }} } }
+{{- end }}
+{{- if eq .service "keys" }}
+- name: KEYS_MASTER_SECRET
+  valueFrom: { secretKeyRef: { name: {{ $values.secrets.masterSecret.name }}, key: {{ $values.secrets.masterSecret.key }} } }
+{{- end }}
+{{- end }}
+
+{{/* Pods of a service far from each other, and no rollout held up where that cannot be. */}}
+{{- define "gateway.topologySpread" -}}
+{{- range (index .root.Values .service).topologySpread }}
+- topologyKey: {{ . }}
+  maxSkew: 1
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels: {{- include "gateway.selectorLabels" $ | nindent 6 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,26 @@
+/**
+ * The Helm chart, rendered with each set of values under `deploy/values/`.
+ */
+
+import { readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { helm } from './helm.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+const CHART = join(DEPLOY, 'chart')
+const RELEASE = ['gateway', CHART, '--namespace', 'ai']
+
+export const valueSets = readdirSync(join(DEPLOY, 'values')).map((file) => basename(file, '.yaml'))
+
+/** What the rendering was when somebody last looked at it. */
+export function goldenPath(set: string): string {
+  return join(DEPLOY, 'golden', `${set}.yaml`)
+}
+
+export function render(set: string, ...args: string[]): string {
+  return helm('template', ...RELEASE, '--values', join(DEPLOY, 'values', `${set}.yaml`), ...args)
+}
+
+export function lint(set: string): void {
+  helm('lint', CHART, '--strict', '--quiet', '--values', join(DEPLOY, 'values', `${set}.yaml`))
+}

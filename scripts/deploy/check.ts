@@ -1,0 +1,44 @@
+/**
+ * The part of `npm run check` that looks at deploy/: the chart lints, renders what was last looked at, and every manifest is
+ * one that a cluster takes whole. Offline.
+ */
+
+import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+import { brokenRules } from './chart-rules.ts'
+import { goldenPath, lint, render, valueSets } from './chart.ts'
+import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
+import { problemsOf, readManifests } from './validate-manifests.ts'
+
+const problems: string[] = []
+expectFile(NATS_USERS_PATH, natsUsersFile())
+for (const set of valueSets) {
+  try {
+    lint(set)
+    const rendered = render(set)
+    const manifests = readManifests(rendered)
+    const found = [...problemsOf(manifests), ...brokenRules(manifests)]
+    problems.push(...found.map((problem) => `deploy/values/${set}.yaml: ${problem}`))
+    expectFile(goldenPath(set), rendered)
+    console.log(`${set}: ${manifests.length} manifests`)
+  } catch (error) {
+    problems.push(`deploy/values/${set}.yaml: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+for (const problem of problems) console.error(problem)
+process.exitCode = problems.length === 0 ? 0 : 1
+
+function expectFile(path: string, content: string): void {
+  if (readIfThere(path) === content) return
+  problems.push(
+    `${relative(process.cwd(), path)} is not what is written now: run npm run deploy:write, and look at the difference`,
+  )
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
