@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { brokenRules } from './chart-rules.ts'
-import { goldenPath, lint, render, valueSets } from './chart.ts'
+import { goldenPath, goldenText, lint, render, valueSets } from './chart.ts'
 import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
 import { problemsOf, readManifests } from './validate-manifests.ts'
 
@@ -19,7 +19,7 @@ for (const set of valueSets) {
     const manifests = readManifests(rendered)
     const found = [...problemsOf(manifests), ...brokenRules(manifests)]
     problems.push(...found.map((problem) => `deploy/values/${set}.yaml: ${problem}`))
-    expectFile(goldenPath(set), rendered)
+    expectFile(goldenPath(set), goldenText(rendered))
     console.log(`${set}: ${manifests.length} manifests`)
   } catch (error) {
     problems.push(`deploy/values/${set}.yaml: ${error instanceof Error ? error.message : String(error)}`)

@@ -3,8 +3,8 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { goldenPath, render, valueSets } from './chart.ts'
+import { goldenPath, goldenText, render, valueSets } from './chart.ts'
 import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
 
 writeFileSync(NATS_USERS_PATH, natsUsersFile())
-for (const set of valueSets) writeFileSync(goldenPath(set), render(set))
+for (const set of valueSets) writeFileSync(goldenPath(set), goldenText(render(set)))
