@@ -11,6 +11,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { holdLock } from './hold-lock.mjs'
 
 const PNPM = 'pnpm@12.21.0'
 const OLDEST_NODE = 18
@@ -21,15 +22,17 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const stamp = path.join(root, 'node_modules', '.installed-lockfile')
 const ownNode = path.join(root, 'node_modules', 'node', 'bin', 'node')
 const lock = path.join(root, '.artifacts', 'installing')
-const LOCK_BEAT_MS = 1000
-const LOCK_STALE_MS = 10_000
 
 if (!isInstalled()) {
   try {
     requireSystemNode()
-    await underLock(async () => {
-      if (!isInstalled()) await install()
-    })
+    await holdLock(
+      lock,
+      () => say('another process is installing the packages: waiting for it'),
+      async () => {
+        if (!isInstalled()) await install()
+      },
+    )
   } catch (error) {
     say(error.message)
     process.exit(1)
@@ -120,34 +123,6 @@ function isWritable(folder) {
     fs.accessSync(folder, fs.constants.W_OK)
     return path.isAbsolute(folder)
   } catch {
-    return false
-  }
-}
-
-/** The holder touches the lock every second; one that is not touched any more belongs to nobody. */
-async function underLock(work) {
-  fs.mkdirSync(path.dirname(lock), { recursive: true })
-  for (let told = false; !take(); told = true) {
-    if (!told) say('another process is installing the packages: waiting for it')
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
-  const beat = setInterval(() => fs.utimesSync(lock, new Date(), new Date()), LOCK_BEAT_MS)
-  try {
-    await work()
-  } finally {
-    clearInterval(beat)
-    fs.rmSync(lock, { force: true })
-  }
-}
-
-function take() {
-  try {
-    fs.closeSync(fs.openSync(lock, 'wx'))
-    return true
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error
-    const touched = fs.statSync(lock, { throwIfNoEntry: false })?.mtimeMs
-    if (touched !== undefined && Date.now() - touched > LOCK_STALE_MS) fs.rmSync(lock, { force: true })
     return false
   }
 }

@@ -11,6 +11,19 @@ const vendorPrice = {
   output_usd_per_million: z.number(),
 }
 
+/** In the units of the catalog and of vendors' price lists. */
+export const quotedPrice = z.union([
+  z.object({ multiplier: z.number() }),
+  z.object({ usd_per_million: z.number() }),
+  z.object({
+    ...vendorPrice,
+    /** What the whole request costs where its prompt has more tokens than this. */
+    long_prompt: z.object({ above_tokens: z.int(), ...vendorPrice }).optional(),
+    rates_from: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),
+  }),
+])
+export type QuotedPrice = z.infer<typeof quotedPrice>
+
 export const quoteResponse = z.object({
   object: z.literal('quote'),
   model: z.string(),
@@ -21,16 +34,7 @@ export const quoteResponse = z.object({
   plan: z.string(),
   /** Of every amount below. */
   unit: planUnit,
-  price: z.union([
-    z.object({ multiplier: z.number() }),
-    z.object({ usd_per_million: z.number() }),
-    z.object({
-      ...vendorPrice,
-      /** What the whole request costs where its prompt has more tokens than this. */
-      long_prompt: z.object({ above_tokens: z.int(), ...vendorPrice }).optional(),
-      rates_from: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),
-    }),
-  ]),
+  price: quotedPrice,
   /** For an answer of the usual length. */
   estimated_charge: z.number(),
   /** For an answer as long as its cap allows. */

@@ -6,6 +6,7 @@
  * An empty variable counts as one that is not set. A value never appears in an error: it may be a secret.
  */
 
+import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-config'
 import * as z from 'zod'
 import { logLevels } from './logger.ts'
 
@@ -120,6 +121,15 @@ export const variables = {
   ),
   TOPUP_URL: variable(httpUrl.optional(), 'the address of the top-up page in error bodies; CONSOLE_URL when not set'),
   CONSOLE_URL: variable(httpUrl.optional(), 'the address of the key console; PUBLIC_BASE_URL/console when not set'),
+  CONSOLE_DIR: variable(
+    z.string().optional(),
+    'the folder of the built key console; where `npm run build:console` puts it when not set',
+  ),
+  CONSOLE_CLIENT_ID: variable(
+    z.string().default(CONSOLE_CLIENT_ID),
+    "the key console's client id at the identity provider",
+  ),
+  CONSOLE_SCOPE: variable(z.string().default(CONSOLE_SCOPE), 'what the key console asks the identity provider for'),
   CORS_ORIGINS: variable(
     z
       .string()

@@ -11,7 +11,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Provider, type Configuration } from 'oidc-provider'
-import { answerInteraction } from './identity-provider/answer-interaction.ts'
+import { answerInteraction, signOutPage } from './identity-provider/answer-interaction.ts'
 import { memoryAdapters } from './identity-provider/memory-adapter.ts'
 import { keepSigningKeys } from './identity-provider/keep-signing-keys.ts'
 
@@ -84,6 +84,12 @@ async function configurationOf(options: IdentityProviderOptions): Promise<Config
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     features: {
       devInteractions: { enabled: false },
+      rpInitiatedLogout: {
+        enabled: true,
+        logoutSource(context, form) {
+          context.body = signOutPage(form)
+        },
+      },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => options.audience,

@@ -5,6 +5,7 @@
 import express, { type Express } from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
 import { requireAccount, requireKey, requireSignIn } from './authenticate.ts'
+import { CONSOLE_PATH } from './config.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images } from './inference-kinds.ts'
 import { measureRequest } from './measure-request.ts'
@@ -16,6 +17,8 @@ import { infer } from './routes/infer.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { showCatalog } from './routes/show-catalog.ts'
+import { showConsole, showConsoleConfig } from './routes/show-console.ts'
+import { showPlan } from './routes/show-plan.ts'
 import { quote } from './routes/quote.ts'
 import { showQuota } from './routes/show-quota.ts'
 import { showUsage } from './routes/show-usage.ts'
@@ -58,6 +61,14 @@ export function createApp(edge: Edge): Express {
   app.route('/v1/embeddings').post(withKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
   app.route('/v1/images/generations').post(withKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
   app.route('/v1/quote').post(withKey, readJsonBody, quote(edge)).all(methodNotAllowed('POST'))
+
+  app.route('/v1/plan').get(withKey, showPlan(edge)).all(methodNotAllowed('GET'))
+
+  const { console } = edge.settings
+  if (console) {
+    app.route(`${CONSOLE_PATH}/config.json`).get(showConsoleConfig(edge, console)).all(methodNotAllowed('GET'))
+    app.route(`${CONSOLE_PATH}{/*path}`).get(showConsole(edge, console)).all(methodNotAllowed('GET'))
+  }
 
   app.use(notFound)
   app.use(renderErrors(edge))

@@ -2,6 +2,7 @@
  * The edge's settings: the one reader of its environment.
  */
 
+import { resolve } from 'node:path'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
 import * as z from 'zod'
 
@@ -9,6 +10,8 @@ import * as z from 'zod'
 export interface EdgeSettings {
   host: string
   port: number
+  /** The address that clients use. */
+  publicBaseUrl: string
   docsUrl: string
   topupUrl: string
   /** Whose pages may call from a browser. */
@@ -19,15 +22,32 @@ export interface EdgeSettings {
   stopNoticeMs: number
   /** The most edges that ever run at once. */
   edgesMax: number
+  /** Null: the console has a host of its own. */
+  console: ConsoleSettings | null
   /** Whose sign-in tokens are taken; null: none are. */
   signIn: { issuer: string; audience: string } | null
 }
+
+export interface ConsoleSettings {
+  url: string
+  /** Of the built files. */
+  folder: string
+  clientId: string
+  scope: string
+}
+
+/** The path below the public address that the edge serves the console at. */
+export const CONSOLE_PATH = '/console'
+const BUILT_CONSOLE = resolve(import.meta.dirname, '../../console/dist')
 
 const EDGE_VARIABLES = {
   PORT: variables.PORT,
   HOST: variables.HOST,
   PUBLIC_BASE_URL: variables.PUBLIC_BASE_URL,
   CONSOLE_URL: variables.CONSOLE_URL,
+  CONSOLE_DIR: variables.CONSOLE_DIR,
+  CONSOLE_CLIENT_ID: variables.CONSOLE_CLIENT_ID,
+  CONSOLE_SCOPE: variables.CONSOLE_SCOPE,
   DOCS_URL: variables.DOCS_URL,
   TOPUP_URL: variables.TOPUP_URL,
   CORS_ORIGINS: variables.CORS_ORIGINS,
@@ -41,19 +61,34 @@ const EDGE_VARIABLES = {
 
 export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
   const parsed = parseEnvironment(z.object(EDGE_VARIABLES), environment)
-  const { docsUrl, topupUrl, audience } = addresses(parsed)
+  const { publicBaseUrl, docsUrl, topupUrl, consoleUrl, audience } = addresses(parsed)
+  const servesConsole = consoleUrl === `${publicBaseUrl}${CONSOLE_PATH}`
   return {
     host: parsed.HOST,
     port: parsed.PORT,
+    publicBaseUrl,
     docsUrl,
     topupUrl,
-    corsOrigins: parsed.CORS_ORIGINS,
+    corsOrigins: servesConsole ? parsed.CORS_ORIGINS : withOrigin(parsed.CORS_ORIGINS, consoleUrl),
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,
     stopNoticeMs: parsed.STOP_NOTICE_MS,
     edgesMax: parsed.EDGE_REPLICAS_MAX,
+    console: servesConsole
+      ? {
+          url: consoleUrl,
+          folder: resolve(parsed.CONSOLE_DIR ?? BUILT_CONSOLE),
+          clientId: parsed.CONSOLE_CLIENT_ID,
+          scope: parsed.CONSOLE_SCOPE,
+        }
+      : null,
     signIn: parsed.AUTH_ISSUER ? { issuer: parsed.AUTH_ISSUER, audience } : null,
   }
+}
+
+/** A console elsewhere is a page of another origin. */
+function withOrigin(origins: string[], consoleUrl: string): string[] {
+  return origins.includes('*') ? origins : [...new Set([...origins, new URL(consoleUrl).origin])]
 }
 
 const PROCESS_VARIABLES = {

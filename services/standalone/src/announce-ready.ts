@@ -8,6 +8,7 @@ export function announceReady({ url, issuer }: { url: string; issuer: string }, 
   const configuration = settings.configPath ?? 'the default: every model on a simulated backend'
   process.stdout.write(`
 Model Gateway is ready at ${url}
+  console        ${settings.consoleUrl}  (start here)
   data           ${settings.dataDir}
   configuration  ${configuration}
   sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, asks for no password)'}

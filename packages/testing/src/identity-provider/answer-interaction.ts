@@ -1,5 +1,5 @@
 /**
- * The sign-in page: a name, no password, no script, nothing from another host.
+ * The provider's two pages, to sign in and to sign out: a name, no password, no script, nothing from another host.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -44,29 +44,50 @@ function sendPage(response: ServerResponse, status: number, problem = ''): void 
     'cache-control': 'no-store',
     'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
   })
-  response.end(`<!doctype html>
+  response.end(
+    pageOf(
+      'Sign in',
+      `<p>This is the development identity provider: any name will do, and nobody asks for a password. Never use it in production.</p>
+  ${problem && `<p role="alert">${problem}</p>`}
+  <form method="post">
+    <label for="name">Name</label>
+    <input id="name" name="name" required maxlength="${MAX_NAME_LENGTH}" autofocus autocomplete="username">
+    <button>Sign in</button>
+  </form>`,
+    ),
+  )
+}
+
+/** `form`: the provider's own, without a button, which this page gives it. */
+export function signOutPage(form: string): string {
+  return pageOf(
+    'Sign out',
+    `<p>This ends your session at the development identity provider, too.</p>
+  ${form}
+  <button form="op.logoutForm" name="logout" value="yes" autofocus>Sign out</button>
+  <button form="op.logoutForm" class="quiet">Stay signed in</button>`,
+  )
+}
+
+function pageOf(title: string, content: string): string {
+  return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Sign in (development)</title>
+<title>${title} (development)</title>
 <style>
   :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif }
   main { max-width: 22rem; margin: 15vh auto; padding: 0 1rem }
   label, input, button { display: block; width: 100%; box-sizing: border-box; font: inherit }
   input, button { padding: .6rem; margin: .3rem 0 1rem; border-radius: .4rem; border: 1px solid GrayText }
   button { background: #1f6feb; color: #fff; border: 0; cursor: pointer }
+  button.quiet { background: none; color: inherit; border: 1px solid GrayText }
   [role=alert] { color: #c62828 }
 </style>
 <main>
-  <h1>Sign in</h1>
-  <p>This is the development identity provider: any name will do, and nobody asks for a password. Never use it in production.</p>
-  ${problem && `<p role="alert">${problem}</p>`}
-  <form method="post">
-    <label for="name">Name</label>
-    <input id="name" name="name" required maxlength="${MAX_NAME_LENGTH}" autofocus autocomplete="username">
-    <button>Sign in</button>
-  </form>
+  <h1>${title}</h1>
+  ${content}
 </main>
 </html>
-`)
+`
 }

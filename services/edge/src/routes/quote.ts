@@ -6,11 +6,11 @@
 import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import type { quoteResponse } from '@gateway/contracts/quote'
-import type { Price } from '@gateway/contracts/usage'
 import { chargeFor } from '@gateway/pricing/charge'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { makeOffer, planLimit } from '../admit.ts'
 import { callerFrom, proveKey } from '../authenticate.ts'
+import { describePrice } from '../core/describe-price.ts'
 import type { Edge } from '../edge.ts'
 import { chat } from '../inference-kinds.ts'
 import { understand } from './infer.ts'
@@ -47,36 +47,4 @@ export function quote(edge: Edge): RequestHandler {
       fits: caller.overage || used + worstCharge <= limit,
     } satisfies z.infer<typeof quoteResponse>)
   }
-}
-
-/** In the units of the catalog and of vendors' price lists. */
-function describePrice(price: Price): z.infer<typeof quoteResponse>['price'] {
-  switch (price.kind) {
-    case 'multiplier':
-      return { multiplier: price.milliTokensPerToken / 1_000 }
-    case 'base':
-      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken) }
-    case 'rates': {
-      const { longPrompt, ratesFrom } = price
-      return {
-        ...describeRates(price),
-        ...(longPrompt && { long_prompt: { above_tokens: longPrompt.aboveTokens, ...describeRates(longPrompt) } }),
-        ...(ratesFrom && { rates_from: ratesFrom }),
-      }
-    }
-  }
-}
-
-type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind'>
-
-function describeRates(rates: Rates) {
-  return {
-    input_usd_per_million: usdPerMillion(rates.inputNanoUsdPerKiloToken),
-    cached_input_usd_per_million: usdPerMillion(rates.cachedNanoUsdPerKiloToken),
-    output_usd_per_million: usdPerMillion(rates.outputNanoUsdPerKiloToken),
-  }
-}
-
-function usdPerMillion(nanoUsdPerKiloToken: number): number {
-  return nanoUsdPerKiloToken / 1_000_000
 }

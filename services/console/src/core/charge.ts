@@ -1,0 +1,50 @@
+/**
+ * What an answer cost, by the ledger's own arithmetic, from what the plan says of the model.
+ */
+
+import type { QuotedPrice } from '@gateway/contracts/quote'
+import type { PlanUnit, Price } from '@gateway/contracts/usage'
+import { chargeFor } from '@gateway/pricing/charge'
+import { toPlanUnit } from '@gateway/pricing/units'
+
+export interface AnswerTokens {
+  promptTokens: number
+  completionTokens: number
+  cachedTokens: number
+}
+
+/** In the plan's unit. */
+export function chargeOf(price: QuotedPrice, tokens: AnswerTokens): { amount: number; unit: PlanUnit } {
+  const unit: PlanUnit = 'multiplier' in price ? 'tokens' : 'usd'
+  return { amount: toPlanUnit(chargeFor(toPrice(price), tokens), unit), unit }
+}
+
+const NANO_PER_KILO_TOKEN = 1_000_000
+
+function toPrice(price: QuotedPrice): Price {
+  if ('multiplier' in price) return { kind: 'multiplier', milliTokensPerToken: Math.round(price.multiplier * 1_000) }
+  if ('usd_per_million' in price) return { kind: 'base', nanoUsdPerKiloToken: nano(price.usd_per_million) }
+  const { long_prompt: long } = price
+  return {
+    kind: 'rates',
+    ...toRates(price),
+    ...(long && { longPrompt: { aboveTokens: long.above_tokens, ...toRates(long) } }),
+  }
+}
+
+type Rates = Pick<
+  Extract<QuotedPrice, { input_usd_per_million: number }>,
+  'input_usd_per_million' | 'cached_input_usd_per_million' | 'output_usd_per_million'
+>
+
+function toRates(rates: Rates) {
+  return {
+    inputNanoUsdPerKiloToken: nano(rates.input_usd_per_million),
+    cachedNanoUsdPerKiloToken: nano(rates.cached_input_usd_per_million),
+    outputNanoUsdPerKiloToken: nano(rates.output_usd_per_million),
+  }
+}
+
+function nano(usdPerMillion: number): number {
+  return Math.round(usdPerMillion * NANO_PER_KILO_TOKEN)
+}

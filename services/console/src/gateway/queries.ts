@@ -1,0 +1,90 @@
+/**
+ * What the pages show of the gateway, each fact asked once and shared by all that show it. What can pass is asked again
+ * by itself until it has.
+ */
+
+import { tierCatalog } from '@gateway/contracts/catalog'
+import { developerKeyListResponse } from '@gateway/contracts/developer-keys-api'
+import { quotaRecord } from '@gateway/contracts/metering-api'
+import { planRecord } from '@gateway/contracts/plan-api'
+import { usageRecord, type UsageQuery } from '@gateway/contracts/usage-api'
+import { QueryClient, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import type * as z from 'zod'
+import { ask, GatewayProblem } from './ask.ts'
+import { useCaller } from './use-caller.ts'
+
+const ASK_AGAIN_MS = 5_000
+const FRESH_FOR_MS = 15_000
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        networkMode: 'always',
+        staleTime: FRESH_FOR_MS,
+        retry: false,
+        refetchInterval: ({ state }) => (mayPass(state.error) ? ASK_AGAIN_MS : false),
+      },
+      mutations: { networkMode: 'always' },
+    },
+  })
+}
+
+function mayPass(error: unknown): boolean {
+  return error instanceof GatewayProblem && error.problem.mayPass
+}
+
+export type KeyList = z.infer<typeof developerKeyListResponse>
+export type ListedKey = KeyList['data'][number]
+
+export function useKeys(): UseQueryResult<KeyList> {
+  const caller = useCaller()
+  return useQuery({
+    queryKey: ['keys'],
+    queryFn: ({ signal }) => ask(caller, '/v1/keys/developer', developerKeyListResponse, { signal }),
+  })
+}
+
+/** Answered through the account's active key: ask while there is one. */
+export function useQuota(enabled: boolean) {
+  const caller = useCaller()
+  return useQuery({
+    queryKey: ['account', 'quota'],
+    queryFn: ({ signal }) => ask(caller, '/billing/quota', quotaRecord, { signal }),
+    enabled,
+  })
+}
+
+export function usePlan(enabled: boolean) {
+  const caller = useCaller()
+  return useQuery({
+    queryKey: ['account', 'plan'],
+    queryFn: ({ signal }) => ask(caller, '/v1/plan', planRecord, { signal }),
+    enabled,
+  })
+}
+
+export function useCatalog() {
+  const caller = useCaller()
+  return useQuery({
+    queryKey: ['catalog'],
+    queryFn: ({ signal }) => ask(caller, '/v1/catalog?view=tiers', tierCatalog, { signal }),
+  })
+}
+
+export function useUsage(query: Required<UsageQuery>) {
+  const caller = useCaller()
+  return useQuery({
+    queryKey: ['usage', query],
+    queryFn: ({ signal }) => ask(caller, `/v1/usage?${new URLSearchParams(query)}`, usageRecord, { signal }),
+    placeholderData: (previous) => previous,
+  })
+}
+
+/** After a request of one's own: what was used has changed. */
+export function useRefreshAccount(): () => void {
+  const client = useQueryClient()
+  return () => {
+    for (const queryKey of [['account', 'quota'], ['usage'], ['keys']]) void client.invalidateQueries({ queryKey })
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The address bar: which page is shown, without a reload. What has to outlive a reload, and is no secret, travels in the
+ * history entry's state; nothing is put into the browser's storage.
+ */
+
+import { useSyncExternalStore } from 'react'
+import { BASE_PATH } from './read-config.ts'
+
+export interface EntryState {
+  /** Someone had signed in: after a reload, ask the identity provider before asking the person. */
+  signedIn?: boolean
+  colorScheme?: 'light' | 'dark' | 'auto'
+}
+
+const listeners = new Set<() => void>()
+
+/** Below the console's address, without a slash at its end: `''`, `/usage`. */
+export function currentPath(): string {
+  const { pathname } = window.location
+  return pathname.startsWith(BASE_PATH) ? pathname.slice(BASE_PATH.length).replace(/\/$/, '') : ''
+}
+
+export function entryState(): EntryState {
+  const state: unknown = window.history.state
+  return typeof state === 'object' && state !== null ? state : {}
+}
+
+export function navigate(
+  path: string,
+  { replace = false, state }: { replace?: boolean; state?: EntryState } = {},
+): void {
+  const entry = { ...entryState(), ...state }
+  if (replace) window.history.replaceState(entry, '', addressOf(path))
+  else window.history.pushState(entry, '', addressOf(path))
+  for (const listener of listeners) listener()
+}
+
+/** Keeps the address and changes what is remembered with it. */
+export function remember(state: EntryState): void {
+  window.history.replaceState({ ...entryState(), ...state }, '')
+}
+
+export function addressOf(path: string): string {
+  return `${BASE_PATH}${path}`
+}
+
+export function usePath(): string {
+  return useSyncExternalStore(subscribe, currentPath)
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  window.addEventListener('popstate', listener)
+  return () => {
+    listeners.delete(listener)
+    window.removeEventListener('popstate', listener)
+  }
+}

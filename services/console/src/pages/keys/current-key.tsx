@@ -1,0 +1,92 @@
+import { Button } from '@mantine/core'
+import { useState } from 'react'
+import { formatAgo, formatMoment } from '../../core/format.ts'
+import type { ListedKey } from '../../gateway/queries.ts'
+import { useMintKey, useRevokeKey, useRotateKey } from '../../gateway/use-key-changes.ts'
+import { problemOf } from '../../parts/answer.tsx'
+import { Card } from '../../parts/card.tsx'
+import { ProblemNotice } from '../../parts/problem-notice.tsx'
+import { ConfirmDialog } from './confirm-dialog.tsx'
+import classes from './current-key.module.css'
+
+export interface CurrentKeyProps {
+  listed: ListedKey
+  onReveal: (key: string) => void
+  onRevoked: () => void
+}
+
+export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
+  const show = useMintKey()
+  const rotate = useRotateKey()
+  const revoke = useRevokeKey()
+  const [asking, setAsking] = useState<'rotate' | 'revoke' | null>(null)
+  const error = show.error ?? rotate.error ?? revoke.error
+  const done = { onSettled: () => setAsking(null) }
+
+  function begin(change: 'rotate' | 'revoke'): void {
+    for (const earlier of [show, rotate, revoke]) earlier.reset()
+    setAsking(change)
+  }
+
+  return (
+    <Card title="Active key">
+      <div className={classes.key}>
+        <span className={classes.value}>{listed.key}</span>
+        <div className={classes.acts}>
+          <Button
+            variant="default"
+            loading={show.isPending}
+            onClick={() => show.mutate(undefined, { onSuccess: onReveal })}
+          >
+            Show key
+          </Button>
+          <Button variant="default" onClick={() => begin('rotate')}>
+            Rotate
+          </Button>
+          <Button variant="default" className={classes.danger} onClick={() => begin('revoke')}>
+            Revoke
+          </Button>
+        </div>
+      </div>
+      <dl className={classes.facts}>
+        <div>
+          <dt>Created</dt>
+          <dd>{formatMoment(listed.created_at)}</dd>
+        </div>
+        <div>
+          <dt>Last used</dt>
+          <dd>{listed.last_used_at ? formatAgo(listed.last_used_at, Date.now()) : 'not yet'}</dd>
+        </div>
+        <div>
+          <dt>Plan</dt>
+          <dd>{listed.plan}</dd>
+        </div>
+      </dl>
+      {error && <ProblemNotice problem={problemOf(error)} />}
+      <ConfirmDialog
+        opened={asking === 'rotate'}
+        title="Rotate this key?"
+        confirm="Rotate key"
+        isWorking={rotate.isPending}
+        onCancel={() => setAsking(null)}
+        onConfirm={() => rotate.mutate(listed.key, { ...done, onSuccess: onReveal })}
+      >
+        You get a new key, and <span className="mono">{listed.key}</span> stops working at once: applications that still
+        use it are refused until they have the new one. Answers that are being streamed finish. Plan, allowance and
+        usage stay as they are.
+      </ConfirmDialog>
+      <ConfirmDialog
+        opened={asking === 'revoke'}
+        title="Revoke this key?"
+        confirm="Revoke key"
+        isWorking={revoke.isPending}
+        isDangerous
+        onCancel={() => setAsking(null)}
+        onConfirm={() => revoke.mutate(listed.key, { ...done, onSuccess: onRevoked })}
+      >
+        <span className="mono">{listed.key}</span> stops working at once and for good. Applications that use it are
+        refused, and answers that are being streamed are cut off. You can create a new key afterwards.
+      </ConfirmDialog>
+    </Card>
+  )
+}

@@ -1,0 +1,42 @@
+import { Skeleton } from '@mantine/core'
+import { useState } from 'react'
+import { useKeys } from '../../gateway/queries.ts'
+import { activeKeyOf } from '../../gateway/use-active-key.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { Page } from '../../parts/page.tsx'
+import { CreateKey } from './create-key.tsx'
+import { CurrentKey } from './current-key.tsx'
+import { KeyHistory } from './key-history.tsx'
+import { RevealedKey } from './revealed-key.tsx'
+
+export default function KeysPage() {
+  const keys = useKeys()
+  const [revealed, setRevealed] = useState<string | null>(null)
+  const active = activeKeyOf(keys.data)
+  return (
+    <Page title="Keys" lead="One active key per account. Applications send it with every request.">
+      {revealed && <RevealedKey value={revealed} onDone={() => setRevealed(null)} />}
+      <Answer query={keys} loading={<KeysSkeleton />}>
+        {({ data }) => (
+          <>
+            {active ? (
+              <CurrentKey listed={active} onReveal={setRevealed} onRevoked={() => setRevealed(null)} />
+            ) : (
+              <CreateKey isFirst={data.length === 0} onCreated={setRevealed} />
+            )}
+            <KeyHistory keys={data} />
+          </>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function KeysSkeleton() {
+  return (
+    <>
+      <Skeleton height={172} radius="lg" mb={20} />
+      <Skeleton height={200} radius="lg" />
+    </>
+  )
+}

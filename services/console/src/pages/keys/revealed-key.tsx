@@ -1,0 +1,44 @@
+import { Button } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+import { exportKey } from '../../parts/snippet-texts.ts'
+import { useConfig } from '../../gateway/use-caller.ts'
+import { Card } from '../../parts/card.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { PageLink } from '../../parts/page-link.tsx'
+import { Snippets } from '../../parts/snippets.tsx'
+import { CodeBlock } from '../../parts/code-block.tsx'
+import classes from './revealed-key.module.css'
+
+/** The whole key, until it is put away: nothing keeps it. */
+export function RevealedKey({ value, onDone }: { value: string; onDone: () => void }) {
+  const { gatewayUrl } = useConfig()
+  const start = useRef<HTMLDivElement>(null)
+  useEffect(() => start.current?.focus(), [value])
+  return (
+    <Card
+      title="Your key"
+      aside={
+        <Button variant="default" size="xs" onClick={onDone}>
+          I have stored it
+        </Button>
+      }
+    >
+      <div ref={start} tabIndex={-1} className={classes.key}>
+        <code className={classes.value} aria-label="The key">
+          {value}
+        </code>
+        <CopyButton value={value} label="Copy key" />
+      </div>
+      <p className={classes.advice}>
+        Copy it now and keep it like a password: whoever has it spends your allowance. It is not shown again by itself.
+      </p>
+      <h3 className={classes.step}>Try it in your terminal</h3>
+      <CodeBlock label="Setting the key" code={exportKey(value)} />
+      <div className={classes.gap} />
+      <Snippets gatewayUrl={gatewayUrl} model="svc-best" />
+      <p className={classes.next}>
+        Or without leaving this page: <PageLink to="/playground">open the playground</PageLink>.
+      </p>
+    </Card>
+  )
+}

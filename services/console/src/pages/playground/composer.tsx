@@ -1,0 +1,82 @@
+import { ActionIcon, NativeSelect } from '@mantine/core'
+import type { PlannedModel } from '@gateway/contracts/plan-api'
+import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react'
+import { formatPrice } from '../../core/format.ts'
+import { SendIcon, StopIcon } from '../../parts/icons.tsx'
+import classes from './composer.module.css'
+
+export interface ComposerProps {
+  models: PlannedModel[]
+  model: string
+  onModel: (id: string) => void
+  isBusy: boolean
+  onAsk: (question: string) => void
+  onStop: () => void
+}
+
+export function Composer({ models, model, onModel, isBusy, onAsk, onStop }: ComposerProps) {
+  const [draft, setDraft] = useState('')
+  const field = useRef<HTMLTextAreaElement>(null)
+
+  function ask(event?: FormEvent): void {
+    event?.preventDefault()
+    const question = draft.trim()
+    if (question === '' || isBusy) return
+    setDraft('')
+    onAsk(question)
+    field.current?.focus()
+  }
+
+  /** Enter sends, Shift and Enter begins a line; not while a character is being composed. */
+  function send(event: KeyboardEvent): void {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    ask()
+  }
+
+  return (
+    <form className={classes.form} onSubmit={ask}>
+      <textarea
+        ref={field}
+        className={classes.field}
+        aria-label="Your message"
+        placeholder="Type a message"
+        rows={2}
+        value={draft}
+        onChange={(event) => setDraft(event.currentTarget.value)}
+        onKeyDown={send}
+      />
+      <div className={classes.bar}>
+        <NativeSelect
+          aria-label="Model"
+          size="sm"
+          className={classes.model}
+          value={model}
+          onChange={(event) => onModel(event.currentTarget.value)}
+        >
+          {models.map((item) => (
+            <option key={item.id} value={item.id} disabled={!item.included}>
+              {describe(item)}
+            </option>
+          ))}
+        </NativeSelect>
+        <span className={classes.hint}>Enter sends, Shift + Enter begins a line</span>
+        {isBusy ? (
+          <ActionIcon size={38} radius="xl" variant="default" aria-label="Stop the answer" onClick={onStop}>
+            <StopIcon />
+          </ActionIcon>
+        ) : (
+          <ActionIcon size={38} radius="xl" type="submit" aria-label="Send" disabled={draft.trim() === ''}>
+            <SendIcon />
+          </ActionIcon>
+        )}
+      </div>
+    </form>
+  )
+}
+
+function describe({ id, name, type, included, price }: PlannedModel): string {
+  const cost = type === 'auto' ? 'picks a lane' : price ? formatPrice(price) : ''
+  const label = name ? `${name} (${id})` : id
+  return [label, included ? cost : 'not in your plan'].filter(Boolean).join(' · ')
+}

@@ -1,0 +1,73 @@
+import { Button, Skeleton } from '@mantine/core'
+import { useState } from 'react'
+import { useKeys, usePlan, useRefreshAccount } from '../../gateway/queries.ts'
+import { activeKeyOf } from '../../gateway/use-active-key.ts'
+import { useCaller } from '../../gateway/use-caller.ts'
+import { Answer } from '../../parts/answer.tsx'
+import { Page } from '../../parts/page.tsx'
+import { CreateKey } from '../keys/create-key.tsx'
+import { Composer } from './composer.tsx'
+import { askTurn, clearTurns, stopTurn, useTurns } from './conversation.ts'
+import classes from './playground-page.module.css'
+import { Suggestions } from './suggestions.tsx'
+import { TurnView } from './turn-view.tsx'
+
+const FIRST_CHOICE = 'svc-best'
+
+export default function PlaygroundPage() {
+  const keys = useKeys()
+  const turns = useTurns()
+  return (
+    <Page
+      title="Playground"
+      lead="Requests go through your gateway and count like any other."
+      actions={
+        turns.length > 0 && (
+          <Button variant="default" size="xs" onClick={clearTurns}>
+            New conversation
+          </Button>
+        )
+      }
+    >
+      <Answer query={keys} loading={<Skeleton height={420} radius="lg" />}>
+        {({ data }) =>
+          activeKeyOf({ object: 'list', data }) ? (
+            <Conversation />
+          ) : (
+            <CreateKey isFirst={data.length === 0} onCreated={() => undefined} />
+          )
+        }
+      </Answer>
+    </Page>
+  )
+}
+
+function Conversation() {
+  const caller = useCaller()
+  const plan = usePlan(true)
+  const refresh = useRefreshAccount()
+  const turns = useTurns()
+  const [model, setModel] = useState(FIRST_CHOICE)
+  const isBusy = turns.some(({ state }) => state === 'waiting' || state === 'streaming')
+
+  return (
+    <Answer query={plan} loading={<Skeleton height={420} radius="lg" />}>
+      {({ models }) => {
+        const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
+        const chosen = chat.some(({ id }) => id === model) ? model : (chat[0]?.id ?? model)
+        const ask = (question: string) => void askTurn(caller, chosen, question).then(refresh)
+        return (
+          <div className={classes.room}>
+            {turns.length === 0 && <Suggestions onPick={ask} />}
+            <div className={classes.turns}>
+              {turns.map((turn) => (
+                <TurnView key={turn.id} turn={turn} models={models} />
+              ))}
+            </div>
+            <Composer models={chat} model={chosen} onModel={setModel} isBusy={isBusy} onAsk={ask} onStop={stopTurn} />
+          </div>
+        )
+      }}
+    </Answer>
+  )
+}

@@ -1,0 +1,92 @@
+import type { PlannedModel } from '@gateway/contracts/plan-api'
+import type { ReactNode } from 'react'
+import { chargeOf } from '../../core/charge.ts'
+import { formatAmount, formatCount, formatDuration } from '../../core/format.ts'
+import { readSmartRoute } from '../../core/smart-route.ts'
+import { ProblemNotice } from '../../parts/problem-notice.tsx'
+import type { Turn } from './conversation.ts'
+import classes from './turn-view.module.css'
+
+export function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
+  const { question, text, state, problem } = turn
+  const isRunning = state === 'waiting' || state === 'streaming'
+  return (
+    <article className={classes.turn} aria-busy={isRunning}>
+      <p className={classes.question}>
+        <span className="visually-hidden">You: </span>
+        {question}
+      </p>
+      <div className={classes.answer}>
+        <span className="visually-hidden">Answer: </span>
+        {text === '' && isRunning ? <Waiting /> : <AnswerText text={text} />}
+        {state === 'stopped' && <p className={classes.note}>Stopped. What was generated until then is charged.</p>}
+        {problem && <ProblemNotice problem={problem} />}
+        <Facts turn={turn} models={models} />
+      </div>
+      <span role="status" className="visually-hidden">
+        {state === 'done' && `The answer is complete: ${text}`}
+      </span>
+    </article>
+  )
+}
+
+function Waiting() {
+  return (
+    <p className={classes.waiting} role="status">
+      Waiting for the first token…
+    </p>
+  )
+}
+
+/** Fenced code apart from prose; everything is text, never markup. */
+function AnswerText({ text }: { text: string }) {
+  if (text === '') return null
+  const pieces = text.split(/^```[^\n]*\n?/m)
+  return pieces.map((piece, index) =>
+    index % 2 === 1 ? (
+      <pre key={index} className={classes.code} tabIndex={0} aria-label="Code">
+        <code>{piece.trimEnd()}</code>
+      </pre>
+    ) : (
+      piece.trim() !== '' && (
+        <p key={index} className={classes.text}>
+          {piece.trim()}
+        </p>
+      )
+    ),
+  )
+}
+
+function Facts({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
+  const { model, head, totals, firstTokenMs, totalMs } = turn
+  if (!head) return null
+  const nameOf = (id: string) => models.find((item) => item.id === id)?.name ?? id
+  const route = head.smartRoute === null ? null : readSmartRoute(head.smartRoute)
+  const served = models.find((item) => item.id === (route?.lane ?? model))
+  const charge = totals?.tokens && served?.price ? chargeOf(served.price, totals.tokens) : null
+  return (
+    <dl className={classes.facts}>
+      <Fact name={route ? 'Auto chose' : 'Lane'}>
+        {route ? `${nameOf(route.lane)} (${route.reason})` : nameOf(model)}
+      </Fact>
+      {head.upstream && <Fact name="Upstream">{head.upstream}</Fact>}
+      {firstTokenMs !== null && <Fact name="First token">{formatDuration(firstTokenMs)}</Fact>}
+      {totalMs !== null && <Fact name="Total">{formatDuration(totalMs)}</Fact>}
+      {totals?.tokens && (
+        <Fact name="Tokens">
+          {formatCount(totals.tokens.promptTokens)} in, {formatCount(totals.tokens.completionTokens)} out
+        </Fact>
+      )}
+      {charge && <Fact name="Charge">{formatAmount(charge.amount, charge.unit)}</Fact>}
+    </dl>
+  )
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd className="figures">{children}</dd>
+    </div>
+  )
+}

@@ -1,0 +1,33 @@
+import { Anchor } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { Problem } from '../core/explain-problem.ts'
+import { WarningIcon } from './icons.tsx'
+import classes from './problem-notice.module.css'
+
+/** What went wrong and what to do about it, announced to screen readers as it appears. */
+export function ProblemNotice({ problem, action }: { problem: Problem; action?: ReactNode }) {
+  const { title, advice, code, requestId, link } = problem
+  return (
+    <div role="alert" className={classes.notice}>
+      <span className={classes.icon}>
+        <WarningIcon />
+      </span>
+      <div>
+        <p className={classes.title}>{title}</p>
+        <p>
+          {advice}{' '}
+          {link && (
+            <Anchor href={link.address} underline="always">
+              {link.label}
+            </Anchor>
+          )}
+        </p>
+        <p className={classes.code}>
+          {code}
+          {requestId && ` · request ${requestId}`}
+        </p>
+        {action && <div className={classes.action}>{action}</div>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,58 @@
+/**
+ * The first request in the reader's language, ready to paste. The key stands in a variable of the environment, where it
+ * belongs, not in the code.
+ */
+
+export const SNIPPET_LANGUAGES = ['curl', 'Python', 'Node'] as const
+export type SnippetLanguage = (typeof SNIPPET_LANGUAGES)[number]
+
+export const KEY_VARIABLE = 'GATEWAY_API_KEY'
+
+export function snippetFor(language: SnippetLanguage, gatewayUrl: string, model: string): string {
+  switch (language) {
+    case 'curl':
+      return lines(
+        `curl ${gatewayUrl}/v1/chat/completions \\`,
+        `  -H "authorization: Bearer $${KEY_VARIABLE}" \\`,
+        '  -H "content-type: application/json" \\',
+        `  -d '{"model":"${model}","messages":[{"role":"user","content":"Hello!"}]}'`,
+      )
+    case 'Python':
+      return lines(
+        '# pip install openai',
+        'import os',
+        'from openai import OpenAI',
+        '',
+        `client = OpenAI(base_url="${gatewayUrl}/v1", api_key=os.environ["${KEY_VARIABLE}"])`,
+        'stream = client.chat.completions.create(',
+        `    model="${model}",`,
+        '    messages=[{"role": "user", "content": "Hello!"}],',
+        '    stream=True,',
+        ')',
+        'for chunk in stream:',
+        '    if chunk.choices:',
+        '        print(chunk.choices[0].delta.content or "", end="")',
+      )
+    case 'Node':
+      return lines(
+        '// npm install openai',
+        "import OpenAI from 'openai'",
+        '',
+        `const client = new OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: process.env.${KEY_VARIABLE} })`,
+        'const stream = await client.chat.completions.create({',
+        `  model: '${model}',`,
+        "  messages: [{ role: 'user', content: 'Hello!' }],",
+        '  stream: true,',
+        '})',
+        "for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '')",
+      )
+  }
+}
+
+export function exportKey(key: string): string {
+  return `export ${KEY_VARIABLE}=${key}`
+}
+
+function lines(...text: string[]): string {
+  return text.join('\n')
+}

@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react'
+import { Mark } from '../parts/icons.tsx'
+import classes from './gate.module.css'
+
+/** The frame of everything that is shown to those who are not signed in. */
+export function Gate({ children }: { children: ReactNode }) {
+  return (
+    <div className={classes.ground}>
+      <Routes />
+      <main className={classes.card}>
+        <div className={classes.brand}>
+          <Mark size={34} />
+          <span>Model Gateway</span>
+        </div>
+        {children}
+      </main>
+    </div>
+  )
+}
+
+/** Many models behind one door: decoration. */
+function Routes() {
+  const ends = [60, 150, 240, 330, 420, 510, 600]
+  return (
+    <svg className={classes.routes} viewBox="0 0 900 660" preserveAspectRatio="xMidYMid slice" aria-hidden="true">
+      {ends.map((y) => (
+        <path key={y} d={`M-20 330 H 250 C 470 330 430 ${y} 640 ${y} H 920`} />
+      ))}
+      {ends.map((y) => (
+        <circle key={y} cx="640" cy={y} r="4" />
+      ))}
+    </svg>
+  )
+}

@@ -1,0 +1,34 @@
+/**
+ * The frame around every page of someone who signed in: the way between pages, and the notice that a session is over.
+ */
+
+import { QueryClientProvider } from '@tanstack/react-query'
+import { Suspense, useState } from 'react'
+import { createQueryClient } from '../gateway/queries.ts'
+import { usePath } from '../navigation.ts'
+import { PageSkeleton } from '../parts/page-skeleton.tsx'
+import { Navigation } from './navigation.tsx'
+import { pageAt } from './pages.ts'
+import { SessionEnded } from './session-ended.tsx'
+import classes from './shell.module.css'
+
+export default function Shell() {
+  const [client] = useState(createQueryClient)
+  const page = pageAt(usePath())
+  return (
+    <QueryClientProvider client={client}>
+      <a href="#content" className="skip-link">
+        Skip to the page
+      </a>
+      <div className={classes.frame}>
+        <Navigation current={page.path} />
+        <main id="content" className={classes.content}>
+          <Suspense fallback={<PageSkeleton />} key={page.path}>
+            <page.Page />
+          </Suspense>
+        </main>
+      </div>
+      <SessionEnded />
+    </QueryClientProvider>
+  )
+}

@@ -1,0 +1,46 @@
+/**
+ * The look, as the component library takes it. Colours of text and lines are in `global.css`, which knows both schemes.
+ */
+
+import { createTheme, type MantineColorsTuple } from '@mantine/core'
+
+/** Acts and links. The shades that carry white text, and those on dark ground, keep 4.5 : 1. */
+const signal: MantineColorsTuple = [
+  '#eef2ff',
+  '#dfe5ff',
+  '#bcc8ff',
+  '#97a9ff',
+  '#7a90ff',
+  '#5f78f5',
+  '#4560e6',
+  '#3049d1',
+  '#263aa8',
+  '#1d2c80',
+]
+
+/** Cool greys, a little blue in them. */
+const dark: MantineColorsTuple = [
+  '#d7dae3',
+  '#b3b8c6',
+  '#9aa0b2',
+  '#6b7184',
+  '#3b4050',
+  '#2b2f3c',
+  '#20232e',
+  '#181a23',
+  '#12141b',
+  '#0c0d12',
+]
+
+export const theme = createTheme({
+  primaryColor: 'signal',
+  primaryShade: { light: 7, dark: 4 },
+  autoContrast: true,
+  colors: { signal, dark },
+  fontFamily: "'Geist Variable', system-ui, sans-serif",
+  fontFamilyMonospace: "'Geist Mono Variable', ui-monospace, monospace",
+  headings: { fontFamily: "'Geist Variable', system-ui, sans-serif", fontWeight: '600' },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+})

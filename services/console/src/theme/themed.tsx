@@ -1,0 +1,32 @@
+/**
+ * The component library with the console's look. The colour scheme follows the system until it is switched, and is
+ * remembered with the history entry: the browser's storage stays empty.
+ */
+
+import { MantineProvider, type MantineColorSchemeManager } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { entryState, remember } from '../navigation.ts'
+import { theme } from './theme.ts'
+
+const schemeManager: MantineColorSchemeManager = {
+  get: (fallback) => entryState().colorScheme ?? fallback,
+  set: (colorScheme) => remember({ colorScheme }),
+  subscribe: () => undefined,
+  unsubscribe: () => undefined,
+  clear: () => remember({ colorScheme: 'auto' }),
+}
+
+/** The variables and global classes are in style sheets: a `<style>` element would break the policy. */
+export function Themed({ children }: { children: ReactNode }) {
+  return (
+    <MantineProvider
+      theme={theme}
+      colorSchemeManager={schemeManager}
+      defaultColorScheme="auto"
+      withCssVariables={false}
+      withGlobalClasses={false}
+    >
+      {children}
+    </MantineProvider>
+  )
+}

@@ -1,0 +1,31 @@
+/**
+ * `GET /v1/plan` (ours): what the caller's plan holds: its limits, and for every model whether it is included and what
+ * it costs.
+ */
+
+import type { RequestHandler } from 'express'
+import type { PlanRecord } from '@gateway/contracts/plan-api'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { callerFrom, proveKey } from '../authenticate.ts'
+import { findPlan } from '../core/plan-includes.ts'
+import { modelsOnPlan } from '../core/models-on-plan.ts'
+import type { Edge } from '../edge.ts'
+
+export function showPlan(edge: Edge): RequestHandler {
+  return async (_request, response) => {
+    const caller = await proveKey(edge, callerFrom(response))
+    const config = edge.config.current
+    const plan = findPlan(config, caller.plan)
+    response.json({
+      object: 'plan',
+      plan: plan.slug,
+      unit: plan.unit,
+      limit: toPlanUnit(fromPlanUnit(plan.limit, plan.unit) + caller.extra, plan.unit),
+      overage: caller.overage,
+      requests_per_minute: plan.rpm,
+      tokens_per_minute: plan.tpm,
+      requests_per_day: plan.perDay ?? null,
+      models: modelsOnPlan(config, plan),
+    } satisfies PlanRecord)
+  }
+}
