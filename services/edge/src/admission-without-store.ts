@@ -49,8 +49,11 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       return await ask()
     } catch (error) {
       if (!(error instanceof AdmissionUnavailableError)) throw error
-      logger.warn({ err: error }, 'the admission store is away; this edge decides alone')
-      leaveAloneUntilMs = performance.now() + LEAVE_ALONE_MS
+      // One line for all the calls that were under way.
+      const nowMs = performance.now()
+      if (nowMs >= leaveAloneUntilMs)
+        logger.warn({ err: error }, 'the admission store is away; this edge decides alone')
+      leaveAloneUntilMs = nowMs + LEAVE_ALONE_MS
       return without()
     }
   }

@@ -34,6 +34,12 @@ export function createApp(edge: Edge): Express {
   app.use(nameRequest)
   app.use(allowBrowsers(edge.settings.corsOrigins))
 
+  // First, because routes are tried in this order.
+  const withKey = requireKey(edge)
+  app.route('/v1/chat/completions').post(withKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
+  app.route('/v1/embeddings').post(withKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
+  app.route('/v1/images/generations').post(withKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
+
   app.route('/v1/models').get(listModels(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/models/*id').get(showModel(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/catalog').get(showCatalog(edge)).all(methodNotAllowed('GET'))
@@ -54,12 +60,7 @@ export function createApp(edge: Edge): Express {
     .all(methodNotAllowed('POST'))
 
   app.route('/v1/usage').get(requireAccount(edge), showUsage(edge)).all(methodNotAllowed('GET'))
-
-  const withKey = requireKey(edge)
   app.route('/billing/quota').get(withKey, showQuota(edge)).all(methodNotAllowed('GET'))
-  app.route('/v1/chat/completions').post(withKey, readJsonBody, infer(edge, chat)).all(methodNotAllowed('POST'))
-  app.route('/v1/embeddings').post(withKey, readJsonBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
-  app.route('/v1/images/generations').post(withKey, readJsonBody, infer(edge, images)).all(methodNotAllowed('POST'))
   app.route('/v1/quote').post(withKey, readJsonBody, quote(edge)).all(methodNotAllowed('POST'))
 
   app.route('/v1/plan').get(withKey, showPlan(edge)).all(methodNotAllowed('GET'))

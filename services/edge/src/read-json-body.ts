@@ -8,8 +8,8 @@ import { GatewayError } from '@gateway/contracts/errors'
 const MAX_BODY = '25mb'
 
 const refuseOtherTypes: RequestHandler = (request, _response, next) => {
-  const type = request.is(['json', '+json'])
-  if (type === false) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as content-type application/json')
+  const isJson = request.headers['content-type'] === 'application/json' || request.is(['json', '+json']) !== false
+  if (!isJson) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as content-type application/json')
   next()
 }
 
