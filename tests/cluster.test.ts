@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '@gateway/postgres/database'
 import { type Cluster, startCluster } from '@gateway/testing/cluster'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { promiseAllowance } from './promises/allowance.ts'
 import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import { ask, configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
@@ -33,6 +34,7 @@ describe('two edges and two routers keep the promises of one process', () => {
   promiseMetering(() => gateway)
   promiseUsage(() => gateway)
   promiseLimits(() => gateway)
+  promiseAllowance(() => gateway)
   promiseFailover(() => gateway)
 
   test('every edge serves', async () => {
@@ -137,5 +139,5 @@ async function openCluster(
     }),
   )
   const [first, ...others] = cluster.edges
-  return { cluster, gateway: { urls: [first!, ...others], issuer: cluster.issuer, backends } }
+  return { cluster, gateway: { urls: [first!, ...others], issuer: cluster.issuer, backends, dataDir } }
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { promiseAllowance } from './promises/allowance.ts'
 import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import {
@@ -39,7 +40,8 @@ describe('the gateway in one process, on backends that we control', () => {
     const standalone = stack.use(
       await startStandalone({ config: configFor(backends), environment: { TRUST_PROXY: 'loopback' } }),
     )
-    gateway = { urls: [standalone.url], issuer: standalone.issuer, backends }
+    const { url, issuer, dataDir } = standalone
+    gateway = { urls: [url], issuer, backends, dataDir }
   })
   afterAll(() => stack.disposeAsync())
 
@@ -49,6 +51,7 @@ describe('the gateway in one process, on backends that we control', () => {
   promiseMetering(() => gateway)
   promiseUsage(() => gateway)
   promiseLimits(() => gateway)
+  promiseAllowance(() => gateway)
   promiseFailover(() => gateway)
 })
 

@@ -3,10 +3,13 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { parseKey } from '@gateway/contracts/api-key'
 import { createDefaultConfig } from '@gateway/contracts/default-config'
+import { type OperatorSubject, subjects } from '@gateway/contracts/subjects'
 import { type Backend, startBackend } from '@gateway/testing/backend'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import OpenAI from 'openai'
+import { findGateway } from '../../packages/ctl/src/gateway.ts'
 
 export interface Address {
   /** Every edge's. */
@@ -16,6 +19,8 @@ export interface Address {
 
 export interface Gateway extends Address {
   readonly backends: Backends
+  /** Where an operator finds it. */
+  readonly dataDir: string
 }
 
 export interface Backends {
@@ -51,6 +56,22 @@ export function newLane(gateway: Gateway): Lane {
 export const GUEST_LIMIT_TOKENS = 5_000
 export const GUEST_REQUESTS_PER_DAY = 6
 export const DEVELOPER_REQUESTS_PER_MINUTE = 30
+/** Plans whose one limit a test can reach; accounts get them from their operator. */
+export const NARROW_PLANS = {
+  threeAMinute: { slug: 'three-a-minute', limit: 1e9, rpm: 3, tpm: 1e9, paid: true },
+  tokenAMillisecond: { slug: 'token-a-millisecond', limit: 1e9, rpm: 100_000, tpm: 60_000, paid: true },
+  thousandTokens: { slug: 'thousand-tokens', limit: 1_000, rpm: 100_000, tpm: 1e9, paid: true },
+  /** Of US dollars, which is 3 for a million tokens: a thousand tokens. */
+  threeThousandths: {
+    slug: 'three-thousandths',
+    unit: 'usd',
+    limit: 0.003,
+    rpm: 100_000,
+    tpm: 1e9,
+    paid: true,
+    payAsYouGo: true,
+  },
+} as const
 const BACKEND_TIMEOUT_MS = 2_000
 
 /** The default models, and those to break, on our backends, under plans whose limits a test can reach. */
@@ -101,6 +122,7 @@ export function configFor(
         paid: true,
         default: true,
       },
+      ...Object.values(NARROW_PLANS),
     ],
   }
 }
@@ -158,6 +180,21 @@ export async function newDeveloper(gateway: Address): Promise<Caller & { token: 
   const token = await signInAs(gateway, `dev-${randomUUID()}`)
   const { body } = await manageKeys(gateway, token, 'POST')
   return { ...callerWith(gateway, String(body['key'])), token }
+}
+
+/** Asks as `npm run ctl` does. */
+export async function operate(gateway: Gateway, subject: OperatorSubject, question: object): Promise<void> {
+  await using running = await findGateway({ DATA_DIR: gateway.dataDir })
+  const reply = await running.ask(subject, question)
+  if ((reply as { kind: string }).kind !== 'account') throw new Error(`${subject}: ${JSON.stringify(reply)}`)
+}
+
+/** A developer's account that the operator has put on the plan. */
+export async function newDeveloperOn(gateway: Gateway, plan: string): Promise<Caller & { account: string }> {
+  const developer = await newDeveloper(gateway)
+  const account = parseKey(developer.key)!.accountTag
+  await operate(gateway, subjects.keysSetPlan, { subject: account, plan })
+  return { ...developer, account }
 }
 
 export function signInAs(gateway: Address, name: string): Promise<string> {

@@ -3,18 +3,24 @@
  * that fits.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
+  type Answer,
   ask,
   DEVELOPER_REQUESTS_PER_MINUTE,
   type Gateway,
   GUEST_LIMIT_TOKENS,
   GUEST_REQUESTS_PER_DAY,
+  NARROW_PLANS,
   newDeveloper,
+  newDeveloperOn,
   newGuest,
   quotaOf,
   send,
 } from './gateway.ts'
+
+const HONEST_TO_MS = 50
 
 export function promiseLimits(gateway: () => Gateway): void {
   const chat = { model: 'svc-instant', messages: ask('Say: hi') }
@@ -39,6 +45,50 @@ export function promiseLimits(gateway: () => Gateway): void {
         expect(headers.get('retry-after-ms')).toBe(String(error.retry_after_ms))
         expect(headers.get('retry-after')).toBe(String(Math.ceil(error.retry_after_ms / 1000)))
       }
+    })
+
+    test('of 500 simultaneous requests over all edges, exactly 3 pass a limit of 3 per minute', async () => {
+      const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.threeAMinute.slug)
+      const answers = await Promise.all(
+        Array.from({ length: 500 }, (_, turn) => send(edge(turn), '/v1/chat/completions', { key, body: chat })),
+      )
+      const statuses = answers.map(({ status }) => status).toSorted()
+      expect(statuses).toEqual([...Array.from({ length: 3 }, () => 200), ...Array.from({ length: 497 }, () => 429)])
+    })
+
+    test('one request after another is never refused while it fits', async () => {
+      const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.threeAMinute.slug)
+      const statuses = []
+      for (let turn = 0; turn < 4; turn++) {
+        statuses.push((await send(edge(turn), '/v1/chat/completions', { key, body: chat })).status)
+      }
+      expect(statuses).toEqual([200, 200, 200, 429])
+    })
+
+    test('waiting as long as a refusal says admits on any edge, and waiting 50 ms less does not', async () => {
+      const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.tokenAMillisecond.slug)
+      const perMinute = NARROW_PLANS.tokenAMillisecond.tpm
+      // What passes a full bucket owes the rest: a token comes back every millisecond.
+      const usage = { prompt_tokens: perMinute, completion_tokens: 2_500, total_tokens: perMinute + 2_500 }
+      const large = gateway().backends.steadyA.fail({ usage, times: 1 })
+      await send(edge(0), '/v1/chat/completions', { key, body: chat })
+      large.cancel()
+
+      const tries: { sentAtMs: number; answeredAtMs: number; answer: Answer }[] = []
+      do {
+        const sentAtMs = performance.now()
+        const answer = await send(edge(tries.length), '/v1/chat/completions', { key, body: chat })
+        tries.push({ sentAtMs, answeredAtMs: performance.now(), answer })
+        await sleep(20)
+      } while (tries.at(-1)!.answer.status === 429)
+
+      // When exactly an edge decided is not known, only that it was between the sending and the answer.
+      const [first, admitted] = [tries[0]!, tries.at(-1)!]
+      const { type, retry_after_ms: waitMs } = first.answer.body['error'] as { type: string; retry_after_ms: number }
+      expect([type, admitted.answer.status]).toEqual(['tokens', 200])
+      expect(waitMs).toBeGreaterThan(1_000)
+      expect(admitted.answeredAtMs).toBeGreaterThan(first.sentAtMs + waitMs - HONEST_TO_MS)
+      expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.answeredAtMs + waitMs + HONEST_TO_MS)
     })
 
     test("a guest's requests per day hold over all edges", async () => {

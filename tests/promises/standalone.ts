@@ -11,6 +11,7 @@ import { freePort } from '@gateway/embedded-postgres/free-port'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string
+  readonly dataDir: string
   /** Of the file that it was given. */
   readonly configPath: string
   readonly issuer: string
@@ -31,12 +32,13 @@ export async function startStandalone(
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
   opening.defer(() => rm(directory, { recursive: true, force: true }))
   const port = await freePort()
+  const dataDir = options.environment?.['DATA_DIR'] ?? join(directory, 'data')
   const environment: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',
     PORT: String(port),
     HEALTH_PORT: '0',
-    DATA_DIR: join(directory, 'data'),
     ...options.environment,
+    DATA_DIR: dataDir,
   }
   const configPath = join(directory, 'gateway.yaml')
   if (options.config !== undefined) {
@@ -57,6 +59,7 @@ export async function startStandalone(
   const opened = opening.move()
   return {
     url: `http://127.0.0.1:${port}`,
+    dataDir,
     configPath,
     get issuer() {
       return /sign-in\s+(\S+)/.exec(running.output())![1]!

@@ -6,12 +6,16 @@ import { type UsageRecord, usageRecord } from '@gateway/contracts/usage-api'
 import { describe, expect, test } from 'vitest'
 import { ask, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
 
+/** How long a request may take to appear. */
+const SETTLED = { timeout: 5_000, interval: 50 }
+
 export function promiseUsage(gateway: () => Gateway): void {
   const usageOf = async (bearer: string, query = '', url = gateway().urls[0]): Promise<UsageRecord> => {
     const { status, body } = await send(url, `/v1/usage${query}`, { key: bearer })
     expect([status, body]).toEqual([200, expect.anything()])
     return usageRecord.parse(body)
   }
+  const requestsOf = async (bearer: string) => (await usageOf(bearer)).totals.requests
   const today = () => new Date().toISOString().slice(0, 10)
 
   describe('usage over time', () => {
@@ -24,6 +28,7 @@ export function promiseUsage(gateway: () => Gateway): void {
         of.requests++
         of.tokens += usage!.total_tokens
       }
+      await expect.poll(() => requestsOf(developer.key), SETTLED).toBe(3)
       const { used: charged } = await quotaOf(developer, gateway().urls[0])
       for (const bearer of [developer.key, developer.token]) {
         for (const url of gateway().urls) {
@@ -45,7 +50,7 @@ export function promiseUsage(gateway: () => Gateway): void {
       const developer = await newDeveloper(gateway())
       await developer.client.chat.completions.create({ model: 'svc-instant', messages: ask('Say: hi') })
       await manageKeys(gateway(), developer.token, 'POST', '/revoke', { key: developer.key })
-      expect((await usageOf(developer.token)).totals.requests).toBe(1)
+      await expect.poll(() => requestsOf(developer.token), SETTLED).toBe(1)
       expect((await usageOf(await signInAs(gateway(), `stranger-${crypto.randomUUID()}`))).data).toEqual([])
       const codeOf = async (key?: string) => (await send(gateway().urls[0], '/v1/usage', { key })).body['code']
       expect(await codeOf(developer.key)).toBe('INVALID_KEY')

@@ -1,0 +1,95 @@
+/**
+ * What is promised of allowances: passed by less than one request, never in the way of what fits, and more of it holds
+ * for the very next request.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { subjects } from '@gateway/contracts/subjects'
+import { describe, expect, test } from 'vitest'
+import { ask, type Gateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
+
+const PATH = '/v1/chat/completions'
+const PROMPT = 'Say: hi'
+/** A prompt has a token for each byte at most, and a few around it. */
+const MOST_PROMPT_TOKENS = Buffer.byteLength(PROMPT) + 8
+const MOST_OUTPUT_TOKENS = 100
+/** How long a request may take to appear in the quota record. */
+const SETTLED = { timeout: 5_000, interval: 50 }
+
+export function promiseAllowance(gateway: () => Gateway): void {
+  const chat = { model: 'svc-instant', messages: ask(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
+  const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
+  const statusOf = async (key: string, turn = 0) => (await send(edge(turn), PATH, { key, body: chat })).status
+  const statusOnEach = async (key: string) => {
+    const statuses = []
+    for (const url of gateway().urls) statuses.push((await send(url, PATH, { key, body: chat })).status)
+    return new Set(statuses)
+  }
+  /** What the backend says that each request took, until `cancel`. */
+  const costing = (tokens: number, more: { times?: number; firstByteDelayMs?: number } = {}) => {
+    const usage = { prompt_tokens: MOST_PROMPT_TOKENS, completion_tokens: tokens - MOST_PROMPT_TOKENS }
+    return gateway().backends.steadyA.fail({ usage: { ...usage, total_tokens: tokens }, ...more })
+  }
+
+  describe('an allowance of 1,000 tokens', () => {
+    test('is passed by less than one worst case, however many ask at once on all edges', async () => {
+      const developer = await newDeveloperOn(gateway(), NARROW_PLANS.thousandTokens.slug)
+      const worstCase = MOST_PROMPT_TOKENS + MOST_OUTPUT_TOKENS
+      const dear = costing(worstCase, { firstByteDelayMs: 200 })
+      const answers = await Promise.all(
+        Array.from({ length: 500 }, (_, turn) => send(edge(turn), PATH, { key: developer.key, body: chat })),
+      )
+      dear.cancel()
+      const admitted = answers.filter(({ status }) => status === 200).length
+      expect(admitted * worstCase).toBeGreaterThanOrEqual(1_000)
+      expect(admitted * worstCase).toBeLessThan(1_000 + worstCase)
+      await expect.poll(async () => (await quotaOf(developer, edge(0))).used, SETTLED).toBe(admitted * worstCase)
+      // While they ran, their worst cases stood in the way; afterwards it is used up.
+      for (const { status, body } of answers.filter((answer) => answer.status !== 200)) {
+        expect([429, 402]).toContain(status)
+        if (status === 429) expect(body).toMatchObject({ error: { type: 'pending' } })
+      }
+    })
+
+    test('admits one request after another to the last token', async () => {
+      const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.thousandTokens.slug)
+      const hundred = costing(100)
+      const statuses = []
+      for (let turn = 0; turn < 11; turn++) statuses.push(await statusOf(key, turn))
+      hundred.cancel()
+      expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 402])
+    })
+
+    test('once used up, overage and top-ups hold for the very next request, on every edge', async () => {
+      const { key, account: subject } = await newDeveloperOn(gateway(), NARROW_PLANS.thousandTokens.slug)
+      const all = costing(1_000, { times: 1 })
+      expect(await statusOf(key)).toBe(200)
+      all.cancel()
+      expect(await statusOnEach(key)).toEqual(new Set([402]))
+      await operate(gateway(), subjects.keysSetOverage, { subject, overage: true })
+      expect(await statusOnEach(key)).toEqual(new Set([200]))
+      await operate(gateway(), subjects.keysSetOverage, { subject, overage: false })
+      expect(await statusOnEach(key)).toEqual(new Set([402]))
+      await operate(gateway(), subjects.keysTopUp, { id: randomUUID(), subject, amount: 5_000 })
+      const answer = await send(edge(1), PATH, { key, body: chat })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('x-svc-quota-limit')).toBe('6000')
+      expect(await statusOnEach(key)).toEqual(new Set([200]))
+    })
+  })
+
+  test('a pay-as-you-go allowance is kept, told and topped up in dollars', async () => {
+    const developer = await newDeveloperOn(gateway(), NARROW_PLANS.threeThousandths.slug)
+    const all = costing(1_000, { times: 1 })
+    expect(await statusOf(developer.key)).toBe(200)
+    all.cancel()
+    await expect
+      .poll(() => quotaOf(developer, edge(0)), SETTLED)
+      .toMatchObject({ unit: 'usd', used: 0.003, limit: 0.003, remaining: 0 })
+    expect(await statusOnEach(developer.key)).toEqual(new Set([402]))
+    const topUp = { id: randomUUID(), subject: developer.account, amount: 0.01 }
+    await operate(gateway(), subjects.keysTopUp, topUp)
+    expect(await statusOnEach(developer.key)).toEqual(new Set([200]))
+    expect((await quotaOf(developer, edge(0))).limit).toBe(0.013)
+  })
+}
