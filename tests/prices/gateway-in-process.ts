@@ -12,7 +12,7 @@ import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
-import { subjects, usageStream } from '@gateway/contracts/subjects'
+import { type OperatorSubject, subjects, usageStream } from '@gateway/contracts/subjects'
 import type { Price } from '@gateway/contracts/usage'
 import { type Database, openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/service/config-source'
@@ -33,11 +33,14 @@ export interface GatewayInProcess extends Address, AsyncDisposable {
   /** The key of a new account that holds the plan. */
   newKey(plan: string): Promise<string>
   ledgerRow(requestId: string): Promise<LedgerRow | undefined>
+  /** Asks as an operator does, of an account. */
+  operate(subject: OperatorSubject, question: object): Promise<void>
   /** Replaces the config file; the default sections stand where it names none. */
   configure(file: object): Promise<void>
 }
 
 export interface LedgerRow {
+  window: string
   plan: string
   unit: string
   model_asked: string
@@ -78,7 +81,8 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const signIn = { issuer: provider.issuer, audience: AUDIENCE }
   const settings = { ...loadEdgeSettings({ PORT: '0', TRUST_PROXY: 'loopback' }), signIn }
   const edge = opening.use(await startEdge({ bus: await openBus(), admission, config, settings, logger }))
-  const operator = await openBus()
+  const operatorBus = await openBus()
+  const operate = (subject: OperatorSubject, question: object) => askOperator(operatorBus, subject, question)
 
   const opened = opening.move()
   const address: Address = { urls: [edge.url], issuer: provider.issuer }
@@ -86,7 +90,8 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
     ...address,
     url: edge.url,
     backend,
-    newKey: (plan) => (plan === 'guest-device' ? newGuestKey(address) : newKeyOn(plan, address, operator)),
+    newKey: (plan) => (plan === 'guest-device' ? newGuestKey(address) : newKeyOn(plan, address, operate)),
+    operate,
     ledgerRow: (requestId) => readRow(database, requestId),
     async configure(file) {
       await writeFile(`${path}.new`, JSON.stringify(file))
@@ -101,15 +106,18 @@ async function newGuestKey(address: Address): Promise<string> {
   return key
 }
 
-async function newKeyOn(plan: string, address: Address, operator: Bus): Promise<string> {
+async function newKeyOn(plan: string, address: Address, operate: GatewayInProcess['operate']): Promise<string> {
   const token = await signIn(address.issuer, { name: `payer-${randomUUID()}`, redirectUri: REDIRECT_URI })
   const { body } = await manageKeys(address, token, 'POST')
   const key = String(body['key'])
-  const question = JSON.stringify({ subject: parseKey(key)?.accountTag, plan })
-  const reply = await operator.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 5_000 })
-  const { kind } = JSON.parse(Buffer.from(reply).toString()) as { kind: string }
-  if (kind !== 'account') throw new Error(`the plan ${plan} was not set: ${kind}`)
+  await operate(subjects.keysSetPlan, { subject: parseKey(key)?.accountTag, plan })
   return key
+}
+
+async function askOperator(bus: Bus, subject: OperatorSubject, question: object): Promise<void> {
+  const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 5_000 })
+  const { kind } = JSON.parse(Buffer.from(reply).toString()) as { kind: string }
+  if (kind !== 'account') throw new Error(`${subject} was not done: ${kind}`)
 }
 
 async function readRow(database: Database, requestId: string): Promise<LedgerRow | undefined> {

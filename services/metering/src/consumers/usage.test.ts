@@ -234,6 +234,19 @@ test('rows lie in the partition of the month in which the request was made', asy
   ])
 })
 
+test('the month, and the next two, are there before their first request', async () => {
+  await ledger.partitions.ensureAhead()
+  const { rows } = await ledger.database.query<{ name: string }>(
+    `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'metering.ledger'::regclass order by 1`,
+  )
+  expect(rows.map(({ name }) => name)).toEqual([
+    'metering.ledger_2025_01',
+    'metering.ledger_2025_02',
+    'metering.ledger_2025_03',
+    'metering.ledger_elsewhen',
+  ])
+})
+
 test('an id of an impossible time is recorded too, once, and moves along when its month is made', async () => {
   const startedAtMs = Date.parse('2031-05-05T00:00:00Z')
   const event = usageEvent({ requestId: requestIdAt(startedAtMs) })
