@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { promiseAllowance } from './promises/allowance.ts'
 import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
-import { ask, configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { ask, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { expectMeteredOnce, expectPartsMetered } from './promises/ledger.ts'
 import { promiseLimits } from './promises/limits.ts'
@@ -22,7 +22,7 @@ import { promiseUsage } from './promises/usage.ts'
 
 describe('two edges and two routers keep the promises of one process', () => {
   const stack = new AsyncDisposableStack()
-  let gateway: Gateway
+  let gateway: OperatedGateway
   beforeAll(async () => {
     ;({ gateway } = await openCluster(stack))
   }, 90_000)
@@ -58,7 +58,7 @@ interface Blow {
 
 describe('struck under load, what comes back has lost nothing and doubled nothing', () => {
   const stack = new AsyncDisposableStack()
-  let gateway: Gateway
+  let gateway: OperatedGateway
   let cluster: Cluster
   let database: Database
   let keys: string[]
@@ -123,7 +123,7 @@ async function strike(cluster: Cluster, victim: string, signal: Blow['signal']):
 async function openCluster(
   stack: AsyncDisposableStack,
   options: { requestsPerMinute?: number } = {},
-): Promise<{ gateway: Gateway; cluster: Cluster }> {
+): Promise<{ gateway: OperatedGateway; cluster: Cluster }> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-cluster-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const backends = await startBackends(stack)

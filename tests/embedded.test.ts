@@ -15,7 +15,7 @@ import {
   ask,
   callerWith,
   configFor,
-  type Gateway,
+  type OperatedGateway,
   mintGuest,
   newDeveloper,
   newGuest,
@@ -34,7 +34,7 @@ const run = promisify(execFile)
 
 describe('the gateway in one process, on backends that we control', () => {
   const stack = new AsyncDisposableStack()
-  let gateway: Gateway
+  let gateway: OperatedGateway
   beforeAll(async () => {
     const backends = await startBackends(stack)
     const standalone = stack.use(

@@ -38,7 +38,7 @@ beforeAll(async () => {
     }),
   )
   const [first, ...others] = cluster.edges
-  gateway = { urls: [first!, ...others], issuer: cluster.issuer, backends, dataDir }
+  gateway = { urls: [first!, ...others], issuer: cluster.issuer, backends }
 }, 90_000)
 afterAll(() => stack.disposeAsync())
 

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto'
 import { subjects } from '@gateway/contracts/subjects'
 import { describe, expect, test } from 'vitest'
-import { ask, type Gateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
+import { ask, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
 
 const PATH = '/v1/chat/completions'
 const PROMPT = 'Say: hi'
@@ -16,7 +16,7 @@ const MOST_OUTPUT_TOKENS = 100
 /** How long a request may take to appear in the quota record. */
 const SETTLED = { timeout: 5_000, interval: 50 }
 
-export function promiseAllowance(gateway: () => Gateway): void {
+export function promiseAllowance(gateway: () => OperatedGateway): void {
   const chat = { model: 'svc-instant', messages: ask(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }
   const edge = (turn: number) => gateway().urls[turn % gateway().urls.length]!
   const statusOf = async (key: string, turn = 0) => (await send(edge(turn), PATH, { key, body: chat })).status

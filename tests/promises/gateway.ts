@@ -19,7 +19,10 @@ export interface Address {
 
 export interface Gateway extends Address {
   readonly backends: Backends
-  /** Where an operator finds it. */
+}
+
+export interface OperatedGateway extends Gateway {
+  /** Where its operator finds it. */
   readonly dataDir: string
 }
 
@@ -183,14 +186,14 @@ export async function newDeveloper(gateway: Address): Promise<Caller & { token: 
 }
 
 /** Asks as `npm run ctl` does. */
-export async function operate(gateway: Gateway, subject: OperatorSubject, question: object): Promise<void> {
+export async function operate(gateway: OperatedGateway, subject: OperatorSubject, question: object): Promise<void> {
   await using running = await findGateway({ DATA_DIR: gateway.dataDir })
   const reply = await running.ask(subject, question)
   if ((reply as { kind: string }).kind !== 'account') throw new Error(`${subject}: ${JSON.stringify(reply)}`)
 }
 
 /** A developer's account that the operator has put on the plan. */
-export async function newDeveloperOn(gateway: Gateway, plan: string): Promise<Caller & { account: string }> {
+export async function newDeveloperOn(gateway: OperatedGateway, plan: string): Promise<Caller & { account: string }> {
   const developer = await newDeveloper(gateway)
   const account = parseKey(developer.key)!.accountTag
   await operate(gateway, subjects.keysSetPlan, { subject: account, plan })
