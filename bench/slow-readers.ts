@@ -8,16 +8,15 @@
  * clients; it ends within two minutes.
  */
 
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, request, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCluster, type Cluster } from '@gateway/testing/cluster'
+import { SHORT_MODEL, startEndlessBackend } from '@gateway/testing/endless-backend'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { openSlowReader, type SlowReader } from '@gateway/testing/slow-reader'
 
 const READERS = Number(process.argv[2] ?? 1_000)
 const OPENED_AT_ONCE = 100
@@ -25,21 +24,11 @@ const OPENED_AT_ONCE = 100
 const OPEN_FOR_MS = 45_000
 const HOLD_MS = 15_000
 const LEAVE_WITHIN_MS = 15_000
-/** Between two pieces of 16 KiB, so that the system's own buffers do not grow to what an idle machine would give. */
-const PACE_MS = 20
 /** What each slow reader takes, once a second. */
 const SIP_BYTES = 16 * 1024
 const FAST_REQUESTS = 200
 const FAST_AT_ONCE = 4
-const EVENT = `data: ${JSON.stringify({
-  id: 'c1',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'm',
-  choices: [{ index: 0, delta: { content: 'x'.repeat(16 * 1024) }, finish_reason: null }],
-})}\n\n`
-const SHORT = EVENT.replace(/x{9,}/, 'hello')
-const LAST = SHORT.replace('"finish_reason":null', '"finish_reason":"stop"')
+const ENDLESS_MODEL = 'endless'
 
 await measure()
 
@@ -47,7 +36,7 @@ async function measure(): Promise<void> {
   await using stack = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'gateway-slow-readers-'))
   stack.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
-  const backend = await startBackend(stack)
+  const backend = stack.use(await startEndlessBackend())
   const config = join(directory, 'gateway.yaml')
   await writeFile(config, JSON.stringify(configOver(backend.url)))
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000' }
@@ -62,16 +51,16 @@ async function measure(): Promise<void> {
   console.log('| | before | opened | held | after |\n| --- | --- | --- | --- | --- |')
   const readers = await openReaders(cluster, key)
   const opened = memoryOf(cluster)
-  const sipping = setInterval(() => readers.forEach(sip), 1_000)
+  const sipping = setInterval(() => readers.forEach((reader) => reader.sip(SIP_BYTES)), 1_000)
   const during = timeFastReaders(cluster, key)
   await sleep(HOLD_MS)
   const held = memoryOf(cluster)
-  const open = readers.filter((reader) => !reader.destroyed).length
-  const running = backend.running()
+  const open = readers.filter(({ isServed }) => isServed).length
+  const { running } = backend
   clearInterval(sipping)
-  for (const reader of readers) reader.destroy()
+  for (const reader of readers) reader.leave()
   const leftAtMs = performance.now()
-  while (backend.running() > 0 && performance.now() - leftAtMs < LEAVE_WITHIN_MS) await sleep(50)
+  while (backend.running > 0 && performance.now() - leftAtMs < LEAVE_WITHIN_MS) await sleep(50)
   const stoppedMs = performance.now() - leftAtMs
   const after = memoryOf(cluster)
   for (const name of Object.keys(before)) {
@@ -79,47 +68,14 @@ async function measure(): Promise<void> {
   }
   console.log(`\n${open} of ${readers.length} slow readers were still being served at the end of ${HOLD_MS / 1_000} s`)
   console.log(
-    `(${running} answers running at the backend; all left at once: ${(stoppedMs / 1_000).toFixed(1)} s later ${backend.running()}).`,
+    `(${running} answers running at the backend; all left at once: ${(stoppedMs / 1_000).toFixed(1)} s later ${backend.running}).`,
   )
-  console.log(`The backend had given ${Math.round(backend.sentBytes() / 1e6)} MB by then.`)
+  console.log(`The backend had given ${Math.round(backend.sentBytes / 1e6)} MB by then.`)
   console.log(`Fast readers, whole answer: alone ${alone}; beside the slow ones ${await during}.`)
 }
 
-/** `endless` streams go on as long as they are read. */
-async function startBackend(stack: AsyncDisposableStack) {
-  let running = 0
-  let sent = 0
-  const server = createServer((incoming, response) => {
-    void readJson(incoming).then(async (body) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      if (body['model'] !== 'endless') return response.end(`${SHORT.repeat(3)}${LAST}data: [DONE]\n\n`)
-      running++
-      const gone = once(response, 'close').then(() => running--)
-      while (!response.destroyed) {
-        sent += EVENT.length
-        if (!response.write(EVENT)) await Promise.race([once(response, 'drain').catch(() => {}), gone])
-        else await sleep(PACE_MS)
-      }
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  stack.defer(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`
-  return { url, running: () => running, sentBytes: () => sent }
-}
-
-async function readJson(incoming: IncomingMessage): Promise<Record<string, unknown>> {
-  const pieces: Buffer[] = []
-  for await (const piece of incoming) pieces.push(piece as Buffer)
-  return pieces.length === 0 ? {} : (JSON.parse(Buffer.concat(pieces).toString()) as Record<string, unknown>)
-}
-
 function configOver(url: string): object {
-  const models = ['endless', 'short']
+  const models = [ENDLESS_MODEL, SHORT_MODEL]
   return {
     backends: models.map((id) => ({ id, url, maxConcurrent: 2 * READERS, timeouts: { idleMs: 120_000 } })),
     pools: models.map((id) => ({ id, targets: [{ backend: id, model: id }] })),
@@ -138,39 +94,22 @@ async function mintKey(cluster: Cluster): Promise<string> {
   return ((await response.json()) as { key: string }).key
 }
 
-/** Each with its own connection, paused as soon as its headers are there. */
-async function openReaders(cluster: Cluster, key: string): Promise<IncomingMessage[]> {
-  const readers: IncomingMessage[] = []
+async function openReaders(cluster: Cluster, key: string): Promise<SlowReader[]> {
+  const readers: SlowReader[] = []
   const untilMs = performance.now() + OPEN_FOR_MS
   for (let from = 0; from < READERS && performance.now() < untilMs; from += OPENED_AT_ONCE) {
     const count = Math.min(OPENED_AT_ONCE, READERS - from)
-    const some = Array.from({ length: count }, (_, index) => openReader(cluster.edges[index % 2]!, key))
+    const some = Array.from({ length: count }, (_, index) =>
+      openSlowReader({ url: cluster.edges[index % 2]!, key, model: ENDLESS_MODEL }),
+    )
     readers.push(...(await Promise.all(some)))
   }
   return readers
 }
 
-function openReader(edge: string, key: string): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const asked = request(`${edge}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
-      response.on('error', () => {})
-      response.pause()
-      if (response.statusCode === 200) resolve(response)
-      else reject(new Error(`a slow reader was answered ${response.statusCode}`))
-    })
-    asked.on('error', reject)
-    asked.end(JSON.stringify({ model: 'endless', stream: true, messages: [{ role: 'user', content: 'go on' }] }))
-  })
-}
-
-function sip(reader: IncomingMessage): void {
-  reader.read(Math.min(SIP_BYTES, reader.readableLength))
-}
-
 async function timeFastReaders(cluster: Cluster, key: string): Promise<string> {
   const tookMs: number[] = []
-  const body = JSON.stringify({ model: 'short', stream: true, messages: [{ role: 'user', content: 'hello' }] })
+  const body = JSON.stringify({ model: SHORT_MODEL, stream: true, messages: [{ role: 'user', content: 'hello' }] })
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   let left = FAST_REQUESTS
   const lane = async (edge: string) => {

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { promiseFailover } from './faults/backends.ts'
 import { promiseBroker } from './faults/broker.ts'
 import { promiseClients } from './faults/clients.ts'
-import { promiseSurvival } from './faults/processes.ts'
+import { promiseLeavers } from './faults/leavers.ts'
+import { promiseRouters } from './faults/routers.ts'
 import { startStage, type Stage } from './faults/stage.ts'
 
 const COLUMNS = ['Request', 'What the client sees', 'What the backends see', 'What is metered']
@@ -28,6 +29,7 @@ describe('the gateway as a cluster', { timeout: 60_000 }, () => {
 
   const processes = faultPageSection('processes', ['What happens', ...COLUMNS])
   promiseBroker(() => stage, processes)
-  promiseSurvival(() => stage, processes)
+  promiseRouters(() => stage, processes)
+  promiseLeavers(() => stage, processes)
   test('docs/fault-table.md says of processes what was seen, and no more', () => processes.close())
 })

@@ -8,14 +8,27 @@
 export interface Lane {
   model: string
   first: string
-  /** Not in lanes of the group `lone`. */
+  /** Not in lanes with one backend only. */
   second: string
 }
 
 /** How many lanes there are of each kind. */
-const COUNTS = { warmup: 1, chat: 90, lone: 20, images: 4, embeddings: 2, refused: 2, unknown_name: 2, no_tls: 2 }
-/** The last three have a first backend that cannot even be reached. */
+const COUNTS = {
+  warmup: 1,
+  chat: 90,
+  images: 4,
+  embeddings: 2,
+  /** With a first backend that cannot even be reached. */
+  refused: 2,
+  unknown_name: 2,
+  no_tls: 2,
+  /** With one backend only. */
+  lone: 20,
+  /** The same; its answers never end. */
+  endless: 1,
+}
 export type LaneGroup = keyof typeof COUNTS
+const WITH_ONE_BACKEND: ReadonlySet<LaneGroup> = new Set(['lone', 'endless'])
 
 export const WARM_UP_MODEL = 'warmup-1'
 
@@ -40,14 +53,22 @@ export function openLanes(): (group?: LaneGroup) => Lane {
   }
 }
 
-/** `deadPort`: nobody listens there. */
-export function configOver(url: string, deadPort: number): object {
+export interface Urls {
+  /** Plays all backends that can be reached and end their answers. */
+  backend: string
+  endless: string
+  /** Nobody listens there. */
+  dead: string
+}
+
+export function configOver(urls: Urls): object {
   const firstUrls: Partial<Record<LaneGroup, string>> = {
-    refused: `http://127.0.0.1:${deadPort}/v1`,
+    refused: urls.dead,
     unknown_name: 'http://no-such-host.invalid:8000/v1',
-    no_tls: url.replace('http:', 'https:'),
+    no_tls: urls.backend.replace('http:', 'https:'),
+    endless: urls.endless,
   }
-  const backendAt = (id: string, address = url) => ({
+  const backendAt = (id: string, address = urls.backend) => ({
     id,
     url: address,
     headers: { 'x-simulated-backend': id },
@@ -57,7 +78,7 @@ export function configOver(url: string, deadPort: number): object {
   })
   const backendsOf = (group: LaneGroup, { first, second }: Lane) => {
     const preferred = backendAt(first, firstUrls[group])
-    return group === 'lone' ? [preferred] : [preferred, backendAt(second)]
+    return WITH_ONE_BACKEND.has(group) ? [preferred] : [preferred, backendAt(second)]
   }
   const all = groups.flatMap((group) =>
     lanesOf(group).map((lane) => ({ group, model: lane.model, backends: backendsOf(group, lane) })),

@@ -10,6 +10,7 @@ import { freePort } from '@gateway/embedded-postgres/free-port'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { type Backend, type BackendCall, type Fault, startBackend } from '@gateway/testing/backend'
 import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { type EndlessBackend, startEndlessBackend } from '@gateway/testing/endless-backend'
 import { expect } from 'vitest'
 import { type Caller, newDeveloper } from '../promises/gateway.ts'
 import { askChat } from './ask.ts'
@@ -19,8 +20,9 @@ export interface Stage extends AsyncDisposable {
   readonly cluster: Cluster
   readonly caller: Caller
   readonly edges: readonly [string, string]
-  /** Plays every backend. */
+  /** Plays every backend but that of the group `endless`. */
   readonly backend: Backend
+  readonly endless: EndlessBackend
   /** One that nobody has used yet. */
   lane(group?: LaneGroup): Lane
   fail(backend: string, fault: Fault): void
@@ -52,9 +54,11 @@ export async function startStage(): Promise<Stage> {
   const directory = await mkdtemp(join(tmpdir(), 'gateway-faults-'))
   opening.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   const backend = opening.use(await startBackend())
+  const endless = opening.use(await startEndlessBackend())
   const config = join(directory, 'gateway.yaml')
   // JSON is YAML.
-  await writeFile(config, JSON.stringify(configOver(backend.url, await freePort())))
+  const dead = `http://127.0.0.1:${await freePort()}/v1`
+  await writeFile(config, JSON.stringify(configOver({ backend: backend.url, endless: endless.url, dead })))
   const environment = { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
   const cluster = opening.use(
     await startCluster({ edges: 2, routers: 2, dataDir: join(directory, 'data'), ownServers: true, environment }),
@@ -69,6 +73,7 @@ export async function startStage(): Promise<Stage> {
     caller,
     edges,
     backend,
+    endless,
     lane: openLanes(),
     fail: (name, fault) => void backend.fail({ backend: name, ...fault }),
     calls: ({ first, second }) => backend.calls.filter((call) => call.backend === first || call.backend === second),

@@ -1,0 +1,75 @@
+/**
+ * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them. It makes all of them
+ * of one text, so that a thousand cost it nothing.
+ */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface EndlessBackend extends AsyncDisposable {
+  readonly url: string
+  /** Answers that go on. */
+  readonly running: number
+  readonly sentBytes: number
+}
+
+/** The model whose answer is short instead. */
+export const SHORT_MODEL = 'short'
+
+/** Between two events, so that the system's buffers do not grow to what an idle machine would give them. */
+const PACE_MS = 20
+const EVENT_BYTES = 16 * 1024
+
+const event = (content: string, finishReason: string | null = null) =>
+  `data: ${JSON.stringify({
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, delta: { content }, finish_reason: finishReason }],
+  })}\n\n`
+const LARGE = event('x'.repeat(EVENT_BYTES))
+const SHORT_ANSWER = `${event('hello').repeat(3)}${event('', 'stop')}data: [DONE]\n\n`
+
+export async function startEndlessBackend(): Promise<EndlessBackend> {
+  let running = 0
+  let sentBytes = 0
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { model } = await readJson(request)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    if (model === SHORT_MODEL) return void response.end(SHORT_ANSWER)
+    running++
+    const gone = once(response, 'close').then(() => running--)
+    while (!response.destroyed) {
+      sentBytes += LARGE.length
+      if (response.write(LARGE)) await sleep(PACE_MS)
+      else await Promise.race([once(response, 'drain').catch(() => {}), gone])
+    }
+  }
+
+  const server = createServer((request, response) => void answer(request, response).catch(() => response.destroy()))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    get running() {
+      return running
+    },
+    get sentBytes() {
+      return sentBytes
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+    },
+  }
+}
+
+async function readJson(request: IncomingMessage): Promise<{ model?: string }> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  return pieces.length === 0 ? {} : (JSON.parse(Buffer.concat(pieces).toString()) as { model?: string })
+}

@@ -1,0 +1,71 @@
+/**
+ * A batch of requests to a cluster, and what must be true of all of them: what their clients saw, what the backends were
+ * asked, what the ledger says.
+ */
+
+import type { BackendCall } from '@gateway/testing/backend'
+import { expect } from 'vitest'
+import { ANSWER, askChat, type Asked, QUESTION, type Seen } from './ask.ts'
+import type { Lane } from './lanes.ts'
+import type { Stage } from './stage.ts'
+
+/** Enough that some are on either router: all on one has a chance of 1 : 8 million. */
+export const BATCH = 24
+
+/** Half plain, half streamed where both are asked for, at both edges. */
+export function askBatch({ caller, edges }: Stage, lane: Lane, modes: 'both' | 'stream', content = QUESTION): Asked[] {
+  return Array.from({ length: BATCH }, (_, index) => {
+    const stream = modes === 'stream' || index % 4 < 2
+    return askChat({ url: edges[index % 2]!, key: caller.key, model: lane.model, stream, content })
+  })
+}
+
+export const over = (asked: Asked[]): Promise<Seen[]> => Promise.all(asked.map((one) => one.over))
+
+/** The broken ones, of which there are some, and the whole ones, of which there are some too. */
+export function partition(all: Seen[]): { broken: Seen[]; whole: Seen[] } {
+  const [broken, whole] = [all.filter((seen) => !seen.whole), all.filter((seen) => seen.whole)]
+  expect(broken.length).toBeGreaterThan(0)
+  expect(whole.length).toBeGreaterThan(0)
+  return { broken, whole }
+}
+
+export async function expectAllWhole(all: Seen[], text = ANSWER): Promise<void> {
+  for (const seen of all) expect(seen).toMatchObject({ error: null, text, whole: true, errorEvent: false })
+}
+
+export function callsThat({ calls }: Stage, lane: Lane, outcome: BackendCall['outcome']): BackendCall[] {
+  return calls(lane).filter((call) => call.outcome === outcome)
+}
+
+/** The requests that the calls belong to. */
+export const requests = (calls: BackendCall[]) => new Set(calls.map(({ requestId }) => requestId))
+
+/** A router that was slow to accept may have begun before it heard that another had: that call was soon stopped. */
+export function furthest(stage: Stage, lane: Lane): BackendCall[] {
+  const calls = stage.calls(lane).toSorted((a, b) => b.chunksSent - a.chunksSent)
+  return [...requests(calls)].map((id) => calls.find(({ requestId }) => requestId === id)!)
+}
+
+export function secondsUntilEnd(stage: Stage, lane: Lane, sinceMs: number): string {
+  return (Math.max(...stage.calls(lane).map((call) => call.endedAtMs! - sinceMs)) / 1_000).toFixed(1)
+}
+
+/** Each request once, as the edge saw it end. */
+export async function expectEachMeteredOnce(stage: Stage, lane: Lane, all: Seen[], tokens: number): Promise<void> {
+  for (const { requestId } of all) {
+    const row = await stage.row(requestId!)
+    expect(row).toMatchObject({ reporter: 'edge', outcome: 'completed', completionTokens: tokens, estimated: false })
+    expect(row.charge).toBe((row.promptTokens + tokens) * 1_000)
+  }
+  expect(await stage.rows(lane)).toHaveLength(all.length)
+}
+
+/** By its router, as what the backend had generated when it was stopped. */
+export async function expectBilledAsGenerated(stage: Stage, call: BackendCall, outcome: string): Promise<void> {
+  const row = await stage.row(call.requestId!)
+  expect(row).toMatchObject({ reporter: 'router', outcome, delivered: false, estimated: true })
+  // One chunk a token after the role; the last may have been on its way.
+  expect(Math.abs(row.completionTokens - (call.chunksSent - 1))).toBeLessThanOrEqual(2)
+  expect(row.charge).toBe((row.promptTokens + row.completionTokens) * 1_000)
+}

@@ -1,0 +1,178 @@
+/**
+ * What clients are promised when a router is killed or frozen: at every stage of a request, half of a batch is on the
+ * router that it happens to, and nobody is told who.
+ */
+
+import type { FaultPageSection } from '@gateway/testing/fault-page'
+import { afterEach, describe, expect, test } from 'vitest'
+import { ANSWER, type Seen } from './ask.ts'
+import {
+  askBatch,
+  BATCH,
+  callsThat,
+  expectAllWhole,
+  expectEachMeteredOnce,
+  over,
+  partition,
+  requests,
+} from './batch.ts'
+import { SOON, type Stage } from './stage.ts'
+
+const VICTIM = 'router-1'
+
+export function promiseRouters(stage: () => Stage, page: FaultPageSection): void {
+  const victim = () => stage().cluster.process(VICTIM)
+  const backAgain = () => Promise.all(stage().cluster.processes.map((process) => process.ready()))
+
+  describe('a router', () => {
+    afterEach(async () => {
+      victim().kill('SIGCONT')
+      await backAgain()
+    }, 60_000)
+
+    test.each(['frozen', 'killed'] as const)('that is %s before it accepts a job is not noticed', async (how) => {
+      const lane = stage().lane('lone')
+      victim().kill('SIGSTOP')
+      const asked = askBatch(stage(), lane, 'both')
+      if (how === 'killed') victim().kill('SIGKILL')
+      const all = await over(asked)
+      await expectAllWhole(all)
+      victim().kill('SIGCONT')
+      await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
+      await expectEachMeteredOnce(stage(), lane, all, 3)
+      page.row(
+        `a router is ${how} before it accepts`,
+        'both',
+        'the whole answer',
+        'each request; what a frozen one still has of them is stopped when it wakes',
+        'each once, completed',
+      )
+    })
+
+    test.each(['frozen', 'killed'] as const)('that is %s before its first content is not noticed', async (how) => {
+      const lane = stage().lane('lone')
+      stage().fail(lane.first, { firstByteDelayMs: 2_500 })
+      const asked = askBatch(stage(), lane, 'both')
+      await expect.poll(() => requests(stage().calls(lane)).size, SOON).toBe(BATCH)
+      victim().kill(how === 'killed' ? 'SIGKILL' : 'SIGSTOP')
+      const all = await over(asked)
+      victim().kill('SIGCONT')
+      await expectAllWhole(all)
+      await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
+      const repeated = stage().calls(lane).length - BATCH
+      expect(repeated).toBeGreaterThan(0)
+      if (how === 'killed') expect(callsThat(stage(), lane, 'aborted').length).toBeGreaterThan(0)
+      await expectEachMeteredOnce(stage(), lane, all, 3)
+      page.row(
+        `a router is ${how} after it accepted, before content`,
+        'both',
+        'the whole answer, some seconds later',
+        `those of the ${how} router twice, the others once`,
+        'each once, completed',
+      )
+    })
+
+    test('that is killed mid-stream breaks its own streams with an error event, and no others', async () => {
+      const lane = stage().lane('lone')
+      stage().fail(lane.first, { paceMs: 500 })
+      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      victim().kill('SIGKILL')
+      const { broken, whole } = partition(await over(asked))
+      await expectAllWhole(whole, 'one two three four five six')
+      for (const seen of broken)
+        expect(seen).toMatchObject({ status: 200, done: false, errorEvent: true, finishReason: null })
+      const idsOf = (all: Seen[]) => all.map(({ requestId }) => requestId)
+      await expect
+        .poll(() => [...requests(callsThat(stage(), lane, 'aborted'))], SOON)
+        .toEqual(expect.arrayContaining(idsOf(broken)))
+      for (const { requestId, text } of broken) {
+        const row = await stage().row(requestId!)
+        expect(row).toMatchObject({ reporter: 'edge', outcome: 'router_lost', delivered: false, estimated: true })
+        // One event a token, and one for the role.
+        expect(Math.abs(row.completionTokens - text.trim().split(' ').length)).toBeLessThanOrEqual(1)
+      }
+      expect(await stage().rows(lane)).toHaveLength(BATCH)
+      page.row(
+        'a router is killed mid-stream',
+        'stream',
+        'its streams: an error event, never `[DONE]`; the others: the whole answer',
+        'its calls are aborted at once',
+        'each once; its streams: what was shown, marked estimated',
+      )
+    })
+
+    test('that stands still for a second is a pause', async () => {
+      const lane = stage().lane('lone')
+      stage().fail(lane.first, { paceMs: 250 })
+      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six')
+      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      victim().kill('SIGSTOP')
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      victim().kill('SIGCONT')
+      const all = await over(asked)
+      await expectAllWhole(all, 'one two three four five six')
+      await expectEachMeteredOnce(stage(), lane, all, 6)
+      page.row(
+        'a router stands still for a second mid-stream',
+        'stream',
+        'the whole answer, after a pause',
+        'each request once',
+        'each once, completed',
+      )
+    })
+
+    test('that is frozen mid-stream breaks its own streams, and stops their backends when it wakes', async () => {
+      const lane = stage().lane('lone')
+      stage().fail(lane.first, { paceMs: 1_000 })
+      const asked = askBatch(stage(), lane, 'stream', 'Say: one two three four five six seven eight')
+      await expect.poll(() => asked.every(({ seen }) => seen.text !== ''), SOON).toBe(true)
+      victim().kill('SIGSTOP')
+      await expect.poll(() => asked.some(({ seen }) => seen.errorEvent), SOON).toBe(true)
+      victim().kill('SIGCONT')
+      const { broken, whole } = partition(await over(asked))
+      await expectAllWhole(whole, 'one two three four five six seven eight')
+      for (const seen of broken) expect(seen).toMatchObject({ done: false, errorEvent: true })
+      await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
+      // What the woken router reports of them is outranked by what the edge saw.
+      for (const { requestId } of broken) {
+        expect(await stage().row(requestId!)).toMatchObject({ reporter: 'edge', outcome: 'router_lost' })
+      }
+      expect(await stage().rows(lane)).toHaveLength(BATCH)
+      page.row(
+        'a router is frozen mid-stream',
+        'stream',
+        'its streams: an error event, never `[DONE]`; the others: the whole answer',
+        'its calls are aborted when it wakes',
+        'each once; its streams: what was shown, marked estimated',
+      )
+    })
+
+    test('that is killed between the last content and the end never makes it look like a good end', async () => {
+      const lane = stage().lane('lone')
+      // Role, three tokens, finish reason, usage; the goodbye does not come.
+      stage().fail(lane.first, { stallAfterChunks: 6 })
+      const asked = askBatch(stage(), lane, 'stream')
+      await expect.poll(() => asked.every(({ seen }) => seen.finishReason !== null), SOON).toBe(true)
+      victim().kill('SIGKILL')
+      const all = await over(asked)
+      const broken = all.filter(({ done }) => !done)
+      expect(broken.length).toBeGreaterThan(0)
+      for (const seen of all) expect(seen).toMatchObject({ text: ANSWER, errorEvent: !seen.done })
+      for (const { requestId } of broken) {
+        expect(await stage().row(requestId!)).toMatchObject({ outcome: 'router_lost', delivered: false })
+      }
+      for (const { requestId, done } of all) {
+        if (done) expect(await stage().row(requestId!)).toMatchObject({ outcome: 'completed', completionTokens: 3 })
+      }
+      expect(await stage().rows(lane)).toHaveLength(BATCH)
+      page.row(
+        'a router is killed between the last content and the end',
+        'stream',
+        'its streams: all the content, then an error event, never `[DONE]`',
+        'each request once',
+        'each once; its streams: what was shown, marked estimated',
+      )
+    })
+  })
+}
