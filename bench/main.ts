@@ -1,8 +1,107 @@
 /**
- * `npm run bench`: what the gateway costs, beside its peers.
+ * `npm run bench`: what the gateway costs, beside its peers, and how that changes with scale.
+ *
+ * Each part keeps what it has measured in `bench/results` and its table in `bench/README.md`. Ctrl-C ends everything in
+ * order; the same command goes on where it was, as long as the gateway's code and the machine are the same.
  */
 
+import { parseArgs } from 'node:util'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { stopSignal } from '@gateway/service/stop-signal'
+import type { Step } from './compare/measure.ts'
+import { compare } from './compare/run.ts'
 import { quick } from './quick.ts'
+import { CURVE_NAMES, scale } from './scale/run.ts'
+import { bareProxy } from './subjects/bare-proxy.ts'
+import { bifrost } from './subjects/bifrost.ts'
+import { direct } from './subjects/direct.ts'
+import { gateway } from './subjects/gateway.ts'
+import { litellm } from './subjects/litellm.ts'
+import { portkey } from './subjects/portkey.ts'
 
-const [part = 'quick'] = process.argv.slice(2)
-if (part === 'quick') await quick()
+const HELP = `npm run bench -- [part] [options]
+
+  (none)   the comparison, then the scale curves
+  quick    a minute: the gateway's CPU per request and per chunk, by process
+  peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
+  plain | latency | stream   one step of it
+  scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
+
+  --rounds 3           launches of each, in turn
+  --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct
+  --max-minutes 60     nothing new is begun after this; the same command goes on from there
+  --most-keys 1000000, --most-rows 10000000   how far two of the curves go
+  --fresh              forget what an earlier run has measured
+`
+
+const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, direct]
+const ALL_STEPS: Step[] = ['plain', 'latency', 'stream']
+
+const stopping = new AbortController()
+void stopSignal().then((name) => stopping.abort(new Error(`stopped by ${name}; what was measured is kept`)))
+
+try {
+  await run()
+} catch (error) {
+  if (!stopping.signal.aborted) reportFatal(error)
+  process.stderr.write(`${(stopping.signal.reason as Error).message}\n`)
+  process.exitCode = 130
+}
+
+async function run(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      help: { type: 'boolean', default: false },
+      rounds: { type: 'string', default: '3' },
+      subjects: { type: 'string' },
+      'max-minutes': { type: 'string', default: '60' },
+      fresh: { type: 'boolean', default: false },
+      'most-keys': { type: 'string', default: '1000000' },
+      'most-rows': { type: 'string', default: '10000000' },
+    },
+  })
+  const { signal } = stopping
+  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const only = values.subjects?.split(',')
+  const [part = 'all', ...names] = values.help ? ['help'] : positionals
+  const deadlineMs = Date.now() + Number(values['max-minutes']) * 60_000
+  const comparing = (steps: Step[]) =>
+    compare({
+      subjects: SUBJECTS.filter(({ name }) => !only || only.includes(name)),
+      steps,
+      rounds: Number(values.rounds),
+      deadlineMs,
+      fresh: values.fresh,
+      signal,
+      say,
+    })
+  const scaling = () =>
+    scale({
+      only: names,
+      fresh: values.fresh,
+      deadlineMs,
+      mostKeys: Number(values['most-keys']),
+      mostRows: Number(values['most-rows']),
+      signal,
+      say,
+    })
+  switch (part) {
+    case 'quick':
+      return quick(signal)
+    case 'all':
+      await comparing(ALL_STEPS)
+      return scaling()
+    case 'scale':
+      return scaling()
+    case 'peers':
+      return comparing(ALL_STEPS)
+    case 'plain':
+    case 'latency':
+    case 'stream':
+      return comparing([part])
+    default:
+      process.stdout.write(HELP)
+      if (part !== 'help') throw new Error(`there is no part ${part}`)
+  }
+}

@@ -4,39 +4,37 @@
  */
 
 import { loadavg } from 'node:os'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { startBackend } from './harness/backend.ts'
-import { cpuNow, cpuSince, memoryNow, total, type ByProcess } from './harness/costs.ts'
+import { costed, memoryNow, total, type ByProcess } from './harness/costs.ts'
 import { runLoad, type Door, type LoadOptions, type LoadResult, type Order } from './harness/load.ts'
 import { compileNative } from './harness/native.ts'
 import { launchGateway } from './subjects/gateway.ts'
 
 const PLAIN: Order = { stream: false, bytes: 700 }
 const STREAM: Order = { stream: true, chunks: 100, everyUs: 50_000, bytes: 20 }
-/** What was reported durably is recorded by then. */
-const SETTLE_MS = 1_500
+const MOCK = 'mock backend'
 
-export async function quick(): Promise<void> {
+export async function quick(signal: AbortSignal): Promise<void> {
   const programs = await compileNative()
   await using backend = await startBackend(programs.backend)
   await using gateway = await launchGateway(backend.port)
   const direct: Door = { ports: [backend.port], path: '/v1/chat/completions', model: 'bench', headers: {} }
-  const run = (door: Door, order: Order, options: LoadOptions) => runLoad(programs.load, door, order, options)
-  const costed = async (order: Order, options: LoadOptions, countOf: (result: LoadResult) => number) => {
-    const processes = { ...gateway.processes(), 'mock backend': backend.pid }
-    const before = cpuNow(processes)
-    const result = await run(gateway.door, order, options)
-    await sleep(SETTLE_MS)
-    if (result.failed > 0) console.log(`${result.failed} failed, the first: ${result.firstFailure}`)
-    return { result, cpu: cpuSince(before, processes, countOf(result)) }
+  const run = (door: Door, order: Order, options: LoadOptions) =>
+    runLoad(programs.load, door, order, { ...options, signal })
+  const costs = async (order: Order, options: LoadOptions, countOf: (result: LoadResult) => number) => {
+    const processes = { ...gateway.processes(), [MOCK]: backend.pid }
+    const costing = await costed(processes, () => run(gateway.door, order, options), countOf, signal)
+    const { failed, firstFailure } = costing.result
+    if (failed > 0) console.log(`${failed} failed, the first: ${firstFailure}`)
+    return costing
   }
 
   console.log('warming up')
   await run(gateway.door, PLAIN, { connections: 32, seconds: 6 })
   await run(gateway.door, STREAM, { connections: 50, seconds: 1 })
 
-  const plain = await costed(PLAIN, { connections: 32, seconds: 8 }, ({ requests }) => requests)
-  const stream = await costed(
+  const plain = await costs(PLAIN, { connections: 32, seconds: 8 }, ({ requests }) => requests)
+  const stream = await costs(
     STREAM,
     { connections: 300, seconds: 6, rampSeconds: 2, measureAfterSeconds: 2 },
     ({ chunks }) => chunks,
@@ -54,8 +52,8 @@ export async function quick(): Promise<void> {
   console.log(
     `300 streams, a chunk per 50 ms: lag p50 ${stream.result.lag.p50} ms, p99 ${stream.result.lag.p99} ms, ${stream.result.chunks} chunks`,
   )
-  const memory = memoryNow({ ...gateway.processes(), 'mock backend': backend.pid })
-  printCosts({ 'ms CPU per request': plain.cpu, 'ms CPU per chunk': stream.cpu, MB: memory })
+  const memory = memoryNow({ ...gateway.processes(), [MOCK]: backend.pid })
+  printCosts({ 'ms CPU per request': plain.cpuMs, 'ms CPU per chunk': stream.cpuMs, MB: memory })
   console.log(
     `load average ${loadavg()
       .map((load) => load.toFixed(1))
@@ -71,10 +69,10 @@ function printCosts(columns: Record<string, ByProcess>): void {
       Object.entries(columns).map(([column, values]) => [column, Number(byProcess(values)?.toFixed(digits(column)))]),
     )
   const table = Object.fromEntries(names.map((name) => [name, row((values) => values[name])]))
-  const { 'mock backend': mock, ...gateway } = table
+  const { [MOCK]: mock, ...gateway } = table
   console.table({
     ...gateway,
-    'all of the gateway': row((values) => total({ ...values, 'mock backend': 0 })),
-    'mock backend': mock,
+    'all of the gateway': row((values) => total({ ...values, [MOCK]: 0 })),
+    [MOCK]: mock,
   })
 }

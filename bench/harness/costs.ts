@@ -2,18 +2,35 @@
  * CPU by process over a stretch of time.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import { cpuMsOf, memoryMbOf } from './processes.ts'
 
 export type ByProcess = Record<string, number>
 
-export function cpuNow(processes: ByProcess): ByProcess {
+function cpuNow(processes: ByProcess): ByProcess {
   return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuMsOf(pid)]))
 }
 
 /** Milliseconds since `before`, divided by what was done meanwhile. */
-export function cpuSince(before: ByProcess, processes: ByProcess, count: number): ByProcess {
+function cpuSince(before: ByProcess, processes: ByProcess, count: number): ByProcess {
   const now = cpuNow(processes)
   return Object.fromEntries(Object.keys(before).map((name) => [name, ((now[name] ?? 0) - before[name]!) / count]))
+}
+
+/** What was reported durably during the work is recorded by then, and counts. */
+const SETTLE_MS = 1_500
+
+/** Does the work and tells what it cost by process, in CPU milliseconds per piece. */
+export async function costed<Result>(
+  processes: ByProcess,
+  work: () => Promise<Result>,
+  countOf: (result: Result) => number,
+  signal?: AbortSignal,
+): Promise<{ result: Result; cpuMs: ByProcess }> {
+  const before = cpuNow(processes)
+  const result = await work()
+  await sleep(SETTLE_MS, undefined, { signal })
+  return { result, cpuMs: cpuSince(before, processes, Math.max(1, countOf(result))) }
 }
 
 export function memoryNow(processes: ByProcess): ByProcess {

@@ -17,6 +17,17 @@ export function memoryMbOf(pid: number): number {
   return treeOf(pid).reduce((sum, member) => sum + ownMemoryKb(member), 0) / 1_024
 }
 
+/** What the whole machine's cores have done since it began, in milliseconds of CPU; what its host took counts as busy. */
+export function machineCpuMs(): { busy: number; all: number } {
+  const line = read('/proc/stat').split('\n')[0] ?? ''
+  const [user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .slice(1)
+    .map(Number)
+  const busy = user + nice + system + irq + softirq + steal
+  return { busy: busy * TICK_MS, all: (busy + idle + wait) * TICK_MS }
+}
+
 function treeOf(pid: number): number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((path) => read(path).split(' ').filter(Boolean))
   return [pid, ...children.flatMap((child) => treeOf(Number(child)))]

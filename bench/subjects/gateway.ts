@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { startCluster, type Cluster } from '@gateway/testing/cluster'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
-import type { Launched } from './subject.ts'
+import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
 
 export interface GatewayOptions {
   edges?: number
@@ -22,10 +22,23 @@ export interface GatewayOptions {
 export interface LaunchedGateway extends Launched {
   cluster: Cluster
   keys: string[]
+  dataDir: string
 }
 
 export const BENCH_MODEL = 'svc-instant'
 const SIGNED_IN_AT_ONCE = 8
+/** The backend's own limit is not what is measured. */
+const MOST_STREAMS = 10_000
+
+export const gateway: Subject = {
+  name: 'this gateway',
+  prepare: async () => ({
+    description:
+      'one edge, one router, keys, metering, NATS with JetStream, Redis with its append-only file, PostgreSQL that waits ' +
+      'for its disk; 100 accounts; authentication, limits, allowance and durable metering all on; every process counted',
+    launch: (backendPort) => launchGateway(backendPort),
+  }),
+}
 
 export async function launchGateway(backendPort: number, options: GatewayOptions = {}): Promise<LaunchedGateway> {
   const { edges = 1, routers = 1, accounts = 100 } = options
@@ -45,9 +58,10 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
   return {
     cluster,
     keys,
+    dataDir,
     door: {
       ports: cluster.edges.map((url) => Number(new URL(url).port)),
-      path: '/v1/chat/completions',
+      path: CHAT_PATH,
       model: BENCH_MODEL,
       headers: {},
       tokens: keys,
@@ -69,7 +83,14 @@ function processesOf({ processes, servers }: Cluster): Record<string, number> {
 /** The limits are all in force and far away, so that what is measured is serving and not refusing. */
 function configOver(backendPort: number): object {
   return {
-    backends: [{ id: 'bench', url: `http://127.0.0.1:${backendPort}/v1`, timeouts: { idleMs: 120_000 } }],
+    backends: [
+      {
+        id: 'bench',
+        url: `http://127.0.0.1:${backendPort}/v1`,
+        maxConcurrent: MOST_STREAMS,
+        timeouts: { idleMs: 120_000 },
+      },
+    ],
     pools: [{ id: 'bench', targets: [{ backend: 'bench', model: 'bench' }] }],
     models: [{ id: BENCH_MODEL, type: 'chat', pool: 'bench', multiplier: 1, maxOutputTokens: 8_192 }],
     plans: [

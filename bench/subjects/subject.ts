@@ -4,16 +4,23 @@
 
 import type { Door } from '../harness/load.ts'
 
+export interface Subject {
+  name: string
+  /** Installs what is missing in a folder of its own. Throws when it cannot be had here; the words go into the table. */
+  prepare(signal: AbortSignal): Promise<Prepared>
+}
+
+export interface Prepared {
+  /** The version, the settings, and which of authentication, limits, quota and metering are on. */
+  description: string
+  /** A fresh start, in front of the backend on this port. */
+  launch(backendPort: number, signal: AbortSignal): Promise<Launched>
+}
+
 export interface Launched extends AsyncDisposable {
   door: Door
   /** The processes whose cost counts, by name. */
   processes(): Record<string, number>
 }
 
-export interface Subject {
-  name: string
-  /** For the table: version, what is switched on, how it was started. */
-  describe(): Promise<string>
-  /** A fresh start, in front of the backend on this port. */
-  launch(backendPort: number): Promise<Launched>
-}
+export const CHAT_PATH = '/v1/chat/completions'

@@ -1,0 +1,101 @@
+/**
+ * The scale curves, one after the other: each kept when it is done, so that a run that was stopped goes on with the next.
+ */
+
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { RESULTS } from '../harness/folders.ts'
+import { describeEnvironment, loadNow } from '../harness/machine.ts'
+import { watchNeighbours } from '../harness/neighbours.ts'
+import { readResult, writeResult } from '../harness/results.ts'
+import { drawChart } from '../report/chart.ts'
+import { describeTaking, figure, table } from '../report/markdown.ts'
+import { writeIntoReadme } from '../report/readme.ts'
+import { scaleResult, type Curve, type ScaleResult, type Scaling } from './curve.ts'
+import { scaleInstances } from './instances.ts'
+import { scaleKeys } from './keys.ts'
+import { scaleLedger } from './ledger.ts'
+import { scalePrompts } from './prompts.ts'
+import { scaleStreams } from './streams.ts'
+
+const CURVES: Record<string, (scaling: Scaling) => Promise<Curve>> = {
+  instances: scaleInstances,
+  streams: scaleStreams,
+  prompts: scalePrompts,
+  keys: scaleKeys,
+  ledger: scaleLedger,
+}
+
+export const CURVE_NAMES = Object.keys(CURVES)
+
+const PART = 'scale'
+
+export interface ScaleOptions extends Scaling {
+  /** None: all. */
+  only: string[]
+  fresh: boolean
+  deadlineMs: number
+}
+
+export async function scale(options: ScaleOptions): Promise<void> {
+  const { only, say, signal } = options
+  const result = await begin(options)
+  for (const [name, measure] of Object.entries(CURVES)) {
+    if ((only.length > 0 && !only.includes(name)) || result.curves[name]) continue
+    if (Date.now() > options.deadlineMs) return say('the time is up; the same command goes on from here')
+    signal.throwIfAborted()
+    say(`scale: ${name}`)
+    const [loadBefore, othersShare] = [loadNow(), watchNeighbours()]
+    const measured = await measure(options)
+    const taken = { loadBefore, loadAfter: loadNow(), othersShare: othersShare() }
+    result.curves[name] = { ...measured, takenAt: new Date().toISOString(), ...taken }
+    await publish(result)
+  }
+}
+
+/** What an earlier run has measured on the same code and machine counts, unless it is asked for anew. */
+async function begin({ fresh, only }: ScaleOptions): Promise<ScaleResult> {
+  const environment = describeEnvironment()
+  const earlier = await readResult(PART, scaleResult)
+  const isSame = earlier?.environment.code === environment.code && earlier.environment.machine === environment.machine
+  if (!isSame) return { environment, curves: {} }
+  const asked = (name: string) => fresh && (only.length === 0 || only.includes(name))
+  const kept = Object.entries(earlier.curves).filter(([name]) => !asked(name))
+  return { environment, curves: Object.fromEntries(kept) }
+}
+
+async function publish(result: ScaleResult): Promise<void> {
+  await writeResult(PART, result)
+  for (const [name, { title, x, points, panels, columns }] of Object.entries(result.curves)) {
+    const drawn = drawChart({
+      title,
+      xTitle: x,
+      xs: points.map((point) => point.x),
+      panels: panels.map((panel) => ({
+        title: panel.title,
+        series: panel.columns.map((column) => {
+          return { name: columns[column] ?? column, values: points.map(({ values }) => values[column]) }
+        }),
+      })),
+    })
+    await writeFile(join(RESULTS, `scale-${name}.svg`), drawn)
+  }
+  await writeIntoReadme(PART, reportScale(result))
+}
+
+function reportScale({ environment, curves }: ScaleResult): string {
+  const ordered = Object.keys(CURVES).flatMap((name) => (curves[name] ? [{ name, ...curves[name] }] : []))
+  return [
+    describeTaking(environment, ordered),
+    ...ordered.map(({ name, title, x, columns, points, notes }) => {
+      const head = [x, ...Object.values(columns)]
+      const rows = points.map((point) => [
+        typeof point.x === 'number' ? point.x.toLocaleString('en-US') : point.x,
+        ...Object.keys(columns).map((column) =>
+          point.values[column] === undefined ? '–' : figure(point.values[column]),
+        ),
+      ])
+      return [`### ${title}`, `![${title}](results/scale-${name}.svg)`, table(head, rows), ...notes].join('\n\n')
+    }),
+  ].join('\n\n')
+}

@@ -1,0 +1,17 @@
+/**
+ * The backend without anything in front: what the machine and the load generator themselves cost.
+ */
+
+import { CHAT_PATH, type Subject } from './subject.ts'
+
+export const direct: Subject = {
+  name: 'backend direct',
+  prepare: async () => ({
+    description: 'nothing in between',
+    launch: async (backendPort) => ({
+      door: { ports: [backendPort], path: CHAT_PATH, model: 'bench', headers: {} },
+      processes: () => ({}),
+      [Symbol.asyncDispose]: async () => {},
+    }),
+  }),
+}
