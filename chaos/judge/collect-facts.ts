@@ -11,7 +11,7 @@ import { commandRedis } from '@gateway/testing/redis-command'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
 import type { StruckFault } from '../faults/strike.ts'
-import { askJetStream } from '../stage/broker.ts'
+import { askJetStream } from '@gateway/testing/ask-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
 import type { Backlog, Call, Facts, LedgerRow, StoreFact, WindowFact } from './facts.ts'
 

@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { openDatabase, type Database } from '@gateway/postgres/database'
+import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { askJetStream } from '@gateway/testing/ask-jetstream'
 import { type Backend, type BackendCall, type Fault, startBackend } from '@gateway/testing/backend'
 import { type Cluster, startCluster } from '@gateway/testing/cluster'
 import { type EndlessBackend, startEndlessBackend } from '@gateway/testing/endless-backend'
@@ -30,7 +32,7 @@ export interface Stage extends AsyncDisposable {
   calls(lane: Lane): BackendCall[]
   /** The ledger's row of a request, as soon as there is one. */
   row(requestId: string): Promise<LedgerRow>
-  /** The ledger's rows of a lane now. */
+  /** The ledger's rows of a lane, once nothing that was reported is still on its way. */
   rows(lane: Lane): Promise<LedgerRow[]>
 }
 
@@ -82,7 +84,10 @@ export async function startStage(): Promise<Stage> {
       await expect.poll(find, SOON).toHaveLength(1)
       return (await find())[0]!
     },
-    rows: ({ model }) => readRows(database, 'lane = $1', model),
+    async rows({ model }) {
+      await expect.poll(() => eventsUnderWay(cluster.servers.nats.url), SOON).toBe(0)
+      return readRows(database, 'lane = $1', model)
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
@@ -98,6 +103,12 @@ async function warmUp(edges: readonly string[], key: string): Promise<void> {
       if (error) throw new Error('the cluster does not answer', { cause: error })
     }
   }
+}
+
+async function eventsUnderWay(natsUrl: string): Promise<number> {
+  const call = `CONSUMER.INFO.${usageStream.name}.${usageConsumers.metering}`
+  const info = await askJetStream<{ num_pending: number; num_ack_pending: number }>(natsUrl, call)
+  return info.num_pending + info.num_ack_pending
 }
 
 async function readRows(database: Database, condition: string, value: string): Promise<LedgerRow[]> {
