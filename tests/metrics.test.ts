@@ -6,11 +6,15 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Cluster, startCluster } from '@gateway/testing/cluster'
-import { type Scrape, scrapeCluster, sumOf } from '@gateway/testing/scrape'
+import { readDocumentedMetrics, readPanelExpressions, readRules } from '@gateway/testing/observability-files'
+import { readExpression } from '@gateway/testing/promql'
+import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/testing/scrape'
+import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   ask,
   type Caller,
+  callerWith,
   configFor,
   type Gateway,
   manageKeys,
@@ -20,6 +24,7 @@ import {
   send,
   startBackends,
 } from './promises/gateway.ts'
+import { startStandalone } from './promises/standalone.ts'
 
 const stack = new AsyncDisposableStack()
 let cluster: Cluster
@@ -32,13 +37,20 @@ beforeAll(async () => {
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const backends = await startBackends(stack)
   const config = join(dataDir, 'gateway.yaml')
-  await writeFile(config, JSON.stringify(configFor(backends, { requestsPerMinute: 1_000 })))
+  await writeFile(config, JSON.stringify(withNarrowBackends(configFor(backends, { requestsPerMinute: 1_000 }))))
   const environment = { GATEWAY_CONFIG: config, TRUST_PROXY: 'loopback', LOG_LEVEL: 'warn' }
   cluster = stack.use(await startCluster({ edges: 1, routers: 1, dataDir, ownServers: true, environment }))
   gateway = { urls: [cluster.edges[0]!], issuer: cluster.issuer, backends }
   developer = await newDeveloper(gateway)
 }, 90_000)
 afterAll(() => stack.disposeAsync())
+
+/** Backends that can be broken take one request at a time. */
+function withNarrowBackends(config: { backends?: { id: string }[] }): object {
+  const narrow = (backend: { id: string }) =>
+    backend.id.startsWith('frail') ? { ...backend, maxConcurrent: 1 } : backend
+  return { ...config, backends: config.backends?.map(narrow) }
+}
 
 const CHAT = '/v1/chat/completions'
 const post = (caller: { key: string }, body: object) => send(gateway.urls[0], CHAT, { key: caller.key, body })
@@ -108,6 +120,18 @@ describe('an operator sees', () => {
     expect(await added('gateway_router_targets_usable', { pool: lane.model })).toBe(-1)
   })
 
+  test('a backend that asks for a pause, and requests that wait for a place', async () => {
+    const lane = newLane(gateway)
+    const { frail } = gateway.backends
+    frail.fail({ backend: lane.first, status: 429, retryAfter: 60, times: 1 })
+    frail.fail({ backend: lane.second, firstByteDelayMs: 500 })
+    await during(() =>
+      Promise.all([1, 2, 3].map(() => post(developer, { model: lane.model, messages: ask('Say: hi') }))),
+    )
+    expect(await added('gateway_router_coolings_total', { backend: lane.first })).toBe(1)
+    expect(await added('gateway_router_wait_seconds_count', { pool: lane.model })).toBeGreaterThan(0)
+  })
+
   test('what admission answered, by limit', async () => {
     const guest = await newGuest(gateway)
     await during(async () => {
@@ -166,4 +190,76 @@ test('every process tells what it runs and how it fares', async () => {
       ]),
     )
   }
+})
+
+test('npm start exports the same, all services on one page', async () => {
+  const healthPort = String(await freePort())
+  await using standalone = await startStandalone({ environment: { HEALTH_PORT: healthPort } })
+  const guest = await newGuest({ urls: [standalone.url], issuer: standalone.issuer })
+  await callerWith({ urls: [standalone.url], issuer: standalone.issuer }, guest.key).client.chat.completions.create({
+    model: 'svc-instant',
+    messages: ask('Say: hi'),
+  })
+  const own = await scrape(`http://127.0.0.1:${healthPort}`)
+  const { types } = await scrapeCluster(cluster)
+  expect([...own.types.keys()].toSorted()).toEqual([...types.keys()].toSorted())
+  expect(sumOf(own, 'gateway_requests_total', { service: 'edge', outcome: 'ok', model: 'svc-instant' })).toBe(1)
+  expect(sumOf(own, 'gateway_metering_reports_total', { service: 'metering', outcome: 'recorded' })).toBe(1)
+  expect(sumOf(own, 'gateway_router_jobs_total', { service: 'router', outcome: 'served' })).toBe(1)
+}, 60_000)
+
+describe('what is shipped to watch a gateway with', () => {
+  /** By metric as PromQL names it. */
+  async function exported(): Promise<Map<string, Set<string>>> {
+    const { samples } = await scrapeCluster(cluster)
+    const byName = Map.groupBy(samples, ({ name }) => name)
+    return new Map(Array.from(byName, ([name, of]) => [name, new Set(of.flatMap(({ labels }) => Object.keys(labels)))]))
+  }
+
+  test('is told of every metric that is exported, and of no other', async () => {
+    const { types, samples } = await scrapeCluster(cluster)
+    const labelsOf = (name: string) => {
+      const of = samples.find((sample) => sample.name === name || sample.name === `${name}_count`)
+      return Object.keys(of?.labels ?? { none: '' }).filter((label) => label !== 'service')
+    }
+    const metrics = Array.from(types, ([name, type]) => `${name} ${type} ${labelsOf(name).join(',')}`)
+    expect((await readDocumentedMetrics()).toSorted()).toEqual(metrics.toSorted())
+  })
+
+  test('asks only for metrics and labels that exist', async () => {
+    const rules = await readRules()
+    const recorded = new Set(rules.flatMap(({ record }) => record ?? []))
+    const known = await exported()
+    const fromPrometheus = new Set(['job', 'instance'])
+    const faults: string[] = []
+    const places = [
+      ...rules.map(({ alert, record, expr }) => ({ place: alert ?? record!, expr })),
+      ...(await readPanelExpressions()),
+    ]
+    for (const { place, expr } of places) {
+      for (const { metric, labels } of readExpression(expr)) {
+        if (metric === 'up' || recorded.has(metric)) continue
+        const own = known.get(metric)
+        if (!own) faults.push(`${place}: no metric ${metric}`)
+        for (const label of labels) {
+          if (own && !own.has(label) && !fromPrometheus.has(label)) faults.push(`${place}: ${metric} has no ${label}`)
+        }
+      }
+    }
+    expect(faults).toEqual([])
+    expect(places.length).toBeGreaterThan(90)
+  })
+
+  test('looks for values that occur', async () => {
+    const { samples } = await scrapeCluster(cluster)
+    const occurs = (metric: string, label: string, value: string) =>
+      samples.some(({ name, labels }) => name === metric && labels[label] === value)
+    const expressions = [...(await readRules()), ...(await readPanelExpressions())]
+    const missing = expressions
+      .flatMap(({ expr }) => readExpression(expr))
+      .flatMap(({ metric, equals }) => equals.map(([label, value]) => ({ metric, label, value })))
+      // Faults that did not happen here.
+      .filter(({ metric, label, value }) => label !== 'outcome' && !occurs(metric, label, value))
+    expect(missing).toEqual([])
+  })
 })

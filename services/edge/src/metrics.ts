@@ -4,6 +4,7 @@
  */
 
 import type { AdmitAnswer } from '@gateway/admission/edge'
+import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
 import { countTokens } from '@gateway/service/count-tokens'
@@ -51,6 +52,7 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
     DURATION_BOUNDS,
     ['model'],
   )
+  const defects = metrics.counter('gateway_internal_errors_total', 'Answers that were INTERNAL_ERROR').labels()
   const byEndpoint = remember((endpoint) => ({
     seconds: seconds.labels(endpoint),
     ok: remember((model) => requests.labels(endpoint, model, OK)),
@@ -63,6 +65,7 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
       cells.seconds.observe(tookMs / 1_000)
       if (outcome === OK) cells.ok(model).add()
       else requests.labels(endpoint, model, outcome).add()
+      if (outcome === DEFECT) defects.add()
     },
     added: (endpoint, tookMs) => addedAt(endpoint).observe(tookMs / 1_000),
     firstToken: (lane, tookMs) => firstTokenOf(lane).observe(tookMs / 1_000),
@@ -70,6 +73,7 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
 }
 
 export const OK = 'ok'
+const DEFECT: ErrorCode = 'INTERNAL_ERROR'
 
 type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']
 const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']

@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { OBSERVABILITY_FOLDER, readRules } from '@gateway/testing/observability-files'
+import { promtool } from '@gateway/testing/promtool'
+import { expect, test } from 'vitest'
+import { dashboardFiles } from './dashboards.ts'
+
+const TESTS = join(OBSERVABILITY_FOLDER, 'alerts.test.yaml')
+
+test('the dashboards are those that their definitions give (npm run deploy:write)', () => {
+  for (const { path, text } of dashboardFiles()) expect(readFileSync(path, 'utf8')).toBe(text)
+})
+
+test('every alert tells what is wrong, how grave it is and where to read what to do', async () => {
+  for (const { alert, labels, annotations } of (await readRules()).filter((rule) => rule.alert)) {
+    expect({ alert, severity: labels?.['severity'], ...annotations }).toEqual({
+      alert: expect.stringMatching(/^Gateway[A-Z][A-Za-z]+$/),
+      severity: expect.stringMatching(/^(critical|warning)$/),
+      summary: expect.stringMatching(/^\S.{10,}/),
+      description: expect.stringMatching(/^\S.{20,}\.$/s),
+      runbook_url: `docs/operations.md#${alert!.toLowerCase()}`,
+    })
+  }
+})
+
+test('Prometheus takes the rules; each alert holds still while all is well and fires when it is not', async () => {
+  const alerts = (await readRules()).flatMap(({ alert }) => alert ?? [])
+  const tested = Array.from(readFileSync(TESTS, 'utf8').matchAll(/^ {2}- name: (\w+)$/gm), ([, name]) => name!)
+  expect(tested.toSorted()).toEqual(alerts.toSorted())
+  expect(await promtool('check', 'rules', join(OBSERVABILITY_FOLDER, 'alerts.yaml'))).toContain('SUCCESS')
+  expect(await promtool('test', 'rules', TESTS)).toContain('SUCCESS')
+}, 120_000)
