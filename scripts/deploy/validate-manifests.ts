@@ -53,7 +53,16 @@ export function describe({ instancePath, keyword, params, message }: ErrorObject
   return `${instancePath || '/'} ${message}`
 }
 
-const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false })
+/** Patterns of Kubernetes are Go's, where a leading `(?i)` disregards case. */
+const regExp = Object.assign(
+  (pattern: string, flags: string) => {
+    const sensitive = pattern.replace('(?i)', '')
+    return new RegExp(sensitive, sensitive === pattern ? flags : `${flags}i`)
+  },
+  { code: 'goRegExp' },
+)
+
+const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } })
 const kinds = new Map<string, string>()
 for (const file of ['kubernetes.json', 'prometheus-operator.json']) {
   const { kinds: known, ...schema } = JSON.parse(readFileSync(join(SCHEMAS, file), 'utf8')) as Schema & {

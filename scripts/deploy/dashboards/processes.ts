@@ -35,7 +35,7 @@ export const processes: Dashboard = {
           unit: 's',
           queries: [
             {
-              expr: `sum(rate(process_cpu_seconds_total{job=~"gateway.*"}[$__rate_interval])) / ${perSecond('gateway_requests_total')}`,
+              expr: `sum(rate(process_cpu_seconds_total{job=~".*gateway.*"}[$__rate_interval])) / ${perSecond('gateway_requests_total')}`,
               legend: 'seconds',
             },
           ],
