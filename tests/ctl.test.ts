@@ -3,13 +3,16 @@
  */
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseKey } from '@gateway/contracts/api-key'
 import { startCluster } from '@gateway/testing/cluster'
 import { startStandalone } from './promises/standalone.ts'
+
+/** How long a request may take to appear. */
+const SOON = { timeout: 10_000 }
 
 interface Place {
   edge: string
@@ -72,12 +75,70 @@ describe.each<{ name: string; start(stack: AsyncDisposableStack, dataDir: string
     expect(await ctl('keys', 'revoke', 'nosuchid')).toMatchObject({ code: 1, err: 'there is no such key\n' })
   })
 
+  test('usage is told of one account by day and by model, and of all of them', async () => {
+    for (let turn = 0; turn < 2; turn++) expect(await ask(place.edge, key)).toBe(200)
+    const today = new Date().toISOString().slice(0, 10)
+    const facts = async (...args: string[]) => JSON.parse((await ctl('usage', '--json', ...args)).out)
+    await expect.poll(async () => (await facts('--account', tag)).totals.requests, SOON).toBeGreaterThan(1)
+    const { totals } = await facts('--account', tag)
+    expect(await facts('--account', tag, '--by', 'model')).toMatchObject({ account: tag, group_by: 'model', totals })
+    expect(await facts()).toMatchObject({ accounts: 1, data: [{ account: tag, subject: null, ...totals }], totals })
+    const table = (await ctl('usage', '--account', tag, '--from', today)).out
+    expect(table).toMatch(new RegExp(`${today} to ${today}\nday +requests .*US dollars\n${today} .*\ntotal `))
+    expect(await ctl('usage', '--from', '2026-02-30')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^--from: /),
+    })
+    expect(await ctl('usage', '--account', 'nobody')).toMatchObject({ code: 1, err: 'there is no such account\n' })
+  })
+
+  test('every command has facts for scripts', async () => {
+    const { out } = await ctl('accounts', 'show', tag, '--json')
+    expect(JSON.parse(out)).toMatchObject({ account: tag, kind: 'guest', keys: [{ status: 'active' }] })
+    expect(JSON.parse((await ctl('--json', 'keys', 'reseal')).out)).toEqual({ sealedAnew: 0 })
+  })
+
   test('keys are sealed anew, and a revoked one is refused at once', async () => {
     expect(await ctl('keys', 'reseal')).toMatchObject({ code: 0, out: expect.stringContaining('0 keys sealed anew') })
     expect(await ask(place.edge, key)).toBe(200)
     const revoked = await ctl('keys', 'revoke', parseKey(key)!.keyId)
     expect(revoked).toMatchObject({ code: 0, out: expect.stringContaining(tag) })
     expect(await ask(place.edge, key)).toBe(401)
+  })
+})
+
+describe('config check needs no gateway', () => {
+  const example = (name: string) => resolve(import.meta.dirname, `../deploy/config/examples/${name}.yaml`)
+  const check = (...args: string[]) => run('nowhere', 'config', 'check', ...args)
+
+  test('a file that can be used', async () => {
+    expect(await check(example('ollama'))).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('can be used: 0 errors'),
+    })
+    expect(await check(example('vllm'), '--no-secrets')).toMatchObject({ code: 0 })
+  })
+
+  test('mistakes, each with its line and field, and exit code 2', async () => {
+    const { code, out } = await check(example('vllm'))
+    expect(code).toBe(2)
+    expect(out).toMatch(/error +15:5 +backends\[0\]\.apiKey +the environment variable VLLM_API_KEY is not set/)
+    const facts = JSON.parse((await check(example('vllm'), '--json')).out)
+    expect(facts).toMatchObject({
+      usable: false,
+      problems: expect.arrayContaining([expect.objectContaining({ line: 15 })]),
+    })
+  })
+
+  test('warnings count where they are said to', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'gateway-ctl-'))
+    const file = join(directory, 'gateway.yaml')
+    const backend = (id: string) => ({ id, url: 'http://127.0.0.1:8000/v1', dialect: 'openai' })
+    const pools = [{ id: 'spark', targets: [{ backend: 'used', model: 'm' }] }]
+    await writeFile(file, JSON.stringify({ backends: [backend('used'), backend('left-out')], pools }))
+    expect(await check(file)).toMatchObject({ code: 0, out: expect.stringContaining('"left-out" is never called') })
+    expect(await check(file, '--strict')).toMatchObject({ code: 2 })
+    await rm(directory, { recursive: true })
   })
 })
 

@@ -54,6 +54,32 @@ export type UsageGroup = z.infer<typeof usageGroup>
 export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
 export type AccountUsageReply = z.infer<typeof accountUsageReply>
 
+/** The operator's question: all accounts together, and those that used most. */
+export const usageByAccountRequest = z.object({
+  from: z.iso.date(),
+  to: z.iso.date(),
+  atMost: z.int().min(1).max(1_000),
+})
+export type UsageByAccountRequest = z.infer<typeof usageByAccountRequest>
+
+/** Sums over all accounts may be beyond what a number holds exactly; they are rounded then. */
+const sum = z.number()
+const overallFigures = z.object({
+  requests: sum,
+  promptTokens: sum,
+  completionTokens: sum,
+  cachedTokens: sum,
+  milliTokens: sum,
+  nanoUsd: sum,
+})
+/** `name` is the account's tag; those that cost most come first. */
+export const usageByAccountReply = z.object({
+  groups: z.array(overallFigures.extend({ name: z.string() })),
+  accounts: z.int(),
+  totals: overallFigures,
+})
+export type UsageByAccountReply = z.infer<typeof usageByAccountReply>
+
 export const quotaRecord = z.object({
   object: z.literal('quota'),
   planSlug: z.string(),

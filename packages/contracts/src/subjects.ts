@@ -31,6 +31,7 @@ export const subjects = {
   meteringQuota: 'metering.quota',
   meteringWarm: 'metering.warm',
   meteringAccountUsage: 'metering.account-usage',
+  meteringUsageByAccount: 'metering.usage-by-account',
   /** Durable: usage reports of edges and routers. */
   usage: 'usage.reported',
   /** Durable, for operators: an account has used 80 % or all of its allowance. */
@@ -45,6 +46,8 @@ export const operatorSubjects = [
   subjects.keysTopUp,
   subjects.keysRevokeById,
   subjects.keysReseal,
+  subjects.meteringAccountUsage,
+  subjects.meteringUsageByAccount,
 ] as const
 export type OperatorSubject = (typeof operatorSubjects)[number]
 

@@ -5,17 +5,21 @@
 import { randomUUID } from 'node:crypto'
 import { accountReply, type AccountView } from '@gateway/contracts/accounts-api'
 import { subjects, type OperatorSubject } from '@gateway/contracts/subjects'
+import type { Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
 import type { Gateway } from './gateway.ts'
 
-export const showAccount = (gateway: Gateway, subject: string) => change(gateway, subjects.keysShowAccount, { subject })
+export async function showAccount(gateway: Gateway, subject: string): Promise<Answer> {
+  return describe(await findAccount(gateway, subject))
+}
 
-export const setPlan = (gateway: Gateway, subject: string, plan: string) =>
-  change(gateway, subjects.keysSetPlan, { subject, plan })
+export async function setPlan(gateway: Gateway, subject: string, plan: string): Promise<Answer> {
+  return describe(await ask(gateway, subjects.keysSetPlan, { subject, plan }))
+}
 
-export function setOverage(gateway: Gateway, subject: string, text: string): Promise<string> {
+export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<Answer> {
   if (text !== 'on' && text !== 'off') throw new CommandError(`overage is on or off, not ${text}`)
-  return change(gateway, subjects.keysSetOverage, { subject, overage: text === 'on' })
+  return describe(await ask(gateway, subjects.keysSetOverage, { subject, overage: text === 'on' }))
 }
 
 /** The same id adds nothing more, so a top-up whose answer was lost can be repeated. */
@@ -24,22 +28,26 @@ export async function topUp(
   subject: string,
   text: string,
   id: string = randomUUID(),
-): Promise<string> {
+): Promise<Answer> {
   const amount = Number(text)
   if (!(amount > 0)) throw new CommandError(`an amount is a number above 0, not ${text}`)
   try {
-    return await change(gateway, subjects.keysTopUp, { id, subject, amount })
+    return describe(await ask(gateway, subjects.keysTopUp, { id, subject, amount }))
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     throw new CommandError(`${error.message}\nto repeat it safely: --id ${id}`)
   }
 }
 
-async function change(gateway: Gateway, subject: OperatorSubject, question: object): Promise<string> {
+export function findAccount(gateway: Gateway, subject: string): Promise<AccountView> {
+  return ask(gateway, subjects.keysShowAccount, { subject })
+}
+
+async function ask(gateway: Gateway, subject: OperatorSubject, question: object): Promise<AccountView> {
   const reply = accountReply.parse(await gateway.ask(subject, question))
   switch (reply.kind) {
     case 'account':
-      return describe(reply.account)
+      return reply.account
     case 'no_such_plan':
       throw new CommandError(`there is no such plan; there are: ${reply.plans.join(', ')}`)
     case 'ambiguous':
@@ -49,9 +57,9 @@ async function change(gateway: Gateway, subject: OperatorSubject, question: obje
   }
 }
 
-function describe(account: AccountView): string {
+function describe(account: AccountView): Answer {
   const { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } = account
-  const facts = [
+  const lines = [
     ['account', `${tag} (${kind})`],
     ...(issuer === null ? [] : [['subject', `${issuer}|${subject}`]]),
     ['plan', plan],
@@ -61,5 +69,5 @@ function describe(account: AccountView): string {
       return ['key', `${keyId}  ${status}, made ${createdAt}, ${lastUsedAt ? `last used ${lastUsedAt}` : 'never used'}`]
     }),
   ]
-  return facts.map(([name = '', value]) => `${name.padEnd(9)}${value}`).join('\n')
+  return { facts: account, text: lines.map(([name = '', value]) => `${name.padEnd(9)}${value}`).join('\n') }
 }

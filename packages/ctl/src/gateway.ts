@@ -46,7 +46,7 @@ async function overNats(url: string): Promise<Gateway> {
         return JSON.parse(Buffer.from(reply).toString())
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
-          throw new CommandError('the keys service does not answer; it may hold all the same, so ask again')
+          throw new CommandError(`nobody answers ${subject}; a change may hold all the same, so ask again`)
         throw new CommandError(error instanceof Error ? error.message : String(error))
       }
     },

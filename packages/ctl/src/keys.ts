@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { resealReply, revokeKeyByIdReply } from '@gateway/contracts/accounts-api'
 import { subjects } from '@gateway/contracts/subjects'
+import type { Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -12,19 +13,23 @@ const PAUSE_MS = 500
 /** Replicas that still hold the former secret first would seal under it for ever. */
 const WITHOUT_PROGRESS = 20
 
-export async function revokeKey(gateway: Gateway, keyId: string): Promise<string> {
+export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer> {
   const reply = revokeKeyByIdReply.parse(await gateway.ask(subjects.keysRevokeById, { keyId }))
   if (reply.kind === 'unknown') throw new CommandError('there is no such key')
-  return `the key ${keyId} of account ${reply.account} is dead on every edge`
+  const { account } = reply
+  return { facts: { keyId, account }, text: `the key ${keyId} of account ${account} is dead on every edge` }
 }
 
 /** Cut off at any moment, it goes on where it was when it is called again. */
-export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<string> {
+export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<Answer> {
   let sealed = 0
   for (let idle = 0; idle < WITHOUT_PROGRESS;) {
     const { sealedAnew, isComplete } = resealReply.parse(await gateway.ask(subjects.keysReseal, {}))
     sealed += sealedAnew
-    if (isComplete) return `everything is sealed under the current master key (${sealed} keys sealed anew)`
+    if (isComplete) {
+      const text = `everything is sealed under the current master key (${sealed} keys sealed anew)`
+      return { facts: { sealedAnew: sealed }, text }
+    }
     if (sealedAnew > 0) {
       idle = 0
       log(`${sealed} keys sealed anew`)

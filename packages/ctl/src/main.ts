@@ -1,23 +1,35 @@
 /**
  * `npm run ctl -- …`: the operator's command line. Finds the gateway by `NATS_URL` or `DATA_DIR`.
+ *
+ * Exit codes: 0 done, 1 it could not be done, 2 it was done and found something to act on.
  */
 
 import { Command } from 'commander'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { setOverage, setPlan, showAccount, topUp } from './accounts.ts'
+import type { Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
+import { checkConfigFile, type CheckOptions } from './config.ts'
 import { findGateway, type Gateway } from './gateway.ts'
 import { reseal, revokeKey } from './keys.ts'
+import { showUsage, type UsageOptions } from './usage.ts'
 
-const say = (line: string) => void process.stdout.write(`${line}\n`)
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
 
-async function onGateway(command: (gateway: Gateway) => Promise<string>): Promise<void> {
+function say({ facts, text, findsFault = false }: Answer): void {
+  process.stdout.write(`${program.opts()['json'] ? JSON.stringify(facts, null, 2) : text}\n`)
+  if (findsFault) process.exitCode = 2
+}
+
+async function onGateway(command: (gateway: Gateway) => Promise<Answer>): Promise<void> {
   await using gateway = await findGateway(process.env)
   say(await command(gateway))
 }
 
-const program = new Command('ctl').description('commands to a running gateway').showHelpAfterError()
+const program = new Command('ctl')
+  .description('commands to a running gateway')
+  .option('--json', 'facts for scripts instead of words and tables')
+  .showHelpAfterError()
 
 const accounts = program
   .command('accounts')
@@ -42,6 +54,16 @@ accounts
     onGateway((gateway) => topUp(gateway, subject, amount, id)),
   )
 
+program
+  .command('usage')
+  .description('what one account, or all of them, used on some days (UTC, both included)')
+  .option('--account <subject>', 'by day, instead of all accounts')
+  .option('--from <date>', 'default: the first of this month')
+  .option('--to <date>', 'default: today')
+  .option('--by <day|model>', 'of an account: by day or by model')
+  .option('--top <count>', 'of all accounts: how many are named', '20')
+  .action((options: UsageOptions) => onGateway((gateway) => showUsage(gateway, options)))
+
 const keys = program.command('keys').description('API keys, each named by its id')
 keys
   .command('revoke <key-id>')
@@ -51,6 +73,14 @@ keys
   .command('reseal')
   .description('seals all keys under the newest of KEYS_MASTER_SECRET; afterwards the former ones may go')
   .action(() => onGateway((gateway) => reseal(gateway, tell)))
+
+const config = program.command('config').description('the config file')
+config
+  .command('check <file>')
+  .description('finds mistakes before a rollout; needs no gateway')
+  .option('--no-secrets', 'the variables that it refers to are not set here')
+  .option('--strict', 'warnings count as mistakes')
+  .action(async (file: string, options: CheckOptions) => say(await checkConfigFile(file, options)))
 
 try {
   await program.parseAsync()

@@ -8,13 +8,16 @@ import { checkConfig } from '@gateway/contracts/check-config'
 import { completeConfig } from '@gateway/contracts/complete-config'
 import { configFile, type ConfigSections, type GatewayConfig, type ServedModelConfig } from '@gateway/contracts/config'
 import { listRates } from '@gateway/pricing/list-rates'
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
+import { readConfigDocument, type FindPlace } from './config-places.ts'
 
 export interface LoadedConfig {
   config: GatewayConfig
   /** What an operator should know although nothing is wrong. */
   notices: string[]
+  /** The sections that the file names; the others are defaults. */
+  named: ReadonlySet<keyof ConfigSections>
+  place: FindPlace
 }
 
 /** Without a file: the defaults. */
@@ -23,15 +26,8 @@ export function loadDefaultConfig(): LoadedConfig {
 }
 
 export function loadConfig(text: string, source: string): LoadedConfig {
-  const places = new LineCounter()
-  const document = parseDocument(text, { lineCounter: places, prettyErrors: false })
-  const place = (path: readonly PropertyKey[]) => placeOf(document, places, path)
-  // The first one only: the others mostly follow from it.
-  const syntaxError = document.errors[0]
-  if (syntaxError) {
-    const { line, col: column } = places.linePos(syntaxError.pos[0])
-    throw new ConfigError(source, [{ field: '', message: `is not valid YAML: ${syntaxError.message}`, line, column }])
-  }
+  const { document, place, syntaxProblem } = readConfigDocument(text)
+  if (syntaxProblem) throw new ConfigError(source, [syntaxProblem])
   const parsed = configFile.safeParse(document.toJS() ?? {}, { reportInput: true })
   if (!parsed.success)
     throw new ConfigError(
@@ -52,6 +48,8 @@ export function loadConfig(text: string, source: string): LoadedConfig {
   return {
     config: { revision: revisionOf(sections), ...sections },
     notices: [...notices, ...noticesOf(unservedModels)],
+    named,
+    place,
   }
 }
 
@@ -89,9 +87,8 @@ function noticesOf(unservedModels: string[]): string[] {
 }
 
 type Issue = NonNullable<ReturnType<typeof configFile.safeParse>['error']>['issues'][number]
-type Place = Pick<PlacedProblem, 'line' | 'column'>
 
-function describeIssue(issue: Issue, place: (path: readonly PropertyKey[]) => Place): PlacedProblem[] {
+function describeIssue(issue: Issue, place: FindPlace): PlacedProblem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const path = [...issue.path, key]
@@ -108,35 +105,4 @@ function plainWords(message: string): string {
   return message
     .replace(/^(?:Invalid (?:input|option)|Too (?:small|big)): /, '')
     .replace(/^Invalid discriminator value. E/, 'e')
-}
-
-/** Where the value stands; where it is missing, the nearest thing around it. An empty file has no places. */
-function placeOf(document: Document, places: LineCounter, path: readonly PropertyKey[]): Place {
-  let node: Node | null = document.contents
-  let offset = node?.range?.[0]
-  for (const part of path) {
-    const child = childOf(document, node, part)
-    if (!child) break
-    node = child.value
-    offset = child.offset
-  }
-  if (offset === undefined) return {}
-  const { line, col: column } = places.linePos(offset)
-  return { line, column }
-}
-
-/** A map's entry is placed at its key, a list's at its value. */
-function childOf(
-  document: Document,
-  parent: Node | null,
-  part: PropertyKey,
-): { value: Node | null; offset: number | undefined } | null {
-  const node = isAlias(parent) ? (parent.resolve(document) ?? null) : parent
-  if (isSeq<Node>(node) && typeof part === 'number') {
-    const value = node.items[part]
-    return value ? { value, offset: value.range?.[0] } : null
-  }
-  if (!isMap<Node, Node>(node)) return null
-  const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part)
-  return pair ? { value: pair.value, offset: pair.key.range?.[0] } : null
 }

@@ -14,7 +14,7 @@ import type { RunningService } from '@gateway/service/start-service'
 
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'
-import { accountUsage } from './handlers/account-usage.ts'
+import { accountUsage, usageByAccount } from './handlers/account-usage.ts'
 import { quota } from './handlers/quota.ts'
 import { warm } from './handlers/warm.ts'
 import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
@@ -63,6 +63,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
     await answerRequests({ bus, logger, metrics }, groups.metering, {
       [subjects.meteringQuota]: (question) => quota({ database, admission, now: Date.now }, question),
       [subjects.meteringAccountUsage]: (question) => accountUsage({ database }, question),
+      [subjects.meteringUsageByAccount]: (question) => usageByAccount({ database }, question),
       [subjects.meteringWarm]: (question) => warm({ database, admission, standing }, question),
     }),
   )

@@ -13,7 +13,7 @@ import type {
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto } from './choose-auto.ts'
-import { planIncludes } from './plan-includes.ts'
+import { planIncludes } from '@gateway/contracts/plan-includes'
 
 export interface LaneChoice {
   lane: ServedModelConfig

@@ -7,7 +7,7 @@ import type { RequestHandler } from 'express'
 import type { PlanRecord } from '@gateway/contracts/plan-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { callerFrom, proveKey } from '../authenticate.ts'
-import { findPlan } from '../core/plan-includes.ts'
+import { findPlan } from '../core/find-plan.ts'
 import { modelsOnPlan } from '../core/models-on-plan.ts'
 import type { Edge } from '../edge.ts'
 

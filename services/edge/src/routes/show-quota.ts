@@ -7,7 +7,7 @@ import { maskKey } from '@gateway/contracts/api-key'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { callerFrom, proveKey } from '../authenticate.ts'
-import { findPlan } from '../core/plan-includes.ts'
+import { findPlan } from '../core/find-plan.ts'
 import type { Edge } from '../edge.ts'
 
 export function showQuota(edge: Edge): RequestHandler {

@@ -4,9 +4,9 @@
 
 import type { RequestHandler } from 'express'
 import { usageQuery } from '@gateway/contracts/usage-api'
+import { completeUsageQuestion } from '@gateway/contracts/usage-question'
+import { toUsageRecord } from '@gateway/pricing/usage-record'
 import { accountFrom } from '../authenticate.ts'
-import { completeUsageQuestion } from '../core/usage-question.ts'
-import { toUsageRecord } from '../core/usage-record.ts'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../inference-kinds.ts'
 

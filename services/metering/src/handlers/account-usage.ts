@@ -1,14 +1,24 @@
 /**
- * What an account used on some days, by day or by the model that was asked for.
+ * What was used on some days: by one account, by day or by the model that was asked for; and by all accounts together.
  */
 
-import { accountUsageRequest, type AccountUsageReply } from '@gateway/contracts/metering-api'
+import {
+  accountUsageRequest,
+  usageByAccountRequest,
+  type AccountUsageReply,
+  type UsageByAccountReply,
+} from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
-import { readAccountUsage } from '../db/daily-usage.ts'
+import { readAccountUsage, readUsageByAccount } from '../db/daily-usage.ts'
 
-export async function accountUsage(
-  { database }: { database: Queryable },
-  question: unknown,
-): Promise<AccountUsageReply> {
+interface UsageContext {
+  database: Queryable
+}
+
+export async function accountUsage({ database }: UsageContext, question: unknown): Promise<AccountUsageReply> {
   return { groups: await readAccountUsage(database, accountUsageRequest.parse(question)) }
+}
+
+export function usageByAccount({ database }: UsageContext, question: unknown): Promise<UsageByAccountReply> {
+  return readUsageByAccount(database, usageByAccountRequest.parse(question))
 }

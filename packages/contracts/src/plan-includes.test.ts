@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createDefaultConfig } from '@gateway/contracts/default-config'
+import { createDefaultConfig } from './default-config.ts'
 import { planIncludes, plansThatInclude } from './plan-includes.ts'
 
 const { models, plans } = createDefaultConfig()

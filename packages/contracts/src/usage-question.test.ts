@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { usageQuery, longestUsageSpanDays, type UsageQuery } from '@gateway/contracts/usage-api'
+import { usageQuery, longestUsageSpanDays, type UsageQuery } from './usage-api.ts'
 import { expect, test } from 'vitest'
 import { completeUsageQuestion } from './usage-question.ts'
 

@@ -3,8 +3,7 @@
  * pay-as-you-go plans only.
  */
 
-import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
-import { GatewayError } from '@gateway/contracts/errors'
+import type { ModelConfig, PlanConfig } from './config.ts'
 
 export function planIncludes(plan: PlanConfig, model: ModelConfig): boolean {
   if (plan.guest) return model.guest
@@ -15,11 +14,4 @@ export function planIncludes(plan: PlanConfig, model: ModelConfig): boolean {
 /** The slugs of the plans that include a model, for the sentence that tells a caller where to go. */
 export function plansThatInclude(plans: PlanConfig[], model: ModelConfig): string[] {
   return plans.filter((plan) => planIncludes(plan, model)).map((plan) => plan.slug)
-}
-
-/** An account can hold a plan that this gateway's configuration no longer has: the operator's to mend. */
-export function findPlan(config: GatewayConfig, slug: string): PlanConfig {
-  const plan = config.plans.find((candidate) => candidate.slug === slug)
-  if (!plan) throw new GatewayError('SERVICE_UNAVAILABLE', `The plan ${slug} is not configured on this gateway`)
-  return plan
 }

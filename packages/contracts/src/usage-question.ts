@@ -1,9 +1,9 @@
 /**
- * The question of `GET /v1/usage`, whole: its defaults filled in, its days in order and not too many.
+ * A question about usage over time, whole: its defaults filled in, its days in order and not too many.
  */
 
-import { GatewayError } from '@gateway/contracts/errors'
-import { longestUsageSpanDays, type UsageQuery } from '@gateway/contracts/usage-api'
+import { GatewayError } from './errors.ts'
+import { longestUsageSpanDays, type UsageQuery } from './usage-api.ts'
 
 export type UsageQuestion = Required<UsageQuery>
 

@@ -1,19 +1,19 @@
 /**
- * The record of `GET /v1/usage` from the ledger's sums. Totals are added up in the ledger's whole numbers, so they are
+ * Usage over time, from the ledger's sums. Totals are added up in the ledger's whole numbers, so they are
  * exact, and only then told in the units that people read.
  */
 
 import type { UsageFigures, UsageGroup } from '@gateway/contracts/metering-api'
 import type { UsageRecord, UsageTotals } from '@gateway/contracts/usage-api'
-import { toPlanUnit } from '@gateway/pricing/units'
-import type { UsageQuestion } from './usage-question.ts'
+import type { UsageQuestion } from '@gateway/contracts/usage-question'
+import { toPlanUnit } from './units.ts'
 
 export function toUsageRecord(question: UsageQuestion, groups: readonly UsageGroup[]): UsageRecord {
   return {
     object: 'usage',
     ...question,
-    data: groups.map(({ name, ...figures }) => ({ [question.group_by]: name, ...toTotals(figures) })),
-    totals: toTotals(groups.reduce(sum, NOTHING)),
+    data: groups.map(({ name, ...figures }) => ({ [question.group_by]: name, ...toUsageTotals(figures) })),
+    totals: toUsageTotals(groups.reduce(sum, NOTHING)),
   }
 }
 
@@ -37,7 +37,8 @@ function sum(a: UsageFigures, b: UsageFigures): UsageFigures {
   }
 }
 
-function toTotals(figures: UsageFigures): UsageTotals {
+/** As the record tells them. */
+export function toUsageTotals(figures: UsageFigures): UsageTotals {
   return {
     requests: figures.requests,
     prompt_tokens: figures.promptTokens,

@@ -1,0 +1,94 @@
+/**
+ * `usage`: what one account used over time, or all of them together.
+ */
+
+import { accountUsageReply, usageByAccountReply } from '@gateway/contracts/metering-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { usageQuery, type UsageTotals } from '@gateway/contracts/usage-api'
+import { completeUsageQuestion, type UsageQuestion } from '@gateway/contracts/usage-question'
+import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
+import { findAccount } from './accounts.ts'
+import { renderTable, type Answer, type Column } from './answer.ts'
+import { CommandError } from './command-error.ts'
+import type { Gateway } from './gateway.ts'
+
+export interface UsageOptions {
+  account?: string
+  from?: string
+  to?: string
+  by?: string
+  top: string
+}
+
+export async function showUsage(gateway: Gateway, options: UsageOptions): Promise<Answer> {
+  const question = readQuestion(options)
+  if (options.account !== undefined) return usageOfAccount(gateway, options.account, question)
+  if (options.by !== undefined) throw new CommandError('--by is for one account: add --account <subject>')
+  return usageByAccount(gateway, question, options.top)
+}
+
+async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<Answer> {
+  const { account } = await findAccount(gateway, subject)
+  const { from, to, group_by: groupBy } = question
+  const reply = await gateway.ask(subjects.meteringAccountUsage, { account, from, to, groupBy })
+  const record = { account, ...toUsageRecord(question, accountUsageReply.parse(reply).groups) }
+  const rows = record.data.map((row) => ({ ...row, name: row.day ?? row.model ?? '' }))
+  const table = renderUsage(groupBy, [], [...rows, { name: 'total', ...record.totals }])
+  return { facts: record, text: `${account}, ${from} to ${to}\n${table}` }
+}
+
+async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<Answer> {
+  const atMost = Number(top)
+  if (!Number.isInteger(atMost) || atMost < 1 || atMost > 1_000) throw new CommandError('--top is from 1 to 1000')
+  const answer = await gateway.ask(subjects.meteringUsageByAccount, { from, to, atMost })
+  const { groups, accounts, totals } = usageByAccountReply.parse(answer)
+  const data = await Promise.all(
+    groups.map(async ({ name: account, ...figures }) => {
+      return { account, subject: await subjectOf(gateway, account), ...toUsageTotals(figures) }
+    }),
+  )
+  const record = { from, to, accounts, data, totals: toUsageTotals(totals) }
+  const rows = data.map(({ account, ...row }) => ({ name: account, ...row }))
+  const subject: Column<UsageRow> = { title: 'subject', cell: (row) => row.subject ?? '' }
+  const table = renderUsage('account', [subject], [...rows, { name: 'total', subject: '', ...record.totals }])
+  const left = accounts > data.length ? `\n${accounts - data.length} accounts with less use are in the total only` : ''
+  return { facts: record, text: `${accounts} accounts, ${from} to ${to}\n${table}${left}` }
+}
+
+/** Null for guests, and for accounts that are gone. */
+async function subjectOf(gateway: Gateway, account: string): Promise<string | null> {
+  try {
+    return (await findAccount(gateway, account)).subject
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    return null
+  }
+}
+
+type UsageRow = UsageTotals & { name: string; subject?: string | null }
+
+function renderUsage(title: string, more: Column<UsageRow>[], rows: UsageRow[]): string {
+  const figures: Column<UsageRow>[] = [
+    { title: 'requests', cell: (row) => row.requests },
+    { title: 'prompt', cell: (row) => row.prompt_tokens },
+    { title: 'of it cached', cell: (row) => row.cached_tokens },
+    { title: 'completion', cell: (row) => row.completion_tokens },
+    { title: 'allowance', cell: (row) => row.allowance_tokens },
+    { title: 'US dollars', cell: (row) => row.cost_usd },
+  ]
+  return renderTable([{ title, cell: (row) => row.name }, ...more, ...figures], rows)
+}
+
+function readQuestion({ from, to, by }: UsageOptions): UsageQuestion {
+  const parsed = usageQuery.safeParse({ from, to, group_by: by })
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    const option = issue?.path[0] === 'group_by' ? 'by' : String(issue?.path[0])
+    throw new CommandError(`--${option}: ${issue?.message}`)
+  }
+  try {
+    return completeUsageQuestion(parsed.data, Date.now())
+  } catch (error) {
+    throw new CommandError(`--${error instanceof Error ? error.message : String(error)}`)
+  }
+}

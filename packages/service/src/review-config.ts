@@ -1,0 +1,50 @@
+/**
+ * A config file read as the services would read it, before any of them does: what they would refuse, with the secrets that
+ * are missing, and what they would accept although it can hardly be meant.
+ */
+
+import { findOversights } from '@gateway/contracts/find-oversights'
+import type { GatewayConfig } from '@gateway/contracts/config'
+import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
+import { loadConfig, type LoadedConfig } from './load-config.ts'
+import { resolveSecrets } from './resolve-secrets.ts'
+
+export interface ConfigReview {
+  /** Null where the file cannot be read as a configuration at all. */
+  config: GatewayConfig | null
+  problems: PlacedProblem[]
+  warnings: PlacedProblem[]
+  notices: string[]
+}
+
+/** `environment`: the router's. Null: its secrets are not to be looked for here. */
+export function reviewConfig(text: string, source: string, environment: NodeJS.ProcessEnv | null): ConfigReview {
+  let loaded: LoadedConfig
+  try {
+    loaded = loadConfig(text, source)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return { config: null, problems: error.problems, warnings: [], notices: [] }
+  }
+  const { config, named, notices, place } = loaded
+  const warnings = findOversights(config, named).map(({ path, message }) => {
+    return { field: writePath(path), message, ...place(path) }
+  })
+  const looksForSecrets = environment !== null && named.has('backends')
+  return { config, problems: looksForSecrets ? missingSecrets(loaded, environment) : [], warnings, notices }
+}
+
+function missingSecrets({ config, place }: LoadedConfig, environment: NodeJS.ProcessEnv): PlacedProblem[] {
+  return config.backends.flatMap((backend, index) => {
+    try {
+      resolveSecrets(backend, environment)
+      return []
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error
+      return error.problems.map(({ field, message }) => {
+        const at = ['backends', index] as const
+        return { field: `${writePath(at)}.${field}`, message, ...place([...at, ...field.split('.')]) }
+      })
+    }
+  })
+}
