@@ -1,12 +1,13 @@
 /**
  * The part of `npm run check` that looks at deploy/: the chart lints, renders what was last looked at, and every manifest is
- * one that a cluster takes whole. Offline.
+ * one that a cluster takes whole; the compose file fits what it refers to. Offline.
  */
 
 import { readFileSync } from 'node:fs'
-import { relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { brokenRules } from './chart-rules.ts'
 import { goldenPath, goldenText, lint, render, valueSets } from './chart.ts'
+import { problemsOfCompose } from './compose-rules.ts'
 import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
 import { problemsOf, readManifests } from './validate-manifests.ts'
 
@@ -25,6 +26,10 @@ for (const set of valueSets) {
     problems.push(`deploy/values/${set}.yaml: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
+const composeFile = join(import.meta.dirname, '../../docker-compose.yml')
+problems.push(
+  ...problemsOfCompose(readFileSync(composeFile, 'utf8')).map((problem) => `docker-compose.yml: ${problem}`),
+)
 for (const problem of problems) console.error(problem)
 process.exitCode = problems.length === 0 ? 0 : 1
 

@@ -32,8 +32,10 @@ const REF = /^(?:_definitions\.json)?#\/(?:definitions|\$defs)\//
 
 writeKubernetes(kubernetesFolder)
 writeCustomResources(operatorFolder)
-const compose = JSON.parse(readFileSync(join(composeFolder, 'schema', 'compose-spec.json'), 'utf8')) as Schema
-write('compose.json', withoutProse(compose))
+const { $defs, ...compose } = JSON.parse(
+  readFileSync(join(composeFolder, 'schema', 'compose-spec.json'), 'utf8'),
+) as Schema
+write('compose.json', withoutProse({ ...compose, definitions: $defs as Record<string, Schema> }))
 
 function writeKubernetes(folder: string): void {
   const { $defs: definitions } = JSON.parse(readFileSync(join(folder, '_definitions.json'), 'utf8')) as {

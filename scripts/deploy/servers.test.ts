@@ -2,15 +2,19 @@
  * The settings of the servers under deploy/, read by the servers themselves.
  */
 
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { findProgram } from '@gateway/testing/servers/find-program'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { render } from './chart.ts'
+import { readCompose } from './compose-rules.ts'
 import { type Manifest, readManifests } from './validate-manifests.ts'
 
+const ROOT = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'gateway-deploy-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -61,4 +65,28 @@ test('and would refuse one with a misspelt setting, or a password that its pods 
   expect(unknown).toMatchObject({ status: 1, stderr: expect.stringContaining('stored_dir') })
   const { NATS_KEYS_PASSWORD: _, ...incomplete } = environment
   expect(check(conf, incomplete)).toMatchObject({ status: 1, stderr: expect.stringContaining('NATS_KEYS_PASSWORD') })
+})
+
+test('a NATS server takes the configuration of the compose file, with the environment that its containers get', () => {
+  const { services } = readCompose(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'))
+  const given = Object.entries(services['nats-1']!.environment!).map(([name, value]) => {
+    return [name, value.replaceAll(/\$\{[^}]*\}/g, 'k0ffee')]
+  })
+  copyFileSync(join(ROOT, 'deploy/chart/files/nats-users.conf'), join(folder, 'nats-users.conf'))
+  const conf = readFileSync(join(ROOT, 'deploy/compose/nats.conf'), 'utf8')
+  expect(check(conf, Object.fromEntries(given))).toMatchObject({ status: 0 })
+})
+
+test('a Redis server starts with the configuration of the compose file', async () => {
+  const conf = readFileSync(join(ROOT, 'deploy/compose/redis.conf'), 'utf8').replace('dir /data', `dir ${folder}`)
+  writeFileSync(join(folder, 'redis.conf'), conf)
+  const args = [join(folder, 'redis.conf'), '--port', '0', '--unixsocket', join(folder, 'redis.sock')]
+  const server = spawn(findProgram('redis-server')!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const output = text(server.stdout)
+  server.stdout.on(
+    'data',
+    (line: Buffer) => void (line.includes('eady to accept connections') && server.kill('SIGTERM')),
+  )
+  expect(await once(server, 'exit')).toEqual([0, null])
+  expect(await output).toContain('eady to accept connections')
 })

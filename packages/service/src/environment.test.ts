@@ -17,6 +17,7 @@ describe('a variable', () => {
     ['LOG_LEVEL', 'debug', 'debug'],
     ['NATS_URL', 'nats://a:b@nats:4222', 'nats://a:b@nats:4222'],
     ['NATS_URL', 'tls://nats:4222', 'tls://nats:4222'],
+    ['NATS_URL', 'nats://a:b@n1:4222,nats://n2:4222', 'nats://a:b@n1:4222,nats://n2:4222'],
     ['REDIS_URL', 'rediss://redis:6380/1', 'rediss://redis:6380/1'],
     ['REDIS_URL', 'redis://a:6379,redis://b:6379', 'redis://a:6379,redis://b:6379'],
     ['DATABASE_URL', 'postgresql://gateway@db/gateway', 'postgresql://gateway@db/gateway'],

@@ -71,6 +71,11 @@ const redisUrls = z
   .string()
   .refine((urls) => urls.split(',').every((url) => redisUrl.safeParse(url).success), 'must be a redis:// address')
 
+const natsUrl = serverUrl(/^(nats|tls|wss?)$/, 'nats://')
+const natsUrls = z
+  .string()
+  .refine((urls) => urls.split(',').every((url) => natsUrl.safeParse(url).success), 'must be a nats:// address')
+
 const port = whole(0, 65_535)
 
 /** Words that people put where a secret belongs. */
@@ -90,7 +95,10 @@ export const variables = {
     z.string().optional(),
     'the path of the config file; the default configuration when not set',
   ),
-  NATS_URL: variable(serverUrl(/^(nats|tls|wss?)$/, 'nats://'), 'the NATS server, such as nats://127.0.0.1:4222'),
+  NATS_URL: variable(
+    natsUrls,
+    'the NATS server, such as nats://127.0.0.1:4222, or several of one cluster, separated by commas',
+  ),
   NATS_STREAM_REPLICAS: variable(
     whole(1, 5).default(1),
     'how many servers of a NATS cluster keep each durable stream that is created; 3 for a cluster of three',

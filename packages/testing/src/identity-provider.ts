@@ -1,7 +1,7 @@
 /**
  * The development identity provider: a real OIDC provider whose sign-in page takes any name and asks for no password.
  *
- * For `npm start`, local clusters and tests, never for production: it listens on loopback only and says so. Its access
+ * For `npm start`, local clusters and tests, never for production: it is reached on loopback only and says so. Its access
  * tokens are JWTs for the gateway's audience; its signing key is kept where a folder is given, so that tokens outlive a
  * restart.
  */
@@ -23,6 +23,8 @@ export const KEYS_SCOPE = 'keys'
 export interface IdentityProviderOptions {
   /** Loopback port; 0 takes a free one. */
   port?: number
+  /** Loopback unless said otherwise: in a container of its own, whose port is published on loopback. */
+  host?: string
   /** The gateway's base address: the audience of access tokens. */
   audience: string
   /** Where the console may be sent back to. */
@@ -37,14 +39,14 @@ export interface IdentityProvider extends AsyncDisposable {
   readonly issuer: string
 }
 
-const HOST = '127.0.0.1'
+const LOOPBACK = '127.0.0.1'
 const DEFAULT_ACCESS_TOKEN_TTL_S = 3_600
 
 export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
   const server = createServer()
-  server.listen(options.port ?? 0, HOST)
+  server.listen(options.port ?? 0, options.host ?? LOOPBACK)
   await once(server, 'listening')
-  const issuer = `http://${HOST}:${(server.address() as AddressInfo).port}`
+  const issuer = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, await configurationOf(options))
   const protocol = provider.callback()
 

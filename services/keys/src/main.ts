@@ -4,12 +4,13 @@
 
 import { openHealthServer } from '@gateway/service/health'
 import { reportFatal } from '@gateway/service/report-fatal'
-import { stopSignal } from '@gateway/service/stop-signal'
+import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'
 import { loadSettings } from './config.ts'
 import { openContext } from './context.ts'
 import { startKeys } from './start.ts'
 
 try {
+  endOnSignal()
   const settings = loadSettings(process.env)
   await using context = await openContext(settings)
   let ready = () => false

@@ -4,12 +4,13 @@
 
 import { openHealthServer } from '@gateway/service/health'
 import { reportFatal } from '@gateway/service/report-fatal'
-import { stopSignal } from '@gateway/service/stop-signal'
+import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'
 import { readProcessSettings } from './config.ts'
 import { openContext } from './context.ts'
 import { startRouter } from './start.ts'
 
 try {
+  endOnSignal()
   const settings = readProcessSettings(process.env)
   await using context = await openContext(settings, process.env)
   let ready = () => false

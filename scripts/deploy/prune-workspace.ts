@@ -1,0 +1,85 @@
+/**
+ * The part of the workspace that one service runs on, in a folder of its own: its sources and those of the packages it
+ * needs, without tests, and their dependencies from npm without development's. What an image ships.
+ *
+ *     node scripts/deploy/prune-workspace.ts services/edge /app
+ *
+ * Needs Node alone, and `PNPM`, the command that runs pnpm (`npx --yes pnpm@12.21.0`). The lockfile decides every version.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+
+interface Manifest {
+  name: string
+  dependencies?: Record<string, string>
+}
+
+const ROOT = join(import.meta.dirname, '../..')
+const SHARED = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml']
+/** Tests, and what only tests import. */
+const TESTS = /\.test\.ts$|(?:^|\/)(?:test|conformance)(?:\/|$)/
+/** What a package brings along for those who work on it. */
+const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '**/*.md', '**/*.tsbuildinfo']
+
+const [entry, out] = process.argv.slice(2)
+const pnpm = process.env['PNPM']
+if (!entry || !out || !pnpm)
+  throw new Error('usage: PNPM=<command> node prune-workspace.ts <folder of a service> <out>')
+
+const folders = closureOf(entry)
+for (const file of SHARED) cpSync(join(ROOT, file), join(out, file))
+for (const folder of folders) copySources(folder)
+install(readManifest(entry).name)
+removeDevelopersFiles()
+
+/** The folder itself and every workspace package that it needs to run. */
+function closureOf(folder: string): string[] {
+  const byName = new Map(
+    globSync('{packages,services}/*/package.json', { cwd: ROOT }).map((path) => {
+      return [readManifest(dirname(path)).name, dirname(path)] as const
+    }),
+  )
+  const found = new Set([folder])
+  for (const each of found) {
+    for (const name of Object.keys(readManifest(each).dependencies ?? {})) {
+      const needed = byName.get(name)
+      if (needed) found.add(needed)
+    }
+  }
+  return [...found]
+}
+
+function readManifest(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest
+}
+
+function copySources(folder: string): void {
+  mkdirSync(join(out!, folder), { recursive: true })
+  cpSync(join(ROOT, folder, 'package.json'), join(out!, folder, 'package.json'))
+  for (const part of ['src', 'dist']) {
+    const source = join(ROOT, folder, part)
+    if (!existsSync(source)) continue
+    cpSync(source, join(out!, folder, part), {
+      recursive: true,
+      filter: (path) => !TESTS.test(relative(source, path)),
+    })
+  }
+}
+
+function install(name: string): void {
+  const [program, ...args] = pnpm!.split(' ')
+  const options = ['--frozen-lockfile', '--prod', '--no-optional', '--ignore-scripts', '--prefer-offline']
+  execFileSync(program!, [...args, 'install', ...options, '--filter', `${name}...`], {
+    cwd: out,
+    stdio: ['ignore', 2, 2],
+    // Nobody is there to be asked.
+    env: { ...process.env, CI: 'true', NODE_ENV: 'production' },
+  })
+}
+
+function removeDevelopersFiles(): void {
+  const modules = join(out!, 'node_modules', '.pnpm')
+  for (const path of globSync(DEVELOPERS_FILES, { cwd: modules })) rmSync(join(modules, path))
+}
