@@ -103,6 +103,36 @@ describe('a stream', () => {
     expect(answer.failure?.attempts).toMatchObject([{ outcome: 'truncated' }])
   })
 
+  test('shows its finish reason together with its end, also to a reader that takes nothing', async () => {
+    let finish = () => {}
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two' }) + STOP)
+      finish = () => response.end(USAGE_CHUNK)
+    })
+    const job = (await router(poolOver([a.url]))).send({ stream: true, remainingMs: 20_000 })
+    await job.begun
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(job.text()).toBe(ROLE + chunk({ content: 'one two' }))
+    job.hold()
+    finish()
+    await job.over
+    expect(job.text()).toContain(STOP)
+    expect(job.end?.usage).toMatchObject({ completionTokens: 3, estimated: false })
+  })
+
+  test('whose backend goes on about nothing after its finish reason is whole all the same', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'one two' }) + STOP)
+      const chatter = setInterval(() => response.write(': still here\n\n'), 200)
+      response.once('close', () => clearInterval(chatter))
+    })
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, remainingMs: 20_000 })
+    expect(answer.text()).toBe(ROLE + chunk({ content: 'one two' }) + STOP)
+    expect(answer.end?.attempts).toMatchObject([{ outcome: 'served' }])
+  })
+
   test('whose backend reports no usage is counted and marked', async () => {
     const a = await backend((response) => {
       openStream(response)

@@ -102,7 +102,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** All that matters has come: the rest must follow soon. */
   expectEnd(): void {
-    if (this.#phase === 'idle_timeout') this.#arm(Math.min(this.#timeouts.idleMs, GOODBYE_MS))
+    if (this.#phase !== 'idle_timeout') return
+    this.#budgetEndsAt = Math.min(this.#budgetEndsAt, performance.now() + GOODBYE_MS)
+    this.#arm(this.#timeouts.idleMs)
   }
 
   /** Gives up; the reader gets `reason`. */

@@ -1,6 +1,9 @@
 /**
  * Relays a streamed answer event by event. Until the first content nothing is sent, so a failure before it can still
  * go to another target; a stream that stops without an end is a failure, never a good one.
+ *
+ * The last finish reason is kept until the backend has ended, and goes out together with the job's end: who has seen it
+ * has a whole answer with its usage, even if this process dies in the next moment.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
@@ -15,6 +18,9 @@ import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
+/** What comes beyond this after the last finish reason is not waited for. */
+const MOST_KEPT_BYTES = 64 * 1024
+
 export async function relayStream(
   run: Run,
   target: Target,
@@ -28,27 +34,28 @@ export async function relayStream(
     created: Math.floor(Date.now() / 1_000),
   })
   const usage = () => usageOf(reading, run, tokens)
-  let pending: Buffer[] = []
+  const unsent: Unsent = { ready: [], kept: [], keptBytes: 0 }
 
-  async function relay(): Promise<void> {
-    if (!run.shown && reading.begun) {
+  function send(pieces: Buffer[]): Promise<void> {
+    if (!run.shown) {
       endWaiting(run)
       exchange.extendBudget(remainingMs(run))
       show(run, 'text/event-stream', { target, usage })
     }
-    if (!run.shown || pending.length === 0) return
-    const bytes = pending.length === 1 ? pending[0]! : Buffer.concat(pending)
-    pending = []
     metrics.chunk(performance.now() - exchange.receivedAt)
-    await run.job.data(bytes)
+    return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+  }
+
+  async function relay(): Promise<void> {
+    if (reading.begun && unsent.ready.length > 0) await send(unsent.ready.splice(0))
   }
 
   try {
-    while (!reading.done) {
+    while (!reading.done && unsent.keptBytes < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
-      for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(pending, reading, event)
+      for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
+      if (!piece || reading.done) break
       await relay()
-      if (!piece) break
       if (reading.complete) exchange.expectEnd()
     }
   } catch (fault) {
@@ -58,17 +65,36 @@ export async function relayStream(
       if (run.shown) await relay()
       throw fault
     }
-    await relay()
   }
-  if (!reading.begun || !reading.complete) throw new BackendFault('truncated', 'the stream stopped without an end')
+  if (!reading.begun || !reading.complete) {
+    if (run.shown) await relay()
+    throw new BackendFault('truncated', 'the stream stopped without an end')
+  }
   exchange.discard()
-  return finish(run, reading, await usage())
+  const whole = await usage()
+  run.job.signal.throwIfAborted()
+  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
+  // Not waited for, however slow the reader is: the end goes out with them.
+  send([...unsent.ready, ...unsent.kept]).catch(() => {})
+  run.shown!.usage = () => Promise.resolve(whole)
+  return whole
 }
 
-function readInto(pending: Buffer[], reading: StreamReading, event: SseEvent): void {
+/** What has been read and is not yet sent on. */
+interface Unsent {
+  ready: Buffer[]
+  /** From the last finish reason on. */
+  kept: Buffer[]
+  keptBytes: number
+}
+
+function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void {
   if (reading.done) return
   const bytes = reading.read(event)
-  if (bytes) pending.push(bytes)
+  if (!bytes) return
+  if (!reading.complete) return void unsent.ready.push(bytes)
+  unsent.kept.push(bytes)
+  unsent.keptBytes += bytes.length
 }
 
 function split(push: () => SseEvent[]): SseEvent[] {
@@ -78,15 +104,6 @@ function split(push: () => SseEvent[]): SseEvent[] {
     if (cause instanceof EventTooLargeError) throw new BackendFault('invalid_answer', cause.message, { cause })
     throw cause
   }
-}
-
-async function finish(run: Run, reading: StreamReading, usage: TokenUsage): Promise<TokenUsage> {
-  if (run.shown) run.shown.usage = () => Promise.resolve(usage)
-  if (run.header.includeUsage) {
-    const chunk = reading.usageChunk(usage)
-    if (chunk.length > 0) await run.job.data(chunk)
-  }
-  return usage
 }
 
 async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
