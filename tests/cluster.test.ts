@@ -12,6 +12,7 @@ import { promiseAllowance } from './promises/allowance.ts'
 import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import { ask, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { expectMeteredOnce, expectPartsMetered } from './promises/ledger.ts'
 import { promiseLimits } from './promises/limits.ts'
@@ -31,6 +32,7 @@ describe('two edges and two routers keep the promises of one process', () => {
   promiseAnswers(() => gateway)
   promiseRefusals(() => gateway)
   promiseKeys(() => gateway)
+  promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)
   promiseUsage(() => gateway)
   promiseLimits(() => gateway)

@@ -22,6 +22,7 @@ import {
   quotaOf,
   startBackends,
 } from './promises/gateway.ts'
+import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { promiseLimits } from './promises/limits.ts'
 import { startLoad } from './promises/load.ts'
@@ -48,6 +49,7 @@ describe('the gateway in one process, on backends that we control', () => {
   promiseAnswers(() => gateway)
   promiseRefusals(() => gateway)
   promiseKeys(() => gateway)
+  promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)
   promiseUsage(() => gateway)
   promiseLimits(() => gateway)

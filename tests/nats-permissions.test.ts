@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { accounts, answerTo, type Operation, passwords } from './nats-permissions/users.ts'
 import { promiseAnswers } from './promises/answers.ts'
 import { configFor, type Gateway, newDeveloper, startBackends } from './promises/gateway.ts'
+import { promiseIdempotency } from './promises/idempotency.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { promiseMetering } from './promises/metering.ts'
 
@@ -45,6 +46,7 @@ afterAll(() => stack.disposeAsync())
 describe('with a user of its own for each service, the gateway keeps its promises', () => {
   promiseAnswers(() => gateway)
   promiseKeys(() => gateway)
+  promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)
 
   test('the operator changes a plan', async () => {

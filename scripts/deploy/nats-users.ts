@@ -79,7 +79,9 @@ system_account: SYS
 }
 
 function subjectOf(name: keyof typeof subjects): string {
-  return name === 'job' ? subjects.job('*') : subjects[name]
+  if (name === 'job') return subjects.job('*')
+  // A process's id begins with its role.
+  return name === 'answers' ? subjects.answers(`${'edge' satisfies BusRole}.*`) : subjects[name]
 }
 
 function streamOf(subject: string) {
@@ -91,6 +93,7 @@ function streamOf(subject: string) {
 
 function groupOf(role: BusRole): string {
   if (role === 'router') return groups.routers
+  if (role === 'edge') return groups.edges
   if (role === 'keys' || role === 'metering') return groups[role]
   throw new Error(`${role} serves nothing`)
 }

@@ -15,6 +15,7 @@ import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import { type OperatorSubject, subjects, usageStream } from '@gateway/contracts/subjects'
 import type { Price } from '@gateway/contracts/usage'
 import { type Database, openDatabase } from '@gateway/postgres/database'
+import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import { type Backend, startBackend } from '@gateway/testing/backend'
@@ -70,6 +71,7 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const database = opening.use(await openDatabase(databaseUrl))
   const provider = opening.use(await startIdentityProvider({ audience: AUDIENCE, redirectUris: [REDIRECT_URI] }))
   const admission = opening.use(openMemoryAdmission())
+  const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream] })
   const openBus = async () => opening.use(await openMemoryBus({ hub }))
 
@@ -80,7 +82,7 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   opening.use(await startRouter({ bus: await openBus(), config, environment, logger }))
   const signIn = { issuer: provider.issuer, audience: AUDIENCE }
   const settings = { ...loadEdgeSettings({ PORT: '0', TRUST_PROXY: 'loopback' }), signIn }
-  const edge = opening.use(await startEdge({ bus: await openBus(), admission, config, settings, logger }))
+  const edge = opening.use(await startEdge({ bus: await openBus(), admission, idempotency, config, settings, logger }))
   const operatorBus = await openBus()
   const operate = (subject: OperatorSubject, question: object) => askOperator(operatorBus, subject, question)
 

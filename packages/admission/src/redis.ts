@@ -9,9 +9,9 @@
 import { monthOf } from './core/month.ts'
 import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease, StoreClock } from './port.ts'
 import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
-import { connectCluster } from './redis/cluster.ts'
-import { connect, type ScriptConnection } from './redis/connection.ts'
-import { accountKeys, type ScriptName } from './redis/scripts.ts'
+import { connectTo } from './redis/connect.ts'
+import type { ScriptConnection } from './redis/connection.ts'
+import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
 
 const RENEW_AT_ONCE = 500
 
@@ -28,10 +28,9 @@ export interface RedisAdmissionOptions {
 
 /** Resolves when connected, or after two seconds without Redis; then calls reject until it is there. */
 export async function openRedisAdmission(options: RedisAdmissionOptions): Promise<Admission> {
-  const { timeoutMs = 250 } = options
-  const [url = '', ...others] = options.url.split(',')
-  const connection =
-    others.length > 0 ? await connectCluster({ urls: [url, ...others], timeoutMs }) : await connect({ url, timeoutMs })
+  const { url, timeoutMs = 250 } = options
+  const known = Object.values(scripts)
+  const connection = await connectTo({ url, timeoutMs, name: 'gateway-admission', scripts: known })
   const store = openStore(connection, options)
   return {
     ...edgeFace(store),
@@ -51,7 +50,7 @@ interface Store {
 
 function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissionOptions): Store {
   const ask: Store['ask'] = (script, account, args, epoch) =>
-    connection.run(script, accountKeys(account), [now ? now() : '', ...args], epoch)
+    connection.run(scripts[script], accountKeys(account), [now ? now() : '', ...args], epoch)
   return {
     ask,
     change: async (...call) => {

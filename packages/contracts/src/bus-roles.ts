@@ -25,6 +25,7 @@ const asks = (from: BusRole, to: BusRole): Talk => ({ kind: 'question', from: [f
 
 export const talks: Record<keyof typeof subjects, Talk> = {
   job: { kind: 'job', from: ['edge'], to: ['router'] },
+  answers: { kind: 'job', from: ['edge'], to: ['edge'] },
   routersAlive: { kind: 'news', from: ['router'], to: ['router'] },
   keysFill: asks('edge', 'keys'),
   keysLookUp: asks('edge', 'keys'),
@@ -35,6 +36,7 @@ export const talks: Record<keyof typeof subjects, Talk> = {
   keysList: asks('edge', 'keys'),
   keysFindSession: asks('edge', 'keys'),
   keysFindAccount: asks('edge', 'keys'),
+  keysAnswerSecrets: asks('edge', 'keys'),
   keysSetPlan: asks('ctl', 'keys'),
   keysSetOverage: asks('ctl', 'keys'),
   keysTopUp: asks('ctl', 'keys'),

@@ -38,22 +38,23 @@ export const rateLimitTypes = ['plan_limit', 'requests', 'tokens', 'day', 'pendi
 export type RateLimitType = (typeof rateLimitTypes)[number]
 
 /** What a code adds to its body. */
-export interface ErrorDetails {
+export const errorDetails = z.object({
   /** rate_limit_exceeded */
-  type?: RateLimitType
+  type: z.enum(rateLimitTypes).optional(),
   /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. */
-  retryAfterMs?: number
+  retryAfterMs: z.number().optional(),
   /** quota_exceeded: ISO 8601. */
-  resetDate?: string
+  resetDate: z.string().optional(),
   /** quota_exceeded */
-  overageEnabled?: boolean
+  overageEnabled: z.boolean().optional(),
   /** UPSTREAMS_EXHAUSTED: the lane that was asked for. */
-  tier?: string
+  tier: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */
-  attempted?: string[]
+  attempted: z.array(z.string()).optional(),
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
-  allow?: string
-}
+  allow: z.string().optional(),
+})
+export type ErrorDetails = z.infer<typeof errorDetails>
 
 export class GatewayError extends Error {
   readonly code: ErrorCode

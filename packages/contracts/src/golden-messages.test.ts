@@ -6,6 +6,14 @@
 import { describe, expect, test } from 'vitest'
 import golden from './golden-messages.json' with { type: 'json' }
 import { findAccountReply, findAccountRequest } from './developer-keys-api.ts'
+import {
+  answerSecretsReply,
+  followedEnd,
+  followedFailure,
+  followedHead,
+  followRequest,
+  keptHead,
+} from './idempotency.ts'
 import { answerEnd, answerFailure, answerHead, jobHeader } from './job.ts'
 import { fillReply, fillRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
 import {
@@ -25,6 +33,7 @@ const schemas = {
   ...{ warmRequest, warmReply, quotaRequest, quotaReply },
   ...{ noteStandingRequest, accountThreshold },
   ...{ findAccountRequest, findAccountReply, accountUsageRequest, accountUsageReply },
+  ...{ answerSecretsReply, followRequest, followedHead, followedEnd, followedFailure, keptHead },
 }
 
 const messages = Object.entries(golden) as [keyof typeof schemas, Record<string, unknown>][]

@@ -5,6 +5,8 @@
 export const subjects = {
   /** Jobs for the routers that own this pool. Queue group {@link groups.routers}. */
   job: (pool: string) => `job.${pool}`,
+  /** Jobs for the edge that is this process: give an answer that it runs to a client of another edge. */
+  answers: (processId: string) => `answers.${processId}`,
   /** Broadcast by every router: its process id, once a second. */
   routersAlive: 'routers.alive',
   keysFill: 'keys.fill',
@@ -22,6 +24,8 @@ export const subjects = {
   keysShowAccount: 'keys.show-account',
   keysRevokeById: 'keys.revoke-by-id',
   keysReseal: 'keys.reseal',
+  /** Edges ask for what seals the answers that they keep. */
+  keysAnswerSecrets: 'keys.answer-secrets',
   /** Broadcast to every edge: a key is dead. */
   keysInvalidated: 'keys.invalidated',
   /** Broadcast by metering: when keys were last used. */
@@ -51,7 +55,7 @@ export const operatorSubjects = [
 ] as const
 export type OperatorSubject = (typeof operatorSubjects)[number]
 
-export const groups = { routers: 'routers', keys: 'keys', metering: 'metering' } as const
+export const groups = { edges: 'edges', routers: 'routers', keys: 'keys', metering: 'metering' } as const
 
 export const usageConsumers = { metering: 'metering-ledger' } as const
 /** An event is kept until every one of `consumers` has committed it. */

@@ -5,6 +5,7 @@
 
 import cors from 'cors'
 import type { RequestHandler } from 'express'
+import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 
 const EXPOSED_HEADERS = [
   'x-request-id',
@@ -18,6 +19,7 @@ const EXPOSED_HEADERS = [
   'x-svc-quota-reset',
   'x-svc-smart-route',
   'x-svc-warning',
+  REPLAYED_HEADER,
   'x-ratelimit-limit-requests',
   'x-ratelimit-remaining-requests',
   'x-ratelimit-reset-requests',

@@ -6,8 +6,9 @@
 
 import type { Response } from 'express'
 import type { GatewayError } from '@gateway/contracts/errors'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 
-type Headers = Record<string, string>
+export type Headers = Record<string, string>
 
 export interface AnswerWriter {
   /** Whether anything has been sent, so that an error can no longer have a status of its own. */
@@ -15,13 +16,35 @@ export interface AnswerWriter {
   /** `headers` are asked for when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
+  /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
+  keep?(usage: UsageEvent): Promise<void>
   /** `headers` replace those of `begin` where none has been sent yet. */
   finish(headers: () => Headers): void
   /** The answer broke after its begin. Never looks like a complete one. */
   fail(error: GatewayError): void
 }
 
-type Consumed = (bytes: number) => void
+export type Consumed = (bytes: number) => void
+
+/** Whom an answer is for. */
+export interface Client {
+  readonly hasLeft: boolean
+  /** `headersOnSilence` is asked when the backend has been silent so long that headers have to be committed. */
+  open(stream: boolean, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter
+  /** Called when nobody wants the answer any more. */
+  onLeave(left: () => void): void
+}
+
+export function httpClient(response: Response): Client {
+  return {
+    get hasLeft() {
+      return response.destroyed
+    },
+    open: (stream, consumed, headersOnSilence) =>
+      stream ? streamAnswer(response, consumed, headersOnSilence) : jsonAnswer(response, consumed),
+    onLeave: (left) => void response.once('close', left),
+  }
+}
 
 /** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
@@ -70,7 +93,6 @@ const DONE = 'data: [DONE]\n\n'
 const KEEP_ALIVE = ': keep-alive\n\n'
 const KEEP_ALIVE_AFTER_MS = 15_000
 
-/** `onSilence` is asked for headers when the backend has been silent so long that they have to be committed. */
 export function streamAnswer(response: Response, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter {
   const send = sendingTo(response, consumed)
   const keepAlive = setInterval(() => {

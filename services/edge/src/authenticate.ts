@@ -29,6 +29,8 @@ export interface ProvenCaller extends Caller {
   overage: boolean
   /** Top-ups of the current window, in the plan's smallest unit. */
   extra: number
+  /** In the current window, as admission has it; null while that is not known. */
+  used: number | null
 }
 
 export function requireKey(edge: Edge): RequestHandler {
@@ -111,7 +113,10 @@ async function accountOf(edge: Edge, bearer: Bearer): Promise<string | null> {
 export async function proveKey(edge: Edge, caller: Caller): Promise<ProvenCaller> {
   for (let filled = false; ; filled = true) {
     const answer = await orUnavailable(edge.admission.authenticate(caller))
-    if (answer.kind === 'active') return { ...caller, plan: answer.plan, overage: answer.overage, extra: answer.extra }
+    if (answer.kind === 'active') {
+      const { plan, overage, extra, used } = answer
+      return { ...caller, plan, overage, extra, used }
+    }
     if (answer.kind === 'deny') throw invalidKey()
     if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
     await fillKey(edge, caller)

@@ -4,6 +4,7 @@
 
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
+import { openRedisIdempotency } from '@gateway/idempotency/redis'
 import { usageStream } from '@gateway/contracts/subjects'
 import { openConfigSource } from '@gateway/service/config-source'
 import { countLapsedLeases } from '@gateway/service/lapsed-leases'
@@ -22,6 +23,7 @@ export async function openContext(
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onLapsed = countLapsedLeases(metrics)
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
+  const idempotency = opening.use(await openRedisIdempotency({ url: settings.redisUrl }))
   const bus = opening.use(
     await measureBus(metrics, (measures) =>
       openNatsBus({
@@ -34,6 +36,6 @@ export async function openContext(
     ),
   )
   const opened = opening.move()
-  const close = () => opened.disposeAsync()
-  return { logger, metrics, config, admission, bus, settings: settings.edge, [Symbol.asyncDispose]: close }
+  const parts = { logger, metrics, config, admission, idempotency, bus, settings: settings.edge }
+  return { ...parts, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

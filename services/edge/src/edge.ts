@@ -4,11 +4,14 @@
 
 import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Bus } from '@gateway/bus/port'
+import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
+import type { AnswerKeySource } from './idempotency/answer-keys.ts'
+import type { RunningAnswers } from './idempotency/running-answers.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import type { RememberedPlans } from './remember-plans.ts'
 import type { RunningRequests } from './running-requests.ts'
@@ -26,6 +29,7 @@ export interface Edge {
   metering: MeteringClient
   plans: RememberedPlans
   running: RunningRequests
+  idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
   usage: UsageReporter
   metrics: EdgeMetrics
 }

@@ -20,10 +20,20 @@ export interface EdgeMetrics {
   admission(answer: AdmitAnswer, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
+  /** What became of a request with an `Idempotency-Key`. */
+  idempotent(outcome: IdempotencyOutcome): void
 }
 
+const IDEMPOTENCY_OUTCOMES = ['ran', 'joined', 'replayed', 'refused'] as const
+type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number]
+
 export function edgeMetrics(metrics: Metrics): EdgeMetrics {
-  return { ...requestMetrics(metrics), ...admissionMetrics(metrics), tokens: countTokens(metrics) }
+  return {
+    ...requestMetrics(metrics),
+    ...admissionMetrics(metrics),
+    tokens: countTokens(metrics),
+    idempotent: countIdempotent(metrics),
+  }
 }
 
 export function observeRunning(metrics: Metrics, running: RunningRequests): void {
@@ -74,6 +84,12 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
 
 export const OK = 'ok'
 const DEFECT: ErrorCode = 'INTERNAL_ERROR'
+
+function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
+  const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])
+  const cells = new Map(IDEMPOTENCY_OUTCOMES.map((outcome) => [outcome, counter.labels(outcome)]))
+  return (outcome) => cells.get(outcome)?.add()
+}
 
 type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']
 const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']

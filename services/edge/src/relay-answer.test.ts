@@ -11,8 +11,9 @@ import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
 import type { Admitted } from './admit.ts'
+import { httpClient } from './answer-writer.ts'
 import type { Edge } from './edge.ts'
-import { measureRequest } from './measure-request.ts'
+import { measuredOf, measureRequest } from './measure-request.ts'
 import { edgeMetrics } from './metrics.ts'
 import { relayAnswer } from './relay-answer.ts'
 import { renderErrors } from './render-errors.ts'
@@ -73,10 +74,18 @@ async function stage(
   const job = plannedJob({ stream })
   const app = express()
   app.use(measureRequest(edge.metrics))
-  const relay = { admitted, notices: {}, job, body: Buffer.from('{}'), keyHash: 'hash', deadlineMs: 10_000 }
+  const plan = {
+    admitted,
+    notices: {},
+    job,
+    body: Buffer.from('{}'),
+    keyHash: 'hash',
+    deadlineMs: 10_000,
+    endpoint: '/',
+  }
   app.get('/', async (_request, response) => {
     await admit(response)
-    await relayAnswer(edge, relay, response)
+    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, httpClient(response))
   })
   app.use(renderErrors(edge))
   const server = createServer(app)

@@ -5,21 +5,20 @@
  * backend had generated; its reservation is released by the ledger, or lapses.
  */
 
-import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { chargeFor } from '@gateway/pricing/charge'
 import type { Admitted } from './admit.ts'
-import { jsonAnswer, streamAnswer, type AnswerWriter } from './answer-writer.ts'
+import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
 import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
 import { standingHeaders } from './core/standing-headers.ts'
 import type { Edge } from './edge.ts'
-import { endpointOf, measuredOf } from './measure-request.ts'
+import type { Measured } from './measure-request.ts'
 import { runJob, type JobRun } from './run-job.ts'
-import { release, settle, type PlannedJob } from './settle.ts'
+import { release, settle, usageEvent, type PlannedJob } from './settle.ts'
 
 export interface Relay {
   admitted: Admitted
@@ -29,25 +28,23 @@ export interface Relay {
   body: Uint8Array
   keyHash: string
   deadlineMs: number
+  endpoint: string
+  measured: Measured
 }
 
-/** Resolves when the response has ended; rejects with what to answer while nothing has been sent yet. */
-export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promise<void> {
-  const { admitted, job } = relay
+/** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
+export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
+  const { admitted, job, measured } = relay
   // Its client left while it was being admitted.
-  if (response.destroyed) return release(edge, job)
-  const measured = measuredOf(response)
+  if (client.hasLeft) return release(edge, job)
   return new Promise((resolve, reject) => {
     let head: AnswerHead | null = null
     let eventsSeen = 0
     let isOver = false
 
     const consumed = (bytes: number) => run.consumed(bytes)
-    const writer: AnswerWriter = job.stream
-      ? streamAnswer(response, consumed, () => answerHeaders(relay, null))
-      : jsonAnswer(response, consumed)
-
-    response.once('close', () => {
+    const writer: AnswerWriter = client.open(job.stream, consumed, () => answerHeaders(relay, null))
+    client.onLeave(() => {
       if (abandon()) resolve()
     })
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
@@ -68,8 +65,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       account: job.account,
       requestId: job.requestId,
       keyHash: relay.keyHash,
-      worstCharge: admitted.worstCharge,
-      window: job.window,
+      reservation: { worstCharge: admitted.worstCharge, window: job.window },
       stream: job.stream,
       cut() {
         if (abandon()) endWith(invalidKey())
@@ -79,8 +75,10 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
     async function completed(end: AnswerEnd): Promise<void> {
       isOver = true
       if (!head) return endWith(new GatewayError('INTERNAL_ERROR', 'The answer had no beginning'))
+      const event = usageEvent(job, head, { outcome: 'completed', delivered: true, ...end })
       try {
-        await settle(edge, job, head, { outcome: 'completed', delivered: true, ...end })
+        if (writer.keep) await writer.keep(event)
+        await settle(edge, event)
       } catch (cause) {
         return endWith(
           new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
@@ -95,7 +93,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
     /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
     function begun({ backendMs }: AnswerHead): void {
       const tookMs = performance.now() - measured.startedAtMs
-      if (backendMs !== undefined) edge.metrics.added(endpointOf(response), tookMs - backendMs)
+      if (backendMs !== undefined) edge.metrics.added(relay.endpoint, tookMs - backendMs)
       if (job.stream) edge.metrics.firstToken(job.lane, tookMs)
     }
 
@@ -103,7 +101,7 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
       isOver = true
       endWith(failureToError({ ...failure, attempts }, job.lane))
       const settled = head
-        ? settle(edge, job, head, { outcome: 'backend_failed', delivered: false, usage, attempts })
+        ? settle(edge, usageEvent(job, head, { outcome: 'backend_failed', delivered: false, usage, attempts }))
         : release(edge, job)
       settled.catch(logUnsettled)
     }
@@ -119,7 +117,8 @@ export function relayAnswer(edge: Edge, relay: Relay, response: Response): Promi
         completionTokens: eventsSeen,
         estimated: true,
       }
-      settle(edge, job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] }).catch(logUnsettled)
+      const event = usageEvent(job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] })
+      settle(edge, event).catch(logUnsettled)
     }
 
     /** The client left, or its key was revoked: the router stops the backend and reports what it had generated. */

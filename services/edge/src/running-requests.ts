@@ -15,9 +15,8 @@ export interface RunningRequest {
   account: string
   requestId: string
   keyHash: string
-  /** What it holds: said again at each renewal, because the store may have lost it. */
-  worstCharge: number
-  window: string
+  /** What it holds: said again at each renewal, because the store may have lost it. None: another's answer is read. */
+  reservation?: { worstCharge: number; window: string }
   stream: boolean
   /** Ends the request now: its key was revoked. */
   cut(): void
@@ -42,9 +41,9 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
 
   const renewal = setInterval(() => {
     if (running.size === 0) return
-    const leases = Array.from(running.values(), ({ account, requestId, worstCharge, window }) => {
-      return { account, requestId, worstCharge, window }
-    })
+    const leases = [...running.values()].flatMap(({ account, requestId, reservation }) =>
+      reservation ? { account, requestId, ...reservation } : [],
+    )
     admission.renew(leases, LEASE_MS).catch((error: unknown) => {
       logger.warn(
         { err: error, running: leases.length },

@@ -19,11 +19,11 @@ export interface RequestEnd {
 }
 
 /** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
-export async function settle(edge: Edge, job: PlannedJob, head: AnswerHead, end: RequestEnd): Promise<void> {
-  edge.metrics.tokens(job.lane, end.usage)
-  const charge = chargeFor(job.price, end.usage)
-  const tokens = end.usage.promptTokens + end.usage.completionTokens
-  await Promise.all([edge.usage.report(usageEvent(job, head, end)), finishReservation(edge, job, charge, tokens)])
+export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
+  edge.metrics.tokens(event.lane, event.usage)
+  const charge = chargeFor(event.price, event.usage)
+  const tokens = event.usage.promptTokens + event.usage.completionTokens
+  await Promise.all([edge.usage.report(event), finishReservation(edge, event, charge, tokens)])
 }
 
 /** Nothing was produced for this request: what it held is free again. */
@@ -32,16 +32,22 @@ export function release(edge: Edge, job: PlannedJob): Promise<void> {
 }
 
 /** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
-async function finishReservation(edge: Edge, job: PlannedJob, charge: number, tokens: number): Promise<void> {
-  edge.running.end(job.requestId)
+async function finishReservation(
+  edge: Edge,
+  { account, requestId }: Pick<PlannedJob, 'account' | 'requestId'>,
+  charge: number,
+  tokens: number,
+): Promise<void> {
+  edge.running.end(requestId)
   try {
-    await edge.admission.finish({ account: job.account, requestId: job.requestId, charge, tokens })
+    await edge.admission.finish({ account, requestId, charge, tokens })
   } catch (error) {
-    edge.logger.warn({ err: error, requestId: job.requestId }, 'the reservation was not corrected; the ledger will')
+    edge.logger.warn({ err: error, requestId }, 'the reservation was not corrected; the ledger will')
   }
 }
 
-function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): UsageEvent {
+/** What the ledger is told of the request. */
+export function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): UsageEvent {
   return {
     requestId: job.requestId,
     reporter: 'edge',

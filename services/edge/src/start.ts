@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Bus } from '@gateway/bus/port'
+import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
@@ -16,6 +17,8 @@ import { createMeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
 import type { Edge } from './edge.ts'
 import { followCuts } from './follow-cuts.ts'
+import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
+import { trackRunningAnswers } from './idempotency/running-answers.ts'
 import { listen } from './listen.ts'
 import { edgeMetrics, observeRunning } from './metrics.ts'
 import { rememberPlans } from './remember-plans.ts'
@@ -28,6 +31,7 @@ export { loadEdgeSettings, type EdgeSettings } from './config.ts'
 export interface EdgeParts {
   bus: Bus
   admission: EdgeAdmission
+  idempotency: IdempotencyStore
   config: ConfigSource
   settings: EdgeSettings
   logger: Logger
@@ -62,10 +66,12 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   })
   const running = trackRunningRequests(admission, logger)
   observeRunning(page, running)
+  const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
   const edge: Edge = {
     ...parts,
     admission,
     running,
+    idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
     keys,
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
@@ -87,6 +93,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
       await running.drained(settings.drainMs)
       await server.close()
       await cuts[Symbol.asyncDispose]()
+      await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()
     },
   }

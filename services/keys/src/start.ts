@@ -28,6 +28,7 @@ import { noteStanding } from './handlers/note-standing.ts'
 import { reseal } from './handlers/reseal.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
 import { rotateKey } from './handlers/rotate-key.ts'
+import { shareAnswerSecrets } from './handlers/share-answer-secrets.ts'
 import { keepTidy } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
 import { listenForUse } from './listen-for-use.ts'
@@ -90,6 +91,7 @@ function handlersOf(context: KeysContext): Record<string, RequestHandler> {
     [subjects.keysSetOverage]: (question) => setOverage(context, question),
     [subjects.keysTopUp]: (question) => topUp(context, question),
     [subjects.keysReseal]: () => reseal(context),
+    [subjects.keysAnswerSecrets]: () => shareAnswerSecrets(context),
     [subjects.keysNoteStanding]: (question) => noteStanding(context, question),
     [subjects.keysShowAccount]: (question) => showAccount(context, question),
   }

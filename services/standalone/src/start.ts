@@ -14,6 +14,7 @@ import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import { accountStream, usageStream } from '@gateway/contracts/subjects'
 import { startEdge } from '@gateway/edge/start'
 import { startEmbeddedPostgres } from '@gateway/embedded-postgres/start'
+import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { startKeys } from '@gateway/keys/start'
 import { startMetering } from '@gateway/metering/start'
 import { openDatabase } from '@gateway/postgres/database'
@@ -54,6 +55,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(backend)
   const database = opening.use(await openDatabase(postgres.url))
   const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
+  const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream, accountStream] })
   /** What each service shares with the process, under its own name. */
   const shared = async (service: string) => {
@@ -79,7 +81,13 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(router)
   const signIn = settings.edge.signIn ?? (await startDevelopmentSignIn(settings, opening))
   const edge = opening.use(
-    await startEdge({ ...(await shared('edge')), admission, config, settings: { ...settings.edge, signIn } }),
+    await startEdge({
+      ...(await shared('edge')),
+      admission,
+      idempotency,
+      config,
+      settings: { ...settings.edge, signIn },
+    }),
   )
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
   opening.use(await openHealthServer({ port: settings.healthPort, checks, metrics }))

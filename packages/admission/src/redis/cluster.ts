@@ -9,7 +9,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { AdmissionUnavailableError } from '../unavailable.ts'
-import { openConnection, OPENING_MS, type OpeningConnection, type ScriptConnection } from './connection.ts'
+import {
+  openConnection,
+  OPENING_MS,
+  type ConnectionOptions,
+  type OpeningConnection,
+  type ScriptConnection,
+} from './connection.ts'
 import { keySlot } from './key-slot.ts'
 
 /** Failures come in crowds. */
@@ -22,8 +28,7 @@ interface SlotRange {
   node: string
 }
 
-export async function connectCluster(options: { urls: string[]; timeoutMs: number }): Promise<ScriptConnection> {
-  const { urls, timeoutMs } = options
+export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
   const nodes = new Map<string, OpeningConnection>()
   let ranges: SlotRange[] = []
   let reading: Promise<void> | null = null
@@ -34,7 +39,8 @@ export async function connectCluster(options: { urls: string[]; timeoutMs: numbe
     if (known) return known
     // Password, database and encryption are those of the addresses that were given.
     const url = new URL(urls[0]!)
-    const opened = openConnection({ url: `${url.protocol}//${credentialsOf(url)}${address}${url.search}`, timeoutMs })
+    const nodeUrl = `${url.protocol}//${credentialsOf(url)}${address}${url.search}`
+    const opened = openConnection({ ...options, url: nodeUrl })
     nodes.set(address, opened)
     return opened
   }

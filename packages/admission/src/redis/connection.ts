@@ -11,9 +11,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { AdmissionUnavailableError } from '../unavailable.ts'
-import { scripts, type ScriptName } from './scripts.ts'
+import type { Script } from './scripts.ts'
 
-const KEYS_PER_SCRIPT = 4
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
 /** How long opening waits for Redis; later than this it becomes available on its own. */
@@ -26,13 +25,27 @@ interface Session {
   readonly epoch: string
 }
 
+type Arguments = (string | number | Buffer)[]
+
 export interface ScriptConnection extends AsyncDisposable {
   /** The life of the server that answers now, for this key where there are several. Rejects while there is none. */
   epoch(key?: string): Promise<string>
   /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
-  run(script: ScriptName, keys: string[], args: (string | number)[], expectedEpoch?: string): Promise<unknown>
+  run(script: Script, keys: string[], args: Arguments, expectedEpoch?: string): Promise<unknown>
   /** The server's clock. */
   timeMs(key?: string): Promise<number>
+}
+
+export interface ConnectionOptions {
+  url: string
+  /** No call takes longer. */
+  timeoutMs: number
+  /** As Redis lists it. */
+  name: string
+  /** Those that will be run: each connection makes them known first. */
+  scripts: readonly Script[]
+  /** Strings in answers come as buffers. */
+  binary?: boolean
 }
 
 export interface OpeningConnection extends ScriptConnection {
@@ -42,13 +55,13 @@ export interface OpeningConnection extends ScriptConnection {
 }
 
 /** Away is no reason not to start: calls reject until it is back. */
-export async function connect(options: { url: string; timeoutMs: number }): Promise<ScriptConnection> {
+export async function connect(options: ConnectionOptions): Promise<ScriptConnection> {
   const connection = openConnection(options)
   await Promise.race([connection.opened, delay(OPENING_MS, undefined, { ref: false })])
   return connection
 }
 
-export function openConnection(options: { url: string; timeoutMs: number }): OpeningConnection {
+export function openConnection(options: ConnectionOptions): OpeningConnection {
   let session: Session | null = null
   let lastError: unknown
   /** Connections since the last one that served calls. */
@@ -74,7 +87,7 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
   client.on('ready', () => {
     session = null
     expectAnswer()
-    openSession(client).then((opened) => {
+    openSession(client, options.scripts).then((opened) => {
       session = opened
       attempts = 0
       lastError = undefined
@@ -87,19 +100,23 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
     throw new AdmissionUnavailableError('the admission store is away', { cause: lastError })
   }
 
-  const run: ScriptConnection['run'] = async (name, keys, args, expectedEpoch) => {
+  const evalsha = (sha1: string, keys: number, rest: Arguments): Promise<unknown> =>
+    options.binary ? client.callBuffer('EVALSHA', sha1, keys, ...rest) : client.evalsha(sha1, keys, ...rest)
+  const evaluate = (source: string, keys: number, rest: Arguments): Promise<unknown> =>
+    options.binary ? client.callBuffer('EVAL', source, keys, ...rest) : client.eval(source, keys, ...rest)
+
+  const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
     const on = current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
       throw new AdmissionUnavailableError('the admission store began another life since the facts were read')
     }
-    const script = scripts[name]
     const rest = [...keys, on.epoch, ...args]
     expectAnswer()
     try {
       gatherWrites(client)
-      const answer = client.evalsha(script.sha1, KEYS_PER_SCRIPT, ...rest).catch((error: unknown) => {
+      const answer = evalsha(script.sha1, keys.length, rest).catch((error: unknown) => {
         // Forgotten by an operator's SCRIPT FLUSH.
-        if (says(error, 'NOSCRIPT') && session === on) return client.eval(script.source, KEYS_PER_SCRIPT, ...rest)
+        if (says(error, 'NOSCRIPT') && session === on) return evaluate(script.source, keys.length, rest)
         throw error
       })
       return await inTime(answer, options.timeoutMs)
@@ -135,9 +152,9 @@ export function openConnection(options: { url: string; timeoutMs: number }): Ope
   }
 }
 
-function createClient({ url, timeoutMs }: { url: string; timeoutMs: number }, retryStrategy: () => number): Redis {
+function createClient({ url, timeoutMs, name }: ConnectionOptions, retryStrategy: () => number): Redis {
   return new Redis(url, {
-    connectionName: 'gateway-admission',
+    connectionName: name,
     disableClientInfo: true,
     connectTimeout: SILENT_TIMEOUTS * timeoutMs,
     retryStrategy,
@@ -183,11 +200,11 @@ function pauseMs(attempt: number): number {
 }
 
 /** Reads which life this is and makes the scripts known to it. */
-async function openSession(client: Redis): Promise<Session> {
+async function openSession(client: Redis, scripts: readonly Script[]): Promise<Session> {
   const [server, replication] = await Promise.all([client.info('server'), client.info('replication')])
   const role = field(replication, 'role')
   if (role !== 'master') throw new Error(`the server is a ${role}, not a primary`)
-  await Promise.all(Object.values(scripts).map((script) => client.script('LOAD', script.source)))
+  await Promise.all(scripts.map((script) => client.script('LOAD', script.source)))
   // The run id changes with every process, the replication id with every promotion of the same process.
   return { epoch: `${field(server, 'run_id').slice(0, 16)}.${field(replication, 'master_replid').slice(0, 16)}` }
 }

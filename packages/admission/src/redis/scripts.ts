@@ -11,6 +11,8 @@ export interface Script {
   readonly sha1: string
 }
 
+const FOLDER = new URL('../lua/', import.meta.url)
+
 export const scripts = {
   admit: compose('prelude', 'admit'),
   finish: compose('prelude', 'finish'),
@@ -30,10 +32,19 @@ export function accountKeys(account: string): string[] {
 }
 
 function compose(...parts: string[]): Script {
-  const source = parts.map(readPart).join('\n')
-  return { source, sha1: createHash('sha1').update(source).digest('hex') }
+  return composeScript(FOLDER, parts)
 }
 
 export function readPart(name: string): string {
-  return readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8')
+  return readLua(FOLDER, name)
+}
+
+/** One script of several files in a folder. */
+export function composeScript(folder: URL, parts: string[]): Script {
+  const source = parts.map((part) => readLua(folder, part)).join('\n')
+  return { source, sha1: createHash('sha1').update(source).digest('hex') }
+}
+
+function readLua(folder: URL, name: string): string {
+  return readFileSync(new URL(`${name}.lua`, folder), 'utf8')
 }

@@ -18,6 +18,7 @@ import {
   type RevokeKeyReply,
   type RotateKeyReply,
 } from '@gateway/contracts/developer-keys-api'
+import { answerSecretsReply, type AnswerSecretsReply } from '@gateway/contracts/idempotency'
 import {
   fillReply,
   lookUpReply,
@@ -42,6 +43,7 @@ export interface KeysClient {
   rotate(request: { owner: KeyOwner; keyHash: string }): Promise<RotateKeyReply>
   revoke(request: { owner: KeyOwner; keyHash: string }): Promise<RevokeKeyReply>
   list(request: { owner: KeyOwner }): Promise<ListKeysReply>
+  answerSecrets(): Promise<AnswerSecretsReply>
 }
 
 export function createKeysClient(bus: Bus): KeysClient {
@@ -55,5 +57,6 @@ export function createKeysClient(bus: Bus): KeysClient {
     rotate: (request) => ask(bus, subjects.keysRotate, request, rotateKeyReply),
     revoke: (request) => ask(bus, subjects.keysRevoke, request, revokeKeyReply),
     list: (request) => ask(bus, subjects.keysList, request, listKeysReply),
+    answerSecrets: () => ask(bus, subjects.keysAnswerSecrets, {}, answerSecretsReply, { repeatable: true }),
   }
 }

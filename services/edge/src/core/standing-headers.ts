@@ -8,12 +8,22 @@ import type { PlanUnit } from '@gateway/contracts/usage'
 import { toPlanUnit } from '@gateway/pricing/units'
 
 /** `spent` is what the answering request itself has cost, where that is known already. */
-export function standingHeaders(standing: Standing, unit: PlanUnit, spent = 0): Record<string, string> {
+export function quotaHeaders(
+  standing: Pick<Standing, 'plan' | 'used' | 'limit' | 'windowResetAtMs'>,
+  unit: PlanUnit,
+  spent = 0,
+): Record<string, string> {
   return {
     'x-svc-quota-plan': standing.plan,
     'x-svc-quota-used': String(toPlanUnit(standing.used + spent, unit)),
     'x-svc-quota-limit': String(toPlanUnit(standing.limit, unit)),
     'x-svc-quota-reset': new Date(standing.windowResetAtMs).toISOString(),
+  }
+}
+
+export function standingHeaders(standing: Standing, unit: PlanUnit, spent = 0): Record<string, string> {
+  return {
+    ...quotaHeaders(standing, unit, spent),
     'x-ratelimit-limit-requests': String(standing.requests.limit),
     'x-ratelimit-remaining-requests': String(standing.requests.remaining),
     'x-ratelimit-reset-requests': duration(standing.requests.resetMs),

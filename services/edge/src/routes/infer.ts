@@ -1,17 +1,21 @@
 /**
- * `POST /v1/chat/completions`, `/v1/embeddings` and `/v1/images/generations`: parse, choose, admit, relay.
+ * `POST /v1/chat/completions`, `/v1/embeddings` and `/v1/images/generations`: parse, choose, admit, relay. With an
+ * `Idempotency-Key`, only where no other request under that key has run or runs.
  */
 
 import type { Request, RequestHandler } from 'express'
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { admit, type Admitted } from '../admit.ts'
+import { httpClient, type Client } from '../answer-writer.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
 import { adviceHeader } from '../core/advice-header.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import type { Edge } from '../edge.ts'
+import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../inference-kinds.ts'
-import { measuredOf } from '../measure-request.ts'
+import { endpointOf, measuredOf } from '../measure-request.ts'
 import { requestIdOf } from '../name-request.ts'
 import { relayAnswer } from '../relay-answer.ts'
 import type { PlannedJob } from '../settle.ts'
@@ -21,14 +25,25 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const caller = callerFrom(response)
     const config = edge.config.current
     const { asked, model } = await understand(edge, caller, config, parse, request.body)
-    measuredOf(response).model = model.id
-    refuseWhileUnmetered(edge)
+    const measured = measuredOf(response)
+    measured.model = model.id
     const requestId = requestIdOf(response)
-    const admitted = await admit(edge, config, caller, requestId, model, asked)
-    const job = planJob(config, caller, requestId, asked, admitted)
-    const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
-    const relay = { admitted, notices, job, body: asked.body, keyHash: caller.keyHash, deadlineMs: deadlineOf(request) }
-    await relayAnswer(edge, relay, response)
+    const deadlineMs = deadlineOf(request)
+    const endpoint = endpointOf(response)
+
+    const run = async (client: Client): Promise<void> => {
+      refuseWhileUnmetered(edge)
+      const admitted = await admit(edge, config, caller, requestId, model, asked)
+      const job = planJob(config, caller, requestId, asked, admitted)
+      const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
+      const { body } = asked
+      const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
+      await relayAnswer(edge, relay, client)
+    }
+
+    const key = request.get(IDEMPOTENCY_KEY)
+    if (key === undefined) await run(httpClient(response))
+    else await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, run)
   }
 }
 

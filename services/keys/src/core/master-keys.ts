@@ -11,6 +11,8 @@ import { hkdfSync } from 'node:crypto'
 export interface MasterKey {
   id: string
   sealingKey: Uint8Array
+  /** Given to edges, which seal the answers that they keep with keys derived from it. */
+  answerSecret: Uint8Array
 }
 
 export interface MasterKeys {
@@ -34,7 +36,11 @@ export function splitMasterSecret(masterSecret: string): string[] {
 }
 
 function deriveMasterKey(secret: string): MasterKey {
-  return { id: Buffer.from(derive(secret, 'name', 6)).toString('hex'), sealingKey: derive(secret, 'seal', 32) }
+  return {
+    id: Buffer.from(derive(secret, 'name', 6)).toString('hex'),
+    sealingKey: derive(secret, 'seal', 32),
+    answerSecret: derive(secret, 'answers', 32),
+  }
 }
 
 function derive(secret: string, purpose: string, length: number): Uint8Array {

@@ -5,7 +5,7 @@
 import type { KeyOwner, ListedKey } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import type { NewKey } from '../core/new-key.ts'
-import type { Sealed } from '../core/sealing.ts'
+import type { Sealed } from '@gateway/service/sealing'
 
 /** A key that is stored, with what its owner may be told. */
 export interface StoredKey extends Sealed {

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import type { Database, Queryable } from '@gateway/postgres/database'
 import type { Pepper } from '../core/hashing.ts'
 import type { MasterKeys } from '../core/master-keys.ts'
-import { open, seal, type Sealed } from '../core/sealing.ts'
+import { open, seal, type Sealed } from '@gateway/service/sealing'
 
 const NAME = 'pepper'
 const PEPPER_LENGTH = 32

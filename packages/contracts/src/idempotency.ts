@@ -1,0 +1,42 @@
+/**
+ * What edges tell each other about answers to requests with an `Idempotency-Key`, and what they keep of them.
+ */
+
+import * as z from 'zod'
+import { ERROR_STATUS, errorDetails, type ErrorCode } from './errors.ts'
+import { usageEvent } from './usage-event.ts'
+
+export const IDEMPOTENCY_KEY = 'Idempotency-Key'
+/** On every answer that was not made for the request that it answers. */
+export const REPLAYED_HEADER = 'idempotent-replayed'
+
+/** 1 to 255 visible ASCII characters. */
+export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/)
+
+/** Edges ask keys for what seals the answers that they keep. Current first, then those of former master keys. */
+export const answerSecretsReply = z.object({
+  secrets: z.array(z.object({ masterKeyId: z.string(), secret: z.base64url() })).min(1),
+})
+export type AnswerSecretsReply = z.infer<typeof answerSecretsReply>
+
+/** The header of the job that asks an edge for an answer that it runs, from its beginning. */
+export const followRequest = z.object({ account: z.string(), requestId: z.uuid() })
+export type FollowRequest = z.infer<typeof followRequest>
+
+const headers = z.record(z.string(), z.string())
+
+/** The frames that come back, besides the answer's own bytes. */
+export const followedHead = z.object({ contentType: z.string(), headers })
+export type FollowedHead = z.infer<typeof followedHead>
+export const followedEnd = z.object({ headers })
+export type FollowedEnd = z.infer<typeof followedEnd>
+export const followedFailure = z.object({
+  code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+  message: z.string(),
+  details: errorDetails,
+})
+export type FollowedFailure = z.infer<typeof followedFailure>
+
+/** Sealed together with the answer's bytes. The usage is reported again by whoever gives an answer that is not settled. */
+export const keptHead = z.object({ contentType: z.string(), headers, usage: usageEvent })
+export type KeptHead = z.infer<typeof keptHead>

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import { startRedis, type Server } from '@gateway/testing/servers'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { Claim } from './port.ts'
+import { openRedisIdempotency } from './redis.ts'
+
+let server: Server
+let operator: Redis
+beforeAll(async () => {
+  server = await startRedis({ own: true })
+  operator = new Redis(server.url)
+})
+afterAll(async () => {
+  operator.disconnect()
+  await server[Symbol.asyncDispose]()
+})
+beforeEach(() => operator.flushall())
+
+const CLAIM: Claim = { account: 'acc', name: 'key', requestId: 'a', owner: 'edge', fingerprint: 'body' }
+const KEEPING = { forMs: 1_000, accountBytes: 1_000_000 }
+
+test('everything goes by itself: an abandoned claim after its lease and a quarter of an hour, an answer in its time', async () => {
+  await using store = await openRedisIdempotency({ url: server.url })
+  await store.claim(CLAIM, { leaseMs: 5_000 })
+  const left = await operator.pttl('idem:{acc}:key:key')
+  expect(left).toBeGreaterThan(900_000)
+  expect(left).toBeLessThanOrEqual(905_000)
+  await store.keep(CLAIM, Buffer.from('answer'), KEEPING)
+  expect(await operator.keys('*')).toHaveLength(3)
+  await delay(KEEPING.forMs + 50)
+  expect(await operator.keys('*')).toEqual([])
+  expect(await store.claim({ ...CLAIM, requestId: 'b' }, { leaseMs: 5_000 })).toEqual({ kind: 'claimed' })
+})
+
+test('a claim lapses by the clock of Redis', async () => {
+  await using store = await openRedisIdempotency({ url: server.url })
+  await store.claim(CLAIM, { leaseMs: 200 })
+  const other = { ...CLAIM, requestId: 'b' }
+  expect(await store.claim(other, { leaseMs: 200, after: 'a' })).toMatchObject({ kind: 'running', lapsed: false })
+  await delay(210)
+  expect(await store.claim(other, { leaseMs: 200, after: 'a' })).toEqual({ kind: 'claimed' })
+})
+
+test('an answer of a megabyte is kept and given back whole', async () => {
+  await using store = await openRedisIdempotency({ url: server.url, timeoutMs: 2_000 })
+  const answer = Buffer.alloc(1024 * 1024, 'né')
+  await store.keep(CLAIM, answer, { forMs: 60_000, accountBytes: 64e6 })
+  const found = await store.claim({ ...CLAIM, requestId: 'b' }, { leaseMs: 200 })
+  expect(found.kind === 'kept' && Buffer.from(found.answer).equals(answer)).toBe(true)
+})
+
+test('while Redis is away, calls fail at once or in a quarter of a second, never later', async () => {
+  await using own = await startRedis({ own: true })
+  await using store = await openRedisIdempotency({ url: own.url })
+  await own.kill('SIGSTOP')
+  const startedAtMs = performance.now()
+  await expect(store.claim(CLAIM, { leaseMs: 5_000 })).rejects.toBeInstanceOf(AdmissionUnavailableError)
+  expect(performance.now() - startedAtMs).toBeLessThan(650)
+  await own.kill('SIGCONT')
+  await own.kill()
+  await expect
+    .poll(() => store.release(CLAIM).catch((error: unknown) => error))
+    .toBeInstanceOf(AdmissionUnavailableError)
+})

@@ -1,0 +1,46 @@
+/**
+ * Sealing: AES-256-GCM under a key that comes from the current master secret, bound to the place where the value is kept,
+ * so that a sealed value moved elsewhere does not open. Opening anything altered, moved or sealed under an unknown
+ * master key throws.
+ */
+
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+
+interface SealingKey {
+  /** Of the master key that it comes from. */
+  id: string
+  sealingKey: Uint8Array
+}
+
+export interface SealingKeys {
+  current: SealingKey
+  /** Current and former ones, by id. */
+  byId: ReadonlyMap<string, SealingKey>
+}
+
+export interface Sealed {
+  masterKeyId: string
+  /** Nonce (12 bytes), authentication tag (16 bytes), ciphertext. */
+  sealed: Uint8Array
+}
+
+const NONCE_LENGTH = 12
+const TAG_LENGTH = 16
+
+export function seal(keys: SealingKeys, plaintext: string | Uint8Array, place: string): Sealed {
+  const nonce = randomBytes(NONCE_LENGTH)
+  const cipher = createCipheriv('aes-256-gcm', keys.current.sealingKey, nonce)
+  cipher.setAAD(Buffer.from(place))
+  const ciphertext = Buffer.concat([cipher.update(Buffer.from(plaintext)), cipher.final()])
+  return { masterKeyId: keys.current.id, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]) }
+}
+
+export function open(keys: SealingKeys, { masterKeyId, sealed }: Sealed, place: string): Buffer {
+  const key = keys.byId.get(masterKeyId)
+  if (!key) throw new Error(`sealed under master key ${masterKeyId}, which KEYS_MASTER_SECRET does not hold`)
+  const nonce = sealed.subarray(0, NONCE_LENGTH)
+  const decipher = createDecipheriv('aes-256-gcm', key.sealingKey, nonce, { authTagLength: TAG_LENGTH })
+  decipher.setAAD(Buffer.from(place))
+  decipher.setAuthTag(sealed.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH))
+  return Buffer.concat([decipher.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH)), decipher.final()])
+}

@@ -1,0 +1,170 @@
+/**
+ * A request with an `Idempotency-Key` runs once: the first to claim the key runs, those that come while it runs are given
+ * its answer as it comes, and those that come later the answer that was kept.
+ *
+ * At any moment at most one request runs under a key: a claim is renewed while its edge lives, and is taken over only when
+ * it has lapsed and that edge does not answer either. While the store is away nobody can know, so the answer is a 503.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Response } from 'express'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import { GatewayError } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
+import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
+import type { Client } from '../answer-writer.ts'
+import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../authenticate.ts'
+import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
+import type { Edge } from '../edge.ts'
+import type { AskedRequest } from '../inference-kinds.ts'
+import { followAnswer } from './follow-answer.ts'
+import { clientReader, type ClientReader } from './reader.ts'
+import { replayAnswer } from './replay-answer.ts'
+import { runClaimed } from './run-claimed.ts'
+import { CLAIM_LEASE_MS } from './running-answers.ts'
+
+export interface OnceRequest {
+  /** The header's value. */
+  key: string
+  caller: Caller
+  requestId: string
+  asked: AskedRequest
+  deadlineMs: number
+}
+
+/** One attempt at the request: what is known of it, and who waits for its answer. */
+interface Attempt {
+  claim: Claim
+  question: Question
+  caller: ProvenCaller
+  reader: ClientReader
+  stream: boolean
+  giveUpAtMs: number
+}
+
+type Found = Exclude<ClaimAnswer, { kind: 'claimed' }>
+
+/** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
+export async function answerOnce(
+  edge: Edge,
+  request: OnceRequest,
+  response: Response,
+  run: (client: Client) => Promise<void>,
+): Promise<void> {
+  const { requestId, asked } = request
+  const caller = await proveKey(edge, request.caller)
+  const question = questionOf(asked)
+  const claim = await claimFor(edge, request, question)
+  const reader = clientReader(response, { stream: asked.stream, requestId })
+  const giveUpAtMs = performance.now() + request.deadlineMs
+  try {
+    const attempt = { claim, question, caller, reader, stream: asked.stream, giveUpAtMs }
+    if (await claimOrRead(edge, attempt)) {
+      edge.metrics.idempotent('ran')
+      runClaimed(edge, claim, reader, run)
+    }
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    reader.fail(error)
+  }
+  await reader.answered
+}
+
+/** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
+function questionOf({ kind, model, stream, includeUsage, encodingFormat, body }: AskedRequest): Question {
+  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null]), body]
+}
+
+async function claimFor(edge: Edge, { key, caller, requestId }: OnceRequest, question: Question): Promise<Claim> {
+  if (!idempotencyKey.safeParse(key).success) {
+    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: must be 1 to 255 visible ASCII characters`)
+  }
+  const keys = await edge.idempotency.keys.current()
+  const fingerprint = fingerprintOf(keys, question)
+  return { account: caller.account, name: nameOf(key), requestId, owner: edge.bus.processId, fingerprint }
+}
+
+/** True: the key is this request's, and it has to run. A client that waits is one that a stopping edge waits for. */
+async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
+  const { claim, caller, reader, stream } = attempt
+  const { account, requestId } = claim
+  edge.running.begin({ account, requestId, keyHash: caller.keyHash, stream, cut: () => reader.cut(invalidKey()) })
+  try {
+    let after: string | undefined
+    for (let round = 0; !reader.isOver; round++) {
+      const found = await claimKey(edge, claim, after)
+      if (found.kind === 'claimed') return await isWanted(edge, attempt)
+      if (await readFound(edge, attempt, found)) return false
+      if (performance.now() > attempt.giveUpAtMs) throw stillRuns()
+      after = found.requestId
+      await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(round, 10)))
+    }
+    return false
+  } finally {
+    edge.running.end(requestId)
+  }
+}
+
+/** False: its client left before anything was begun. */
+async function isWanted(edge: Edge, { claim, reader }: Attempt): Promise<boolean> {
+  if (!reader.isOver) return true
+  await edge.idempotency.store.release(claim).catch(() => {})
+  return false
+}
+
+const FIRST_PAUSE_MS = 25
+const MAX_PAUSE_MS = 250
+
+async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Promise<ClaimAnswer> {
+  try {
+    return await edge.idempotency.store.claim(claim, {
+      leaseMs: CLAIM_LEASE_MS,
+      ...(after === undefined ? {} : { after }),
+    })
+  } catch (cause) {
+    if (!(cause instanceof AdmissionUnavailableError)) throw cause
+    const sentence = `${IDEMPOTENCY_KEY}: whether this request has run already cannot be known at the moment; try again shortly`
+    throw new GatewayError('SERVICE_UNAVAILABLE', sentence, {}, { cause })
+  }
+}
+
+/** Whether the client has been answered with what was found. */
+async function readFound(edge: Edge, { claim, question, caller, reader }: Attempt, found: Found): Promise<boolean> {
+  if ((await isSameQuestion(edge, found, question)) === false) {
+    edge.metrics.idempotent('refused')
+    throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: was used before, with another request`)
+  }
+  const { requestId } = found
+  if (found.kind === 'kept') {
+    return replayAnswer(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
+  }
+  reader.replays(requestId)
+  const isAnswered = await readRunning(edge, claim.account, found, reader)
+  if (isAnswered) edge.metrics.idempotent('joined')
+  else reader.replays(null)
+  return isAnswered
+}
+
+async function readRunning(
+  edge: Edge,
+  account: string,
+  { owner, requestId }: Extract<Found, { kind: 'running' }>,
+  reader: ClientReader,
+): Promise<boolean> {
+  if (owner !== edge.bus.processId) return followAnswer(edge.bus, owner, { account, requestId }, reader)
+  if (!edge.idempotency.running.find(requestId)?.join(reader)) return false
+  await reader.answered.catch(() => {})
+  return true
+}
+
+/** Null: nobody can tell any more, because the master secret was replaced. */
+async function isSameQuestion(edge: Edge, { fingerprint }: Found, question: Question): Promise<boolean | null> {
+  const { keys } = edge.idempotency
+  const isSame = isFingerprintOf(await keys.current(), fingerprint, question)
+  return isSame ?? isFingerprintOf(await keys.refreshed(), fingerprint, question)
+}
+
+function stillRuns(): GatewayError {
+  const sentence = `${IDEMPOTENCY_KEY}: an earlier attempt still runs and cannot be followed; try again shortly`
+  return new GatewayError('SERVICE_UNAVAILABLE', sentence)
+}

@@ -1,0 +1,68 @@
+/**
+ * Reads an answer that another edge runs, for a client of this one.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { GatewayError } from '@gateway/contracts/errors'
+import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
+import { subjects } from '@gateway/contracts/subjects'
+import type { ClientReader } from './reader.ts'
+
+/** A busy edge takes a moment; a dead one is known to be so at once. */
+const ACCEPT_TIMEOUT_MS = 1_000
+const NO_BODY = new Uint8Array(0)
+
+/**
+ * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
+ * client has seen nothing of it.
+ */
+export function followAnswer(bus: Bus, owner: string, request: FollowRequest, reader: ClientReader): Promise<boolean> {
+  return new Promise((resolve) => {
+    const job = bus.dispatch(
+      {
+        subject: subjects.answers(owner),
+        header: Buffer.from(JSON.stringify(request)),
+        body: NO_BODY,
+        acceptTimeoutMs: ACCEPT_TIMEOUT_MS,
+      },
+      {
+        onHead(bytes) {
+          const { contentType, headers } = followedHead.parse(parseJson(bytes))
+          reader.begin(contentType, headers)
+        },
+        onData: (bytes) => reader.write(bytes),
+        onEnd(bytes) {
+          reader.finish(followedEnd.parse(parseJson(bytes)).headers)
+          resolve(true)
+        },
+        onFailure(bytes) {
+          const { code, message, details } = followedFailure.parse(parseJson(bytes))
+          reader.fail(new GatewayError(code, message, details))
+          resolve(true)
+        },
+        onUnavailable: () => resolve(false),
+        onLost() {
+          if (reader.restart()) return resolve(false)
+          reader.fail(interrupted())
+          resolve(true)
+        },
+      },
+    )
+    reader.listen({
+      consumed: (bytes) => job.consumed(bytes),
+      left() {
+        job.stop()
+        resolve(true)
+      },
+      headersOnSilence: () => ({}),
+    })
+  })
+}
+
+function interrupted(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The answer was interrupted; try again with the same Idempotency-Key')
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+}

@@ -1,0 +1,55 @@
+/**
+ * An answer as it is kept: compressed, then sealed to its place, so that the store holds nothing that can be read, and
+ * nothing that opens under another key, request or account.
+ *
+ * Inside: the length of the head (4 bytes), the head as JSON, the answer's own bytes.
+ */
+
+import { promisify } from 'node:util'
+import { deflateRaw, inflateRaw } from 'node:zlib'
+import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
+import type { Place } from '@gateway/idempotency/port'
+import { open, seal, type SealingKeys } from '@gateway/service/sealing'
+
+/** Larger answers are not kept. */
+export const MAX_KEPT_BYTES = 1024 * 1024
+
+export interface KeptAnswer {
+  head: KeptHead
+  body: Uint8Array
+}
+
+type KeptPlace = Place & { requestId: string }
+
+const MASTER_KEY_ID_LENGTH = 12
+const MAX_HEAD_BYTES = 64 * 1024
+const deflate = promisify(deflateRaw)
+const inflate = promisify(inflateRaw)
+
+export async function sealAnswer(
+  keys: SealingKeys,
+  place: KeptPlace,
+  head: KeptHead,
+  pieces: readonly Uint8Array[],
+): Promise<Uint8Array> {
+  const headBytes = Buffer.from(JSON.stringify(head))
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(headBytes.byteLength)
+  const packed = await deflate(Buffer.concat([length, headBytes, ...pieces]))
+  const { masterKeyId, sealed } = seal(keys, packed, nameOfPlace(place))
+  return Buffer.concat([Buffer.from(masterKeyId, 'hex'), sealed])
+}
+
+/** Throws where it was altered, moved, or sealed under a key that is not among these. */
+export async function openAnswer(keys: SealingKeys, place: KeptPlace, kept: Uint8Array): Promise<KeptAnswer> {
+  const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
+  const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, nameOfPlace(place))
+  const whole = await inflate(packed, { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES })
+  const bodyAt = 4 + whole.readUInt32BE(0)
+  const head = keptHead.parse(JSON.parse(whole.subarray(4, bodyAt).toString()))
+  return { head, body: whole.subarray(bodyAt) }
+}
+
+function nameOfPlace({ account, name, requestId }: KeptPlace): string {
+  return `answer ${account} ${name} ${requestId}`
+}

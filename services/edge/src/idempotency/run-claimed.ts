@@ -1,0 +1,88 @@
+/**
+ * Runs the request that has claimed its key, for its own client and all that join it, and keeps its answer.
+ *
+ * Kept before its usage is stored, and its end given to clients after both: so an answer whose end anyone has seen is
+ * kept and paid for once, whenever this process dies. A store that is away holds up no answer; it is kept when the store is
+ * back, and given to those who ask from memory until then.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { Claim } from '@gateway/idempotency/port'
+import { failpoint } from '@gateway/service/failpoint'
+import type { Client } from '../answer-writer.ts'
+import { lastingHeaders } from '../core/lasting-headers.ts'
+import type { Edge } from '../edge.ts'
+import { sealAnswer } from './kept-answer.ts'
+import type { ClientReader } from './reader.ts'
+import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
+
+const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
+const TRY_AGAIN_AFTER_MS = 1_000
+const TRY_AGAIN_AT_MOST = 60
+
+export function runClaimed(
+  edge: Edge,
+  claim: Claim,
+  reader: ClientReader,
+  run: (client: Client) => Promise<void>,
+): void {
+  const keeper = keepOf(edge, claim)
+  const answer = shareAnswer(keeper)
+  edge.idempotency.running.begin(claim, answer)
+  answer.join(reader)
+  run(answer.client)
+    .catch((error: unknown) => answer.fail(asGatewayError(error)))
+    .then(() => keeper.conclude())
+    .catch((error: unknown) => {
+      edge.logger.error({ err: error, requestId: claim.requestId }, 'an idempotency key was not freed; it will lapse')
+    })
+    .finally(() => edge.idempotency.running.end(claim.requestId))
+}
+
+/** What becomes of the answer. */
+function keepOf(edge: Edge, claim: Claim) {
+  const { store, keys } = edge.idempotency
+  let sealed: Uint8Array | null = null
+  let isKept = false
+  let isMetered = false
+
+  async function tryKeep(): Promise<void> {
+    if (!sealed) return
+    try {
+      // Where another request has the key by now, nothing is left to do either.
+      await store.keep(claim, sealed, KEEPING)
+      isKept = true
+    } catch (error) {
+      edge.logger.warn({ err: error, requestId: claim.requestId }, 'an answer could not be kept yet')
+    }
+  }
+
+  return {
+    async keep({ contentType, headers, usage, pieces }: WholeAnswer): Promise<void> {
+      const head = { contentType, headers: lastingHeaders(headers), usage }
+      sealed = await sealAnswer(await keys.current(), claim, head, pieces)
+      await tryKeep()
+      failpoint('edge.answer-kept')
+    },
+
+    metered(): void {
+      failpoint('edge.answer-metered')
+      isMetered = true
+    },
+
+    async conclude(): Promise<void> {
+      if (!sealed) return store.release(claim)
+      for (let times = 0; !isKept && times < TRY_AGAIN_AT_MOST; times++) {
+        await sleep(TRY_AGAIN_AFTER_MS, undefined, { ref: false })
+        await tryKeep()
+      }
+      if (isKept && isMetered) await store.settle(claim)
+    },
+  }
+}
+
+function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError('INTERNAL_ERROR', 'Something went wrong in the gateway', {}, { cause: error })
+}

@@ -1,0 +1,74 @@
+/**
+ * The answers that this edge runs under an `Idempotency-Key`: their claims are renewed while they run, so that only those of
+ * a dead edge lapse, and other edges are given them for clients of their own.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { GatewayError } from '@gateway/contracts/errors'
+import { followRequest } from '@gateway/contracts/idempotency'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
+import type { Logger } from '@gateway/service/logger'
+import { serveFollower } from './serve-followers.ts'
+import type { SharedAnswer } from './shared-answer.ts'
+
+/** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */
+export const CLAIM_LEASE_MS = 5_000
+const RENEW_EVERY_MS = 1_000
+
+interface Running {
+  claim: Claim
+  answer: SharedAnswer
+}
+
+export interface RunningAnswers extends AsyncDisposable {
+  begin(claim: Claim, answer: SharedAnswer): void
+  end(requestId: string): void
+  find(requestId: string): SharedAnswer | undefined
+}
+
+export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, logger: Logger): Promise<RunningAnswers> {
+  const running = new Map<string, Running>()
+
+  const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edges, (job) => {
+    const asked = followRequest.parse(JSON.parse(Buffer.from(job.header).toString()))
+    const found = running.get(asked.requestId)
+    serveFollower(job, found?.claim.account === asked.account ? found.answer : undefined)
+  })
+
+  const renewal = setInterval(() => {
+    if (running.size === 0) return
+    const claims = Array.from(running.values(), ({ claim }) => claim)
+    store.renew(claims, CLAIM_LEASE_MS).then(stopLost, (error: unknown) => {
+      logger.warn(
+        { err: error, claims: claims.length },
+        'claims on idempotency keys were not renewed; the next time may be soon enough',
+      )
+    })
+  }, RENEW_EVERY_MS)
+
+  /** This process stood still for so long that another edge runs the request now. */
+  function stopLost(requestIds: string[]): void {
+    for (const requestId of requestIds) {
+      logger.warn({ requestId }, 'another edge has taken over the idempotency key of a request')
+      running.get(requestId)?.answer.stop(takenOver())
+    }
+  }
+
+  return {
+    begin: (claim, answer) => void running.set(claim.requestId, { claim, answer }),
+    end: (requestId) => void running.delete(requestId),
+    find: (requestId) => running.get(requestId)?.answer,
+    async [Symbol.asyncDispose]() {
+      clearInterval(renewal)
+      await followers[Symbol.asyncDispose]()
+    },
+  }
+}
+
+function takenOver(): GatewayError {
+  return new GatewayError(
+    'SERVICE_UNAVAILABLE',
+    'Another attempt at this request has taken its place; try again shortly',
+  )
+}

@@ -1,0 +1,38 @@
+/**
+ * Gives an answer that runs here to another edge: as a job's frames, so that numbering, pace and the loss of either side are
+ * the bus' business.
+ */
+
+import type { IncomingJob } from '@gateway/bus/port'
+import type { FollowedEnd, FollowedFailure, FollowedHead } from '@gateway/contracts/idempotency'
+import type { Reader, Source } from './reader.ts'
+import type { SharedAnswer } from './shared-answer.ts'
+
+export function serveFollower(job: IncomingJob, answer: SharedAnswer | undefined): void {
+  if (answer?.join(frameReader(job))) job.accept()
+  else job.reject('no such answer')
+}
+
+function frameReader(job: IncomingJob): Reader {
+  let source: Source | null = null
+  job.signal.addEventListener('abort', () => source?.left(), { once: true })
+  return {
+    begin: (contentType, headers) => job.head(encode({ contentType, headers } satisfies FollowedHead)),
+    write(bytes) {
+      job.data(bytes).then(
+        () => source?.consumed(bytes.byteLength),
+        // It has left; the signal says so.
+        () => {},
+      )
+    },
+    finish: (headers) => job.end(encode({ headers } satisfies FollowedEnd)),
+    fail: ({ code, message, details }) => job.failure(encode({ code, message, details } satisfies FollowedFailure)),
+    listen(next) {
+      source = next
+    },
+  }
+}
+
+function encode(frame: object): Uint8Array {
+  return Buffer.from(JSON.stringify(frame))
+}

@@ -1,0 +1,157 @@
+/**
+ * One answer for everyone who asked for it with the same `Idempotency-Key`: the client whose request runs, and those that
+ * came later, each of whom gets it from its beginning and then as it comes.
+ *
+ * It runs on when its clients leave, because the next attempt will ask for it. That ends at the size above which it cannot
+ * be kept: from there on nobody can join, the slowest reader sets the pace, and when the last one leaves it is stopped.
+ */
+
+import type { GatewayError } from '@gateway/contracts/errors'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { AnswerWriter, Client, Consumed, Headers } from '../answer-writer.ts'
+import { MAX_KEPT_BYTES } from './kept-answer.ts'
+import type { Reader } from './reader.ts'
+
+interface Head {
+  contentType: string
+  headers: Headers
+}
+
+/** What there is to keep of an answer that has come to its end. */
+export interface WholeAnswer extends Head {
+  pieces: readonly Uint8Array[]
+  usage: UsageEvent
+}
+
+export interface SharedAnswer {
+  /** What the request's own answer is relayed to. */
+  readonly client: Client
+  /** Gives the answer to one more reader. False: too much of it has passed already. */
+  join(reader: Reader): boolean
+  /** The request failed before its answer began. */
+  fail(error: GatewayError): void
+  /** Stops the request. */
+  stop(error: GatewayError): void
+}
+
+type End = { headers: Headers } | { error: GatewayError }
+
+export interface Keeper {
+  keep(answer: WholeAnswer): Promise<void>
+  /** Its usage is stored. */
+  metered(): void
+}
+
+export function shareAnswer(keeper: Keeper): SharedAnswer {
+  const readers = new Map<Reader, { taken: number }>()
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  let head: Head | null = null
+  let end: End | null = null
+  let passedOn = 0
+  let consumed: Consumed = () => {}
+  let headersOnSilence = (): Headers => ({})
+  let stopRequest = (): void => {}
+
+  const isKeepable = (): boolean => bytes <= MAX_KEPT_BYTES
+
+  /** What is held here counts as taken; beyond that, what the slowest reader has taken. */
+  function passOn(): void {
+    const slowest = Math.min(bytes, ...Array.from(readers.values(), ({ taken }) => taken))
+    const due = Math.min(bytes, Math.max(MAX_KEPT_BYTES, slowest))
+    if (due <= passedOn) return
+    const more = due - passedOn
+    passedOn = due
+    consumed(more)
+  }
+
+  function tellEnd(reader: Reader, how: End): void {
+    if ('error' in how) reader.fail(how.error)
+    else reader.finish(how.headers)
+  }
+
+  function conclude(how: End): void {
+    if (end) return
+    end = how
+    for (const reader of readers.keys()) tellEnd(reader, how)
+    readers.clear()
+  }
+
+  function leave(reader: Reader): void {
+    if (!readers.delete(reader) || end) return
+    if (readers.size === 0 && !isKeepable()) stopRequest()
+    else passOn()
+  }
+
+  const writer: AnswerWriter = {
+    get begun() {
+      return head !== null
+    },
+    begin(contentType, headersNow) {
+      const headers = headersNow()
+      head = { contentType, headers }
+      for (const reader of readers.keys()) reader.begin(contentType, headers)
+    },
+    write(arrived) {
+      bytes += arrived.byteLength
+      // A copy: the bytes may lie in a message that carries much else.
+      const piece = isKeepable() ? Buffer.from(arrived) : arrived
+      if (isKeepable()) pieces.push(piece)
+      else pieces.length = 0
+      for (const reader of readers.keys()) reader.write(piece)
+      if (readers.size === 0 && !isKeepable()) stopRequest()
+      else passOn()
+    },
+    async keep(usage) {
+      if (head && isKeepable()) await keeper.keep({ ...head, pieces, usage })
+    },
+    finish(headersNow) {
+      keeper.metered()
+      conclude({ headers: headersNow() })
+    },
+    fail: (error) => conclude({ error }),
+  }
+
+  return {
+    client: {
+      // Whoever has left may come back for it.
+      hasLeft: false,
+      open(_stream, whenConsumed, whenSilent) {
+        consumed = whenConsumed
+        headersOnSilence = whenSilent
+        return writer
+      },
+      onLeave(left) {
+        stopRequest = left
+      },
+    },
+
+    join(reader) {
+      if (!isKeepable()) return false
+      const progress = { taken: 0 }
+      readers.set(reader, progress)
+      reader.listen({
+        consumed(more) {
+          progress.taken += more
+          passOn()
+        },
+        left: () => leave(reader),
+        headersOnSilence: () => headersOnSilence(),
+      })
+      if (head) reader.begin(head.contentType, head.headers)
+      for (const piece of pieces) reader.write(piece)
+      if (end) {
+        readers.delete(reader)
+        tellEnd(reader, end)
+      }
+      return true
+    },
+
+    fail: (error) => conclude({ error }),
+
+    stop(error) {
+      stopRequest()
+      conclude({ error })
+    },
+  }
+}
