@@ -27,6 +27,7 @@ import { promiseKeys } from './promises/keys.ts'
 import { promiseLimits } from './promises/limits.ts'
 import { startLoad } from './promises/load.ts'
 import { promiseMetering } from './promises/metering.ts'
+import { promiseReference } from './promises/reference.ts'
 import { promiseRefusals } from './promises/refusals.ts'
 import { promiseUsage } from './promises/usage.ts'
 import { startStandalone, type Standalone } from './promises/standalone.ts'
@@ -52,6 +53,7 @@ describe('the gateway in one process, on backends that we control', () => {
   promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)
   promiseUsage(() => gateway)
+  promiseReference(() => gateway)
   promiseLimits(() => gateway)
   promiseAllowance(() => gateway)
   promiseFailover(() => gateway)

@@ -19,6 +19,7 @@ import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { showCatalog } from './routes/show-catalog.ts'
 import { showConsole, showConsoleConfig } from './routes/show-console.ts'
 import { showPlan } from './routes/show-plan.ts'
+import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './routes/show-reference.ts'
 import { quote } from './routes/quote.ts'
 import { showQuota } from './routes/show-quota.ts'
 import { showUsage } from './routes/show-usage.ts'
@@ -64,6 +65,10 @@ export function createApp(edge: Edge): Express {
   app.route('/v1/quote').post(withKey, readJsonBody, quote(edge)).all(methodNotAllowed('POST'))
 
   app.route('/v1/plan').get(withKey, showPlan(edge)).all(methodNotAllowed('GET'))
+
+  app.route('/openapi.json').get(showOpenApi(edge.settings)).all(methodNotAllowed('GET'))
+  app.route('/docs').get(showReference(edge.settings)).all(methodNotAllowed('GET'))
+  app.route(STYLESHEET).get(showReferenceStyles).all(methodNotAllowed('GET'))
 
   const { console } = edge.settings
   if (console) {

@@ -1,0 +1,63 @@
+/**
+ * Answers of the inference endpoints. Backends may add members of their own; these are the ones that clients can rely on.
+ */
+
+import * as z from 'zod'
+
+const promptUsage = { prompt_tokens: z.int(), total_tokens: z.int() }
+
+export const chatUsage = z.looseObject({ ...promptUsage, completion_tokens: z.int() })
+
+export const chatCompletion = z.looseObject({
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  /** The backend that served the request; it can differ from the model that was asked for. */
+  model: z.string(),
+  choices: z.array(
+    z.looseObject({
+      index: z.int(),
+      message: z.looseObject({ role: z.string(), content: z.string().nullish() }),
+      finish_reason: z.string().nullable(),
+    }),
+  ),
+  usage: chatUsage,
+})
+
+export const chatChunk = z.looseObject({
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  model: z.string(),
+  /** Empty in the chunk that carries the usage. */
+  choices: z.array(
+    z.looseObject({
+      index: z.int(),
+      delta: z.looseObject({ role: z.string().optional(), content: z.string().nullish() }),
+      /** Null until the last chunk. */
+      finish_reason: z.string().nullish(),
+    }),
+  ),
+  /** Where `stream_options.include_usage` asked for it. */
+  usage: chatUsage.nullish(),
+})
+
+export const embeddingList = z.looseObject({
+  object: z.literal('list'),
+  data: z.array(
+    z.looseObject({
+      object: z.literal('embedding'),
+      /** The position of the input. */
+      index: z.int(),
+      /** 768 numbers, or the same as little-endian float32 in base64 where `encoding_format` says so. */
+      embedding: z.union([z.array(z.number()).length(768), z.string()]),
+    }),
+  ),
+  model: z.string(),
+  usage: z.looseObject(promptUsage),
+})
+
+export const imageGeneration = z.looseObject({
+  created: z.int(),
+  /** A PNG. */
+  data: z.array(z.looseObject({ b64_json: z.string() })).min(1),
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),
+})

@@ -1,0 +1,98 @@
+/**
+ * The terms of the API reference: what is said of an operation, of an error and of an answer's headers.
+ */
+
+import type { ZodType } from 'zod'
+import type { ErrorCode } from './errors.ts'
+
+/** `key`: an API key, or a sign-in token that acts through its account's active key. */
+export type Credential = 'none' | 'key' | 'sign-in'
+
+export interface Operation {
+  id: string
+  group: OperationGroup
+  method: 'GET' | 'POST'
+  /** As in OpenAPI: `/v1/models/{id}`. */
+  path: string
+  summary: string
+  /** Paragraphs. */
+  description: string[]
+  credential: Credential
+  query?: { name: string; description: string; required?: boolean; example?: string }[]
+  pathParameters?: { name: string; description: string; example: string }[]
+  requestSchema?: ZodType
+  responseSchema: ZodType
+  /** Of one event, where the answer can be a stream. */
+  eventSchema?: ZodType
+  examples: Example[]
+  /** Beyond those that any request can meet. */
+  errors: ErrorCode[]
+}
+
+export interface Example {
+  name: string
+  /** `$KEY` in it stands for the caller's API key. */
+  body?: Record<string, unknown>
+}
+
+export const operationGroups = ['Inference', 'Models', 'Account', 'Keys'] as const
+export type OperationGroup = (typeof operationGroups)[number]
+
+/** Errors that every operation with a credential can answer. */
+export const errorsOfCredential: Record<Credential, ErrorCode[]> = {
+  none: [],
+  key: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
+  'sign-in': ['NO_AUTH', 'INVALID_TOKEN'],
+}
+
+/** What a code means and what to do about it. */
+export const errorMeanings: Record<ErrorCode, { condition: string; action: string }> = {
+  NO_AUTH: { condition: 'No Authorization header.', action: 'Send a bearer key.' },
+  INVALID_KEY: { condition: 'The key is unknown, revoked or rotated away.', action: 'Mint or rotate a key and retry.' },
+  INVALID_TOKEN: {
+    condition: 'The bearer value is neither an svc_ key nor a valid session token.',
+    action: 'Send a valid credential.',
+  },
+  VALIDATION_ERROR: {
+    condition: 'The body or a parameter is malformed; the message names the field.',
+    action: 'Correct the request.',
+  },
+  MODEL_NOT_FOUND: { condition: 'There is no such model.', action: 'Pick one of GET /v1/models.' },
+  NOT_FOUND: { condition: 'There is nothing at this path.', action: 'Correct the path.' },
+  METHOD_NOT_ALLOWED: { condition: 'The path does not take this method.', action: 'Use one that Allow names.' },
+  PAYLOAD_TOO_LARGE: { condition: 'The body is larger than 25 MB.', action: 'Send less.' },
+  UNSUPPORTED_MEDIA_TYPE: { condition: 'The body is not JSON.', action: 'Send application/json in UTF-8.' },
+  quota_exceeded: {
+    condition: "The billing cycle's allowance is used up.",
+    action: 'Wait for resetDate, enable overage, or top up at topupUrl.',
+  },
+  rate_limit_exceeded: {
+    condition: 'A limit per minute or day is reached, or (type plan_limit) the plan does not include the model.',
+    action: 'Wait retry_after_ms and retry; with plan_limit, pick an included model or another plan.',
+  },
+  UPSTREAMS_EXHAUSTED: {
+    condition: 'All backends of the model are unavailable; each has been tried.',
+    action: 'Retry with exponential backoff.',
+  },
+  SERVICE_UNAVAILABLE: {
+    condition: 'Part of the gateway is unavailable or busy.',
+    action: 'Retry with exponential backoff.',
+  },
+  INTERNAL_ERROR: {
+    condition: 'A fault of the gateway.',
+    action: 'Retry; if it stays, report the x-request-id.',
+  },
+}
+
+/** Headers that answers of the inference endpoints carry. */
+export const answerHeaders: Record<string, string> = {
+  'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
+  'x-svc-upstream': 'The serving pool that produced the answer.',
+  'x-svc-smart-route': 'The lane that svc-best chose, and why.',
+  'x-svc-quota-plan': 'The plan.',
+  'x-svc-quota-used': 'Live use in the current billing window.',
+  'x-svc-quota-limit': "The window's allowance.",
+  'x-svc-quota-reset': 'When the window ends (ISO 8601).',
+  'x-ratelimit-remaining-requests':
+    'Requests left in this minute; the other x-ratelimit headers are named as at OpenAI.',
+}

@@ -1,0 +1,124 @@
+/**
+ * The OpenAPI 3.1 document of the gateway, made of the operations of `operations.ts` and the schemas that the gateway
+ * parses with.
+ */
+
+import * as z from 'zod'
+import { answerHeaders, errorMeanings, errorsOfCredential, type Credential, type Operation } from './api-reference.ts'
+import { ERROR_STATUS, flatErrorBody, quotaExceededBody, rateLimitBody, type ErrorCode } from './errors.ts'
+import { operations } from './operations.ts'
+
+export interface OpenApiDocument {
+  openapi: '3.1.0'
+  info: { title: string; version: string; description: string }
+  servers: { url: string }[]
+  paths: Record<string, Record<string, object>>
+  components: Record<string, Record<string, object>>
+}
+
+/** `serverUrl`: the address that clients use, without `/v1`. */
+export function openApiDocument(serverUrl: string): OpenApiDocument {
+  const paths: OpenApiDocument['paths'] = {}
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Model Gateway',
+      version: '1',
+      description:
+        'An OpenAI-compatible inference gateway: point an OpenAI client at the server address followed by /v1.',
+    },
+    servers: [{ url: serverUrl }],
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'An API key (svc_…).' },
+        signIn: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A sign-in token.' },
+      },
+      schemas: {
+        FlatError: schemaOf(flatErrorBody, 'output'),
+        RateLimitError: schemaOf(rateLimitBody, 'output'),
+        QuotaError: schemaOf(quotaExceededBody, 'output'),
+      },
+    },
+  }
+}
+
+const SECURITY: Record<Credential, object[]> = {
+  none: [],
+  key: [{ key: [] }, { signIn: [] }],
+  'sign-in': [{ signIn: [] }],
+}
+
+function describe(operation: Operation): object {
+  const { id, group, summary, description, credential, requestSchema, examples } = operation
+  const bodies = examples.flatMap(({ name, body }) => (body ? [[name, { value: body }]] : []))
+  return {
+    operationId: id,
+    tags: [group],
+    summary,
+    ...(description.length > 0 && { description: description.join('\n\n') }),
+    security: SECURITY[credential],
+    ...parametersOf(operation),
+    ...(bodies.length > 0 && {
+      requestBody: {
+        required: requestSchema !== undefined,
+        content: {
+          'application/json': {
+            schema: requestSchema ? schemaOf(requestSchema, 'input') : { type: 'object' },
+            examples: Object.fromEntries(bodies),
+          },
+        },
+      },
+    }),
+    responses: { 200: success(operation), ...failures(operation) },
+  }
+}
+
+function parametersOf({ query = [], pathParameters = [] }: Operation): object {
+  const parameters = [
+    ...pathParameters.map((parameter) => ({ in: 'path', required: true, schema: { type: 'string' }, ...parameter })),
+    ...query.map((parameter) => ({ in: 'query', required: false, schema: { type: 'string' }, ...parameter })),
+  ]
+  return parameters.length > 0 ? { parameters } : {}
+}
+
+function success({ group, responseSchema, eventSchema }: Operation): object {
+  const headers = group === 'Inference' ? answerHeaders : {}
+  return {
+    description: 'Success',
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, description]) => [name, { description, schema: { type: 'string' } }]),
+    ),
+    content: {
+      'application/json': { schema: schemaOf(responseSchema, 'output') },
+      ...(eventSchema && { 'text/event-stream': { schema: schemaOf(eventSchema, 'output') } }),
+    },
+  }
+}
+
+function failures({ credential, errors }: Operation): Record<string, object> {
+  const codes: ErrorCode[] = [...errorsOfCredential[credential], ...errors, 'INTERNAL_ERROR']
+  const byStatus = Map.groupBy(codes, (code) => ERROR_STATUS[code])
+  return Object.fromEntries(
+    [...byStatus].map(([status, ofStatus]) => [
+      status,
+      {
+        description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
+        content: { 'application/json': { schema: { $ref: `#/components/schemas/${bodyOf(ofStatus[0]!)}` } } },
+      },
+    ]),
+  )
+}
+
+function bodyOf(code: ErrorCode): 'FlatError' | 'RateLimitError' | 'QuotaError' {
+  if (code === 'rate_limit_exceeded') return 'RateLimitError'
+  return code === 'quota_exceeded' ? 'QuotaError' : 'FlatError'
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' })
+  return rest
+}

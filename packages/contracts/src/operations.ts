@@ -1,0 +1,282 @@
+/**
+ * Every HTTP operation in the words of its users: the source of `/openapi.json` and `/docs`. The schemas are those that
+ * the gateway itself parses with; every example is sent by a test.
+ */
+
+import { chatChunk, chatCompletion, embeddingList, imageGeneration } from './answers.ts'
+import type { Operation } from './api-reference.ts'
+import { modelEntry, modelList, tierCatalog } from './catalog.ts'
+import { chatRequest, embeddingsRequest, imagesRequest } from './chat.ts'
+import {
+  currentKeyRequest,
+  developerKeyListResponse,
+  developerKeyResponse,
+  revokedKeyResponse,
+  rotatedKeyResponse,
+} from './developer-keys-api.ts'
+import type { ErrorCode } from './errors.ts'
+import { guestKeyRequest, guestKeyResponse } from './keys-api.ts'
+import { quotaRecord } from './metering-api.ts'
+import { planRecord } from './plan-api.ts'
+import { quoteResponse } from './quote.ts'
+import { type usageQuery, usageRecord } from './usage-api.ts'
+
+const INFERENCE_ERRORS: ErrorCode[] = [
+  'VALIDATION_ERROR',
+  'quota_exceeded',
+  'MODEL_NOT_FOUND',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'rate_limit_exceeded',
+  'UPSTREAMS_EXHAUSTED',
+  'SERVICE_UNAVAILABLE',
+]
+
+export const operations: Operation[] = [
+  {
+    id: 'createChatCompletion',
+    group: 'Inference',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    summary: 'Chat',
+    description: [
+      'Answers a conversation, whole or as a stream of server-sent events. Sampling parameters, tools and every other field of the OpenAI convention pass through to the backend.',
+      'A stream ends with data: [DONE], which is sent once the usage is recorded. A failure after the first byte is one event with an error member, and no [DONE].',
+      'svc-best chooses a lane for each message and says which in x-svc-smart-route. A model that you name is never rewritten.',
+    ],
+    credential: 'key',
+    requestSchema: chatRequest,
+    responseSchema: chatCompletion,
+    eventSchema: chatChunk,
+    examples: [
+      {
+        name: 'A question',
+        body: { model: 'svc-instant', messages: [{ role: 'user', content: 'What is a gateway?' }] },
+      },
+      {
+        name: 'A stream with its usage',
+        body: {
+          model: 'svc-fast',
+          stream: true,
+          stream_options: { include_usage: true },
+          messages: [
+            { role: 'system', content: 'Answer in one sentence.' },
+            { role: 'user', content: 'Why do rivers bend?' },
+          ],
+        },
+      },
+      {
+        name: 'A function to call',
+        body: {
+          model: 'svc-agent',
+          messages: [{ role: 'user', content: 'What is the weather in Lisbon?' }],
+          tools: [
+            {
+              type: 'function',
+              function: {
+                name: 'weather',
+                parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+              },
+            },
+          ],
+        },
+      },
+    ],
+    errors: INFERENCE_ERRORS,
+  },
+  {
+    id: 'createEmbeddings',
+    group: 'Inference',
+    method: 'POST',
+    path: '/v1/embeddings',
+    summary: 'Embeddings',
+    description: ['Turns each text into a vector of 768 numbers, in the order of the inputs.'],
+    credential: 'key',
+    requestSchema: embeddingsRequest,
+    responseSchema: embeddingList,
+    examples: [
+      { name: 'One text', body: { model: 'svc-embed', input: 'The river bends.' } },
+      { name: 'A batch', body: { model: 'svc-embed-fast', input: ['The river bends.', 'The road does not.'] } },
+    ],
+    errors: INFERENCE_ERRORS,
+  },
+  {
+    id: 'createImage',
+    group: 'Inference',
+    method: 'POST',
+    path: '/v1/images/generations',
+    summary: 'Images',
+    description: ['Draws a picture from a text: a PNG in data[0].b64_json.'],
+    credential: 'key',
+    requestSchema: imagesRequest,
+    responseSchema: imageGeneration,
+    examples: [{ name: 'A picture', body: { model: 'svc-image', prompt: 'A river seen from above', size: '512x512' } }],
+    errors: INFERENCE_ERRORS,
+  },
+  {
+    id: 'quote',
+    group: 'Inference',
+    method: 'POST',
+    path: '/v1/quote',
+    summary: 'What a chat request would cost',
+    description: [
+      'Takes the body of a chat request and answers what would serve it and what it would be charged, without sending it anywhere. Nothing is reserved.',
+    ],
+    credential: 'key',
+    requestSchema: chatRequest,
+    responseSchema: quoteResponse,
+    examples: [
+      {
+        name: 'A question',
+        body: { model: 'svc-core', max_tokens: 500, messages: [{ role: 'user', content: 'What is a gateway?' }] },
+      },
+    ],
+    errors: ['VALIDATION_ERROR', 'MODEL_NOT_FOUND', 'rate_limit_exceeded'],
+  },
+  {
+    id: 'listModels',
+    group: 'Models',
+    method: 'GET',
+    path: '/v1/models',
+    summary: 'The live list of models',
+    description: ['The authority for which models are available now.'],
+    credential: 'none',
+    responseSchema: modelList,
+    examples: [{ name: 'All models' }],
+    errors: [],
+  },
+  {
+    id: 'showModel',
+    group: 'Models',
+    method: 'GET',
+    path: '/v1/models/{id}',
+    summary: 'One model',
+    description: [],
+    credential: 'none',
+    pathParameters: [{ name: 'id', description: 'As in the list.', example: 'svc-instant' }],
+    responseSchema: modelEntry,
+    examples: [{ name: 'Spark' }],
+    errors: ['MODEL_NOT_FOUND'],
+  },
+  {
+    id: 'showCatalog',
+    group: 'Models',
+    method: 'GET',
+    path: '/v1/catalog',
+    summary: 'Names, order and multipliers of the tiers',
+    description: [],
+    credential: 'none',
+    query: [{ name: 'view', description: 'The only view is tiers.', required: true, example: 'tiers' }],
+    responseSchema: tierCatalog,
+    examples: [{ name: 'The tiers' }],
+    errors: ['VALIDATION_ERROR'],
+  },
+  {
+    id: 'showQuota',
+    group: 'Account',
+    method: 'GET',
+    path: '/billing/quota',
+    summary: 'The allowance and what is left of it',
+    description: [
+      "The ledger's word on the current billing window. Requests of the last moments may not be in it yet; the x-svc-quota headers of each answer are.",
+    ],
+    credential: 'key',
+    responseSchema: quotaRecord,
+    examples: [{ name: 'My quota' }],
+    errors: [],
+  },
+  {
+    id: 'showPlan',
+    group: 'Account',
+    method: 'GET',
+    path: '/v1/plan',
+    summary: 'What the plan includes, and at what price',
+    description: [],
+    credential: 'key',
+    responseSchema: planRecord,
+    examples: [{ name: 'My plan' }],
+    errors: [],
+  },
+  {
+    id: 'showUsage',
+    group: 'Account',
+    method: 'GET',
+    path: '/v1/usage',
+    summary: 'Usage over time',
+    description: ['By day or by model, from the ledger. Days are in UTC, both ends included.'],
+    credential: 'key',
+    query: Object.entries({
+      from: 'The first day; the first of this month when left out.',
+      to: 'The last day; today when left out.',
+      group_by: 'day or model; day when left out.',
+    } satisfies Record<keyof typeof usageQuery.shape, string>).map(([name, description]) => ({ name, description })),
+    responseSchema: usageRecord,
+    examples: [{ name: 'This month, by day' }],
+    errors: ['VALIDATION_ERROR'],
+  },
+  {
+    id: 'mintDeveloperKey',
+    group: 'Keys',
+    method: 'POST',
+    path: '/v1/keys/developer',
+    summary: 'Get the developer key',
+    description: ['Answers the active key, or a new one when there is none.'],
+    credential: 'sign-in',
+    responseSchema: developerKeyResponse,
+    examples: [{ name: 'My key', body: {} }],
+    errors: [],
+  },
+  {
+    id: 'listDeveloperKeys',
+    group: 'Keys',
+    method: 'GET',
+    path: '/v1/keys/developer',
+    summary: 'All developer keys, newest first',
+    description: ['Keys are masked to their first characters.'],
+    credential: 'sign-in',
+    responseSchema: developerKeyListResponse,
+    examples: [{ name: 'My keys' }],
+    errors: [],
+  },
+  {
+    id: 'rotateDeveloperKey',
+    group: 'Keys',
+    method: 'POST',
+    path: '/v1/keys/developer/rotate',
+    summary: 'Replace the developer key',
+    description: [
+      'The old key is refused everywhere once this has answered; what it has begun may finish. Plan, quota and history carry over.',
+    ],
+    credential: 'sign-in',
+    requestSchema: currentKeyRequest,
+    responseSchema: rotatedKeyResponse,
+    examples: [{ name: 'Rotate', body: { key: '$KEY' } }],
+    errors: ['VALIDATION_ERROR', 'INVALID_KEY'],
+  },
+  {
+    id: 'revokeDeveloperKey',
+    group: 'Keys',
+    method: 'POST',
+    path: '/v1/keys/developer/revoke',
+    summary: 'Revoke the developer key',
+    description: ['The key is refused everywhere once this has answered, and its open streams are cut.'],
+    credential: 'sign-in',
+    requestSchema: currentKeyRequest,
+    responseSchema: revokedKeyResponse,
+    examples: [{ name: 'Revoke', body: { key: '$KEY' } }],
+    errors: ['VALIDATION_ERROR', 'INVALID_KEY'],
+  },
+  {
+    id: 'mintGuestKey',
+    group: 'Keys',
+    method: 'POST',
+    path: '/v1/keys/guest',
+    summary: 'Get a key for a device, without an account',
+    description: ['The same device gets the same key. Guest keys reach the guest-tier models, with a cap a day.'],
+    credential: 'none',
+    requestSchema: guestKeyRequest,
+    responseSchema: guestKeyResponse,
+    examples: [{ name: 'A device', body: { device_id: '3f0c6a52-kiosk-4' } }],
+    errors: ['VALIDATION_ERROR', 'rate_limit_exceeded'],
+  },
+]

@@ -1,0 +1,158 @@
+/**
+ * The API reference as one HTML page without a script: what the operations, errors and headers of the contracts say, with
+ * examples that run as they are printed. Everything that is put into the page is escaped here.
+ */
+
+import {
+  answerHeaders,
+  errorMeanings,
+  errorsOfCredential,
+  operationGroups,
+  type Credential,
+  type Operation,
+} from '@gateway/contracts/api-reference'
+import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'
+import { operations } from '@gateway/contracts/operations'
+import * as z from 'zod'
+import { curlExample } from './curl-example.ts'
+import { schemaRows, type JsonSchema } from './schema-rows.ts'
+
+export interface ReferenceAddresses {
+  baseUrl: string
+  consoleUrl: string | null
+  stylesheet: string
+}
+
+export function referencePage({ baseUrl, consoleUrl, stylesheet }: ReferenceAddresses): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API reference · Model Gateway</title>
+<link rel="stylesheet" href="${escape(stylesheet)}">
+</head>
+<body>
+<a class="skip" href="#content">Skip to the reference</a>
+<nav aria-label="Reference">
+<p class="brand">Model Gateway</p>
+<ul><li><a href="#start">Start</a></li></ul>
+${operationGroups.map(navigationOf).join('\n')}
+<p class="group">More</p>
+<ul><li><a href="#errors">Errors</a></li><li><a href="#headers">Headers</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
+</nav>
+<main id="content">
+${startSection(baseUrl, consoleUrl)}
+${operations.map((operation) => operationSection(baseUrl, operation)).join('\n')}
+${errorSection()}
+${headerSection()}
+</main>
+</body>
+</html>
+`
+}
+
+function navigationOf(group: string): string {
+  const links = operations
+    .filter((operation) => operation.group === group)
+    .map(({ id, summary }) => `<li><a href="#${id}">${escape(summary)}</a></li>`)
+  return `<p class="group">${group}</p>\n<ul>${links.join('')}</ul>`
+}
+
+function startSection(baseUrl: string, consoleUrl: string | null): string {
+  const getKey = consoleUrl
+    ? `Get a key in the <a href="${escape(consoleUrl)}">console</a>`
+    : 'Get a key with your sign-in token, as <a href="#mintDeveloperKey">described below</a>'
+  return `<section id="start">
+<h1>API reference</h1>
+<p class="lead">An OpenAI-compatible gateway. Any OpenAI client works when its base URL is <code>${escape(baseUrl)}/v1</code>.</p>
+<ol>
+<li>${getKey}, or <a href="#mintGuestKey">one for a device</a> without an account.</li>
+<li>Send it as <code>Authorization: Bearer svc_…</code>. In the examples it stands in <code>$SVC_KEY</code>.</li>
+<li>Ask <a href="#createChatCompletion">your first question</a>.</li>
+</ol>
+<p>Bodies are JSON, answers too, but for a streamed chat, which is <code>text/event-stream</code>. Errors have a
+stable <a href="#errors">code</a>; quote <code>x-request-id</code> when you report one.</p>
+</section>`
+}
+
+const CREDENTIALS: Record<Credential, string> = {
+  none: 'No credential needed.',
+  key: 'An API key, or a sign-in token that acts through its account’s active key.',
+  'sign-in': 'A sign-in token of the identity provider (not an API key).',
+}
+
+function operationSection(baseUrl: string, operation: Operation): string {
+  const { id, method, path, summary, description, credential, requestSchema, responseSchema, eventSchema } = operation
+  const examples = operation.examples.map(
+    (example) =>
+      `<figure><figcaption>${escape(example.name)}</figcaption><pre tabindex="0"><code>${escape(curlExample(baseUrl, operation, example))}</code></pre></figure>`,
+  )
+  const codes: ErrorCode[] = [...errorsOfCredential[credential], ...operation.errors]
+  return `<section id="${id}">
+<h2><a href="#${id}">${escape(summary)}</a></h2>
+<p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${escape(path)}</code></p>
+${description.map((paragraph) => `<p>${escape(paragraph)}</p>`).join('\n')}
+<p class="credential">${CREDENTIALS[credential]}</p>
+<div class="columns">
+<div>
+${parameterTable(operation)}
+${requestSchema ? memberTable('Request', requestSchema, 'input') : ''}
+${memberTable('Answer', responseSchema, 'output')}
+${eventSchema ? memberTable('Each event of a stream', eventSchema, 'output') : ''}
+${codes.length > 0 ? `<h3>Errors</h3>\n<p>${codes.map((code) => `<a class="code" href="#${code}">${code}</a>`).join(' ')}</p>` : ''}
+</div>
+<div class="examples">
+${examples.join('\n')}
+</div>
+</div>
+</section>`
+}
+
+const REQUIRED = ' <b>required</b>'
+
+function parameterTable({ query = [], pathParameters = [] }: Operation): string {
+  const rows = [...pathParameters.map((parameter) => ({ ...parameter, required: true })), ...query].map(
+    ({ name, description, required }) =>
+      `<tr><th scope="row"><code>${escape(name)}</code></th><td>${escape(description)}${required ? REQUIRED : ''}</td></tr>`,
+  )
+  return rows.length > 0 ? `<h3>Parameters</h3>\n<table><tbody>${rows.join('')}</tbody></table>` : ''
+}
+
+function memberTable(title: string, schema: z.ZodType, io: 'input' | 'output'): string {
+  const rows = schemaRows(z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as JsonSchema).map(
+    ({ path, type, required }) =>
+      `<tr><th scope="row"><code>${escape(path)}</code></th><td><span class="type">${escape(type)}</span>${required && io === 'input' ? REQUIRED : ''}</td></tr>`,
+  )
+  return rows.length > 0 ? `<h3>${title}</h3>\n<table><tbody>${rows.join('')}</tbody></table>` : ''
+}
+
+function errorSection(): string {
+  const rows = Object.entries(errorMeanings).map(
+    ([code, { condition, action }]) =>
+      `<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${ERROR_STATUS[code as ErrorCode]}</td><td>${escape(condition)} <span class="action">${escape(action)}</span></td></tr>`,
+  )
+  return `<section id="errors">
+<h2><a href="#errors">Errors</a></h2>
+<p>Most bodies are flat: <code>{"error": "Invalid key", "code": "INVALID_KEY"}</code>. Those of 402 and 429 hold an object
+in <code>error</code>, with the code, a message and what to wait for.</p>
+<table class="wide"><tbody>${rows.join('\n')}</tbody></table>
+</section>`
+}
+
+function headerSection(): string {
+  const rows = Object.entries(answerHeaders).map(
+    ([name, meaning]) => `<tr><th scope="row"><code>${name}</code></th><td>${escape(meaning)}</td></tr>`,
+  )
+  return `<section id="headers">
+<h2><a href="#headers">Headers of an answer</a></h2>
+<table class="wide"><tbody>${rows.join('\n')}</tbody></table>
+</section>`
+}
+
+const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+
+export function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)
+}

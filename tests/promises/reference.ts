@@ -1,0 +1,69 @@
+/**
+ * What readers of the API reference are promised: every example on the page does what it says when it is run as printed.
+ */
+
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Operation } from '@gateway/contracts/api-reference'
+import { operations } from '@gateway/contracts/operations'
+import { describe, expect, test } from 'vitest'
+import { type Gateway, newDeveloper, send, sendRaw } from './gateway.ts'
+
+const run = promisify(execFile)
+
+export function promiseReference(gateway: () => Gateway): void {
+  describe('the API reference', () => {
+    test('is a page and a document at the address of the gateway', async () => {
+      const page = await sendRaw(gateway().urls[0], '/docs')
+      expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+      expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
+      const stylesheet = /rel="stylesheet" href="([^"]+)"/.exec(await page.text())![1]!
+      const styles = await sendRaw(gateway().urls[0], stylesheet)
+      expect([styles.status, styles.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8'])
+      const { status, body } = await send(gateway().urls[0], '/openapi.json')
+      expect([status, body['openapi']]).toEqual([200, '3.1.0'])
+    })
+
+    const examples = operations.flatMap((operation) => operation.examples.map((example) => ({ operation, example })))
+    test.each(examples)('$operation.method $operation.path: $example.name', async ({ operation, example }) => {
+      const page = await (await sendRaw(gateway().urls[0], '/docs')).text()
+      const command = commandOf(page, operation, example.name)
+      const { key, token } = await newDeveloper(gateway())
+      const answer = await runCommand(command, { SVC_KEY: key, SIGNIN_TOKEN: token })
+      if (example.body?.['stream'] === true) expectStream(operation, answer)
+      else expect(() => operation.responseSchema.parse(JSON.parse(answer))).not.toThrow()
+    })
+  })
+}
+
+/** As the page prints it under the operation. */
+function commandOf(page: string, { id }: Operation, name: string): string {
+  const section = page.slice(page.indexOf(`<section id="${id}">`))
+  const figure = section.slice(section.indexOf(`<figcaption>${name}</figcaption>`))
+  return unescape(/<code>([^]*?)<\/code>/.exec(figure)![1]!)
+}
+
+function unescape(html: string): string {
+  return html
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+}
+
+/** In a shell, with a curl of our own where the machine has none. */
+async function runCommand(command: string, variables: Record<string, string>): Promise<string> {
+  const curl = `curl() { "$NODE" "$CURL" "$@"; }`
+  const CURL = new URL('curl.ts', import.meta.url).pathname
+  const env = { PATH: process.env['PATH'], NODE: process.execPath, CURL, ...variables }
+  return (await run('sh', ['-c', `${curl}\n${command}`], { env })).stdout
+}
+
+function expectStream({ eventSchema }: Operation, answer: string): void {
+  const events = answer.trim().split('\n\n')
+  expect(events.pop()).toBe('data: [DONE]')
+  expect(events.length).toBeGreaterThan(2)
+  const chunks = events.map((event) => eventSchema!.parse(JSON.parse(event.slice('data: '.length))))
+  expect(chunks.at(-1)).toMatchObject({ usage: { total_tokens: expect.any(Number) } })
+}
