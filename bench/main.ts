@@ -12,6 +12,7 @@ import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
 import { quick } from './quick.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
+import { soak } from './soak/run.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
 import { bifrost } from './subjects/bifrost.ts'
 import { direct } from './subjects/direct.ts'
@@ -26,6 +27,7 @@ const HELP = `npm run bench -- [part] [options]
   peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
   plain | latency | stream   one step of it
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
+  soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
 
   --rounds 3           launches of each, in turn
   --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct
@@ -57,6 +59,7 @@ async function run(): Promise<void> {
       subjects: { type: 'string' },
       'max-minutes': { type: 'string', default: '60' },
       fresh: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: '60' },
       'most-keys': { type: 'string', default: '1000000' },
       'most-rows': { type: 'string', default: '10000000' },
     },
@@ -94,6 +97,8 @@ async function run(): Promise<void> {
       return scaling()
     case 'scale':
       return scaling()
+    case 'soak':
+      return soak({ minutes: Number(values.minutes), signal, say })
     case 'peers':
       return comparing(ALL_STEPS)
     case 'plain':

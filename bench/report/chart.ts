@@ -92,11 +92,9 @@ function axis(values: number[], from: number, to: number, isLog = spansFar(value
   const high = isLog ? 10 ** Math.ceil(Math.log10(most)) : roundUp(most)
   const scale = (value: number) => (isLog ? Math.log10(Math.max(value, low)) : value)
   const place = (value: number) => from + ((scale(value) - scale(low)) / (scale(high) - scale(low) || 1)) * (to - from)
-  const decades = Math.round(Math.log10(high / low))
-  const values10 = Array.from({ length: decades + 1 }, (_, index) => low * 10 ** index)
-  const ticks = (isLog ? values10 : [0, 0.25, 0.5, 0.75, 1].map((share) => low + share * (high - low))).map((value) => {
-    return { value, at: Math.round(place(value)) }
-  })
+  const values10 = () => Array.from({ length: Math.round(Math.log10(high / low)) + 1 }, (_, index) => low * 10 ** index)
+  const quarters = () => [0, 0.25, 0.5, 0.75, 1].map((share) => low + share * (high - low))
+  const ticks = (isLog ? values10() : quarters()).map((value) => ({ value, at: Math.round(place(value)) }))
   return { place, ticks }
 }
 

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { figure, median, spread, table } from './markdown.ts'
+
+test.each([
+  [0, '0'],
+  [0.028345, '0.0283'],
+  [1.2704, '1.27'],
+  [99.96, '100'],
+  [1380.4, '1,380'],
+  [-0.5, '-0.5'],
+])('%d is shown as %s', (value, shown) => {
+  expect(figure(value)).toBe(shown)
+})
+
+test('several launches show their median, the least and the most; one shows itself', () => {
+  expect(spread([3, 1, 2])).toBe('2 (1–3)')
+  expect(spread([1, 2])).toBe('1.5 (1–2)')
+  expect(spread([4])).toBe('4')
+})
+
+test('what was not measured is a dash, never a number', () => {
+  expect(spread([undefined])).toBe('–')
+  expect(median([])).toBe('–')
+})
+
+test('a table has its figures to the right', () => {
+  expect(table(['', 'ms'], [['edge', '1']])).toBe('|  | ms |\n| --- | ---: |\n| edge | 1 |')
+})
