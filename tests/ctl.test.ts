@@ -92,6 +92,23 @@ describe.each<{ name: string; start(stack: AsyncDisposableStack, dataDir: string
     expect(await ctl('usage', '--account', 'nobody')).toMatchObject({ code: 1, err: 'there is no such account\n' })
   })
 
+  test('backends are told with their health, until when, and what they have under way, by router', async () => {
+    const { out } = await ctl('backends', '--json')
+    const { routers, alive } = JSON.parse(out)
+    expect(alive).toBe(routers.length)
+    const [{ backends, ...router }] = routers
+    expect(router).toMatchObject({ pid: expect.any(Number), draining: false, configRevision: expect.any(String) })
+    expect(backends).toContainEqual({
+      backend: 'simulated-a',
+      state: 'healthy',
+      untilMs: null,
+      outstanding: 0,
+      places: expect.any(Number),
+      models: [],
+    })
+    expect((await ctl('backends')).out).toMatch(/^backend +router +health .*\nsimulated-a +\S+:\d+ +healthy +0 /)
+  })
+
   test('every command has facts for scripts', async () => {
     const { out } = await ctl('accounts', 'show', tag, '--json')
     expect(JSON.parse(out)).toMatchObject({ account: tag, kind: 'guest', keys: [{ status: 'active' }] })

@@ -24,6 +24,7 @@ import {
   warmReply,
   warmRequest,
 } from './metering-api.ts'
+import { describeRouter, routerDescribed, showRoutersReply } from './routers-api.ts'
 import { accountThreshold, noteStandingRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
 
@@ -34,6 +35,7 @@ const schemas = {
   ...{ noteStandingRequest, accountThreshold },
   ...{ findAccountRequest, findAccountReply, accountUsageRequest, accountUsageReply },
   ...{ answerSecretsReply, followRequest, followedHead, followedEnd, followedFailure, keptHead },
+  ...{ describeRouter, routerDescribed, showRoutersReply },
 }
 
 const messages = Object.entries(golden) as [keyof typeof schemas, Record<string, unknown>][]

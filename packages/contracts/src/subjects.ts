@@ -9,6 +9,10 @@ export const subjects = {
   answers: (processId: string) => `answers.${processId}`,
   /** Broadcast by every router: its process id, once a second. */
   routersAlive: 'routers.alive',
+  /** Broadcast by a router that an operator has asked, and what every router answers. */
+  routersDescribe: 'routers.describe',
+  routersDescribed: 'routers.described',
+  routersShow: 'routers.show',
   keysFill: 'keys.fill',
   keysLookUp: 'keys.look-up',
   keysMintGuest: 'keys.mint-guest',
@@ -50,6 +54,7 @@ export const operatorSubjects = [
   subjects.keysTopUp,
   subjects.keysRevokeById,
   subjects.keysReseal,
+  subjects.routersShow,
   subjects.meteringAccountUsage,
   subjects.meteringUsageByAccount,
 ] as const

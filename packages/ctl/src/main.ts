@@ -8,6 +8,7 @@ import { Command } from 'commander'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { setOverage, setPlan, showAccount, topUp } from './accounts.ts'
 import type { Answer } from './answer.ts'
+import { showBackends } from './backends.ts'
 import { CommandError } from './command-error.ts'
 import { checkConfigFile, type CheckOptions } from './config.ts'
 import { findGateway, type Gateway } from './gateway.ts'
@@ -73,6 +74,11 @@ keys
   .command('reseal')
   .description('seals all keys under the newest of KEYS_MASTER_SECRET; afterwards the former ones may go')
   .action(() => onGateway((gateway) => reseal(gateway, tell)))
+
+program
+  .command('backends')
+  .description('how each backend is, as each router sees it')
+  .action(() => onGateway(showBackends))
 
 const config = program.command('config').description('the config file')
 config

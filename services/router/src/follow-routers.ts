@@ -11,7 +11,12 @@ import { shareAmong, type Share } from './core/share-limit.ts'
 const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
 
-export async function followRouters(bus: Bus, onShare: (share: Share) => void): Promise<AsyncDisposable> {
+export interface LiveRouters extends AsyncDisposable {
+  /** How many live, this one among them. */
+  readonly count: number
+}
+
+export async function followRouters(bus: Bus, onShare: (share: Share) => void): Promise<LiveRouters> {
   const self = Buffer.from(bus.processId)
   const heardAtMs = new Map<string, number>()
   let last: Share = { index: 0, of: 1 }
@@ -42,6 +47,9 @@ export async function followRouters(bus: Bus, onShare: (share: Share) => void): 
   }, ANNOUNCE_EVERY_MS)
 
   return {
+    get count() {
+      return last.of
+    },
     async [Symbol.asyncDispose]() {
       clearInterval(beat)
       await listening[Symbol.asyncDispose]()

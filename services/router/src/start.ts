@@ -17,6 +17,7 @@ import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
 import { openFleet } from './fleet.ts'
 import { serveJob } from './handlers/serve-job.ts'
+import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
@@ -69,6 +70,14 @@ export async function startRouter({
     fleet.setShare(share)
     places.wakeAll()
   })
+  const description = await describeRouters({
+    bus,
+    logger,
+    metrics,
+    router,
+    configRevision: () => config.current.revision,
+    alive: () => routers.count,
+  })
   await intake.apply(config.current)
   const following = config.onChange((changed) => {
     intake
@@ -84,6 +93,7 @@ export async function startRouter({
       following[Symbol.dispose]()
       await intake.close()
       await open.drained(drainMs)
+      await description[Symbol.asyncDispose]()
       await routers[Symbol.asyncDispose]()
       await router.reports.settled()
       await bus.flush()

@@ -76,6 +76,7 @@ export async function startRouterUnderTest(
     processId: 'router-under-test',
     broadcast() {},
     listen: async () => ({ async [Symbol.asyncDispose]() {} }),
+    serve: async () => ({ async [Symbol.asyncDispose]() {} }),
     async flush() {},
   } as unknown as Bus
   let changed: (config: GatewayConfig) => void = () => {}

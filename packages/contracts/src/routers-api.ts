@@ -1,0 +1,55 @@
+/**
+ * What routers say of themselves and their backends when an operator asks: one of them is asked, asks all that live, and
+ * answers for them.
+ */
+
+import * as z from 'zod'
+
+/** `on_trial`: back from an ejection, one request at a time until one succeeds. */
+export const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial'] as const
+
+const health = {
+  state: z.enum(healthStates),
+  /** When an ejection or a cooling ends, in milliseconds since 1970; null otherwise. */
+  untilMs: z.int().nullable(),
+}
+export const healthView = z.object(health)
+export type HealthView = z.infer<typeof healthView>
+
+export const backendView = z.object({
+  backend: z.string(),
+  ...health,
+  /** Calls under way from this router, and how many it may have. */
+  outstanding: z.int(),
+  places: z.int(),
+  /** Models on the backend that are out of the choice, or on trial, while the backend itself may be well. */
+  models: z.array(z.object({ model: z.string(), ...health })),
+})
+export type BackendView = z.infer<typeof backendView>
+
+export const routerView = z.object({
+  /** Its process on the bus. */
+  router: z.string(),
+  host: z.string(),
+  pid: z.int(),
+  configRevision: z.string(),
+  draining: z.boolean(),
+  jobs: z.int(),
+  /** Jobs that wait for a place at a backend. */
+  waiting: z.int(),
+  backends: z.array(backendView),
+})
+export type RouterView = z.infer<typeof routerView>
+
+/** Told to every router: say what you know. */
+export const describeRouter = z.object({ question: z.uuid() })
+/** Told to every router; the one that asked `question` listens. */
+export const routerDescribed = z.object({ question: z.uuid(), view: routerView })
+
+export const showRoutersRequest = z.object({})
+export const showRoutersReply = z.object({
+  routers: z.array(routerView),
+  /** How many live; those that are not in `routers` did not answer in time. */
+  alive: z.int(),
+})
+export type ShowRoutersReply = z.infer<typeof showRoutersReply>

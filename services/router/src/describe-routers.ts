@@ -1,0 +1,101 @@
+/**
+ * Answers an operator who asks how the backends are. Health is what each router has learnt from its own traffic, so the
+ * one that is asked asks all that live, and answers with what came in time.
+ */
+
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bus } from '@gateway/bus/port'
+import {
+  describeRouter,
+  routerDescribed,
+  type BackendView,
+  type RouterView,
+  type ShowRoutersReply,
+} from '@gateway/contracts/routers-api'
+import { groups, subjects } from '@gateway/contracts/subjects'
+import { answerRequests } from '@gateway/service/answer-requests'
+import type { Logger } from '@gateway/service/logger'
+import type { Metrics } from '@gateway/service/metrics'
+import { viewHealth, type Clocks } from './core/view-backends.ts'
+import { concurrencyLimit, type Backend, type Fleet } from './fleet.ts'
+import type { Router } from './router.ts'
+
+/** Below what the asker waits for this router. */
+const ANSWERS_WITHIN_MS = 1_000
+
+export interface DescribedRouter {
+  bus: Bus
+  logger: Logger
+  metrics: Metrics
+  router: Pick<Router, 'fleet' | 'places' | 'runs' | 'draining'>
+  configRevision(): string
+  /** How many routers live, this one among them. */
+  alive(): number
+}
+
+export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
+  const { bus, alive } = described
+  /** Questions of this router that are open. */
+  const asked = new Map<string, (view: RouterView) => void>()
+  await using starting = new AsyncDisposableStack()
+  starting.use(
+    await bus.listen(subjects.routersDescribe, (payload) => {
+      const { question } = describeRouter.parse(JSON.parse(Buffer.from(payload).toString()))
+      const answer = { question, view: viewRouter(described) }
+      bus.broadcast(subjects.routersDescribed, Buffer.from(JSON.stringify(answer)))
+    }),
+  )
+  starting.use(
+    await bus.listen(subjects.routersDescribed, (payload) => {
+      const { question, view } = routerDescribed.parse(JSON.parse(Buffer.from(payload).toString()))
+      asked.get(question)?.(view)
+    }),
+  )
+
+  async function askAll(): Promise<ShowRoutersReply> {
+    const question = randomUUID()
+    const views = new Map<string, RouterView>()
+    const all = Promise.withResolvers<void>()
+    asked.set(question, (view) => {
+      views.set(view.router, view)
+      if (views.size >= alive()) all.resolve()
+    })
+    bus.broadcast(subjects.routersDescribe, Buffer.from(JSON.stringify({ question })))
+    await Promise.race([all.promise, sleep(ANSWERS_WITHIN_MS, undefined, { ref: false })])
+    asked.delete(question)
+    const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
+    return { routers, alive: Math.max(alive(), routers.length) }
+  }
+
+  starting.use(await answerRequests(described, groups.routers, { [subjects.routersShow]: askAll }))
+  return starting.move()
+}
+
+function viewRouter({ bus, router, configRevision }: DescribedRouter): RouterView {
+  const clocks: Clocks = { now: performance.now(), wallMs: Date.now() }
+  return {
+    router: bus.processId,
+    host: hostname(),
+    pid: process.pid,
+    configRevision: configRevision(),
+    draining: router.draining,
+    jobs: router.runs.size,
+    waiting: router.places.waiting,
+    backends: [...router.fleet.backends()].map((backend) => viewBackend(router.fleet, backend, clocks)),
+  }
+}
+
+function viewBackend(fleet: Fleet, backend: Backend, clocks: Clocks): BackendView {
+  const targets = [...fleet.pools()].flatMap((pool) => pool.targets).filter((target) => target.backend === backend)
+  // A model that several pools use has one state.
+  const models = new Map(targets.map(({ model, state }) => [model, viewHealth(state.health, clocks)]))
+  return {
+    backend: backend.config.id,
+    ...viewHealth(backend.health, clocks),
+    outstanding: backend.outstanding,
+    places: concurrencyLimit(backend),
+    models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),
+  }
+}
