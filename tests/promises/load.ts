@@ -29,14 +29,22 @@ const GIVE_UP_MS = 60_000
 /** A client whose edge is away tries again after this. */
 const PAUSE_MS = 50
 
-export function startLoad(gateway: Address, keys: string[], options: { model: string; clients: number }): Load {
+interface LoadOptions {
+  model: string
+  clients: number
+  /** Streams alone, of so many words; without it, streamed and plain of various lengths. */
+  streamsOfWords?: number
+}
+
+export function startLoad(gateway: Pick<Address, 'urls'>, keys: string[], options: LoadOptions): Load {
+  const { streamsOfWords } = options
   const outcomes: Outcome[] = []
   const stopping = new AbortController()
   const client = async (index: number) => {
     const url = gateway.urls[index % gateway.urls.length]!
     for (let turn = 0; !stopping.signal.aborted; turn++) {
-      const streamed = (index + turn) % 2 === 0
-      const words = 20 + ((index * 31 + turn * 7) % 100)
+      const streamed = streamsOfWords !== undefined || (index + turn) % 2 === 0
+      const words = streamsOfWords ?? 20 + ((index * 31 + turn * 7) % 100)
       const outcome = await askOnce(url, keys[index % keys.length]!, options.model, streamed, words)
       outcomes.push(outcome)
       if (outcome.problem !== null) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))

@@ -1,0 +1,98 @@
+/**
+ * A rollout: every process of the cluster is asked to stop and started again, one of a service after the other, while
+ * streams of twenty seconds are open and short requests come without a pause. Nobody notices.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '@gateway/postgres/database'
+import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { expect, test } from 'vitest'
+import { configFor, type Gateway, newDeveloper, newLane, startBackends } from './promises/gateway.ts'
+import { expectMeteredOnce } from './promises/ledger.ts'
+import { startLoad } from './promises/load.ts'
+import { startBalancer } from './rolling-restart/balancer.ts'
+
+const SERVICES = ['edge', 'router', 'keys', 'metering']
+const STREAM_SECONDS = 20
+const TOKENS_PER_SECOND = 10
+const LONG_STREAMS = 8
+/** More than a stream takes; with it an edge that keeps one open could hold up the rollout. */
+const DRAIN_MS = 40_000
+const STOP_NOTICE_MS = 2_000
+
+test('no request fails and no stream is cut while every process is restarted', { timeout: 150_000 }, async () => {
+  await using stack = new AsyncDisposableStack()
+  const { cluster, gateway } = await openCluster(stack)
+  const database = stack.use(await openDatabase(cluster.servers.postgres.url))
+  const edges = cluster.processes.filter(({ plan }) => plan.service === 'edge').map(({ plan }) => plan)
+  const balancer = stack.use(await startBalancer(edges))
+  const front = { urls: [balancer.url] as const }
+  const keys = await Promise.all(Array.from({ length: 4 }, async () => (await newDeveloper(gateway)).key))
+
+  gateway.backends.frail.setSpeed({ tokensPerSecond: TOKENS_PER_SECOND })
+  for (const backend of [gateway.backends.steadyA, gateway.backends.steadyB]) backend.setSpeed({ tokensPerSecond: 300 })
+  const long = startLoad(front, keys, {
+    model: newLane(gateway).model,
+    clients: LONG_STREAMS,
+    streamsOfWords: STREAM_SECONDS * TOKENS_PER_SECOND,
+  })
+  const short = startLoad(front, keys, { model: 'svc-core', clients: 6 })
+  await expect.poll(() => short.outcomes.length, { timeout: 15_000 }).toBeGreaterThan(20)
+
+  const asked = new Set<string>()
+  const rolling = Promise.all(SERVICES.map((service) => roll(cluster, service, (name) => asked.add(name))))
+  await expect.poll(() => asked.size, { timeout: 60_000, interval: 50 }).toBe(SERVICES.length + 2)
+  // The last to stop has its streams now; more would only prolong the test.
+  const longEnded = long.stop()
+  const stopsMs = await rolling
+  const servedBefore = short.outcomes.length
+  await expect.poll(() => short.outcomes.length, { timeout: 15_000 }).toBeGreaterThan(servedBefore + 20)
+  await Promise.all([longEnded, short.stop()])
+
+  expect([...long.outcomes, ...short.outcomes].filter(({ problem }) => problem !== null)).toEqual([])
+  expect([...long.outcomes, ...short.outcomes].filter(({ completed }) => !completed)).toEqual([])
+  expect(long.outcomes.length).toBeGreaterThan(LONG_STREAMS)
+  // Edges and routers had streams to finish, and did not wait for longer than those took.
+  for (const stopMs of [...stopsMs[0]!, ...stopsMs[1]!]) {
+    expect(stopMs).toBeGreaterThan((STREAM_SECONDS / 4) * 1000)
+    expect(stopMs).toBeLessThan(DRAIN_MS)
+  }
+  await expectMeteredOnce(database, [...long.outcomes, ...short.outcomes])
+})
+
+/** Restarts the processes of a service one after the other; answers how long each took to stop. */
+async function roll(cluster: Cluster, service: string, onAsked: (name: string) => void): Promise<number[]> {
+  const stopsMs: number[] = []
+  for (const process of cluster.processes.filter(({ plan }) => plan.service === service)) {
+    const former = process.pid
+    const askedMs = performance.now()
+    process.kill('SIGTERM')
+    onAsked(process.plan.name)
+    await expect.poll(() => process.pid, { timeout: DRAIN_MS + 10_000, interval: 50 }).not.toBe(former)
+    stopsMs.push(performance.now() - askedMs)
+    // The cluster starts it again by itself.
+    await expect.poll(() => process.pid, { timeout: 10_000, interval: 50 }).toBeDefined()
+    await process.ready()
+  }
+  return stopsMs
+}
+
+async function openCluster(stack: AsyncDisposableStack): Promise<{ cluster: Cluster; gateway: Gateway }> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-rolling-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const backends = await startBackends(stack)
+  const config = join(dataDir, 'gateway.yaml')
+  await writeFile(config, JSON.stringify(configFor(backends, { requestsPerMinute: 1_000_000 })))
+  const environment = {
+    GATEWAY_CONFIG: config,
+    TRUST_PROXY: 'loopback',
+    LOG_LEVEL: 'warn',
+    DRAIN_MS: String(DRAIN_MS),
+    STOP_NOTICE_MS: String(STOP_NOTICE_MS),
+  }
+  const cluster = stack.use(await startCluster({ edges: 2, routers: 2, dataDir, ownServers: true, environment }))
+  const [first, ...others] = cluster.edges
+  return { cluster, gateway: { urls: [first!, ...others], issuer: cluster.issuer, backends } }
+}

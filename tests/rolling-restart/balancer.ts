@@ -1,0 +1,76 @@
+/**
+ * A small load balancer in front of edges, as a platform has one: it sends new requests to those whose `/readyz` says so, in
+ * turn, half of them over connections that it keeps, half over new ones. It repeats nothing: a request that an edge does not answer is lost, and is seen.
+ */
+
+import { once } from 'node:events'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface BalancedEdge {
+  url: string
+  healthUrl: string
+}
+
+export interface Balancer extends AsyncDisposable {
+  readonly url: string
+}
+
+const LOOK_EVERY_MS = 500
+
+export async function startBalancer(edges: BalancedEdge[]): Promise<Balancer> {
+  const ready = new Set<BalancedEdge>(edges)
+  const agents = [new Agent({ keepAlive: true }), new Agent()]
+  let turn = 0
+
+  const looking = setInterval(() => {
+    for (const edge of edges) {
+      void isReady(edge).then((answer) => (answer ? ready.add(edge) : ready.delete(edge)))
+    }
+  }, LOOK_EVERY_MS)
+
+  const server = createServer((incoming, outgoing) => {
+    const [...candidates] = ready
+    const edge = candidates[turn++ % candidates.length]
+    if (edge) pass(incoming, outgoing, edge.url, agents[(turn >> 1) % agents.length]!)
+    else outgoing.writeHead(502).end('no edge is ready')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      clearInterval(looking)
+      for (const agent of agents) agent.destroy()
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function isReady({ healthUrl }: BalancedEdge): Promise<boolean> {
+  try {
+    return (await fetch(`${healthUrl}/readyz`, { signal: AbortSignal.timeout(1_000) })).ok
+  } catch {
+    return false
+  }
+}
+
+function pass(incoming: IncomingMessage, outgoing: ServerResponse, edge: string, agent: Agent): void {
+  const { connection: _, host: __, ...headers } = incoming.headers
+  const onward = request(`${edge}${incoming.url}`, { agent, method: incoming.method, headers }, (answer) => {
+    // Whether to keep a connection is said anew on each one.
+    const { connection: ___, 'keep-alive': ____, ...passedOn } = answer.headers
+    outgoing.writeHead(answer.statusCode!, passedOn)
+    answer.pipe(outgoing)
+    // What breaks behind breaks in front.
+    answer.once('aborted', () => outgoing.destroy())
+  })
+  onward.once('error', (error) => {
+    if (outgoing.headersSent) outgoing.destroy()
+    else outgoing.writeHead(502).end(error.message)
+  })
+  outgoing.once('close', () => onward.destroy())
+  incoming.pipe(onward)
+}
