@@ -7,7 +7,8 @@ import { describeEnvironment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import type { Prepared, Subject } from '../subjects/subject.ts'
-import { writeIntoReadme } from '../report/readme.ts'
+import { publishFleet } from '../report/publish-fleet.ts'
+import { writeIntoReadme } from '../report/pages.ts'
 import { comparison, type Comparison } from './launch-result.ts'
 import { measureLaunch, type Step } from './measure.ts'
 import { reportComparison } from './report.ts'
@@ -58,6 +59,7 @@ export async function compare(options: CompareOptions): Promise<void> {
 async function publish(result: Comparison): Promise<void> {
   await writeResult(PART, result)
   await writeIntoReadme(PART, reportComparison(result))
+  await publishFleet()
 }
 
 /** What an earlier run on the same code and machine has measured counts. */

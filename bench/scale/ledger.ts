@@ -20,6 +20,7 @@ const MONTH_FIRST_MS = Date.parse('2025-01-01T00:00:00Z')
 const QUESTIONS = 500
 const WARM_UP_MS = 2_000
 const INSERT_MS = 5_000
+const DAY_MS = 86_400_000
 
 export async function scaleLedger({ signal, say, mostRows }: Scaling): Promise<Curve> {
   await using postgres = await startPostgres({ own: true, durable: true })
@@ -128,9 +129,12 @@ async function measure(ledger: TestLedger, step: number, signal: AbortSignal): P
   await recordBatches(ledger, WARM_UP_MS, signal)
   const batches = await recordBatches(ledger, INSERT_MS, signal)
   const newMonthMs = await changeMonth(ledger, step)
-  const { rows } = await database.query<{ bytes: number }>(
-    `select sum(pg_total_relation_size(inhrelid))::bigint as bytes from pg_inherits where inhparent = 'metering.ledger'::regclass`,
+  const { rows } = await database.query<{ bytes: number; rejected: number }>(
+    `select sum(pg_total_relation_size(inhrelid))::bigint as bytes,
+       (select count(*) from metering.rejected) as rejected
+     from pg_inherits where inhparent = 'metering.ledger'::regclass`,
   )
+  if (rows[0]!.rejected > 0) throw new Error(`${rows[0]!.rejected} reports were rejected instead of recorded`)
   return {
     ...batches,
     quotaP50: quota.p50,
@@ -148,7 +152,7 @@ async function recordBatches(ledger: TestLedger, durationMs: number, signal: Abo
   while (performance.now() < untilMs) {
     signal.throwIfAborted()
     const batch = Array.from({ length: 256 }, () =>
-      messageOf(usageEvent({ account: anAccount(), startedAtMs: IN_WINDOW_MS + Math.random() * 1e8 })),
+      messageOf(usageEvent({ account: anAccount(), startedAtMs: IN_WINDOW_MS + Math.floor(Math.random() * DAY_MS) })),
     )
     const startedAtMs = performance.now()
     await consumeUsage(ledger, batch)

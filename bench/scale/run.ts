@@ -10,7 +10,8 @@ import { watchNeighbours } from '../harness/neighbours.ts'
 import { readResult, writeResult } from '../harness/results.ts'
 import { drawChart } from '../report/chart.ts'
 import { describeTaking, figure, table } from '../report/markdown.ts'
-import { writeIntoReadme } from '../report/readme.ts'
+import { publishFleet } from '../report/publish-fleet.ts'
+import { writeIntoReadme } from '../report/pages.ts'
 import { scaleResult, type Curve, type ScaleResult, type Scaling } from './curve.ts'
 import { scaleInstances } from './instances.ts'
 import { scaleKeys } from './keys.ts'
@@ -81,6 +82,7 @@ async function publish(result: ScaleResult): Promise<void> {
     await writeFile(join(RESULTS, `scale-${name}.svg`), drawn)
   }
   await writeIntoReadme(PART, reportScale(result))
+  await publishFleet()
 }
 
 function reportScale({ environment, curves }: ScaleResult): string {

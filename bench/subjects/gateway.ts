@@ -5,6 +5,7 @@
 
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { startCluster, type Cluster } from '@gateway/testing/cluster'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
@@ -45,7 +46,11 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
   await using opening = new AsyncDisposableStack()
   await mkdir(BENCH_DATA, { recursive: true })
   const folder = await mkdtemp(join(BENCH_DATA, 'gateway-'))
-  opening.defer(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const keepWithoutParent = removeWithParent(folder)
+  opening.defer(async () => {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    keepWithoutParent()
+  })
   const config = join(folder, 'gateway.yaml')
   await writeFile(config, JSON.stringify(configOver(backendPort)))
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000', ...options.environment }

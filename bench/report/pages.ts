@@ -1,5 +1,5 @@
 /**
- * `bench/README.md`: written by hand but for the parts between two markers, which each measurement writes anew.
+ * Pages that are written by hand but for the parts between two markers, which each measurement writes anew.
  */
 
 import { readFile, writeFile } from 'node:fs/promises'
@@ -9,7 +9,11 @@ import { ROOT } from '../harness/folders.ts'
 const README = join(ROOT, 'bench', 'README.md')
 
 export async function writeIntoReadme(part: string, markdown: string): Promise<void> {
-  await writeFile(README, replacePart(await readFile(README, 'utf8'), part, markdown))
+  await writeIntoPage(README, part, markdown)
+}
+
+export async function writeIntoPage(page: string, part: string, markdown: string): Promise<void> {
+  await writeFile(page, replacePart(await readFile(page, 'utf8'), part, markdown))
 }
 
 /** What stands between the part's markers becomes `markdown`. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { replacePart } from './readme.ts'
+import { replacePart } from './pages.ts'
 
 const PAGE =
   'Before\n<!-- begin compare -->\nold\n<!-- end compare -->\nAfter\n<!-- begin scale --><!-- end scale -->\n'
