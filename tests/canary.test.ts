@@ -31,6 +31,7 @@ const secrets = new Map<string, string>([
   ['a prompt', PROMPT],
   ['an answer', ANSWER],
   ['a device id', DEVICE],
+  ['an idempotency key', IDEMPOTENCY_KEY],
 ])
 
 /** Of every developer key: no secrets, and everywhere. */
@@ -69,6 +70,8 @@ test('nothing that a gateway leaves behind holds a key, a token, a prompt, a dev
 
   const { postgres, redis } = cluster.servers
   const found = [await search(readDatabase(postgres.url)), await search(readRedis(redis.url))]
+  // Answers are kept, sealed: they were searched, too.
+  expect(found[1]!.harmless).toContainEqual(expect.stringMatching(/^the Redis key idem:.*:key:/))
   await cluster[Symbol.asyncDispose]()
   found.push(await search(readFolder(folder)))
   for (const { secret, harmless } of found) {
@@ -145,6 +148,7 @@ async function withFault(fault: object): Promise<number[]> {
     send('/v1/chat/completions', key, chat({ stream: true })),
     send('/v1/chat/completions', key, chat({}), 'POST', { 'idempotency-key': IDEMPOTENCY_KEY }),
     send('/v1/chat/completions', key, chat({}), 'POST', { 'idempotency-key': IDEMPOTENCY_KEY }),
+    send('/v1/chat/completions', key, chat({ stream: true }), 'POST', { 'idempotency-key': `${IDEMPOTENCY_KEY}s` }),
     abandon(key),
   ])
   return answers.map(({ status }) => status)

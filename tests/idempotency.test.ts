@@ -68,14 +68,16 @@ interface Asked {
   idempotencyKey: string
   path?: string
   body: object
+  headers?: Record<string, string>
   signal?: AbortSignal
 }
 
-async function request({ key }: Caller, { url, idempotencyKey, path, body, signal }: Asked): Promise<Response> {
+async function request({ key }: Caller, asked: Asked): Promise<Response> {
+  const { url, idempotencyKey, path, body, signal, headers } = asked
   return sendRaw(url ?? gateway.urls[0], path ?? '/v1/chat/completions', {
     key,
     body,
-    headers: { 'idempotency-key': idempotencyKey },
+    headers: { 'idempotency-key': idempotencyKey, ...headers },
     ...(signal ? { signal } : {}),
   })
 }
@@ -396,6 +398,17 @@ describe('when someone goes', () => {
     expect(again.headers.get('x-request-id')).toBe(first.headers.get('x-request-id'))
     expect(callsFor(question)).toBe(1)
     await expect.poll(() => rowsOf(developer), SETTLED).toMatchObject([{ outcome: 'completed', delivered: true }])
+  })
+
+  test('its client, impatient as it said: its next attempt takes up what this one did not wait for', async () => {
+    gateway.backends.steadyA.setSpeed({ firstByteDelayMs: 1_500 })
+    const developer = await newDeveloper(gateway)
+    const question = `Say: ${randomUUID()}`
+    const headers = { 'x-stainless-timeout': '1' }
+    const asked = { idempotencyKey: randomUUID(), body: chat(question), headers }
+    await expect(post(developer, { ...asked, signal: AbortSignal.timeout(1_000) })).rejects.toThrow()
+    expect(await post(developer, asked)).toMatchObject({ status: 200 })
+    expect(callsFor(question)).toBe(1)
   })
 
   test('its edge, by kill -9: the next attempt runs, never beside the first, and one answer is delivered', async () => {

@@ -3,6 +3,7 @@
  * a dead edge lapse, and other edges are given them for clients of their own.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import { followRequest } from '@gateway/contracts/idempotency'
@@ -15,6 +16,9 @@ import type { SharedAnswer } from './shared-answer.ts'
 /** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */
 export const CLAIM_LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_000
+
+/** How long a stopping edge waits for what is left to do of an answer that has been given. */
+const CLOSING_MS = 5_000
 
 interface Running {
   claim: Claim
@@ -29,6 +33,7 @@ export interface RunningAnswers extends AsyncDisposable {
 
 export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, logger: Logger): Promise<RunningAnswers> {
   const running = new Map<string, Running>()
+  let onIdle = (): void => {}
 
   const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edges, (job) => {
     const asked = followRequest.parse(JSON.parse(Buffer.from(job.header).toString()))
@@ -57,9 +62,14 @@ export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, log
 
   return {
     begin: (claim, answer) => void running.set(claim.requestId, { claim, answer }),
-    end: (requestId) => void running.delete(requestId),
+    end(requestId) {
+      running.delete(requestId)
+      if (running.size === 0) onIdle()
+    },
     find: (requestId) => running.get(requestId)?.answer,
     async [Symbol.asyncDispose]() {
+      if (running.size > 0)
+        await Promise.race([new Promise<void>((idle) => (onIdle = idle)), sleep(CLOSING_MS, undefined, { ref: false })])
       clearInterval(renewal)
       await followers[Symbol.asyncDispose]()
     },

@@ -28,8 +28,10 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const measured = measuredOf(response)
     measured.model = model.id
     const requestId = requestIdOf(response)
-    const deadlineMs = deadlineOf(request)
     const endpoint = endpointOf(response)
+    const key = request.get(IDEMPOTENCY_KEY)
+    // With a key, the next attempt takes up what this one does not wait for.
+    const deadlineMs = key === undefined ? deadlineOf(request) : MAX_REQUEST_MS
 
     const run = async (client: Client): Promise<void> => {
       refuseWhileUnmetered(edge)
@@ -41,7 +43,6 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
       await relayAnswer(edge, relay, client)
     }
 
-    const key = request.get(IDEMPOTENCY_KEY)
     if (key === undefined) await run(httpClient(response))
     else await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, run)
   }

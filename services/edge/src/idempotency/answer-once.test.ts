@@ -1,0 +1,471 @@
+/**
+ * Two edges on one bus and one store, before requests that do as the test says.
+ */
+
+import { randomBytes, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { openMemoryIdempotency } from '@gateway/idempotency/memory'
+import type { IdempotencyStore } from '@gateway/idempotency/port'
+import { createLogger } from '@gateway/service/logger'
+import { createMetrics } from '@gateway/service/metrics'
+import express from 'express'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { usageEvent } from '../../test/planned-job.ts'
+import type { AnswerWriter, Client } from '../answer-writer.ts'
+import type { Edge } from '../edge.ts'
+import type { AskedRequest } from '../inference-kinds.ts'
+import { measureRequest } from '../measure-request.ts'
+import { edgeMetrics } from '../metrics.ts'
+import { nameRequest, requestIdOf } from '../name-request.ts'
+import { renderErrors } from '../render-errors.ts'
+import type { RunningRequest } from '../running-requests.ts'
+import { rememberAnswerKeys } from './answer-keys.ts'
+import { answerOnce } from './answer-once.ts'
+import { MAX_KEPT_BYTES } from './kept-answer.ts'
+import { CLAIM_LEASE_MS, trackRunningAnswers } from './running-answers.ts'
+
+/** An edge that is lost is known to be within a fraction of a second. */
+const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
+const HEADERS = { 'x-svc-upstream': 'nova', 'x-svc-quota-used': '1' }
+const PLAN = { slug: 'free', unit: 'tokens', limit: 1_000 }
+const secret = (): AnswerSecretsReply => ({
+  secrets: [{ masterKeyId: randomBytes(6).toString('hex'), secret: randomBytes(32).toString('base64url') }],
+})
+
+/** A request under way: the test writes its answer. */
+interface Run {
+  edge: number
+  writer: AnswerWriter
+  stopped: boolean
+  /** Its usage is stored, and its end goes out. */
+  finish(): Promise<void>
+  fail(error: GatewayError): void
+}
+
+let opened: AsyncDisposableStack
+let hub: MemoryHub
+let store: IdempotencyStore
+let clock: { nowMs: number }
+let secrets: AnswerSecretsReply
+let runs: Run[]
+let reports: UsageEvent[]
+let edges: Awaited<ReturnType<typeof openEdge>>[]
+let metered: () => Promise<void>
+
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  hub = createMemoryHub()
+  clock = { nowMs: Date.now() }
+  const memory = opened.use(openMemoryIdempotency({ now: () => clock.nowMs }))
+  store = { ...memory }
+  secrets = secret()
+  runs = []
+  reports = []
+  metered = async () => {}
+  edges = [await openEdge(0), await openEdge(1)]
+})
+afterEach(async () => {
+  for (const run of runs) run.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The test is over'))
+  await opened.disposeAsync()
+})
+
+async function openEdge(index: number) {
+  const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+  const logger = createLogger({ service: 'edge', level: 'silent' })
+  let isDead = false
+  const ownStore: IdempotencyStore = {
+    claim: (...call) => store.claim(...call),
+    renew: async (...call) => (isDead ? [] : store.renew(...call)),
+    keep: (...call) => store.keep(...call),
+    settle: (...call) => store.settle(...call),
+    release: (...call) => store.release(...call),
+    [Symbol.asyncDispose]: async () => {},
+  }
+  const running = new Map<string, RunningRequest>()
+  const edge = {
+    bus,
+    logger,
+    metrics: edgeMetrics(createMetrics({ service: 'edge' })),
+    settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
+    config: { current: { plans: [PLAN] } },
+    admission: {
+      authenticate: async () => ({ kind: 'active', plan: 'free', overage: false, extra: 0, used: 7_000 }),
+    },
+    running: {
+      begin: (request: RunningRequest) => running.set(request.requestId, request),
+      end: (requestId: string) => running.delete(requestId),
+    },
+    usage: {
+      async report(event: UsageEvent) {
+        await metered()
+        reports.push(event)
+      },
+    },
+    idempotency: {
+      store: ownStore,
+      keys: rememberAnswerKeys({ answerSecrets: async () => secrets }),
+      running: opened.use(await trackRunningAnswers(bus, ownStore, logger)),
+    },
+  } as unknown as Edge
+
+  const app = express()
+  app.use(nameRequest, measureRequest(edge.metrics))
+  app.get('/', (request, response) => {
+    const requestId = requestIdOf(response)
+    const query = new URL(request.url, 'http://edge').searchParams
+    const stream = query.has('stream')
+    const body = Buffer.from(query.get('body') ?? 'body')
+    const asked = { kind: 'chat', model: 'svc-core', stream, includeUsage: false, body } as unknown as AskedRequest
+    const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
+    const run = (client: Client) => runAt(index, client, stream, requestId)
+    return answerOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)
+  })
+  app.use(renderErrors(edge))
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  opened.defer(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    running,
+    /** Other edges cannot reach it, while it still reaches the store. */
+    cutOff: () => hub.cut(bus.processId),
+    /** As far as others can tell. */
+    die() {
+      isDead = true
+      hub.cut(bus.processId)
+    },
+  }
+}
+
+function runAt(edge: number, client: Client, stream: boolean, requestId: string): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const writer = client.open(
+    stream,
+    () => {},
+    () => ({}),
+  )
+  const run: Run = {
+    edge,
+    writer,
+    stopped: false,
+    async finish() {
+      const usage = usageEvent({ requestId, account: 'acc' })
+      await writer.keep?.(usage)
+      await metered()
+      writer.finish(() => HEADERS)
+      resolve()
+    },
+    fail: reject,
+  }
+  client.onLeave(() => {
+    run.stopped = true
+    resolve()
+  })
+  writer.begin(stream ? 'text/event-stream' : 'application/json', () => HEADERS)
+  runs.push(run)
+  return promise
+}
+
+const ask = (edge: number, query = '', signal?: AbortSignal) =>
+  fetch(`${edges[edge]!.url}/?${query}`, signal ? { signal } : {})
+
+async function read(response: Response) {
+  const text = await response.text().catch((error: unknown) => `broken: ${String(error)}`)
+  return { status: response.status, text, replayed: response.headers.get('idempotent-replayed') }
+}
+
+const nextRun = async (index: number): Promise<Run> => {
+  await expect.poll(() => runs.length, { timeout: 10_000, interval: 5 }).toBeGreaterThan(index)
+  return runs[index]!
+}
+
+/** Who asks now finds the first request running. */
+async function firstRuns(query = ''): Promise<{ first: Promise<Response>; run: Run }> {
+  const first = ask(0, query)
+  return { first, run: await nextRun(0) }
+}
+
+describe('those who join', () => {
+  test('are given each piece as it comes, at the owner’s edge and at another', async () => {
+    const { first, run } = await firstRuns('stream')
+    run.writer.write(Buffer.from('one\n\n'))
+    const responses = await Promise.all([first, ask(0, 'stream'), ask(1, 'stream')])
+    const readers = responses.map((response) => response.body!.getReader())
+    const readPiece = async () => {
+      const pieces = await Promise.all(readers.map((reader) => reader.read()))
+      return pieces.map(({ value }) => Buffer.from(value).toString())
+    }
+    expect(await readPiece()).toEqual(['one\n\n', 'one\n\n', 'one\n\n'])
+    run.writer.write(Buffer.from('two\n\n'))
+    expect(await readPiece()).toEqual(['two\n\n', 'two\n\n', 'two\n\n'])
+    void run.finish()
+    expect(await readPiece()).toEqual(Array.from({ length: 3 }, () => 'data: [DONE]\n\n'))
+    expect(new Set(responses.map(({ headers }) => headers.get('x-request-id'))).size).toBe(1)
+    expect(runs).toHaveLength(1)
+  })
+
+  test('are told of a failure as the first was', async () => {
+    const { first, run } = await firstRuns()
+    const others = [ask(0), ask(1)]
+    await sleep(100)
+    run.fail(new GatewayError('rate_limit_exceeded', 'Too many', { type: 'requests', retryAfterMs: 900 }))
+    for (const response of await Promise.all([first, ...others])) {
+      expect(response.status).toBe(429)
+      expect(response.headers.get('retry-after-ms')).toBe('900')
+    }
+    const again = ask(1)
+    await (await nextRun(1)).finish()
+    expect((await again).headers.get('idempotent-replayed')).toBeNull()
+  })
+
+  test('and leave disturb nobody', async () => {
+    const { first, run } = await firstRuns('stream')
+    const leaving = new AbortController()
+    const others = [ask(0, 'stream', leaving.signal), ask(1, 'stream', leaving.signal)]
+    run.writer.write(Buffer.from('one\n\n'))
+    await Promise.all(others)
+    leaving.abort()
+    await sleep(50)
+    run.writer.write(Buffer.from('two\n\n'))
+    await run.finish()
+    expect((await read(await first)).text).toBe('one\n\ntwo\n\ndata: [DONE]\n\n')
+  })
+
+  test('with a key that is revoked then are cut, alone', async () => {
+    const { first, run } = await firstRuns('stream')
+    run.writer.write(Buffer.from('one\n\n'))
+    const joined = await ask(1, 'stream')
+    const reading = read(joined)
+    for (const request of edges[1]!.running.values()) request.cut()
+    expect((await reading).text).toContain('INVALID_KEY')
+    await run.finish()
+    expect((await read(await first)).text).toContain('[DONE]')
+  })
+
+  test('and have seen nothing when the owner dies are given another run, once its claim has lapsed', async () => {
+    const { run } = await firstRuns()
+    run.writer.write(Buffer.from('{"never'))
+    const blind = ask(1)
+    await sleep(100)
+    edges[0]!.die()
+    await sleep(300)
+    expect(runs).toHaveLength(1)
+    clock.nowMs += CLAIM_LEASE_MS
+    const second = await nextRun(1)
+    expect(second.edge).toBe(1)
+    second.writer.write(Buffer.from('{"anew":1}'))
+    await second.finish()
+    expect(await read(await blind)).toEqual({ status: 200, text: '{"anew":1}', replayed: null })
+  })
+
+  test('and have seen some when the owner dies are told so', async () => {
+    const { run } = await firstRuns('stream')
+    run.writer.write(Buffer.from('one\n\n'))
+    const seeing = read(await ask(1, 'stream'))
+    edges[0]!.die()
+    const { text } = await seeing
+    expect(text).toContain('one\n\ndata: {"error"')
+    expect(text).not.toContain('[DONE]')
+  })
+
+  test('wait for an owner that cannot be reached as long as it renews its claim, and one that can as long as it answers', async () => {
+    const { first, run } = await firstRuns()
+    const renewing = store
+    store = { ...renewing, renew: async () => [] }
+    clock.nowMs += CLAIM_LEASE_MS
+    const reachable = ask(1)
+    await sleep(300)
+    store = renewing
+    await sleep(1_100)
+    edges[0]!.cutOff()
+    const unreachable = ask(1)
+    await sleep(300)
+    expect(runs).toHaveLength(1)
+    await run.finish()
+    const answers = await Promise.all([first, reachable, unreachable].map(async (response) => (await response).status))
+    expect(answers).toEqual([200, 200, 200])
+    expect(runs).toHaveLength(1)
+  })
+
+  test('too late for an answer that cannot be kept wait for its end, and run anew', async () => {
+    const { first, run } = await firstRuns()
+    const reading = first.then(read)
+    run.writer.write(Buffer.alloc(MAX_KEPT_BYTES + 1, 'x'))
+    const late = [ask(0), ask(1)]
+    await sleep(400)
+    expect(runs).toHaveLength(1)
+    await run.finish()
+    expect((await reading).text).toHaveLength(MAX_KEPT_BYTES + 1)
+    await (await nextRun(1)).finish()
+    expect((await Promise.all(late)).map(({ status }) => status)).toEqual([200, 200])
+    expect(runs).toHaveLength(2)
+  })
+})
+
+describe('a kept answer', () => {
+  async function keepOne(query = ''): Promise<string> {
+    const { first, run } = await firstRuns(query)
+    run.writer.write(Buffer.from('{"answer":1}'))
+    await run.finish()
+    const { text } = await read(await first)
+    await sleep(20)
+    return text
+  }
+
+  test('is given again with where the account stands now', async () => {
+    const text = await keepOne()
+    const again = await ask(1)
+    expect(await read(again)).toEqual({ status: 200, text, replayed: 'true' })
+    expect(Object.fromEntries(again.headers)).toMatchObject({
+      'x-svc-upstream': 'nova',
+      'x-svc-quota-plan': 'free',
+      'x-svc-quota-used': '7',
+      'x-svc-quota-limit': '1000',
+      'content-type': 'application/json',
+      'content-length': String(text.length),
+    })
+    expect(reports).toEqual([])
+  })
+
+  test('whose usage is not known to be stored is given when it is, and not before', async () => {
+    metered = () => Promise.reject(new Error('no broker'))
+    const { first, run } = await firstRuns()
+    run.writer.write(Buffer.from('{"answer":1}'))
+    // As the relay does: nothing goes out before its usage is stored.
+    await expect(run.finish()).rejects.toThrow('no broker')
+    run.writer.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time'))
+    expect((await first).status).toBe(503)
+    expect((await ask(1)).status).toBe(503)
+    metered = async () => {}
+    expect(await read(await ask(1))).toEqual({ status: 200, text: '{"answer":1}', replayed: 'true' })
+    expect(reports).toMatchObject([{ account: 'acc', outcome: 'completed', delivered: true }])
+    await sleep(20)
+    expect((await ask(0)).status).toBe(200)
+    expect(reports).toHaveLength(1)
+    expect(runs).toHaveLength(1)
+  })
+
+  test('that nobody can open any more is forgotten, and the request runs', async () => {
+    await keepOne()
+    secrets = secret()
+    const refreshed = await openEdge(0)
+    const again = fetch(refreshed.url)
+    await (await nextRun(1)).finish()
+    expect((await again).headers.get('idempotent-replayed')).toBeNull()
+    expect((await fetch(refreshed.url)).headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  test('sealed under a master secret that came after this edge had asked for it opens all the same', async () => {
+    await (await edgeThatKnows(edges[0]!)).text()
+    const former = secrets
+    secrets = { secrets: [...secret().secrets, ...former.secrets] }
+    const newer = await openEdge(1)
+    const first = fetch(`${newer.url}/?body=newer`)
+    await (await nextRun(1)).finish()
+    expect((await first).status).toBe(200)
+    await sleep(20)
+    expect((await ask(0, 'body=newer')).headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  /** It has asked for the keys, and the key is free again. */
+  async function edgeThatKnows({ url }: { url: string }): Promise<Response> {
+    const asking = fetch(`${url}/?body=${randomUUID()}`)
+    ;(await nextRun(0)).fail(new GatewayError('SERVICE_UNAVAILABLE', 'broken'))
+    const response = await asking
+    await sleep(20)
+    return response
+  }
+
+  test('is never given for another body', async () => {
+    await keepOne()
+    for (const query of ['body=another', 'stream']) {
+      const refused = await read(await ask(1, query))
+      expect(refused.status).toBe(400)
+      expect(JSON.parse(refused.text)).toMatchObject({ code: 'VALIDATION_ERROR' })
+    }
+  })
+})
+
+describe('a store that is away', () => {
+  const away = async (): Promise<never> => {
+    throw new AdmissionUnavailableError('away')
+  }
+
+  test('means that nobody can know', async () => {
+    store = { ...store, claim: away }
+    const { status, text } = await read(await ask(0))
+    expect({ status, runs: runs.length }).toEqual({ status: 503, runs: 0 })
+    expect(text).toContain('Idempotency-Key')
+  })
+
+  test('holds up no answer, which is kept when it is back', async () => {
+    const { first, run } = await firstRuns()
+    const back = store
+    store = { ...store, keep: away, renew: away, settle: away }
+    run.writer.write(Buffer.from('{"answer":1}'))
+    await run.finish()
+    expect((await read(await first)).text).toBe('{"answer":1}')
+    // Given from memory until then, here and to other edges.
+    expect(await Promise.all([ask(0), ask(1)].map(async (again) => (await read(await again)).text))).toEqual([
+      '{"answer":1}',
+      '{"answer":1}',
+    ])
+    store = back
+    const isKept = async () => {
+      const claim = { account: 'acc', requestId: randomUUID(), owner: 'test', fingerprint: 'none' }
+      const name = [...names][0]!
+      return (await store.claim({ ...claim, name }, { leaseMs: 1 })).kind
+    }
+    const names = new Set<string>()
+    store = { ...back, keep: (claim, ...rest) => (names.add(claim.name), back.keep(claim, ...rest)) }
+    await expect.poll(() => names.size, { timeout: 5_000 }).toBe(1)
+    await expect.poll(isKept).toBe('kept')
+    expect(runs).toHaveLength(1)
+  })
+})
+
+test('an edge that has been frozen stops what another has taken over', async () => {
+  const { first, run } = await firstRuns('stream')
+  run.writer.write(Buffer.from('one\n\n'))
+  const reading = first.then(read)
+  store = { ...store, renew: async (claims) => claims.map(({ requestId }) => requestId) }
+  expect((await reading).text).toContain('"error"')
+  expect(run.stopped).toBe(true)
+})
+
+test('a client that leaves before its turn begins nothing', async () => {
+  const claiming = Promise.withResolvers<void>()
+  const held = store
+  store = {
+    ...held,
+    async claim(...call) {
+      const answer = await held.claim(...call)
+      await claiming.promise
+      return answer
+    },
+  }
+  const leaving = new AbortController()
+  const left = ask(0, '', leaving.signal).catch(() => 'left')
+  await sleep(50)
+  leaving.abort()
+  expect(await left).toBe('left')
+  await sleep(50)
+  claiming.resolve()
+  await sleep(50)
+  expect(runs).toHaveLength(0)
+  store = held
+  const again = ask(1)
+  await (await nextRun(0)).finish()
+  expect((await again).status).toBe(200)
+})
