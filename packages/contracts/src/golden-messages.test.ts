@@ -24,6 +24,7 @@ import {
   warmReply,
   warmRequest,
 } from './metering-api.ts'
+import { routerAlive } from './router-alive.ts'
 import { describeRouter, routerDescribed, showRoutersReply } from './routers-api.ts'
 import { accountThreshold, noteStandingRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
@@ -34,6 +35,7 @@ const schemas = {
   ...{ warmRequest, warmReply, quotaRequest, quotaReply },
   ...{ noteStandingRequest, accountThreshold },
   ...{ findAccountRequest, findAccountReply, accountUsageRequest, accountUsageReply },
+  ...{ routerAlive },
   ...{ answerSecretsReply, followRequest, followedHead, followedEnd, followedFailure, keptHead },
   ...{ describeRouter, routerDescribed, showRoutersReply },
 }

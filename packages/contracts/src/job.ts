@@ -83,5 +83,5 @@ export const answerFailure = z.object({
 export type AnswerFailure = z.infer<typeof answerFailure>
 
 /** Why a router gave a job back unserved; the edge dispatches it elsewhere. */
-export const rejectReasons = ['no_pool', 'draining'] as const
+export const rejectReasons = ['no_pool', 'no_place', 'draining'] as const
 export type RejectReason = (typeof rejectReasons)[number]

@@ -7,7 +7,7 @@ export const subjects = {
   job: (pool: string) => `job.${pool}`,
   /** Jobs for the edge that is this process: give an answer that it runs to a client of another edge. */
   answers: (processId: string) => `answers.${processId}`,
-  /** Broadcast by every router: its process id, once a second. */
+  /** Broadcast by every router to the others, once a second. */
   routersAlive: 'routers.alive',
   /** Broadcast by a router that an operator has asked, and what every router answers. */
   routersDescribe: 'routers.describe',

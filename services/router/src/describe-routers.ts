@@ -19,7 +19,7 @@ import { answerRequests } from '@gateway/service/answer-requests'
 import type { Logger } from '@gateway/service/logger'
 import type { Metrics } from '@gateway/service/metrics'
 import { viewHealth, type Clocks } from './core/view-backends.ts'
-import { concurrencyLimit, type Backend, type Fleet } from './fleet.ts'
+import { placesAt, type Backend, type Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
 
 /** Below what the asker waits for this router. */
@@ -95,7 +95,7 @@ function viewBackend(fleet: Fleet, backend: Backend, clocks: Clocks): BackendVie
     backend: backend.config.id,
     ...viewHealth(backend.health, clocks),
     outstanding: backend.outstanding,
-    places: concurrencyLimit(backend),
+    places: placesAt(backend),
     models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),
   }
 }

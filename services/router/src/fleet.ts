@@ -4,11 +4,12 @@
  */
 
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
+import type { JobHeader } from '@gateway/contracts/job'
 import { resolveSecrets } from '@gateway/service/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
-import { shareOfLimit, type Share } from './core/share-limit.ts'
+import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
 import { dialectOf } from './dialects/dialects.ts'
 import type { Dialect } from './dialects/dialect.ts'
@@ -59,7 +60,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
-  const ownShare: Share = { index: 0, of: 1 }
+  const ownShare: Share = { ...WHOLE }
 
   function apply(config: GatewayConfig): void {
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
@@ -143,12 +144,25 @@ function poolOf(
 }
 
 /** How many requests this process may have at a backend at once: its part of what the live routers share. */
-export function concurrencyLimit(backend: Backend): number {
-  return shareOfLimit(backend.config.maxConcurrent, backend.share)
+export function placesAt({ config, share }: Backend): number {
+  return shareOfLimit(config.maxConcurrent, config.id, share)
+}
+
+export function hasPlaceAt(backend: Backend): boolean {
+  return placesAt(backend) > 0
 }
 
 export function isFull(backend: Backend): boolean {
-  return backend.outstanding >= concurrencyLimit(backend)
+  return backend.outstanding >= placesAt(backend)
+}
+
+/** Where it has no place, one request at a time may still go that nobody else can serve: a limit is no reason to fail. */
+export function isFullEvenSo(backend: Backend): boolean {
+  return backend.outstanding >= Math.max(1, placesAt(backend))
+}
+
+export function capableTargets({ targets }: TargetPool, needs: JobHeader['needs']): Target[] {
+  return targets.filter(({ backend }) => needs.every((need) => backend.config.capabilities.includes(need)))
 }
 
 export function isUsable(target: Target, now: number): boolean {

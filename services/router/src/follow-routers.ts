@@ -1,44 +1,57 @@
 /**
  * Follows which routers live, so that they share each backend's limit: every one says once a second that it is there,
  * and at once when it hears of a new one. One that is not heard for three seconds has left; until then its share stays
- * unused, and for the moment in which a new one is not yet heard, the limit can be passed by that one's share.
+ * unused, and for the moment in which a new one is not yet heard, the limit can be passed by that one's share. One that
+ * stops says so, and what it still has: the others share the rest.
  */
 
 import type { Bus } from '@gateway/bus/port'
+import { routerAlive, type RouterAlive } from '@gateway/contracts/router-alive'
 import { subjects } from '@gateway/contracts/subjects'
-import { shareAmong, type Share } from './core/share-limit.ts'
+import { shareAmong, WHOLE, type Heard, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
 const LEFT_AFTER_MS = 3_000
 
 export interface LiveRouters extends AsyncDisposable {
-  /** How many live, this one among them. */
+  /** How many live, this one and those that leave among them. */
   readonly count: number
+  /** This one takes nothing new. Its own share stays what it was, for what it has. */
+  leave(): void
 }
 
-export async function followRouters(bus: Bus, onShare: (share: Share) => void): Promise<LiveRouters> {
-  const self = Buffer.from(bus.processId)
-  const heardAtMs = new Map<string, number>()
-  let last: Share = { index: 0, of: 1 }
+/** `held`: the requests that this router has, by backend. */
+export async function followRouters(
+  bus: Bus,
+  { onShare, held }: { onShare(share: Share): void; held(): Record<string, number> },
+): Promise<LiveRouters> {
+  const heard = new Map<string, Heard>()
+  let last = JSON.stringify(WHOLE)
+  let isLeaving = false
 
   function judge(): void {
+    if (isLeaving) return
     const aliveSinceMs = performance.now() - LEFT_AFTER_MS
-    for (const [id, atMs] of heardAtMs) if (atMs < aliveSinceMs) heardAtMs.delete(id)
-    const share = shareAmong(bus.processId, heardAtMs, aliveSinceMs)
-    if (share.index === last.index && share.of === last.of) return
-    last = share
+    for (const [id, { atMs }] of heard) if (atMs < aliveSinceMs) heard.delete(id)
+    const share = shareAmong(bus.processId, heard, aliveSinceMs)
+    const text = JSON.stringify(share)
+    if (text === last) return
+    last = text
     onShare(share)
   }
 
-  const announce = () => bus.broadcast(subjects.routersAlive, self)
+  function announce(): void {
+    const message: RouterAlive = { routerId: bus.processId, ...(isLeaving ? { leaving: held() } : {}) }
+    bus.broadcast(subjects.routersAlive, Buffer.from(JSON.stringify(message)))
+  }
+
   const listening = await bus.listen(subjects.routersAlive, (payload) => {
-    const id = Buffer.from(payload).toString()
-    if (id === bus.processId) return
-    const isNew = !heardAtMs.has(id)
-    heardAtMs.set(id, performance.now())
-    if (!isNew) return
-    announce()
-    judge()
+    const { routerId, leaving } = routerAlive.parse(JSON.parse(Buffer.from(payload).toString()))
+    if (routerId === bus.processId) return
+    const isNew = !heard.has(routerId)
+    heard.set(routerId, { atMs: performance.now(), leaving })
+    if (isNew) announce()
+    if (isNew || leaving) judge()
   })
   announce()
   const beat = setInterval(() => {
@@ -48,9 +61,15 @@ export async function followRouters(bus: Bus, onShare: (share: Share) => void): 
 
   return {
     get count() {
-      return last.of
+      return heard.size + 1
+    },
+    leave() {
+      isLeaving = true
+      announce()
     },
     async [Symbol.asyncDispose]() {
+      isLeaving = true
+      announce()
       clearInterval(beat)
       await listening[Symbol.asyncDispose]()
     },

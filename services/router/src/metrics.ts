@@ -7,7 +7,7 @@ import { countTokens } from '@gateway/service/count-tokens'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
 import { remember } from '@gateway/service/remember'
 import type { Change } from './core/backend-health.ts'
-import { concurrencyLimit, isUsable, type Fleet } from './fleet.ts'
+import { isUsable, placesAt, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
 import type { Places } from './places.ts'
 
@@ -119,7 +119,7 @@ export function observeRouter(metrics: Metrics, parts: { fleet: Fleet; places: P
   metrics.observedGauge(
     'gateway_router_backend_places',
     'Calls that this router may have under way at a backend',
-    () => backends().map((backend) => [[backend.config.id], concurrencyLimit(backend)] as const),
+    () => backends().map((backend) => [[backend.config.id], placesAt(backend)] as const),
     ['backend'],
   )
 }

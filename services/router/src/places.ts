@@ -1,10 +1,13 @@
 /**
  * Places at backends: each takes `maxConcurrent` requests at once. When all that a job could use are full it waits
  * here; a place that becomes free is handed to the next waiter, so newcomers cannot overtake.
+ *
+ * Who waits at backends where this router has no place at all, as more routers live than there are places, is let
+ * through one at a time.
  */
 
 import { createFairQueue, type Waiter } from './core/fair-queue.ts'
-import { isFull, type Backend } from './fleet.ts'
+import { isFullEvenSo, type Backend } from './fleet.ts'
 
 export interface Places {
   take(backend: Backend): void
@@ -40,7 +43,7 @@ export function openPlaces(): Places {
 
   function free(backend: Backend): void {
     backend.outstanding--
-    if (isFull(backend)) return
+    if (isFullEvenSo(backend)) return
     const next = queue.take((waiting) => waiting.backends.has(backend))
     if (!next) return
     take(backend)
@@ -48,6 +51,11 @@ export function openPlaces(): Places {
   }
 
   function wait({ account, backends, timeoutMs, signal }: Parameters<Places['wait']>[0]): Promise<Waited> {
+    const free = [...backends].find((backend) => !isFullEvenSo(backend))
+    if (free && !signal.aborted) {
+      take(free)
+      return Promise.resolve({ kind: 'place', backend: free })
+    }
     const { promise, resolve } = Promise.withResolvers<Waited>()
     const waiting: Waiting = { account, backends, resolve }
     if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)

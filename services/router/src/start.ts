@@ -15,7 +15,7 @@ import type { RunningService } from '@gateway/service/start-service'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
-import { openFleet } from './fleet.ts'
+import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
 import { serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
@@ -62,13 +62,14 @@ export async function startRouter({
     metrics: counts,
   }
   const open = trackJobs(router)
-  const intake = followPools(bus, open.take, (changed) => {
-    fleet.apply(changed)
-    places.wakeAll()
-  })
-  const routers = await followRouters(bus, (share) => {
-    fleet.setShare(share)
-    places.wakeAll()
+  const intake = takePools(bus, fleet, open.take)
+  const routers = await followRouters(bus, {
+    onShare(share) {
+      fleet.setShare(share)
+      places.wakeAll()
+      intake.follow().catch((error: unknown) => logger.error({ err: error }, 'pools could not be taken'))
+    },
+    held: () => Object.fromEntries([...fleet.backends()].map(({ config: { id }, outstanding }) => [id, outstanding])),
   })
   const description = await describeRouters({
     bus,
@@ -78,11 +79,12 @@ export async function startRouter({
     configRevision: () => config.current.revision,
     alive: () => routers.count,
   })
-  await intake.apply(config.current)
+  await intake.follow(config.current)
   const following = config.onChange((changed) => {
     intake
-      .apply(changed)
+      .follow(changed)
       .catch((error: unknown) => logger.error({ err: error }, 'the new config is refused; the running one stays'))
+      .finally(() => places.wakeAll())
   })
   const probes = startProbes(fleet, counts)
 
@@ -90,6 +92,7 @@ export async function startRouter({
     ready: () => !router.draining,
     async [Symbol.asyncDispose]() {
       router.draining = true
+      routers.leave()
       following[Symbol.dispose]()
       await intake.close()
       await open.drained(drainMs)
@@ -104,35 +107,38 @@ export async function startRouter({
   }
 }
 
-/** One subscription per pool; a change adds and removes only what it must. */
-function followPools(bus: Bus, take: (job: IncomingJob) => void, applyToFleet: (config: GatewayConfig) => void) {
-  const served = new Map<string, AsyncDisposable>()
+/**
+ * One subscription for each pool at whose backends this router has a place; a change adds and removes only what it must.
+ */
+function takePools(bus: Bus, fleet: Fleet, take: (job: IncomingJob) => void) {
+  const taken = new Map<string, AsyncDisposable>()
   let last = Promise.resolve()
 
-  async function change(config: GatewayConfig): Promise<void> {
+  async function change(config: GatewayConfig | undefined): Promise<void> {
     // First the fleet: a job of a new pool finds it there, and one of a removed pool is given back.
-    applyToFleet(config)
-    const wanted = new Set(config.pools.map((pool) => pool.id))
-    for (const [pool, subscription] of served) {
+    if (config) fleet.apply(config)
+    const wanted = new Set<string>()
+    for (const { id, targets } of fleet.pools()) if (targets.some(({ backend }) => hasPlaceAt(backend))) wanted.add(id)
+    for (const [pool, subscription] of taken) {
       if (wanted.has(pool)) continue
-      served.delete(pool)
+      taken.delete(pool)
       await subscription[Symbol.asyncDispose]()
     }
     for (const pool of wanted) {
-      if (!served.has(pool)) served.set(pool, await bus.serveJobs(subjects.job(pool), groups.routers, take))
+      if (!taken.has(pool)) taken.set(pool, await bus.serveJobs(subjects.job(pool), groups.routers, take))
     }
   }
 
   return {
-    /** Changes are made one after another. */
-    apply(config: GatewayConfig): Promise<void> {
-      const applied = last.then(() => change(config))
-      last = applied.catch(() => {})
-      return applied
+    /** A new config, or none: other places. Changes are made one after another. */
+    follow(config?: GatewayConfig): Promise<void> {
+      const followed = last.then(() => change(config))
+      last = followed.catch(() => {})
+      return followed
     },
     async close(): Promise<void> {
       await last
-      await Promise.all([...served.values()].map((subscription) => subscription[Symbol.asyncDispose]()))
+      await Promise.all([...taken.values()].map((subscription) => subscription[Symbol.asyncDispose]()))
     },
   }
 }

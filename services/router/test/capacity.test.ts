@@ -1,26 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { completion, sendJson, startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
-import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
-
-/** For what happens soon, on a machine that may be busy. */
-const SOON = { timeout: 10_000 }
-
-const opened: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function backend(answer: Answer): Promise<HttpBackend> {
-  const started = await startHttpBackend(answer)
-  opened.push(started)
-  return started
-}
-
-async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
-  const started = await startRouterUnderTest(...args)
-  opened.push(started)
-  return started
-}
+import { describe, expect, test } from 'vitest'
+import { completion, goodChat, sendJson } from './http-backend.ts'
+import { shareOfLimit } from '../src/core/share-limit.ts'
+import { backend, router, SOON } from './open.ts'
+import { poolOver } from './router-under-test.ts'
 
 /** Answers only when told to, one request after another. */
 async function heldBackend() {
@@ -132,5 +114,45 @@ describe('a backend’s limit', () => {
     while (one.held.length > 0) one.releaseOne()
     await Promise.all(jobs.map((job) => job.over))
     expect(jobs.every((job) => job.end)).toBe(true)
+  })
+})
+
+describe('more routers than places', () => {
+  /** Whichever of two is first by its name has backend a's only place, or has not. */
+  const isFirst = shareOfLimit(1, 'a', { index: 0, of: 2, held: {} }) === 0
+  const holder = { routerId: isFirst ? 'sorts behind it' : 'a router before it' }
+  const one = { backend: { maxConcurrent: 1 } }
+
+  test('one that has none leaves the pool to the others until it has', async () => {
+    const a = await backend(goodChat)
+    const under = await router(poolOver([a.url], one))
+    const late = under.keepTaker()
+    await under.hear(holder)
+    expect(under.servedPools()).toEqual([])
+    expect(late().rejected).toBe('no_place')
+    expect(a.seen).toHaveLength(0)
+
+    await under.hear({ ...holder, leaving: { a: 1 } })
+    expect(under.servedPools()).toEqual([])
+    await under.hear({ ...holder, leaving: { a: 0 } })
+    expect(under.servedPools()).toEqual(['job.spark'])
+    expect((await under.ask()).head?.backend).toBe('a')
+  })
+
+  test('a job whose other backends failed goes where there is no place rather than fail, one at a time', async () => {
+    const failing = await backend((response) => sendJson(response, 500, {}))
+    const busy = await heldBackend()
+    const config = poolOver([busy.backend.url, failing.url], { backend: { timeouts: { firstByteMs: 5_000 } } })
+    config.backends[0]!.maxConcurrent = 1
+    const under = await router(config)
+    await under.hear(holder)
+    const jobs = [under.send(), under.send(), under.send()]
+    for (let served = 0; served < jobs.length; served++) {
+      await expect.poll(() => busy.held.length, SOON).toBe(1)
+      busy.releaseOne()
+    }
+    await Promise.all(jobs.map((job) => job.over))
+    expect(jobs.map(({ head }) => head?.backend)).toEqual(['a', 'a', 'a'])
+    expect(busy.most()).toBe(1)
   })
 })

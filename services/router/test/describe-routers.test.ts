@@ -79,7 +79,7 @@ test('each live router tells of its own backends: what one has found out, anothe
 
 test('a router that does not answer is missed, and nobody waits for it long', async () => {
   // It says that it is there, and nothing else.
-  operator.broadcast(subjects.routersAlive, Buffer.from('a-frozen-router'))
+  operator.broadcast(subjects.routersAlive, Buffer.from(JSON.stringify({ routerId: 'a-frozen-router' })))
   const askedAtMs = performance.now()
   await vi.waitFor(async () => expect(await show()).toMatchObject({ alive: 2, routers: [{}] }), 3_000)
   expect(performance.now() - askedAtMs).toBeLessThan(3_000)

@@ -4,7 +4,7 @@
 
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { JobHeader } from '@gateway/contracts/job'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import {
@@ -16,35 +16,19 @@ import {
   openStream,
   ROLE,
   sendJson,
-  startHttpBackend,
   STOP,
   USAGE,
   USAGE_CHUNK,
   wholeStream,
   WORDS,
   type Answer,
-  type HttpBackend,
 } from './http-backend.ts'
-import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
 
 const page = faultPageSection('router', ['The first backend …', 'Request', 'Its attempt', 'Who answers', 'Metered'])
 
-const opened: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function backend(answer: Answer): Promise<HttpBackend> {
-  const started = await startHttpBackend(answer)
-  opened.push(started)
-  return started
-}
-
-async function routerOver(urls: string[]): Promise<RouterUnderTest> {
-  const started = await startRouterUnderTest(poolOver(urls))
-  opened.push(started)
-  return started
-}
+const routerOver = (urls: string[]) => router(poolOver(urls))
 
 async function portWithoutListener(): Promise<number> {
   const server = createServer()

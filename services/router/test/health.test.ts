@@ -1,27 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest'
-import { completion, goodChat, sendJson, startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
+import { describe, expect, test } from 'vitest'
+import { completion, goodChat, sendJson, type Answer } from './http-backend.ts'
 import type { FakeJob } from './fake-job.ts'
-import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
-
-/** For what happens soon, on a machine that may be busy. */
-const SOON = { timeout: 10_000 }
-
-const opened: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function backend(answer: Answer): Promise<HttpBackend> {
-  const started = await startHttpBackend(answer)
-  opened.push(started)
-  return started
-}
-
-async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
-  const started = await startRouterUnderTest(...args)
-  opened.push(started)
-  return started
-}
+import { backend, router, SOON } from './open.ts'
+import { poolOver } from './router-under-test.ts'
 
 const fails = (code: number, headers: Record<string, string> = {}): Answer => {
   return (response) => sendJson(response, code, { error: 'no' }, headers)

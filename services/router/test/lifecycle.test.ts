@@ -1,39 +1,8 @@
 import { once } from 'node:events'
-import { afterEach, describe, expect, test } from 'vitest'
-import {
-  chunk,
-  completion,
-  goodChat,
-  openStream,
-  ROLE,
-  sendJson,
-  startHttpBackend,
-  STOP,
-  DONE,
-  type Answer,
-  type HttpBackend,
-} from './http-backend.ts'
-import { configOf, poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
-
-/** For what happens soon, on a machine that may be busy. */
-const SOON = { timeout: 10_000 }
-
-const opened: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function backend(answer: Answer): Promise<HttpBackend> {
-  const started = await startHttpBackend(answer)
-  opened.push(started)
-  return started
-}
-
-async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
-  const started = await startRouterUnderTest(...args)
-  opened.push(started)
-  return started
-}
+import { describe, expect, test } from 'vitest'
+import { chunk, completion, goodChat, openStream, ROLE, sendJson, STOP, DONE } from './http-backend.ts'
+import { backend, router, SOON } from './open.ts'
+import { configOf, poolOver, startRouterUnderTest } from './router-under-test.ts'
 
 describe('a new config', () => {
   test('is followed: pools come and go, and what runs is finished', async () => {

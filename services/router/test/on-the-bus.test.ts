@@ -5,12 +5,13 @@
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus, JobHandle } from '@gateway/bus/port'
+import type { GatewayConfig } from '@gateway/contracts/config'
 import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/service/logger'
 import { startNats } from '@gateway/testing/servers'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startRouter } from '../src/start.ts'
 import { headerOf } from './fake-job.ts'
 import {
@@ -18,12 +19,12 @@ import {
   goodChat,
   openStream,
   ROLE,
-  startHttpBackend,
   USAGE_CHUNK,
   wholeStream,
   type Answer,
   type HttpBackend,
 } from './http-backend.ts'
+import { backend, closing, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
 
 interface Answered {
@@ -81,9 +82,6 @@ function dispatch(bus: Bus, header: Partial<JobHeader>): Answered {
   return answered
 }
 
-/** For what happens soon, on a machine that may be busy. */
-const SOON = { timeout: 10_000 }
-
 const logger = createLogger({ service: 'router', level: 'silent' })
 const streams = [{ ...usageStream, consumers: ['test'] }]
 const hub = createMemoryHub({ streams })
@@ -110,25 +108,27 @@ const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => un
 ]
 
 describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
-  const opened: AsyncDisposable[] = []
-  afterEach(async () => {
-    for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-  })
+  /** Callers and routers have a connection each. */
+  const connect = async () => closing(await open())
 
-  async function stack(answer: Answer): Promise<{ caller: Bus; backend: HttpBackend; reports: UsageEvent[] }> {
-    const backend = await startHttpBackend(answer)
-    opened.push(backend)
-    const [caller, worker] = await Promise.all([open(), open()])
-    opened.push(caller, worker)
-    const config = {
-      current: poolOver([backend.url]),
+  async function startRouterOver(config: GatewayConfig): Promise<Bus> {
+    const bus = await connect()
+    const source = {
+      current: config,
       onChange: () => ({ [Symbol.dispose]() {} }),
       async [Symbol.asyncDispose]() {},
     }
-    opened.push(await startRouter({ bus: worker, config, environment: {}, logger }))
+    closing(await startRouter({ bus, config: source, environment: {}, logger }))
+    return bus
+  }
+
+  async function stack(answer: Answer): Promise<{ caller: Bus; backend: HttpBackend; reports: UsageEvent[] }> {
+    const only = await backend(answer)
+    const caller = await connect()
+    const worker = await startRouterOver(poolOver([only.url]))
     const reports: UsageEvent[] = []
     const consumer = { stream: usageStream.name, subject: subjects.usage, consumer: 'test', maxBatch: 100 }
-    opened.push(
+    closing(
       await worker.consumeDurable({
         ...consumer,
         async handler(batch) {
@@ -137,7 +137,7 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
         },
       }),
     )
-    return { caller, backend, reports }
+    return { caller, backend: only, reports }
   }
 
   test('a stream reaches its caller whole', async () => {
@@ -197,4 +197,38 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     await new Promise((resolve) => setTimeout(resolve, 4_000))
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   }, 20_000)
+
+  test('three routers and one place: the backend is asked one by one, and nobody is refused', async () => {
+    let running = 0
+    let most = 0
+    const only = await backend((response, request, socket) => {
+      most = Math.max(most, ++running)
+      response.once('finish', () => running--)
+      setTimeout(() => goodChat(response, request, socket), 20)
+    })
+    const config = poolOver([only.url], { backend: { maxConcurrent: 1 } })
+    const caller = await connect()
+    for (let routers = 0; routers < 3; routers++) await startRouterOver(config)
+    // The last one may not have heard of the others yet.
+    const mostNow = async () => {
+      most = 0
+      await answers(caller, 3)
+      return most
+    }
+    await expect.poll(mostNow, SOON).toBe(1)
+    expect(await answers(caller, 12)).toEqual(Array.from({ length: 12 }, () => 'served'))
+    expect(most).toBe(1)
+  })
+
+  /** Jobs at once, each dispatched again where nobody took it, as an edge does. */
+  async function answers(caller: Bus, count: number): Promise<string[]> {
+    const answer = async (): Promise<string> => {
+      const answered = dispatch(caller, { remainingMs: 20_000 })
+      await answered.over
+      if (answered.unavailable === null) return answered.end ? 'served' : `failed: ${answered.failure?.code}`
+      await new Promise((resolve) => setTimeout(resolve, 25))
+      return answer()
+    }
+    return Promise.all(Array.from({ length: count }, answer))
+  }
 })

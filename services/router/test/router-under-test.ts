@@ -4,6 +4,8 @@
 
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
+import type { RouterAlive } from '@gateway/contracts/router-alive'
+import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/service/logger'
 import { startRouter } from '../src/start.ts'
@@ -18,6 +20,8 @@ export interface RouterUnderTest extends AsyncDisposable {
   /** Sends a job and waits for its last frame. */
   ask(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
   reports: UsageEvent[]
+  /** Another router says that it lives, or leaves. */
+  hear(other: RouterAlive): Promise<void>
   reconfigure(config: GatewayConfig): Promise<void>
   servedPools(): string[]
   /** A job that is on its way already when the router stops taking. */
@@ -54,11 +58,14 @@ export function poolOver(
   )
 }
 
+const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
+
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
+  let heard: (payload: Uint8Array) => void = () => {}
   const takers = new Map<string, (job: IncomingJob) => void>()
   const bus = {
     async serveJobs(subject: string, _group: string, handler: (job: IncomingJob) => void) {
@@ -72,10 +79,12 @@ export async function startRouterUnderTest(
     async publishDurable(_subject: string, payload: Uint8Array) {
       reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
     },
-    // No other router is ever heard.
     processId: 'router-under-test',
     broadcast() {},
-    listen: async () => ({ async [Symbol.asyncDispose]() {} }),
+    async listen(subject: string, handler: (payload: Uint8Array) => void) {
+      if (subject === subjects.routersAlive) heard = handler
+      return { async [Symbol.asyncDispose]() {} }
+    },
     serve: async () => ({ async [Symbol.asyncDispose]() {} }),
     async flush() {},
   } as unknown as Bus
@@ -107,9 +116,13 @@ export async function startRouterUnderTest(
       return job
     },
     reports,
+    async hear(other) {
+      heard(Buffer.from(JSON.stringify(other)))
+      await settled()
+    },
     async reconfigure(next) {
       changed(next)
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      await settled()
     },
     keepTaker() {
       const take = takers.get('job.spark')!

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   ROLE,
   STOP,
@@ -8,32 +8,10 @@ import {
   goodChat,
   openStream,
   sendJson,
-  startHttpBackend,
   wholeStream,
-  type Answer,
-  type HttpBackend,
 } from './http-backend.ts'
-import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
-
-/** For what happens soon, on a machine that may be busy. */
-const SOON = { timeout: 10_000 }
-
-const opened: AsyncDisposable[] = []
-afterEach(async () => {
-  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
-})
-
-async function backend(answer: Answer): Promise<HttpBackend> {
-  const started = await startHttpBackend(answer)
-  opened.push(started)
-  return started
-}
-
-async function router(...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> {
-  const started = await startRouterUnderTest(...args)
-  opened.push(started)
-  return started
-}
+import { backend, router, SOON } from './open.ts'
+import { poolOver } from './router-under-test.ts'
 
 describe('a plain answer', () => {
   test('travels back as the very bytes of the backend', async () => {

@@ -6,6 +6,8 @@
  * conversation's own target (affinity) or the one with the least outstanding work for its weight; ties fall by weight.
  */
 
+import { hash32 } from './hash32.ts'
+
 export interface Candidate {
   /** Stable name: backend and model. */
   key: string
@@ -84,13 +86,4 @@ function keeperOf<T extends Candidate>(affinityKey: string, tier: readonly T[], 
 function rendezvousScore(affinityKey: string, candidate: Candidate): number {
   const uniform = (hash32(`${affinityKey}\n${candidate.key}`) + 0.5) / 2 ** 32
   return -candidate.weight / Math.log(uniform)
-}
-
-/** FNV-1a with a final avalanche (murmur3's), so that keys that differ in their last character spread as well. */
-function hash32(text: string): number {
-  let hash = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193)
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) >>> 0
 }

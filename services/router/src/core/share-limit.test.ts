@@ -1,37 +1,52 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { shareAmong, shareOfLimit } from './share-limit.ts'
+import { shareAmong, shareOfLimit, WHOLE, type Heard } from './share-limit.ts'
 
-test('all routers together use the whole limit and never more', () => {
+const counts = fc.record({
+  limit: fc.integer({ min: 1, max: 100 }),
+  of: fc.integer({ min: 1, max: 64 }),
+  backend: fc.string(),
+  gone: fc.integer({ min: 0, max: 120 }),
+})
+
+test('all routers together use the whole limit and never more, however few places there are', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 64 }), fc.integer({ min: 0, max: 1_000 }), (of, more) => {
-      const limit = of + more
-      const shares = Array.from({ length: of }, (_, index) => shareOfLimit(limit, { index, of }))
-      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(limit)
+    fc.property(counts, ({ limit, of, backend, gone }) => {
+      const held = { [backend]: gone }
+      const shares = Array.from({ length: of }, (_, index) => shareOfLimit(limit, backend, { index, of, held }))
+      expect(shares.reduce((sum, share) => sum + share, 0)).toBe(Math.max(0, limit - gone))
       expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(1)
     }),
   )
 })
 
-test('a router is never left without a place', () => {
-  expect(shareOfLimit(1, { index: 4, of: 5 })).toBe(1)
+test('the places of small backends are spread over the routers', () => {
+  const backends = Array.from({ length: 100 }, (_, number) => `gpu-${number}`)
+  const places = [0, 1, 2, 3].map((index) =>
+    backends.reduce((sum, backend) => sum + shareOfLimit(1, backend, { index, of: 4, held: {} }), 0),
+  )
+  expect(places.reduce((sum, share) => sum + share)).toBe(100)
+  expect(Math.min(...places)).toBeGreaterThan(10)
 })
 
-test('every router comes to a place of its own among the live ones', () => {
-  const heard = new Map([
-    ['a', 100],
-    ['b', 100],
-    ['c', 100],
-    ['gone', 10],
+test('every router comes to a place of its own among the live ones, and leaves what leaving ones still have', () => {
+  const heard = new Map<string, Heard>([
+    ['a', { atMs: 100 }],
+    ['b', { atMs: 100 }],
+    ['c', { atMs: 100 }],
+    ['gone', { atMs: 10, leaving: { gpu: 9 } }],
+    ['leaving', { atMs: 100, leaving: { gpu: 2 } }],
+    ['leaving too', { atMs: 100, leaving: { gpu: 1, tpu: 4 } }],
   ])
-  const shares = ['a', 'b', 'c'].map((self) => shareAmong(self, heard, 50))
-  expect(shares).toEqual([
-    { index: 0, of: 3 },
-    { index: 1, of: 3 },
-    { index: 2, of: 3 },
+  const held = { gpu: 3, tpu: 4 }
+  expect(['a', 'b', 'c'].map((self) => shareAmong(self, heard, 50))).toEqual([
+    { index: 0, of: 3, held },
+    { index: 1, of: 3, held },
+    { index: 2, of: 3, held },
   ])
 })
 
 test('a router alone has everything', () => {
-  expect(shareAmong('a', new Map(), 0)).toEqual({ index: 0, of: 1 })
+  expect(shareAmong('a', new Map(), 0)).toEqual(WHOLE)
+  expect(shareOfLimit(7, 'gpu', WHOLE)).toBe(7)
 })

@@ -1,27 +1,49 @@
 /**
- * How a backend's limit is shared by the routers that live: in equal parts, what is left over to the first of them.
+ * How a backend's limit is shared by the routers that live: in equal parts, and never more together than the limit.
+ *
+ * What does not divide goes to some of them, for each backend to others, so that the places of small backends are not
+ * all with the first routers. With more routers than places some have none at that backend.
  */
+
+import { hash32 } from './hash32.ts'
 
 export interface Share {
   /** This router's place among the live ones, from 0. */
   index: number
   /** How many live. */
   of: number
+  /** Requests that routers still have which are leaving, by backend. */
+  held: Readonly<Record<string, number>>
 }
 
-/** At least one: with more routers than places, a router without any could serve none of the jobs that it gets. */
-export function shareOfLimit(limit: number, { index, of }: Share): number {
-  return Math.max(1, Math.floor(limit / of) + (index < limit % of ? 1 : 0))
+/** What a router was last heard to say. */
+export interface Heard {
+  atMs: number
+  /** Set while it leaves: what it still has, by backend. */
+  leaving?: Readonly<Record<string, number>> | undefined
+}
+
+export const WHOLE: Share = { index: 0, of: 1, held: {} }
+
+export function shareOfLimit(limit: number, backend: string, { index, of, held }: Share): number {
+  const shared = Math.max(0, limit - (held[backend] ?? 0))
+  const turn = (index + hash32(backend)) % of
+  return Math.floor(shared / of) + (turn < shared % of ? 1 : 0)
 }
 
 /** The share of `self` among the routers heard of since `aliveSinceMs`. Every router comes to the same order. */
-export function shareAmong(self: string, heardAtMs: ReadonlyMap<string, number>, aliveSinceMs: number): Share {
+export function shareAmong(self: string, heard: ReadonlyMap<string, Heard>, aliveSinceMs: number): Share {
   let index = 0
   let of = 1
-  for (const [id, atMs] of heardAtMs) {
+  const held: Record<string, number> = {}
+  for (const [id, { atMs, leaving }] of heard) {
     if (id === self || atMs < aliveSinceMs) continue
+    if (leaving) {
+      for (const backend in leaving) held[backend] = (held[backend] ?? 0) + leaving[backend]!
+      continue
+    }
     of++
     if (id < self) index++
   }
-  return { index, of }
+  return { index, of, held }
 }

@@ -11,7 +11,7 @@ import { attemptBudgetMs } from '../core/attempt-budget.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
-import { isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
+import { capableTargets, hasPlaceAt, isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { attempt, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
@@ -33,7 +33,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
   for (let repeats = 0; ;) {
-    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run)
+    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
     const next =
       (await nextUntried(run, capable, faults, router)) ??
@@ -62,12 +62,6 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
 function noteFailover(run: Run, pool: TargetPool, router: Router): void {
   const failed = run.attempts.at(-1)
   if (failed) router.metrics.failover(pool.id, failed.backend)
-}
-
-function capableTargets(pool: TargetPool, run: Run): Target[] {
-  return pool.targets.filter(({ backend }) =>
-    run.header.needs.every((need) => backend.config.capabilities.includes(need)),
-  )
 }
 
 /** The next target without an attempt so far; undefined when each has had one. */
@@ -142,9 +136,10 @@ async function nextRepeat(
 
 async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
   const waitingSince = performance.now()
+  const withPlace = targets.filter(({ backend }) => hasPlaceAt(backend))
   const waited = await router.places.wait({
     account: run.header.account,
-    backends: new Set(targets.map((target) => target.backend)),
+    backends: new Set((withPlace.length > 0 ? withPlace : targets).map(({ backend }) => backend)),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })

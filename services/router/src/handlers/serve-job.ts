@@ -8,7 +8,7 @@
 import { JobAborted, type IncomingJob } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
-import type { TargetPool } from '../fleet.ts'
+import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
 import { encode, type Run } from './run.ts'
@@ -20,6 +20,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   const pool = router.fleet.pool(header.pool)
   if (router.draining) return job.reject('draining')
   if (!pool) return job.reject('no_pool')
+  if (isForOthers(pool, header)) return job.reject('no_place')
 
   job.accept()
   const run = openRun(job, header, pool, receivedAt)
@@ -38,6 +39,12 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   } finally {
     router.runs.delete(run)
   }
+}
+
+/** Backends could do it, but this router has no place at any of them: another one has. */
+function isForOthers(pool: TargetPool, { needs }: JobHeader): boolean {
+  const capable = capableTargets(pool, needs)
+  return capable.length > 0 && !capable.some(({ backend }) => hasPlaceAt(backend))
 }
 
 function readHeader(job: IncomingJob, router: Router): JobHeader | null {

@@ -1,0 +1,13 @@
+/**
+ * What every router tells the others once a second, and at once when something changes: that it lives.
+ */
+
+import { z } from 'zod'
+
+export const routerAlive = z.object({
+  routerId: z.string().min(1),
+  /** It is stopping and takes nothing new: the requests that it still has, by backend. */
+  leaving: z.record(z.string(), z.int().min(0)).optional(),
+})
+
+export type RouterAlive = z.infer<typeof routerAlive>

@@ -1,0 +1,26 @@
+/**
+ * What a test opens (backends, routers before them) and what is closed again when it is over.
+ */
+
+import { afterEach } from 'vitest'
+import { startHttpBackend, type Answer, type HttpBackend } from './http-backend.ts'
+import { startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
+
+/** For what happens soon, on a machine that may be busy. */
+export const SOON = { timeout: 10_000 }
+
+const opened: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one[Symbol.asyncDispose]()
+})
+
+/** Closed after the test, the last first. */
+export function closing<T extends AsyncDisposable>(one: T): T {
+  opened.push(one)
+  return one
+}
+
+export const backend = async (answer: Answer): Promise<HttpBackend> => closing(await startHttpBackend(answer))
+
+export const router = async (...args: Parameters<typeof startRouterUnderTest>): Promise<RouterUnderTest> =>
+  closing(await startRouterUnderTest(...args))
