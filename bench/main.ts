@@ -10,6 +10,7 @@ import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
+import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
@@ -27,6 +28,7 @@ const HELP = `npm run bench -- [part] [options]
   peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
   plain | latency | stream   one step of it
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
+  profile  where edge and router spend their time: plain, stream
   soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
 
   --rounds 3           launches of each, in turn
@@ -97,6 +99,8 @@ async function run(): Promise<void> {
       return scaling()
     case 'scale':
       return scaling()
+    case 'profile':
+      return profile({ only: names, signal, say })
     case 'soak':
       return soak({ minutes: Number(values.minutes), signal, say })
     case 'peers':

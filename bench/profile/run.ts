@@ -1,0 +1,86 @@
+/**
+ * `npm run bench -- profile [plain|stream]`: where edge and router spend their time under load, as text in
+ * `bench/profiles`, one file per process and kind of load.
+ */
+
+import { globSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { LoadOptions, Order } from '../harness/load.ts'
+import { ROOT } from '../harness/folders.ts'
+import { describeEnvironment } from '../harness/machine.ts'
+import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
+import { cpuProfile, selfTimes } from './self-time.ts'
+
+const PROFILES = join(ROOT, 'bench', 'profiles')
+const PROFILED = ['edge-1', 'router-1']
+const LINES = 40
+const WARM_UP_SECONDS = 6
+
+const LOADS: Record<string, { order: Order; options: LoadOptions; words: string }> = {
+  plain: { order: PLAIN, options: { connections: 32, seconds: 15 }, words: 'plain answers, 32 connections' },
+  stream: {
+    order: { stream: true, chunks: 240, everyUs: 50_000, bytes: 20 },
+    options: { connections: 300, seconds: 2, rampSeconds: 2, drainSeconds: 30 },
+    words: '300 streams, a chunk per 50 ms',
+  },
+}
+
+export interface ProfileOptions {
+  /** None: all. */
+  only: string[]
+  signal: AbortSignal
+  say(line: string): void
+}
+
+export async function profile({ only, signal, say }: ProfileOptions): Promise<void> {
+  for (const [name, { order, options, words }] of Object.entries(LOADS)) {
+    if (only.length > 0 && !only.includes(name)) continue
+    const folder = await mkdtemp(join(tmpdir(), 'gateway-profile-'))
+    try {
+      const taken = await take(folder, order, options, signal)
+      for (const process of PROFILED) {
+        const path = join(PROFILES, `${process.replace(/-\d+$/, '')}-${name}.txt`)
+        await mkdir(PROFILES, { recursive: true })
+        await writeFile(path, await describe(folder, taken, process, words))
+        say(`wrote ${path.slice(ROOT.length + 1)}`)
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+interface Taken {
+  pids: Record<string, number>
+  fromUs: number
+  toUs: number
+}
+
+/** The processes write their profiles when they end. */
+async function take(folder: string, order: Order, options: LoadOptions, signal: AbortSignal): Promise<Taken> {
+  const environment = { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` }
+  await using rig: Rig = await openRig(signal, { environment })
+  await rig.run(PLAIN, { connections: 32, seconds: WARM_UP_SECONDS })
+  const fromUs = nowUs()
+  await rig.run(order, options)
+  return { pids: rig.gateway.processes(), fromUs, toUs: nowUs() }
+}
+
+function nowUs(): number {
+  return Number(process.hrtime.bigint() / 1_000n)
+}
+
+async function describe(folder: string, taken: Taken, name: string, words: string): Promise<string> {
+  const [path] = globSync(`CPU.*.${taken.pids[name]}.0.*.cpuprofile`, { cwd: folder })
+  if (path === undefined) throw new Error(`${name} left no profile`)
+  const read = cpuProfile.parse(JSON.parse(await readFile(join(folder, path), 'utf8')))
+  const times = selfTimes(read, taken.fromUs, taken.toUs).slice(0, LINES)
+  const { commit, takenAt } = describeEnvironment()
+  const lines = times.map(({ name, place, share }) =>
+    `${(share * 100).toFixed(1).padStart(5)}  ${name}  ${place}`.trimEnd(),
+  )
+  const head = `${name}, ${words}: self time in % of its busy time, at ${commit} on ${takenAt.slice(0, 10)}`
+  return `${[head, 'npm run bench -- profile', '', ...lines].join('\n')}\n`
+}
