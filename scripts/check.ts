@@ -14,6 +14,7 @@ const CHECKS: [name: string, ...command: string[]][] = [
   ['lint', join(MODULES, 'oxlint', 'bin', 'oxlint'), '--type-aware'],
   ['format', join(MODULES, 'oxfmt', 'bin', 'oxfmt'), '--check'],
   ['boundaries', join(import.meta.dirname, 'check-boundaries.ts')],
+  ['licences', join(import.meta.dirname, 'check-licences.ts')],
   ['deploy', join(import.meta.dirname, 'deploy', 'check.ts')],
 ]
 

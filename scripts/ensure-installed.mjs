@@ -11,9 +11,9 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PNPM } from './pnpm-version.mjs'
 import { holdLock } from './hold-lock.mjs'
 
-const PNPM = 'pnpm@12.21.0'
 const OLDEST_NODE = 18
 /** The project runs on its own Node; a system's Node that is at least this can stand in for it. */
 const PROJECT_NODE = 24

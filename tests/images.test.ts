@@ -5,7 +5,8 @@
 
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, statSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { cp, mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { startBackend } from '@gateway/testing/backend'
@@ -13,10 +14,17 @@ import { createTestDatabase, startNats, startRedis } from '@gateway/testing/serv
 import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Contained, type ContainedFolder, containedFolder } from './images/contained.ts'
-import { dockerfileText, planOf, targets } from './images/dockerfile.ts'
+import { dockerfileText, planOf, stageOf, targets } from './images/dockerfile.ts'
 
 const SERVICES = ['edge', 'router', 'keys', 'metering'] as const
 type Service = (typeof SERVICES)[number]
+const OWN_SOURCES: Record<string, string[]> = {
+  edge: ['services/console', 'services/edge'],
+  router: ['services/router'],
+  keys: ['services/keys'],
+  metering: ['services/metering'],
+  ctl: [],
+}
 
 const manifest = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> }
 
@@ -27,15 +35,36 @@ afterAll(() => stack.disposeAsync())
 /** Fills a folder exactly as the Dockerfile fills the image's. */
 async function fill(target: string): Promise<ContainedFolder> {
   const folder = stack.use(await containedFolder())
-  const { fill: command, environment } = planOf(target)
+  const { fill: command, environment, copies } = planOf(target)
   const [program, ...args] = command
   expect([program, args.at(-1)]).toEqual(['node', '/app'])
   await promisify(execFile)(process.execPath, [...args.slice(0, -1), folder.app], {
     env: { ...process.env, PNPM: environment['PNPM'] },
   })
-  await promisify(execFile)('cp', [resolve('deploy/healthcheck.mjs'), folder.app])
+  await cp('deploy/healthcheck.mjs', join(folder.app, 'healthcheck.mjs'))
+  for (const [from, to] of copies) {
+    await mkdir(dirname(join(folder.app, to)), { recursive: true })
+    await cp(join(await builtConsole(), from), join(folder.app, to), { recursive: true })
+  }
   folders.set(target, folder)
   return folder
+}
+
+/** The stage of the Dockerfile that builds the console, done in a copy of what it is given. */
+async function builtConsole(): Promise<string> {
+  const { app: workspace } = stack.use(await containedFolder())
+  const shared = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml', 'tsconfig.json']
+  for (const path of [...shared, 'packages/contracts', 'packages/pricing', 'services/console']) {
+    const filter = (source: string) => !/\/(?:node_modules|dist)$/.test(source)
+    await cp(path, join(workspace, path), { recursive: true, filter })
+  }
+  const { commands, environment } = stageOf('console-files')
+  for (const command of commands) {
+    const [program, ...args] = command.replace('$PNPM', environment['PNPM']!).split(' ')
+    const env = { ...process.env, ...environment, NODE_ENV: '' }
+    await promisify(execFile)(program === 'node' ? process.execPath : program!, args, { cwd: workspace, env })
+  }
+  return workspace
 }
 
 beforeAll(async () => {
@@ -53,7 +82,7 @@ describe('the Dockerfile', () => {
 
   test('builds with the Node and the pnpm that the project is tested with', () => {
     expect(dockerfileText).toContain(`NODE_IMAGE=docker.io/library/node:${manifest.devDependencies['node']}-`)
-    const [pnpm] = /pnpm@[\d.]+/.exec(readFileSync('scripts/ensure-installed.mjs', 'utf8'))!
+    const [pnpm] = /pnpm@[\d.]+/.exec(readFileSync('scripts/pnpm-version.mjs', 'utf8'))!
     expect(planOf('edge').environment['PNPM']).toBe(`npx --yes ${pnpm}`)
   })
 
@@ -100,9 +129,7 @@ describe('what an image ships', () => {
     ).toEqual([])
     const sources = globSync('{packages,services}/*', { cwd: app })
     expect(sources.filter((path) => /testing|embedded-postgres|standalone/.test(path))).toEqual([])
-    expect(sources.filter((path) => path.startsWith('services/'))).toEqual(
-      target === 'ctl' ? [] : [`services/${target}`],
-    )
+    expect(sources.filter((path) => path.startsWith('services/'))).toEqual(OWN_SOURCES[target])
     expect(globSync('{packages,services}/**/*.test.ts', { cwd: app })).toEqual([])
   })
 })
@@ -163,6 +190,11 @@ describe('from such folders, read-only and unprivileged, as the first process', 
       body: JSON.stringify({ model: 'svc-instant', messages: [{ role: 'user', content: 'Say: hello' }] }),
     })
     expect(await answer.json()).toMatchObject({ choices: [{ message: { content: 'hello' } }] })
+  })
+
+  test('and the console', async () => {
+    const page = await fetch(`${url}/console/`)
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<script')])
   })
 
   test('none of them can write anything', async () => {

@@ -18,6 +18,8 @@ interface Instruction {
 export interface ImagePlan {
   /** The command that fills the image's folder; its last argument is that folder. */
   fill: string[]
+  /** What comes from the stage that builds the console: from its workspace, into the folder. */
+  copies: [from: string, to: string][]
   environment: Record<string, string>
   entrypoint: string[]
   user: string
@@ -37,6 +39,10 @@ export function planOf(target: string): ImagePlan {
   const entrypoint = [...(JSON.parse(last('ENTRYPOINT')) as string[]), ...list(last('CMD'))]
   return {
     fill: files.findLast(({ keyword }) => keyword === 'RUN')!.text.split(' '),
+    copies: own.flatMap(({ keyword, text }) => {
+      const [, from, to] = /^--from=console-files \/src\/(\S+) (\S+)$/.exec(keyword === 'COPY' ? text : '') ?? []
+      return from && to ? [[from, to] as [string, string]] : []
+    }),
     environment: pairs([...files, ...own], 'ENV'),
     entrypoint: target === 'ctl' ? (JSON.parse(last('ENTRYPOINT')) as string[]) : entrypoint,
     user: last('USER'),
@@ -46,16 +52,31 @@ export function planOf(target: string): ImagePlan {
   }
 }
 
+/** The commands that a stage of its own runs. */
+export function stageOf(name: string): { commands: string[]; environment: Record<string, string> } {
+  const own = stages.get(name)!.instructions
+  return {
+    commands: own.filter(({ keyword }) => keyword === 'RUN').map(({ text }) => text),
+    environment: pairs(chainOf(name), 'ENV'),
+  }
+}
+
 function readStages(): Map<string, { base: string; instructions: Instruction[] }> {
   const found = new Map<string, { base: string; instructions: Instruction[] }>()
   let current: Instruction[] = []
   for (const instruction of DockerfileParser.parse(dockerfileText).getInstructions()) {
-    const text = instruction.getArgumentsContent()?.replaceAll(/\\\n\s*/g, '') ?? ''
-    if (instruction.getKeyword() === 'FROM') {
+    const keyword = instruction.getKeyword()
+    // Flags are no arguments to the parser.
+    const text = instruction
+      .getTextContent()
+      .slice(keyword.length)
+      .trim()
+      .replaceAll(/\\\n\s*/g, '')
+    if (keyword === 'FROM') {
       const [base = '', , name = ''] = text.split(' ')
       current = []
       found.set(name, { base, instructions: current })
-    } else current.push({ keyword: instruction.getKeyword(), text })
+    } else current.push({ keyword, text })
   }
   return found
 }

@@ -93,7 +93,7 @@ capabilities: { drop: [ALL] }
 - { name: EDGE_REPLICAS_MAX, value: {{ include "gateway.edgesMax" .root | quote }} }
 - { name: PUBLIC_BASE_URL, value: {{ $values.publicUrl | quote }} }
 - { name: AUTH_ISSUER, value: {{ $values.signIn.issuer | quote }} }
-{{- range $name, $value := dict "AUTH_AUDIENCE" $values.signIn.audience "DOCS_URL" $values.docsUrl "TOPUP_URL" $values.topupUrl "CONSOLE_URL" $values.consoleUrl "CORS_ORIGINS" (join "," $values.corsOrigins) }}
+{{- range $name, $value := dict "AUTH_AUDIENCE" $values.signIn.audience "CONSOLE_CLIENT_ID" $values.signIn.consoleClientId "CONSOLE_SCOPE" $values.signIn.consoleScope "DOCS_URL" $values.docsUrl "TOPUP_URL" $values.topupUrl "CONSOLE_URL" $values.consoleUrl "CORS_ORIGINS" (join "," $values.corsOrigins) }}
 {{- if $value }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
