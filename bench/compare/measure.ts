@@ -38,6 +38,7 @@ const RAMP_SECONDS = 2
 export const STREAM_LEVELS = [100, 300, 600, 1_000, 1_500, 2_000, 3_000]
 /** A level is held when every stream came whole and this is the most that one chunk in a hundred lagged. */
 export const HELD_LAG_P99_MS = 50
+/** The backend direct, or the backend itself, this late: the machine stood still, and the measurement is taken again. */
 const STALL_P99_MS = 10
 const TRIES_OF_A_STALL = 2
 const MOCK = 'mock backend'
@@ -105,12 +106,15 @@ interface Bench {
 }
 
 async function measurePlain(at: Bench) {
+  const before = await at.backend.counts()
   const { load, cpuMs, backendCpuMs } = await costedOf(
     at,
     () => at.run(at.launched.door, PLAIN, { connections: CONNECTIONS, seconds: PLAIN_SECONDS }),
     ({ requests }) => requests,
   )
   const { requests, seconds, failed, firstFailure, latency } = load
+  const served = (await at.backend.counts()).plain - before.plain
+  if (served < requests - failed) throw new Error(`${requests - failed} answers, of which the backend gave ${served}`)
   const perSecond = requests / seconds
   return { connections: CONNECTIONS, requests, perSecond, failed, firstFailure, latency, cpuMs, backendCpuMs }
 }
@@ -118,14 +122,19 @@ async function measurePlain(at: Bench) {
 async function measureLatency(at: Bench, known: number | undefined) {
   const perSecond = known ?? (await measurePlain(at)).perSecond
   const low = await pair(at, PLAIN, { connections: 1, seconds: LOW_SECONDS })
+  // Half of what the backend alone can do is more than this machine can ask evenly.
+  if (Object.keys(at.launched.processes()).length === 0) return { low }
   const rate = Math.max(1, Math.round(perSecond / 2))
   const half = await pair(at, PLAIN, { connections: OPEN_LOOP_CONNECTIONS, seconds: HALF_SECONDS, rate })
   return { low, half: { rate, ...half } }
 }
 
 async function pair(at: Bench, order: Order, options: LoadOptions, pick = (load: LoadResult) => load.latency) {
-  const direct = await at.run(at.direct, order, options)
-  const through = await at.run(at.launched.door, order, options)
+  let [direct, through] = [await at.run(at.direct, order, options), await at.run(at.launched.door, order, options)]
+  for (let again = 0; again < TRIES_OF_A_STALL && pick(direct).p99 > STALL_P99_MS; again++) {
+    direct = await at.run(at.direct, order, options)
+    through = await at.run(at.launched.door, order, options)
+  }
   return { direct: pick(direct), through: pick(through), failed: through.failed }
 }
 

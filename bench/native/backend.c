@@ -7,13 +7,16 @@
 
 #define _GNU_SOURCE
 #include "clock.h"
+#include "due.h"
 #include "histogram.h"
+#include "request.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -22,12 +25,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 * 1024, MAX_EVENTS = 256, MAX_CONTENT = 4 * 1024 * 1024, PROMPT_TOKENS = 20 };
-
-struct bytes {
-  char *data;
-  size_t length, room;
-};
+enum { READ_BYTES = 64 * 1024, MAX_EVENTS = 256, PROMPT_TOKENS = 20 };
 
 struct connection {
   int fd;
@@ -38,83 +36,17 @@ struct connection {
   // The stream that runs on it, if any.
   bool streaming, wants_usage;
   unsigned chunks_left, chunks, content_bytes;
-  uint64_t due_ns, every_ns;
-  int heap_index; // -1: no chunk is due
-};
-
-struct order {
-  unsigned chunks, every_us, bytes, first_us;
+  uint64_t every_ns;
+  struct due due;
 };
 
 static int epoll_fd, timer_fd;
-static struct connection **heap; // the stream whose next chunk is due first is at 0
-static int heap_count, heap_room;
 static uint64_t timer_set_for;
 static struct connection *closed_ones; // freed once no event of this turn can name them
 static struct {
   unsigned long long plain, streams_ended, streams_cut, chunks, running;
 } done;
 static struct histogram lateness; // of chunks, against their own schedule
-
-static void reserve(struct bytes *b, size_t more) {
-  if (b->length + more <= b->room) return;
-  b->room = (b->length + more) * 2;
-  b->data = realloc(b->data, b->room);
-  if (!b->data) abort();
-}
-
-static void append(struct bytes *b, const void *data, size_t length) {
-  reserve(b, length);
-  memcpy(b->data + b->length, data, length);
-  b->length += length;
-}
-
-// --- the heap of due chunks
-
-static void heap_put(int i, struct connection *c) {
-  heap[i] = c;
-  c->heap_index = i;
-}
-
-static void heap_rise(int i) {
-  struct connection *c = heap[i];
-  for (; i > 0 && heap[(i - 1) / 2]->due_ns > c->due_ns; i = (i - 1) / 2) heap_put(i, heap[(i - 1) / 2]);
-  heap_put(i, c);
-}
-
-static void heap_sink(int i) {
-  struct connection *c = heap[i];
-  for (;;) {
-    int child = 2 * i + 1;
-    if (child >= heap_count) break;
-    if (child + 1 < heap_count && heap[child + 1]->due_ns < heap[child]->due_ns) child++;
-    if (heap[child]->due_ns >= c->due_ns) break;
-    heap_put(i, heap[child]);
-    i = child;
-  }
-  heap_put(i, c);
-}
-
-static void schedule(struct connection *c) {
-  if (heap_count == heap_room) {
-    heap_room = heap_room ? heap_room * 2 : 1024;
-    heap = realloc(heap, (size_t)heap_room * sizeof *heap);
-    if (!heap) abort();
-  }
-  heap_put(heap_count, c);
-  heap_rise(heap_count++);
-}
-
-static void unschedule(struct connection *c) {
-  int i = c->heap_index;
-  if (i < 0) return;
-  c->heap_index = -1;
-  struct connection *last = heap[--heap_count];
-  if (last == c) return;
-  heap_put(i, last);
-  heap_rise(i);
-  heap_sink(last->heap_index);
-}
 
 // --- answering
 
@@ -125,7 +57,7 @@ static void close_connection(struct connection *c) {
     done.running--;
     done.streams_cut++;
   }
-  unschedule(c);
+  due_remove(&c->due);
   close(c->fd);
   c->next_closed = closed_ones;
   closed_ones = c;
@@ -217,12 +149,12 @@ static void write_end(struct connection *c) {
 }
 
 static void next_chunk(struct connection *c, uint64_t now) {
-  histogram_add(&lateness, now - c->due_ns);
+  histogram_add(&lateness, now - c->due.at_ns);
   write_chunk(c);
   if (--c->chunks_left == 0) write_end(c);
   else {
-    c->due_ns += c->every_ns;
-    schedule(c);
+    c->due.at_ns += c->every_ns;
+    due_add(&c->due);
   }
   flush_out(c);
 }
@@ -237,38 +169,15 @@ static void answer_stream(struct connection *c, struct order o, bool wants_usage
   c->every_ns = (uint64_t)o.every_us * 1000u;
   done.running++;
   uint64_t now = now_ns();
-  c->due_ns = now + (uint64_t)o.first_us * 1000u;
+  c->due.at_ns = now + (uint64_t)o.first_us * 1000u;
   if (o.first_us == 0) next_chunk(c, now);
   else {
     flush_out(c);
-    if (!c->closed) schedule(c);
+    if (!c->closed) due_add(&c->due);
   }
 }
 
 // --- reading
-
-static unsigned number_after(const char *text, size_t length, const char *name, unsigned otherwise) {
-  const char *at = memmem(text, length, name, strlen(name));
-  return at ? (unsigned)strtoul(at + strlen(name), NULL, 10) : otherwise;
-}
-
-static struct order read_order(const char *body, size_t length) {
-  struct order o = {.chunks = 10, .every_us = 0, .bytes = 1000, .first_us = 0};
-  const char *at = memmem(body, length, "bench chunks=", 13);
-  if (!at) return o;
-  size_t rest = length - (size_t)(at - body);
-  if (rest > 200) rest = 200;
-  o.chunks = number_after(at, rest, "chunks=", o.chunks);
-  o.every_us = number_after(at, rest, "every_us=", o.every_us);
-  o.bytes = number_after(at, rest, "bytes=", o.bytes);
-  o.first_us = number_after(at, rest, "first_us=", o.first_us);
-  if (o.bytes > MAX_CONTENT) o.bytes = MAX_CONTENT;
-  return o;
-}
-
-static bool has(const char *text, size_t length, const char *tight, const char *spaced) {
-  return memmem(text, length, tight, strlen(tight)) || memmem(text, length, spaced, strlen(spaced));
-}
 
 static void answer(struct connection *c, const char *method, const char *body, size_t length) {
   if (method[0] != 'P') {
@@ -281,27 +190,6 @@ static void answer(struct connection *c, const char *method, const char *body, s
   if (has(body, length, "\"stream\":true", "\"stream\": true"))
     answer_stream(c, o, has(body, length, "\"include_usage\":true", "\"include_usage\": true"));
   else answer_plain(c, o);
-}
-
-// The length of the whole request at the front of `in`, 0 while it is incomplete; its body is between the two pointers.
-static size_t whole_request(struct bytes *in, const char **body, size_t *body_length) {
-  char *end = memmem(in->data, in->length, "\r\n\r\n", 4);
-  if (!end) return 0;
-  size_t head = (size_t)(end - in->data) + 4;
-  *body = in->data + head;
-  *body_length = 0;
-  char saved = *end;
-  *end = 0;
-  const char *length = strcasestr(in->data, "\r\ncontent-length:");
-  bool chunked = strcasestr(in->data, "\r\ntransfer-encoding:") != NULL;
-  *end = saved;
-  if (chunked) {
-    const char *last = memmem(*body, in->length - head, "0\r\n\r\n", 5);
-    if (last) *body_length = (size_t)(last - *body);
-    return last ? head + *body_length + 5 : 0;
-  }
-  if (length) *body_length = strtoul(length + 17, NULL, 10);
-  return in->length >= head + *body_length ? head + *body_length : 0;
 }
 
 static void read_requests(struct connection *c) {
@@ -331,7 +219,7 @@ static void accept_all(int listener) {
     struct connection *c = calloc(1, sizeof *c);
     if (!c) abort();
     c->fd = fd;
-    c->heap_index = -1;
+    c->due.index = -1;
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &e);
   }
@@ -339,13 +227,13 @@ static void accept_all(int listener) {
 
 static void run_due_chunks(void) {
   uint64_t now = now_ns();
-  while (heap_count > 0 && heap[0]->due_ns <= now) {
-    struct connection *c = heap[0];
-    unschedule(c);
-    next_chunk(c, now);
+  struct due *first;
+  while ((first = due_first()) && first->at_ns <= now) {
+    due_remove(first);
+    next_chunk((struct connection *)((char *)first - offsetof(struct connection, due)), now);
   }
-  if (heap_count == 0 || heap[0]->due_ns == timer_set_for) return;
-  timer_set_for = heap[0]->due_ns;
+  if (!first || first->at_ns == timer_set_for) return;
+  timer_set_for = first->at_ns;
   struct itimerspec at = {.it_value = {(time_t)(timer_set_for / 1000000000u), (long)(timer_set_for % 1000000000u)}};
   timerfd_settime(timer_fd, TFD_TIMER_ABSTIME, &at, NULL);
 }

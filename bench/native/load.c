@@ -6,22 +6,17 @@
 // After --seconds nothing new is asked and what runs may finish. The result is one line of JSON.
 
 #define _GNU_SOURCE
-#include "answer.h"
-#include "clock.h"
-#include "histogram.h"
-#include <arpa/inet.h>
+#include "options.h"
 #include <errno.h>
-#include <getopt.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <signal.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, MAX_TARGETS = 16, MAX_STATUS = 600, RECONNECT_MS = 20 };
+enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, RECONNECT_MS = 20 };
 
 struct connection {
   int fd;
@@ -34,26 +29,10 @@ struct connection {
   struct answer answer;
 };
 
-static struct {
-  struct sockaddr_in targets[MAX_TARGETS];
-  unsigned target_count, connections, token_length, token_count;
-  double seconds, rate, ramp_seconds, measure_after_seconds, drain_seconds;
-  bool expects_done;
-} options = {.connections = 1, .seconds = 1, .drain_seconds = 10};
-
-static struct {
-  unsigned long long requests, failed, broken, refused, unfinished, chunks, bytes;
-  unsigned statuses[MAX_STATUS];
-  struct histogram latency, first, lag, late;
-  char first_failure[EXCERPT_BYTES + 64];
-} result;
-
-static char *request, *tokens;                   // the request as it goes out, and the bearer tokens to draw from
-static size_t request_length, token_at;          // where in the request the token stands
 static struct connection *connections, **idle;
-static unsigned idle_count, busy_count;
+static unsigned idle_count, busy_count, lost_count;
 static int epoll_fd;
-static uint64_t started_ns, measure_from_ns, stop_ns, arrivals, random_state = 88172645463325252u;
+static uint64_t measure_from_ns, stop_ns, random_state = 88172645463325252u;
 static bool stopping;
 
 static uint64_t next_random(void) {
@@ -200,6 +179,7 @@ static void lost(struct connection *c) {
     for (unsigned i = 0; i < idle_count; i++)
       if (idle[i] == c) idle[i--] = idle[--idle_count];
   c->retry_ns = now_ns() + RECONNECT_MS * 1000000u;
+  lost_count++;
 }
 
 static void receive(struct connection *c) {
@@ -236,35 +216,6 @@ static void on_event(struct connection *c, uint32_t events) {
 
 // --- the run
 
-static int print_result(void) {
-  struct rusage own;
-  getrusage(RUSAGE_SELF, &own);
-  double cpu = (double)own.ru_utime.tv_sec + (double)own.ru_stime.tv_sec + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-  printf("{\"seconds\":%.4f,\"requests\":%llu,\"failed\":%llu,\"broken\":%llu,\"refused\":%llu,\"unfinished\":%llu,\"unsent\":%lld,"
-         "\"chunks\":%llu,\"bytes\":%llu,\"cpuSeconds\":%.4f,\"statuses\":{",
-         (double)(now_ns() - started_ns) / 1e9, result.requests, result.failed, result.broken, result.refused, result.unfinished,
-         options.rate > 0 ? (long long)(options.seconds * options.rate) - (long long)arrivals : 0, result.chunks, result.bytes, cpu);
-  const char *comma = "";
-  for (int status = 0; status < MAX_STATUS; status++)
-    if (result.statuses[status]) printf("%s\"%d\":%u", comma, status, result.statuses[status]), comma = ",";
-  printf("},");
-  histogram_print("latency", &result.latency);
-  printf(",");
-  histogram_print("firstByte", &result.first);
-  printf(",");
-  histogram_print("lag", &result.lag);
-  printf(",");
-  histogram_print("sendLate", &result.late);
-  printf(",\"firstFailure\":\"");
-  for (const char *c = result.first_failure; *c; c++) {
-    if (*c == '"' || *c == '\\') printf("\\%c", *c);
-    else if ((unsigned char)*c >= ' ') putchar(*c);
-    else putchar(' ');
-  }
-  printf("\"}\n");
-  return 0;
-}
-
 static void arm(int timer, uint64_t at_ns) {
   struct itimerspec at = {.it_value = {(time_t)(at_ns / 1000000000u), (long)(at_ns % 1000000000u)}};
   timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, NULL);
@@ -283,10 +234,12 @@ static uint64_t open_due(unsigned *opened) {
     connections[*opened].target = *opened % options.target_count;
     open_connection(&connections[*opened]);
   }
-  for (unsigned i = 0; i < *opened; i++) {
+  for (unsigned i = 0; lost_count > 0 && i < *opened; i++) {
     if (connections[i].fd >= 0) continue;
-    if (connections[i].retry_ns <= now) open_connection(&connections[i]);
-    else if (connections[i].retry_ns < next) next = connections[i].retry_ns;
+    if (connections[i].retry_ns <= now) {
+      lost_count--;
+      open_connection(&connections[i]);
+    } else if (connections[i].retry_ns < next) next = connections[i].retry_ns;
   }
   return next;
 }
@@ -327,64 +280,9 @@ static void run(void) {
   result.unfinished = busy_count;
 }
 
-static char *read_file(const char *path, size_t *length) {
-  FILE *file = fopen(path, "rb");
-  if (!file || fseek(file, 0, SEEK_END)) {
-    perror(path);
-    exit(1);
-  }
-  *length = (size_t)ftell(file);
-  rewind(file);
-  char *text = malloc(*length + 1);
-  if (!text || fread(text, 1, *length, file) != *length) exit(1);
-  text[*length] = 0;
-  fclose(file);
-  return text;
-}
-
-static void read_request(const char *path) {
-  request = read_file(path, &request_length);
-  char *mark = memmem(request, request_length, "$TOKEN", 6);
-  token_at = mark ? (size_t)(mark - request) : request_length;
-  if (!mark) return;
-  memmove(mark, mark + 6, request_length - token_at - 6);
-  request_length -= 6;
-}
-
-static void read_tokens(const char *path) {
-  size_t length;
-  tokens = read_file(path, &length);
-  char *end = strchr(tokens, '\n');
-  options.token_length = (unsigned)(end ? (size_t)(end - tokens) : length);
-  options.token_count = (unsigned)((length + 1) / (options.token_length + 1));
-}
-
-static void read_targets(char *list) {
-  for (char *port = strtok(list, ","); port && options.target_count < MAX_TARGETS; port = strtok(NULL, ","))
-    options.targets[options.target_count++] = (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
-
 int main(int argc, char **argv) {
-  static const struct option names[] = {{"ports", 1, 0, 'p'},        {"request", 1, 0, 'q'}, {"tokens", 1, 0, 't'},
-                                        {"connections", 1, 0, 'c'},  {"seconds", 1, 0, 's'}, {"rate", 1, 0, 'r'},
-                                        {"ramp", 1, 0, 'm'},         {"after", 1, 0, 'a'},   {"drain", 1, 0, 'd'},
-                                        {"expect-done", 0, 0, 'e'},  {0}};
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (int name; (name = getopt_long(argc, argv, "", names, NULL)) != -1;) switch (name) {
-    case 'p': read_targets(optarg); break;
-    case 'q': read_request(optarg); break;
-    case 't': read_tokens(optarg); break;
-    case 'c': options.connections = (unsigned)atoi(optarg); break;
-    case 's': options.seconds = atof(optarg); break;
-    case 'r': options.rate = atof(optarg); break;
-    case 'm': options.ramp_seconds = atof(optarg); break;
-    case 'a': options.measure_after_seconds = atof(optarg); break;
-    case 'd': options.drain_seconds = atof(optarg); break;
-    case 'e': options.expects_done = true; break;
-    default: return 2;
-    }
-  if (!request || options.target_count == 0 || options.connections == 0) return 2;
+  if (!read_options(argc, argv)) return 2;
   connections = calloc(options.connections, sizeof *connections);
   idle = calloc(options.connections, sizeof *idle);
   if (!connections || !idle) return 1;

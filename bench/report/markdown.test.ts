@@ -23,6 +23,14 @@ test('what was not measured is a dash, never a number', () => {
   expect(median([])).toBe('–')
 })
 
-test('a table has its figures to the right', () => {
-  expect(table(['', 'ms'], [['edge', '1']])).toBe('|  | ms |\n| --- | ---: |\n| edge | 1 |')
+test('a table has its figures to the right and its words to the left', () => {
+  const rows = [
+    ['edge', '1', 'first'],
+    ['router', '–', 'second'],
+  ]
+  expect(table(['', 'ms', 'which'], rows).split('\n').slice(0, 3)).toEqual([
+    '|  | ms | which |',
+    '| --- | ---: | --- |',
+    '| edge | 1 | first |',
+  ])
 })

@@ -5,10 +5,14 @@
 import { spreadOf } from '../harness/statistics.ts'
 import type { Environment } from '../harness/machine.ts'
 
+/** Columns of figures stand to the right. */
 export function table(head: string[], rows: string[][]): string {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map((_, index) => (index === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+  const isFigures = (column: number) => rows.every((cells) => FIGURE.test(cells[column] ?? ''))
+  return [line(head), line(head.map((_, column) => (isFigures(column) ? '---:' : '---'))), ...rows.map(line)].join('\n')
 }
+
+const FIGURE = /^(-?\d|–|failed)/
 
 /** Three significant digits: `0.0283`, `1.27`, `1,340`. */
 export function figure(value: number): string {

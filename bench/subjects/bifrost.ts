@@ -69,11 +69,11 @@ async function install(signal: AbortSignal): Promise<string> {
   return go
 }
 
-/** Without the address that was asked: it is the machine's own setting. */
+/** What was answered, without the address that was asked: that is the machine's own setting. */
 function lastWords(log: string): string {
   const line = log.trim().split('\n').slice(-2).join(' ')
   return line
-    .replace(/reading https?:\S+: /, '')
+    .replace(/^.*reading https?:\S+: /, '')
     .replace(/\s+/g, ' ')
     .trim()
 }
