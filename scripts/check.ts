@@ -11,6 +11,7 @@ const MODULES = join(ROOT, 'node_modules')
 const CHECKS: [name: string, ...command: string[]][] = [
   ['types', join(MODULES, 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json'],
   ['types of the console', join(MODULES, 'typescript', 'bin', 'tsc'), '-p', 'services/console/tsconfig.json'],
+  ['types of its tests', join(MODULES, 'typescript', 'bin', 'tsc'), '-p', 'tests/console/tsconfig.json'],
   ['lint', join(MODULES, 'oxlint', 'bin', 'oxlint'), '--type-aware'],
   ['format', join(MODULES, 'oxfmt', 'bin', 'oxfmt'), '--check'],
   ['boundaries', join(import.meta.dirname, 'check-boundaries.ts')],

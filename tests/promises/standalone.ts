@@ -26,12 +26,12 @@ export interface Standalone extends AsyncDisposable {
 const READY_WITHIN_MS = 40_000
 
 export async function startStandalone(
-  options: { config?: object | string; environment?: Record<string, string> } = {},
+  options: { config?: object | string; environment?: Record<string, string>; port?: number } = {},
 ): Promise<Standalone> {
   await using opening = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
   opening.defer(() => rm(directory, { recursive: true, force: true }))
-  const port = await freePort()
+  const port = options.port ?? (await freePort())
   const dataDir = options.environment?.['DATA_DIR'] ?? join(directory, 'data')
   const environment: Record<string, string> = {
     PATH: process.env['PATH'] ?? '',

@@ -6,7 +6,12 @@ import * as z from 'zod'
 
 const promptUsage = { prompt_tokens: z.int(), total_tokens: z.int() }
 
-export const chatUsage = z.looseObject({ ...promptUsage, completion_tokens: z.int() })
+export const chatUsage = z.looseObject({
+  ...promptUsage,
+  completion_tokens: z.int(),
+  /** Where the backend tells how many of the prompt's tokens it had cached. */
+  prompt_tokens_details: z.looseObject({ cached_tokens: z.int().nullish() }).nullish(),
+})
 
 export const chatCompletion = z.looseObject({
   id: z.string(),
@@ -31,7 +36,12 @@ export const chatChunk = z.looseObject({
   choices: z.array(
     z.looseObject({
       index: z.int(),
-      delta: z.looseObject({ role: z.string().optional(), content: z.string().nullish() }),
+      delta: z.looseObject({
+        role: z.string().optional(),
+        content: z.string().nullish(),
+        /** What a model that thinks first writes down meanwhile. */
+        reasoning_content: z.string().nullish(),
+      }),
       /** Null until the last chunk. */
       finish_reason: z.string().nullish(),
     }),

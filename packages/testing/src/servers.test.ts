@@ -112,7 +112,7 @@ test('a missing program that may not be installed is an error that says what to 
   const missing = { name: 'The X server', package: 'x-server', variable: 'X_URL', find: () => undefined }
   await expect(install(missing)).rejects.toThrow(
     'The X server is missing and GATEWAY_NO_INSTALL forbids to install it. ' +
-      'Install it (Debian: apt-get install x-server) or name a running one in X_URL.',
+      'Install it (Debian: apt-get install x-server) or name one in X_URL.',
   )
 })
 

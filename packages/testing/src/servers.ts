@@ -46,6 +46,19 @@ const POSTGRES: Missing = {
   find: findPostgres,
 }
 
+/** For tests of pages; what drives it is the tests' own. */
+const BROWSER: Missing = {
+  name: 'The browser Chromium',
+  package: 'chromium',
+  variable: 'CHROMIUM_PATH',
+  find: () => ['chromium', 'chromium-browser', 'google-chrome'].map(findProgram).find(Boolean),
+}
+
+/** The path of a Chromium: the environment's, this machine's, or one installed now. */
+export async function findBrowser(): Promise<string> {
+  return process.env[BROWSER.variable] || BROWSER.find() || install(BROWSER)
+}
+
 export async function startNats(options: NatsOptions = {}): Promise<Server> {
   return (
     named(NATS, options) ??
@@ -69,8 +82,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
 }
 
 /**
- * Finds or installs everything that the three starts will need, so that no test waits for an installation, and answers
- * where each server will come from.
+ * Finds or installs everything that the three starts and the browser tests will need, so that no test waits for an
+ * installation, and answers where each will come from.
  */
 export async function prepareServers(): Promise<string[]> {
   const sources: string[] = []
@@ -82,7 +95,7 @@ export async function prepareServers(): Promise<string[]> {
       (await install(server))
     sources.push(`${server.name}: ${source}`)
   }
-  return sources
+  return [...sources, `${BROWSER.name}: ${await findBrowser()}`]
 }
 
 /**

@@ -45,10 +45,11 @@ export function addressOf(path: string): string {
 }
 
 export function usePath(): string {
-  return useSyncExternalStore(subscribe, currentPath)
+  return useSyncExternalStore(onNavigation, currentPath)
 }
 
-function subscribe(listener: () => void): () => void {
+/** Tells of every change of the address; answers how to stop that. */
+export function onNavigation(listener: () => void): () => void {
   listeners.add(listener)
   window.addEventListener('popstate', listener)
   return () => {

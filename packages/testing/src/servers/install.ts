@@ -18,7 +18,7 @@ export interface Missing {
   name: string
   /** Debian's package. */
   package: string
-  /** The environment variable that names a server instead. */
+  /** The environment variable that names one instead. */
   variable: string
   find(): string | undefined
 }
@@ -46,7 +46,7 @@ export async function install(missing: Missing): Promise<string> {
 }
 
 function advice(missing: Missing): string {
-  return `Install it (Debian: apt-get install ${missing.package}) or name a running one in ${missing.variable}.`
+  return `Install it (Debian: apt-get install ${missing.package}) or name one in ${missing.variable}.`
 }
 
 function whyNot(): string | undefined {

@@ -73,7 +73,7 @@ function explainBody(body: ErrorBody): Problem {
 function explainQuota(error: z.infer<typeof quotaExceededBody>['error']): Problem {
   return {
     title: "This month's allowance is used up",
-    advice: `It is full again on ${formatDate(error.resetDate)}. Until then, top up or ask your operator to enable overage.`,
+    advice: `It is full again on ${formatDate(error.resetDate)}. Until then, ask your operator for a top-up or for overage.`,
     code: error.code,
     mayPass: false,
     link: { label: 'Top up', address: error.topupUrl },

@@ -25,10 +25,10 @@ export function formatCompact(value: number): string {
   return compact.format(value)
 }
 
-/** Cents, or as many decimals as it takes to show that something is there: `$12.34`, `$0.000213`. */
+/** Cents, or three figures of what is less: `$12.34`, `$0.000213`. */
 export function formatUsd(value: number): string {
   if (value === 0 || value >= 0.995) return money(value, 2)
-  const decimals = Math.min(9, Math.max(2, 1 - Math.floor(Math.log10(value)) + 1))
+  const decimals = Math.min(9, Math.max(2, 2 - Math.floor(Math.log10(value))))
   return money(value, decimals)
 }
 
@@ -42,6 +42,11 @@ function money(value: number, decimals: number): string {
 /** An amount in a plan's unit: `1,234 tokens`, `$1.23`. */
 export function formatAmount(amount: number, unit: PlanUnit): string {
   return unit === 'usd' ? formatUsd(amount) : `${upToThree.format(amount)} ${amount === 1 ? 'token' : 'tokens'}`
+}
+
+/** What a request cost, told apart from the tokens that it had. */
+export function formatCharge(amount: number, unit: PlanUnit): string {
+  return unit === 'usd' ? formatUsd(amount) : `${upToThree.format(amount)} allowance tokens`
 }
 
 export function formatMultiplier(value: number): string {

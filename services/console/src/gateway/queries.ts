@@ -14,6 +14,7 @@ import { ask, GatewayProblem } from './ask.ts'
 import { useCaller } from './use-caller.ts'
 
 const ASK_AGAIN_MS = 5_000
+const LOOK_AGAIN_MS = 10_000
 const FRESH_FOR_MS = 15_000
 
 export function createQueryClient(): QueryClient {
@@ -23,15 +24,16 @@ export function createQueryClient(): QueryClient {
         networkMode: 'always',
         staleTime: FRESH_FOR_MS,
         retry: false,
-        refetchInterval: ({ state }) => (mayPass(state.error) ? ASK_AGAIN_MS : false),
+        refetchInterval: ({ state }) => nextTryMs(state.error),
       },
       mutations: { networkMode: 'always' },
     },
   })
 }
 
-function mayPass(error: unknown): boolean {
-  return error instanceof GatewayProblem && error.problem.mayPass
+/** Only what can pass is asked again by itself. */
+function nextTryMs(error: unknown): number | false {
+  return error instanceof GatewayProblem && error.problem.mayPass ? ASK_AGAIN_MS : false
 }
 
 export type KeyList = z.infer<typeof developerKeyListResponse>
@@ -52,6 +54,9 @@ export function useQuota(enabled: boolean) {
     queryKey: ['account', 'quota'],
     queryFn: ({ signal }) => ask(caller, '/billing/quota', quotaRecord, { signal }),
     enabled,
+    staleTime: 0,
+    // What applications use shows while one looks.
+    refetchInterval: ({ state }) => (state.error ? nextTryMs(state.error) : LOOK_AGAIN_MS),
   })
 }
 

@@ -2,6 +2,7 @@
  * One streamed answer, through the same endpoint that every client uses.
  */
 
+import { chatChunk } from '@gateway/contracts/answers'
 import * as z from 'zod'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { createEventReader } from '../core/read-events.ts'
@@ -23,6 +24,8 @@ export interface AnswerHead {
 export interface AnswerListener {
   onHead(head: AnswerHead): void
   onText(text: string): void
+  /** What the model thinks before it answers. */
+  onThought(text: string): void
 }
 
 export interface AnswerTotals {
@@ -31,24 +34,9 @@ export interface AnswerTotals {
   tokens: { promptTokens: number; completionTokens: number; cachedTokens: number } | null
 }
 
-const chunk = z.looseObject({
-  model: z.string().optional(),
-  choices: z.array(
-    z.looseObject({
-      delta: z.looseObject({ content: z.string().nullish() }).nullish(),
-      finish_reason: z.string().nullish(),
-    }),
-  ),
-  usage: z
-    .looseObject({
-      prompt_tokens: z.number(),
-      completion_tokens: z.number(),
-      prompt_tokens_details: z.looseObject({ cached_tokens: z.number().nullish() }).nullish(),
-    })
-    .nullish(),
-})
-/** A chunk first: backends may put `error: null` into one. */
-const event = z.union([chunk, streamError])
+/** What is shown of a chunk, so that a backend that leaves out the rest is not held up. A chunk may have `error: null`. */
+const shown = chatChunk.pick({ model: true, choices: true, usage: true }).partial({ model: true })
+const event = z.union([shown, streamError])
 
 export async function streamChat(
   caller: Caller,
@@ -95,7 +83,8 @@ function take(totals: AnswerTotals, data: string, listener: AnswerListener): voi
   const choice = choices[0]
   totals.model = model ?? totals.model
   totals.finishReason = choice?.finish_reason ?? totals.finishReason
-  if (choice?.delta?.content) listener.onText(choice.delta.content)
+  if (choice?.delta.reasoning_content) listener.onThought(choice.delta.reasoning_content)
+  if (choice?.delta.content) listener.onText(choice.delta.content)
   if (usage) {
     const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage
     const cachedTokens = prompt_tokens_details?.cached_tokens ?? 0

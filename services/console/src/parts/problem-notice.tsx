@@ -1,8 +1,14 @@
 import { Anchor } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Problem } from '../core/explain-problem.ts'
+import { BASE_PATH } from '../read-config.ts'
 import { WarningIcon } from './icons.tsx'
 import classes from './problem-notice.module.css'
+
+/** Without a page of its own to top up at, the gateway names the console. */
+function isHere(address: string): boolean {
+  return address.replace(/\/$/, '') === `${window.location.origin}${BASE_PATH}`
+}
 
 /** What went wrong and what to do about it, announced to screen readers as it appears. */
 export function ProblemNotice({ problem, action }: { problem: Problem; action?: ReactNode }) {
@@ -16,7 +22,7 @@ export function ProblemNotice({ problem, action }: { problem: Problem; action?: 
         <p className={classes.title}>{title}</p>
         <p>
           {advice}{' '}
-          {link && (
+          {link && !isHere(link.address) && (
             <Anchor href={link.address} underline="always">
               {link.label}
             </Anchor>

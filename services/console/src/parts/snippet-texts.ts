@@ -6,7 +6,7 @@
 export const SNIPPET_LANGUAGES = ['curl', 'Python', 'Node'] as const
 export type SnippetLanguage = (typeof SNIPPET_LANGUAGES)[number]
 
-export const KEY_VARIABLE = 'GATEWAY_API_KEY'
+export const KEY_VARIABLE = 'SVC_KEY'
 
 export function snippetFor(language: SnippetLanguage, gatewayUrl: string, model: string): string {
   switch (language) {

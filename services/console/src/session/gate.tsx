@@ -24,7 +24,7 @@ function Routes() {
   return (
     <svg className={classes.routes} viewBox="0 0 900 660" preserveAspectRatio="xMidYMid slice" aria-hidden="true">
       {ends.map((y) => (
-        <path key={y} d={`M-20 330 H 250 C 470 330 430 ${y} 640 ${y} H 920`} />
+        <path key={y} d={`M-20 330 H 330 C 500 330 460 ${y} 640 ${y} H 920`} />
       ))}
       {ends.map((y) => (
         <circle key={y} cx="640" cy={y} r="4" />

@@ -123,8 +123,11 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
       const idToken = user?.id_token
       navigate('', { replace: true })
       leave(null)
-      // Providers without such an endpoint keep their own session; here it is over either way.
-      await manager?.signoutRedirect({ ...(idToken && { id_token_hint: idToken }) }).catch(() => undefined)
+      // Some providers have no such endpoint and keep their own session. Either way the page is left, and with it all
+      // that it held of the person.
+      await manager
+        ?.signoutRedirect({ ...(idToken && { id_token_hint: idToken }) })
+        .catch(() => window.location.reload())
     },
     end,
   }

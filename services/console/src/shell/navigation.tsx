@@ -9,21 +9,21 @@ import { PAGES } from './pages.ts'
 /** A column beside the page; on a phone, a bar above it and one below. */
 export function Navigation({ current }: { current: string }) {
   return (
-    <header className={classes.side}>
+    <nav aria-label="Console" className={classes.side}>
       <div className={classes.brand}>
         <Mark size={28} />
         <span>Model Gateway</span>
       </div>
-      <nav aria-label="Pages" className={classes.pages}>
+      <div className={classes.pages}>
         {PAGES.map(({ path, name, Icon }) => (
           <PageLink key={path} to={path} className={classes.page} aria-current={path === current ? 'page' : undefined}>
             <Icon />
             <span>{name}</span>
           </PageLink>
         ))}
-      </nav>
+      </div>
       <Account />
-    </header>
+    </nav>
   )
 }
 
@@ -58,7 +58,8 @@ function Account() {
 }
 
 function SchemeSwitch() {
-  const { setColorScheme } = useMantineColorScheme()
+  // Without transitions, the library would write a `<style>` element, which the policy forbids.
+  const { setColorScheme } = useMantineColorScheme({ keepTransitions: true })
   const scheme = useComputedColorScheme('light')
   const other = scheme === 'light' ? 'dark' : 'light'
   return (

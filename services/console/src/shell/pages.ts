@@ -1,31 +1,41 @@
 /**
- * The pages: their addresses, names and places in the navigation. Each is loaded when it is first shown.
+ * The pages: their addresses, names and places in the navigation. Each is code of its own, which comes when the browser
+ * has nothing else to do, or when the page is shown before that.
  */
 
 import { lazy, type ComponentType } from 'react'
-import { ChatIcon, HomeIcon, KeyIcon, ModelsIcon } from '../parts/icons.tsx'
+import { ChartIcon, ChatIcon, HomeIcon, KeyIcon, ModelsIcon } from '../parts/icons.tsx'
+
+type LoadPage = () => Promise<{ default: ComponentType }>
 
 export interface ConsolePage {
   /** Below the console's address. */
   path: string
   name: string
   Icon: ComponentType
+  load: LoadPage
   Page: ComponentType
 }
 
+const page = (path: string, name: string, Icon: ComponentType, load: LoadPage): ConsolePage => ({
+  ...{ path, name, Icon, load },
+  Page: lazy(load),
+})
+
 export const PAGES: readonly [ConsolePage, ...ConsolePage[]] = [
-  { path: '', name: 'Overview', Icon: HomeIcon, Page: lazy(() => import('../pages/overview/overview-page.tsx')) },
-  { path: '/keys', name: 'Keys', Icon: KeyIcon, Page: lazy(() => import('../pages/keys/keys-page.tsx')) },
-  { path: '/models', name: 'Models', Icon: ModelsIcon, Page: lazy(() => import('../pages/models/models-page.tsx')) },
-  {
-    path: '/playground',
-    name: 'Playground',
-    Icon: ChatIcon,
-    Page: lazy(() => import('../pages/playground/playground-page.tsx')),
-  },
+  page('', 'Overview', HomeIcon, () => import('../pages/overview/overview-page.tsx')),
+  page('/keys', 'Keys', KeyIcon, () => import('../pages/keys/keys-page.tsx')),
+  page('/usage', 'Usage', ChartIcon, () => import('../pages/usage/usage-page.tsx')),
+  page('/models', 'Models', ModelsIcon, () => import('../pages/models/models-page.tsx')),
+  page('/playground', 'Playground', ChatIcon, () => import('../pages/playground/playground-page.tsx')),
 ]
 
 /** An address that is no page's shows the first. */
 export function pageAt(path: string): ConsolePage {
-  return PAGES.find((page) => page.path === path) ?? PAGES[0]
+  return PAGES.find((candidate) => candidate.path === path) ?? PAGES[0]
+}
+
+/** So that a gateway that goes away later takes no page with it. One that does not come is asked for again when it is shown. */
+export async function fetchPages(): Promise<void> {
+  await Promise.allSettled(PAGES.map(({ load }) => load()))
 }

@@ -3,18 +3,20 @@
  */
 
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { createQueryClient } from '../gateway/queries.ts'
 import { usePath } from '../navigation.ts'
 import { PageSkeleton } from '../parts/page-skeleton.tsx'
 import { Navigation } from './navigation.tsx'
-import { pageAt } from './pages.ts'
+import { PageBoundary } from './page-boundary.tsx'
+import { fetchPages, pageAt } from './pages.ts'
 import { SessionEnded } from './session-ended.tsx'
 import classes from './shell.module.css'
 
 export default function Shell() {
   const [client] = useState(createQueryClient)
   const page = pageAt(usePath())
+  useEffect(() => void fetchPages(), [])
   return (
     <QueryClientProvider client={client}>
       <a href="#content" className="skip-link">
@@ -23,9 +25,11 @@ export default function Shell() {
       <div className={classes.frame}>
         <Navigation current={page.path} />
         <main id="content" className={classes.content}>
-          <Suspense fallback={<PageSkeleton />} key={page.path}>
-            <page.Page />
-          </Suspense>
+          <PageBoundary key={page.path}>
+            <Suspense fallback={<PageSkeleton />}>
+              <page.Page />
+            </Suspense>
+          </PageBoundary>
         </main>
       </div>
       <SessionEnded />

@@ -4,7 +4,7 @@
 
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** Acts and links. The shades that carry white text, and those on dark ground, keep 4.5 : 1. */
+/** Acts. White text keeps 4.5 : 1 on the shades that carry it, the sixth and the seventh. */
 const signal: MantineColorsTuple = [
   '#eef2ff',
   '#dfe5ff',
@@ -34,8 +34,7 @@ const dark: MantineColorsTuple = [
 
 export const theme = createTheme({
   primaryColor: 'signal',
-  primaryShade: { light: 7, dark: 4 },
-  autoContrast: true,
+  primaryShade: { light: 7, dark: 6 },
   colors: { signal, dark },
   fontFamily: "'Geist Variable', system-ui, sans-serif",
   fontFamilyMonospace: "'Geist Mono Variable', ui-monospace, monospace",

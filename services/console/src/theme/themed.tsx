@@ -5,14 +5,18 @@
 
 import { MantineProvider, type MantineColorSchemeManager } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { entryState, remember } from '../navigation.ts'
+import { entryState, onNavigation, remember } from '../navigation.ts'
 import { theme } from './theme.ts'
 
+let stopListening = () => {}
 const schemeManager: MantineColorSchemeManager = {
   get: (fallback) => entryState().colorScheme ?? fallback,
   set: (colorScheme) => remember({ colorScheme }),
-  subscribe: () => undefined,
-  unsubscribe: () => undefined,
+  // Back from the identity provider, the entry is that of the page that was left.
+  subscribe(onUpdate) {
+    stopListening = onNavigation(() => onUpdate(entryState().colorScheme ?? 'auto'))
+  },
+  unsubscribe: () => stopListening(),
   clear: () => remember({ colorScheme: 'auto' }),
 }
 

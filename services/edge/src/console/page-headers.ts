@@ -1,17 +1,17 @@
 /**
- * What a browser may do with the console's page: run its own scripts and styles, and talk to the gateway and the
- * identity provider, nothing else.
+ * What a browser may do with the console's page: run its own scripts and styles, and talk to its own host and to those
+ * that it is told, nothing else.
  */
 
-/** `issuer`: null where nobody can sign in. */
-export function pageHeaders(issuer: string | null): Record<string, string> {
-  const reachable = ["'self'", ...(issuer ? [new URL(issuer).origin] : [])].join(' ')
+/** `others`: the identity provider's address, and the gateway's where the page has a host of its own. */
+export function pageHeaders(others: string[]): Record<string, string> {
+  const reachable = ["'self'", ...others.map((url) => new URL(url).origin)].join(' ')
   const policy = {
     'default-src': "'none'",
     'script-src': "'self'",
     'style-src': "'self'",
     'font-src': "'self'",
-    'img-src': "'self' data:",
+    'img-src': "'self'",
     'connect-src': reachable,
     'base-uri': "'none'",
     'form-action': "'none'",

@@ -2,6 +2,7 @@
  * The built console: a folder of a few files, read once into memory, each with the compressed forms that stand beside it.
  */
 
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 
@@ -10,7 +11,12 @@ export interface ConsoleFile {
   /** Named by its content, so it may be kept for ever. */
   hashed: boolean
   /** By content coding; `identity` is always there. */
-  bodies: Partial<Record<ContentCoding, Buffer>> & { identity: Buffer }
+  forms: Partial<Record<ContentCoding, FileForm>> & { identity: FileForm }
+}
+
+export interface FileForm {
+  body: Buffer
+  etag: string
 }
 
 /** The best first. */
@@ -36,14 +42,18 @@ export async function readConsoleFiles(folder: string): Promise<ConsoleFiles | n
   for (const path of await listFiles(folder)) {
     const type = TYPES[extname(path)]
     if (type === undefined) continue
-    const bodies: ConsoleFile['bodies'] = { identity: await readFile(join(folder, path)) }
+    const forms: ConsoleFile['forms'] = { identity: toForm(await readFile(join(folder, path))) }
     for (const [coding, suffix] of Object.entries(CODINGS)) {
       const compressed = await readIfThere(join(folder, path + suffix))
-      if (compressed) bodies[coding as keyof typeof CODINGS] = compressed
+      if (compressed) forms[coding as keyof typeof CODINGS] = toForm(compressed)
     }
-    files.set(path.split(sep).join('/'), { type, hashed: path.startsWith(`assets${sep}`), bodies })
+    files.set(path.split(sep).join('/'), { type, hashed: path.startsWith(`assets${sep}`), forms })
   }
   return files.has('index.html') ? files : null
+}
+
+function toForm(body: Buffer): FileForm {
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
 }
 
 async function listFiles(folder: string): Promise<string[]> {

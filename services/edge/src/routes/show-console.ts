@@ -3,7 +3,6 @@
  * answered with the one HTML page; files named by their content are kept by browsers for ever, the page is asked for anew.
  */
 
-import { createHash } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { GatewayError } from '@gateway/contracts/errors'
@@ -17,7 +16,7 @@ const ASK_ANEW = 'no-cache'
 const PAGE = 'index.html'
 
 export function showConsole({ settings }: Edge, { folder }: ConsoleSettings): RequestHandler<{ path?: string[] }> {
-  const headers = pageHeaders(settings.signIn?.issuer ?? null)
+  const headers = pageHeaders(settings.signIn ? [settings.signIn.issuer] : [])
   let reading: Promise<ConsoleFiles | null> | null = null
   async function files(): Promise<ConsoleFiles> {
     const found = await (reading ??= readConsoleFiles(folder))
@@ -50,15 +49,16 @@ export function showConsoleConfig({ settings }: Edge, { url, clientId, scope }: 
 }
 
 function sendFile(request: Request, response: Response, file: ConsoleFile): void {
-  const coding = Object.keys(CODINGS).find(
-    (name) => file.bodies[name as keyof typeof CODINGS] && request.acceptsEncodings(name),
-  ) as keyof typeof CODINGS | undefined
-  response.set({ 'content-type': file.type, vary: 'accept-encoding' })
-  response.set('cache-control', file.hashed ? FOR_EVER : ASK_ANEW)
-  const body = (coding && file.bodies[coding]) ?? file.bodies.identity
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  response.set('etag', etag)
+  const codings = Object.keys(CODINGS) as (keyof typeof CODINGS)[]
+  const coding = codings.find((name) => file.forms[name] && request.acceptsEncodings(name))
+  const { body, etag } = (coding && file.forms[coding]) ?? file.forms.identity
+  response.set({
+    'content-type': file.type,
+    'cache-control': file.hashed ? FOR_EVER : ASK_ANEW,
+    vary: 'accept-encoding',
+    etag,
+  })
   if (request.get('if-none-match') === etag) return void response.status(304).end()
   if (coding) response.set('content-encoding', coding)
-  response.end(request.method === 'HEAD' ? undefined : body)
+  response.end(body)
 }

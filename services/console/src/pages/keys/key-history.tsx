@@ -9,7 +9,7 @@ export function KeyHistory({ keys }: { keys: KeyList['data'] }) {
   if (keys.length === 0) return null
   return (
     <Card title="All your keys">
-      <WideTable label="All your keys">
+      <WideTable label="Keys and their status">
         <Table.Thead>
           <Table.Tr>
             <Table.Th scope="col">Key</Table.Th>

@@ -1,4 +1,5 @@
 import { Skeleton } from '@mantine/core'
+import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { useCatalog, useKeys, usePlan } from '../../gateway/queries.ts'
 import { activeKeyOf } from '../../gateway/use-active-key.ts'
@@ -9,27 +10,45 @@ import { ModelTable } from './model-table.tsx'
 import { TierGrid } from './tier-grid.tsx'
 
 export default function ModelsPage() {
-  const active = activeKeyOf(useKeys().data)
-  const plan = usePlan(active !== undefined)
+  const keys = useKeys()
+  const hasKey = activeKeyOf(keys.data) !== undefined
+  const plan = usePlan(hasKey)
   const catalog = useCatalog()
+  const loading = <Skeleton height={560} radius="lg" />
+  // One after the other: what comes later must not push down what is there.
   return (
-    <Page title="Models" lead={<Lead plan={plan.data} />}>
-      <Answer query={catalog} loading={<Skeleton height={420} radius="lg" />}>
-        {({ data }) => <TierGrid tiers={data} plan={plan.data} />}
+    <Page title="Models" lead="What each model is for, and what it costs.">
+      <Answer query={keys} loading={loading}>
+        {() => (
+          <Answer query={catalog} loading={loading}>
+            {({ data: tiers }) =>
+              hasKey ? (
+                <Answer query={plan} loading={loading}>
+                  {(record) => <ModelsOnPlan tiers={tiers} plan={record} />}
+                </Answer>
+              ) : (
+                <TierGrid tiers={tiers} plan={undefined} />
+              )
+            }
+          </Answer>
+        )}
       </Answer>
-      {active && (
-        <Answer query={plan} loading={<Skeleton height={300} radius="lg" />}>
-          {({ models }) => <OtherModels models={models} />}
-        </Answer>
-      )}
     </Page>
   )
 }
 
-function Lead({ plan }: { plan: PlanRecord | undefined }) {
-  if (plan?.unit === 'usd') return `What a million tokens of each model cost on your plan, ${plan.plan}.`
-  const counted = 'A token of a model counts as many tokens of allowance as its multiplier says.'
-  return plan ? `${counted} Your plan is ${plan.plan}.` : counted
+function ModelsOnPlan({ tiers, plan }: { tiers: TierEntry[]; plan: PlanRecord }) {
+  return (
+    <>
+      <p className="quiet">
+        {plan.unit === 'usd'
+          ? `On your plan, ${plan.plan}, a million tokens cost what stands beside the name.`
+          : `On your plan, ${plan.plan}, a token counts as many tokens of allowance as the multiplier says.`}
+      </p>
+      <TierGrid tiers={tiers} plan={plan} />
+      <OtherModels models={plan.models} />
+    </>
+  )
 }
 
 function OtherModels({ models }: { models: PlannedModel[] }) {
@@ -39,12 +58,12 @@ function OtherModels({ models }: { models: PlannedModel[] }) {
     <>
       {others.length > 0 && (
         <Card title="More models">
-          <ModelTable label="More models" models={others} />
+          <ModelTable label="More models and their prices" models={others} />
         </Card>
       )}
       {legacy.length > 0 && (
         <Card title="Older names">
-          <ModelTable label="Older names" models={legacy} />
+          <ModelTable label="Older names and their prices" models={legacy} />
         </Card>
       )}
     </>

@@ -12,6 +12,7 @@ export interface Turn {
   id: number
   model: string
   question: string
+  thought: string
   text: string
   state: 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
   head: AnswerHead | null
@@ -22,6 +23,8 @@ export interface Turn {
 }
 
 let turns: readonly Turn[] = []
+/** Never used again, so that an answer that is late changes nobody else's turn. */
+let lastId = 0
 let stopping: AbortController | null = null
 const listeners = new Set<() => void>()
 
@@ -56,32 +59,53 @@ export function stopTurn(): void {
 
 /** Resolves when the answer is over, however it ended. */
 export async function askTurn(caller: Caller, model: string, question: string): Promise<void> {
-  const id = (turns.at(-1)?.id ?? 0) + 1
+  const id = ++lastId
   const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())
   put([...turns, { ...EMPTY, id, model, question }])
   const startedAt = performance.now()
   const elapsed = () => performance.now() - startedAt
-  let text = ''
-  let firstTokenMs: number | null = null
+  const seen = { thought: '', text: '', firstTokenMs: null as number | null }
+  const show = oncePerFrame(() => change(id, { ...seen, state: 'streaming' }))
+  const take = (part: 'thought' | 'text') => (piece: string) => {
+    seen[part] += piece
+    seen.firstTokenMs ??= elapsed()
+    show.soon()
+  }
+  const end = (part: Partial<Turn>) => {
+    show.never()
+    change(id, { ...seen, ...part, totalMs: elapsed() })
+  }
 
   try {
-    const totals = await streamChat(caller, { model, messages }, controller.signal, {
-      onHead: (head) => change(id, { head }),
-      onText(piece) {
-        text += piece
-        firstTokenMs ??= elapsed()
-        change(id, { text, firstTokenMs, state: 'streaming' })
-      },
-    })
-    change(id, { totals, state: 'done', totalMs: elapsed() })
+    const onHead = (head: AnswerHead) => change(id, { head })
+    const listener = { onHead, onText: take('text'), onThought: take('thought') }
+    const totals = await streamChat(caller, { model, messages }, controller.signal, listener)
+    end({ totals, state: 'done' })
   } catch (error) {
-    if (controller.signal.aborted) return change(id, { state: 'stopped', totalMs: elapsed() })
-    change(id, { problem: problemOf(error), state: 'failed', totalMs: elapsed() })
+    if (controller.signal.aborted) return end({ state: 'stopped' })
+    end({ problem: problemOf(error), state: 'failed' })
+  }
+}
+
+/** However many pieces come, the page is drawn once for each frame. */
+function oncePerFrame(draw: () => void): { soon(): void; never(): void } {
+  let frame: number | null = null
+  return {
+    soon() {
+      frame ??= requestAnimationFrame(() => {
+        frame = null
+        draw()
+      })
+    },
+    never() {
+      if (frame !== null) cancelAnimationFrame(frame)
+    },
   }
 }
 
 const EMPTY: Omit<Turn, 'id' | 'model' | 'question'> = {
+  thought: '',
   text: '',
   state: 'waiting',
   head: null,

@@ -11,6 +11,7 @@ import { askTurn, clearTurns, stopTurn, useTurns } from './conversation.ts'
 import classes from './playground-page.module.css'
 import { Suggestions } from './suggestions.tsx'
 import { TurnView } from './turn-view.tsx'
+import { useFollowEnd } from './use-follow-end.ts'
 
 const FIRST_CHOICE = 'svc-best'
 
@@ -48,6 +49,7 @@ function Conversation() {
   const refresh = useRefreshAccount()
   const turns = useTurns()
   const [model, setModel] = useState(FIRST_CHOICE)
+  const end = useFollowEnd(turns.length, turns.at(-1)?.text.length ?? 0)
   const isBusy = turns.some(({ state }) => state === 'waiting' || state === 'streaming')
 
   return (
@@ -64,6 +66,7 @@ function Conversation() {
                 <TurnView key={turn.id} turn={turn} models={models} />
               ))}
             </div>
+            <div ref={end} className={classes.end} />
             <Composer models={chat} model={chosen} onModel={setModel} isBusy={isBusy} onAsk={ask} onStop={stopTurn} />
           </div>
         )

@@ -1,14 +1,15 @@
 import type { PlannedModel } from '@gateway/contracts/plan-api'
-import type { ReactNode } from 'react'
+import { memo, type ReactNode } from 'react'
 import { chargeOf } from '../../core/charge.ts'
-import { formatAmount, formatCount, formatDuration } from '../../core/format.ts'
+import { formatCharge, formatCount, formatDuration } from '../../core/format.ts'
 import { readSmartRoute } from '../../core/smart-route.ts'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import type { Turn } from './conversation.ts'
 import classes from './turn-view.module.css'
 
-export function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
-  const { question, text, state, problem } = turn
+/** Drawn anew only when its own turn changes: the last one does with every frame. */
+export const TurnView = memo(function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
+  const { question, thought, text, state, problem } = turn
   const isRunning = state === 'waiting' || state === 'streaming'
   return (
     <article className={classes.turn} aria-busy={isRunning}>
@@ -18,7 +19,9 @@ export function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] 
       </p>
       <div className={classes.answer}>
         <span className="visually-hidden">Answer: </span>
-        {text === '' && isRunning ? <Waiting /> : <AnswerText text={text} />}
+        {thought !== '' && <Thought text={thought} isRunning={isRunning && text === ''} />}
+        {text === '' && thought === '' && isRunning && <Waiting />}
+        <AnswerText text={text} />
         {state === 'stopped' && <p className={classes.note}>Stopped. What was generated until then is charged.</p>}
         {problem && <ProblemNotice problem={problem} />}
         <Facts turn={turn} models={models} />
@@ -27,6 +30,15 @@ export function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] 
         {state === 'done' && `The answer is complete: ${text}`}
       </span>
     </article>
+  )
+})
+
+function Thought({ text, isRunning }: { text: string; isRunning: boolean }) {
+  return (
+    <details className={classes.thought}>
+      <summary>{isRunning ? 'Thinking…' : 'What it thought first'}</summary>
+      <p>{text}</p>
+    </details>
   )
 }
 
@@ -77,7 +89,7 @@ function Facts({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
           {formatCount(totals.tokens.promptTokens)} in, {formatCount(totals.tokens.completionTokens)} out
         </Fact>
       )}
-      {charge && <Fact name="Charge">{formatAmount(charge.amount, charge.unit)}</Fact>}
+      {charge && <Fact name="Charge">{formatCharge(charge.amount, charge.unit)}</Fact>}
     </dl>
   )
 }

@@ -1,0 +1,41 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Price } from '@gateway/contracts/usage'
+import { chargeFor } from '@gateway/pricing/charge'
+import { toPlanUnit } from '@gateway/pricing/units'
+import { chargeOf } from './charge.ts'
+
+const count = fc.nat(2_000_000)
+const tokens = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count })
+
+test('what the page says a request cost is what the ledger charges, to the last figure', () => {
+  fc.assert(
+    fc.property(tokens, fc.nat(1_000_000), (used, milliTokensPerToken) => {
+      const price: Price = { kind: 'multiplier', milliTokensPerToken }
+      expect(chargeOf({ multiplier: milliTokensPerToken / 1_000 }, used)).toEqual({
+        unit: 'tokens',
+        amount: toPlanUnit(chargeFor(price, used), 'tokens'),
+      })
+    }),
+  )
+  const rate = fc.nat(1_000_000_000)
+  fc.assert(
+    fc.property(tokens, rate, rate, rate, count, (used, input, cached, output, aboveTokens) => {
+      const rates = {
+        inputNanoUsdPerKiloToken: input,
+        cachedNanoUsdPerKiloToken: cached,
+        outputNanoUsdPerKiloToken: output,
+      }
+      const quoted = {
+        input_usd_per_million: input / 1_000_000,
+        cached_input_usd_per_million: cached / 1_000_000,
+        output_usd_per_million: output / 1_000_000,
+      }
+      const price: Price = { kind: 'rates', ...rates, longPrompt: { aboveTokens, ...rates } }
+      expect(chargeOf({ ...quoted, long_prompt: { above_tokens: aboveTokens, ...quoted } }, used)).toEqual({
+        unit: 'usd',
+        amount: toPlanUnit(chargeFor(price, used), 'usd'),
+      })
+    }),
+  )
+})

@@ -1,0 +1,42 @@
+import { ERROR_STATUS, GatewayError, rateLimitTypes, renderError, type ErrorCode } from '@gateway/contracts/errors'
+import { describe, expect, test } from 'vitest'
+import { explainAnswer } from './explain-problem.ts'
+
+const links = { docsUrl: 'https://docs.example', topupUrl: 'https://topup.example' }
+
+function explain(error: GatewayError) {
+  const { status, body } = renderError(error, links)
+  return explainAnswer(status, JSON.parse(body), 'request-1')
+}
+
+describe('every error of the contract is told in words, with what to do', () => {
+  test.each(Object.keys(ERROR_STATUS) as ErrorCode[])('%s', (code) => {
+    const problem = explain(new GatewayError(code, 'something went wrong', { resetDate: '2026-12-01T00:00:00Z' }))
+    expect(problem.code).toBe(code)
+    expect(problem.requestId).toBe('request-1')
+    expect(problem.title).toMatch(/^[A-Z].*[^.]$/)
+    expect(problem.advice).toMatch(/^[A-Z].*\.$/)
+  })
+
+  test.each(rateLimitTypes)('a limit of the kind %s', (type) => {
+    const problem = explain(new GatewayError('rate_limit_exceeded', 'no', { type, retryAfterMs: 4_200 }))
+    expect(problem.mayPass).toBe(type !== 'plan_limit')
+    expect(problem.advice).toMatch(type === 'plan_limit' ? /included model/ : /Wait 5 seconds/)
+  })
+})
+
+test('a used-up allowance names the day and the way to top up', () => {
+  const problem = explain(new GatewayError('quota_exceeded', 'used up', { resetDate: '2026-12-01T00:00:00Z' }))
+  expect(problem.advice).toContain('December 1, 2026')
+  expect(problem.link).toEqual({ label: 'Top up', address: 'https://topup.example' })
+})
+
+test('backends that failed are named once each', () => {
+  const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'all failed', { tier: 'x', attempted: ['a', 'b', 'a'] })
+  expect(explain(error).advice).toContain('Tried: a, b.')
+})
+
+test('what is no error of the contract is a proxy’s, and told as that', () => {
+  expect(explainAnswer(502, null)).toMatchObject({ code: 'HTTP_502', mayPass: true })
+  expect(explainAnswer(403, { message: 'no' })).toMatchObject({ code: 'HTTP_403', mayPass: false })
+})

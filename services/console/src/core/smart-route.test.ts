@@ -1,0 +1,10 @@
+import { expect, test } from 'vitest'
+import { readSmartRoute } from './smart-route.ts'
+
+test('the lane and the reason are told in words', () => {
+  expect(readSmartRoute('svc-research; reason=time-sensitive')).toEqual({
+    lane: 'svc-research',
+    reason: 'time sensitive',
+  })
+  expect(readSmartRoute('svc-core')).toEqual({ lane: 'svc-core', reason: '' })
+})

@@ -1,0 +1,46 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { everyDay, roundScale, spanOf } from './usage-days.ts'
+
+const figures = {
+  ...{ requests: 1, prompt_tokens: 2, completion_tokens: 3, cached_tokens: 0 },
+  ...{ total_tokens: 5, allowance_tokens: 5, cost_usd: 0 },
+}
+
+describe('a period', () => {
+  const leapDay = Date.parse('2028-02-29T23:59:59Z')
+  test.each([
+    ['month', leapDay, { from: '2028-02-01', to: '2028-02-29' }],
+    ['last-month', leapDay, { from: '2028-01-01', to: '2028-01-31' }],
+    ['last-month', Date.parse('2027-01-15T00:00:00Z'), { from: '2026-12-01', to: '2026-12-31' }],
+    ['30', leapDay, { from: '2028-01-31', to: '2028-02-29' }],
+    ['90', Date.parse('2026-11-21T00:00:00Z'), { from: '2026-08-24', to: '2026-11-21' }],
+  ] as const)('%s', (period, nowMs, span) => {
+    expect(spanOf(period, nowMs)).toEqual(span)
+  })
+})
+
+test('a day without use is there with nothing', () => {
+  const days = everyDay([{ day: '2026-11-02', ...figures }], { from: '2026-11-01', to: '2026-11-03' })
+  expect(days.map(({ day, requests }) => [day, requests])).toEqual([
+    ['2026-11-01', 0],
+    ['2026-11-02', 1],
+    ['2026-11-03', 0],
+  ])
+})
+
+test('a scale begins at 0, has at most five round marks, and holds the highest', () => {
+  fc.assert(
+    fc.property(fc.double({ min: 1e-9, max: 1e15, noNaN: true }), (highest) => {
+      const marks = roundScale(highest)
+      expect(marks[0]).toBe(0)
+      expect(marks.length).toBeLessThanOrEqual(5)
+      expect(marks.at(-1)!).toBeGreaterThanOrEqual(highest * (1 - 1e-9))
+      // No more than half of the height stays empty.
+      expect(marks.at(-1)!).toBeLessThanOrEqual(highest * 2)
+    }),
+  )
+  expect(roundScale(0)).toEqual([0, 1])
+  expect(roundScale(870)).toEqual([0, 250, 500, 750, 1000])
+  expect(roundScale(0.3)).toEqual([0, 0.1, 0.2, 0.3])
+})

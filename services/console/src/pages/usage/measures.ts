@@ -1,0 +1,52 @@
+/**
+ * What of usage can be shown: each measure's name, figure and form.
+ */
+
+import type { PlanUnit } from '@gateway/contracts/usage'
+import type { UsageTotals } from '@gateway/contracts/usage-api'
+import { formatAmount, formatCompact, formatCount, formatUsd } from '../../core/format.ts'
+
+export interface Measure {
+  value: 'charge' | 'cost' | 'tokens' | 'requests'
+  label: string
+  figure: (row: UsageTotals) => number
+  format: (value: number) => string
+  /** For places where the exact figure stands nearby. */
+  short: (value: number) => string
+}
+
+const CHARGE: Measure = {
+  value: 'charge',
+  label: 'Allowance',
+  figure: (row) => row.allowance_tokens,
+  format: (value) => formatAmount(value, 'tokens'),
+  short: formatCompact,
+}
+const COST: Measure = {
+  value: 'cost',
+  label: 'Cost',
+  figure: (row) => row.cost_usd,
+  format: formatUsd,
+  short: formatUsd,
+}
+const TOKENS: Measure = {
+  value: 'tokens',
+  label: 'Tokens',
+  figure: (row) => row.total_tokens,
+  format: formatCount,
+  short: formatCompact,
+}
+const REQUESTS: Measure = {
+  value: 'requests',
+  label: 'Requests',
+  figure: (row) => row.requests,
+  format: formatCount,
+  short: formatCompact,
+}
+
+/** What is charged first: allowance, dollars, or both where the account changed between plans of either kind. */
+export function measuresFor(totals: UsageTotals, unit: PlanUnit | undefined): Measure[] {
+  const inDollars = totals.cost_usd > 0 || unit === 'usd'
+  const inAllowance = totals.allowance_tokens > 0 || !inDollars
+  return [...(inDollars ? [COST] : []), ...(inAllowance ? [CHARGE] : []), TOKENS, REQUESTS]
+}

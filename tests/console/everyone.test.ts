@@ -1,0 +1,179 @@
+/**
+ * For everyone: screen readers, keyboards, phones, both colour schemes, people whom motion makes sick.
+ */
+
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { describe, expect, test } from 'vitest'
+import { useStage } from './stage.ts'
+import { ask, goTo, newKeyOwner, newName, newVisitor, openConsole } from './visitor.ts'
+
+const stage = useStage()
+const PAGES = ['Overview', 'Keys', 'Usage', 'Models', 'Playground'] as const
+const PHONE = { viewport: { width: 375, height: 780 }, isMobile: true, hasTouch: true }
+
+describe.each(['light', 'dark'] as const)('in the %s scheme', (colorScheme) => {
+  test('axe finds nothing on any page, with and without a key', async () => {
+    const { page } = await stage.visit({ colorScheme })
+    await openConsole(stage, page)
+    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await expectAccessible(page, 'sign-in')
+    await openConsole(stage, page, '/callback?code=stolen&state=made-up')
+    await page.getByRole('alert').waitFor()
+    await expectAccessible(page, 'sign-in refused')
+
+    const visitor = await newVisitor(stage, { colorScheme, reducedMotion: 'reduce' })
+    await expectAccessible(visitor.page, 'overview without a key')
+    await visitor.page.getByRole('button', { name: 'Create key' }).click()
+    await visitor.page.getByRole('meter').waitFor()
+    await expectAccessible(visitor.page, 'key created')
+    for (const name of PAGES) {
+      await goTo(visitor.page, name)
+      await settled(visitor.page)
+      await expectAccessible(visitor.page, name)
+    }
+    await ask(visitor.page, 'Hello!')
+    await expectAccessible(visitor.page, 'playground with an answer')
+    await expect
+      .poll(
+        async () => {
+          await goTo(visitor.page, 'Keys')
+          await goTo(visitor.page, 'Usage')
+          return visitor.page.getByRole('img', { name: /a day/ }).count()
+        },
+        { timeout: 20_000, interval: 1_000 },
+      )
+      .toBe(1)
+    await expectAccessible(visitor.page, 'usage with a chart')
+    await visitor.shot(`usage-${colorScheme}`)
+    await visitor.page.getByRole('button', { name: 'Table' }).click()
+    await expectAccessible(visitor.page, 'usage as a table')
+    await goTo(visitor.page, 'Keys')
+    await visitor.page.getByRole('button', { name: 'Revoke', exact: true }).click()
+    await visitor.page.getByRole('dialog').waitFor()
+    await expectAccessible(visitor.page, 'revoke')
+    await visitor.shot(`revoke-${colorScheme}`)
+  }, 90_000)
+})
+
+test('on a phone nothing scrolls sideways, and everything can be reached', async () => {
+  const { page, shot } = await newVisitor(stage, PHONE)
+  await shot('phone-overview-without-key')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('meter').waitFor()
+  await expectNoSideways(page, 'key created')
+  await shot('phone-key-created')
+  for (const name of PAGES) {
+    await goTo(page, name)
+    await settled(page)
+    await expectNoSideways(page, name)
+    await shot(`phone-${name.toLowerCase()}`)
+  }
+  await ask(page, `A long word: ${'x'.repeat(200)}`)
+  await expectNoSideways(page, 'playground with an answer')
+  await shot('phone-playground-answer')
+}, 60_000)
+
+test('from signing in to an answer with the keyboard alone, the focus always in sight', async () => {
+  const { page } = await stage.visit()
+  await openConsole(stage, page)
+  await press(page, 'Sign in')
+  await page.getByLabel('Name').waitFor()
+  await page.keyboard.type(newName())
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Create key' }).waitFor()
+  await page.keyboard.press('Tab')
+  expect(await focused(page)).toBe('Skip to the page')
+  await press(page, 'Create key')
+  await page.getByRole('meter').waitFor()
+  await press(page, 'open the playground')
+  await page.getByText('Ask anything').waitFor()
+  expect(await focused(page)).toBe('Playground')
+  await tabTo(page, 'Your message')
+  await page.keyboard.type('Hello!')
+  await page.keyboard.press('Enter')
+  await page.getByText('Charge').waitFor()
+  expect(await focused(page)).toBe('Your message')
+}, 60_000)
+
+test('a dialog keeps the focus, opens on Cancel and gives it back', async () => {
+  const { page } = await newKeyOwner(stage)
+  await goTo(page, 'Keys')
+  await press(page, 'Revoke')
+  await page.getByRole('dialog').waitFor()
+  await expect.poll(() => focused(page)).toBe('Cancel')
+  const inside = new Set<string>()
+  for (let step = 0; step < 5; step++) {
+    await page.keyboard.press('Tab')
+    inside.add(await focused(page))
+  }
+  expect([...inside].sort()).toEqual(['Cancel', 'Revoke key'])
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await expect.poll(() => focused(page)).toBe('Revoke')
+})
+
+test('who asks for reduced motion sees none', async () => {
+  const { page } = await newKeyOwner(stage, { reducedMotion: 'reduce' })
+  await goTo(page, 'Keys')
+  await page.getByRole('button', { name: 'Rotate', exact: true }).click()
+  await page.getByRole('dialog').waitFor()
+  const longest = await page.evaluate(() =>
+    Math.max(0, ...document.getAnimations().map((animation) => Number(animation.effect?.getComputedTiming().duration))),
+  )
+  expect(longest).toBeLessThan(10)
+})
+
+async function expectAccessible(page: Page, where: string): Promise<void> {
+  // Through the debugger's door: a script element would break the page's policy.
+  await page.evaluate(axe.source)
+  const violations = await page.evaluate(async () => {
+    const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
+    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
+  })
+  expect({ where, violations }).toEqual({ where, violations: [] })
+}
+
+async function expectNoSideways(page: Page, where: string): Promise<void> {
+  const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+  expect({ where, beyond: Math.max(0, beyond) }).toEqual({ where, beyond: 0 })
+}
+
+/** Nothing is on its way any more. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+}
+
+/** What a screen reader would say of the focused element. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate(() => {
+    const element = document.activeElement
+    return element?.getAttribute('aria-label') ?? element?.textContent?.trim() ?? ''
+  })
+}
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let step = 0; step < 40; step++) {
+    if ((await focused(page)) === name) return expectFocusInSight(page, name)
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`the keyboard does not reach ${name}`)
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByText(name, { exact: true }).first().waitFor()
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+}
+
+async function expectFocusInSight(page: Page, name: string): Promise<void> {
+  const isSeen = await page.evaluate(() => {
+    const element = document.activeElement!
+    const style = getComputedStyle(element)
+    const frame = getComputedStyle(element.closest('form') ?? element)
+    const { top, bottom } = element.getBoundingClientRect()
+    const marked = style.outlineStyle !== 'none' || frame.borderColor !== 'transparent'
+    return marked && bottom > 0 && top < window.innerHeight
+  })
+  expect(isSeen, `the focus on ${name} can be seen`).toBe(true)
+}

@@ -1,0 +1,109 @@
+/**
+ * Answers that fail: always in words, with what to do, and never at the cost of what arrived already.
+ */
+
+import { expect, test } from 'vitest'
+import { useStage } from './stage.ts'
+import { ask, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
+
+const stage = useStage()
+
+async function newAsker() {
+  const owner = await newKeyOwner(stage)
+  await goTo(owner.page, 'Playground')
+  return owner
+}
+
+test('a model whose backends all fail: what was tried, that it cost nothing, and what to do', async () => {
+  using _fault = fail({ status: 500, backend: 'frail-1' })
+  const { page, shot } = await newAsker()
+  const turn = await ask(page, 'Hello?', 'frail-1')
+  const alert = turn.getByRole('alert')
+  await alert.getByText('Every backend of this model failed').waitFor()
+  await alert.getByText('Tried: frail-1. Nothing was charged.').waitFor()
+  await alert.getByText(/UPSTREAMS_EXHAUSTED · request [0-9a-f-]{36}/).waitFor()
+  await shot('playground-failed')
+})
+
+test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
+  using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })
+  const { page, shot } = await newAsker()
+  const turn = await ask(page, 'Hello?', 'frail-2')
+  await turn.getByRole('alert').getByText('The answer broke off').waitFor()
+  await turn.getByText('This is the').first().waitFor()
+  await shot('playground-broken-off')
+  // The conversation goes on.
+  await ask(page, 'And again?', 'svc-instant')
+  await lastTurn(page).getByText('Charge').waitFor()
+})
+
+test('an answer can be stopped, and the next one be asked', async () => {
+  using _fault = fail({ paceMs: 100, backend: 'frail-3' })
+  const { page } = await newAsker()
+  await page.getByLabel('Model').selectOption('frail-3')
+  await page.getByLabel('Your message').fill('Tell me in 300 words.')
+  await page.keyboard.press('Enter')
+  await lastTurn(page).getByText('First token', { exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Stop the answer' }).click()
+  await lastTurn(page).getByText('Stopped.').waitFor()
+  await ask(page, 'Short, please', 'svc-instant')
+  await lastTurn(page).getByText('Charge').waitFor()
+})
+
+test('a rate limit says how long to wait', async () => {
+  const { page, name } = await newAsker()
+  await stage.ctl('accounts', 'set-plan', name, 'slow')
+  for (const question of ['One', 'Two']) await ask(page, question, 'svc-instant')
+  const turn = await ask(page, 'Three', 'svc-instant')
+  await turn.getByRole('alert').getByText('Too many requests in a minute').waitFor()
+  await turn
+    .getByRole('alert')
+    .getByText(/Wait \d+ seconds and send it again/)
+    .waitFor()
+})
+
+test('a key that is revoked elsewhere cuts the answer, and the page says what is missing', async () => {
+  using _fault = fail({ paceMs: 100, backend: 'frail-4' })
+  const { page, key } = await newAsker()
+  const asked = page.waitForRequest((request) => request.url().endsWith('/v1/chat/completions'))
+  await page.getByLabel('Model').selectOption('frail-4')
+  await page.getByLabel('Your message').fill('Tell me in 300 words.')
+  await page.keyboard.press('Enter')
+  const { authorization } = await (await asked).allHeaders()
+  await lastTurn(page).getByText('First token', { exact: true }).waitFor()
+  const revoked = await fetch(`${stage.gateway.url}/v1/keys/developer/revoke`, {
+    method: 'POST',
+    headers: { authorization: authorization!, 'content-type': 'application/json' },
+    body: JSON.stringify({ key }),
+  })
+  expect(revoked.status).toBe(200)
+  await page.getByText('You have no active key').first().waitFor()
+  await page.getByRole('button', { name: 'Create key' }).waitFor()
+})
+
+test('what a model thinks before it answers is told apart from the answer', async () => {
+  const { page, name } = await newAsker()
+  await stage.ctl('accounts', 'set-plan', name, 'pro')
+  await page.reload()
+  const turn = await ask(page, 'Is 91 a prime?', 'svc-pro')
+  await turn.getByText('What it thought first').click()
+  await turn.getByText('This is the simulated backend').first().waitFor()
+})
+
+test('a conversation stays while one looks at other pages', async () => {
+  const { page } = await newAsker()
+  await ask(page, 'Remember this', 'svc-instant')
+  await goTo(page, 'Models')
+  await goTo(page, 'Playground')
+  await page.getByText('Remember this').first().waitFor()
+  const second = await ask(page, 'And this', 'svc-instant')
+  // The earlier turn went along.
+  expect(Number((await fact(second, 'Tokens')).split(' ')[0])).toBeGreaterThan(30)
+  await page.getByRole('button', { name: 'New conversation' }).click()
+  await page.getByText('Ask anything').waitFor()
+})
+
+function fail(fault: Parameters<typeof stage.backend.fail>[0]): Disposable {
+  const { cancel } = stage.backend.fail(fault)
+  return { [Symbol.dispose]: cancel }
+}
