@@ -1,11 +1,12 @@
 /**
  * What must never be written down: keys, sign-in tokens, prompts, answers, device ids, the backends' keys and the master
  * secret. Distinctive ones go through a whole gateway that logs all it can, in good order and in every kind of trouble;
- * then nothing that it left behind may hold one: no log, no column of the database, no key or value of Redis, no file.
+ * then nothing that it left behind may hold one: no log, no column of the database, no key or value of Redis, no file, no
+ * metric and no span.
  */
 
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +16,7 @@ import { createDefaultConfig } from '@gateway/contracts/default-config'
 import { startCluster, type Cluster } from '@gateway/testing/cluster'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import { readDatabase, readFolder, readRedis, type Leftover } from '@gateway/testing/leftovers'
+import { type OtlpReceiver, startOtlpReceiver } from '@gateway/testing/otlp-receiver'
 
 const canary = (name: string) => `canary${name}${randomBytes(12).toString('hex')}`
 const MASTER_SECRET = `${canary('Master')}Uvw`
@@ -38,9 +40,11 @@ const secrets = new Map<string, string>([
 const accountTags = new Set<string>()
 
 let cluster: Cluster
+let collector: OtlpReceiver
 let folder: string
 
 beforeAll(async () => {
+  collector = await startOtlpReceiver()
   folder = await mkdtemp(join(tmpdir(), 'gateway-canary-'))
   const config = join(folder, 'gateway.yaml')
   const backends = createDefaultConfig().backends.map((backend) => ({ ...backend, apiKey: '${CANARY_BACKEND_KEY}' }))
@@ -50,12 +54,14 @@ beforeAll(async () => {
     LOG_LEVEL: 'trace',
     CANARY_BACKEND_KEY: BACKEND_KEY,
     KEYS_MASTER_SECRET: MASTER_SECRET,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
   }
   cluster = await startCluster({ edges: 1, routers: 1, dataDir: folder, ownServers: true, environment })
 }, 90_000)
 
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]()
+  await collector?.[Symbol.asyncDispose]()
   if (folder) await rm(folder, { recursive: true, force: true })
 }, 60_000)
 
@@ -72,6 +78,7 @@ test('nothing that a gateway leaves behind holds a key, a token, a prompt, a dev
   const found = [await search(readDatabase(postgres.url)), await search(readRedis(redis.url))]
   // Answers are kept, sealed: they were searched, too.
   expect(found[1]!.harmless).toContainEqual(expect.stringMatching(/^the Redis key idem:.*:key:/))
+  const metrics = await search(readMetrics())
   await cluster[Symbol.asyncDispose]()
   found.push(await search(readFolder(folder)))
   for (const { secret, harmless } of found) {
@@ -79,7 +86,44 @@ test('nothing that a gateway leaves behind holds a key, a token, a prompt, a dev
     // What is no secret and has to be there shows that the search finds things.
     expect(harmless).not.toEqual([])
   }
+  // What leaves for others' eyes names no account either.
+  expect([metrics, await search(readSpans())]).toEqual([NOTHING_FOUND, NOTHING_FOUND])
+  await expectLinesAboutRequests()
 }, 180_000)
+
+const NOTHING_FOUND = { secret: [], harmless: [] }
+
+async function* readMetrics(): AsyncGenerator<Leftover> {
+  for (const { plan } of cluster.processes.filter(({ plan }) => plan.script.startsWith('services/'))) {
+    const response = await fetch(`${plan.healthUrl}/metrics`)
+    expect(response.status).toBe(200)
+    yield { place: `the metrics of ${plan.name}`, content: Buffer.from(await response.arrayBuffer()) }
+  }
+}
+
+async function* readSpans(): AsyncGenerator<Leftover> {
+  expect(collector.spans.length).toBeGreaterThan(100)
+  for (const content of collector.bodies) yield { place: 'a span', content }
+}
+
+/** Every line of a log is JSON; those about a request name it, and its trace. */
+async function expectLinesAboutRequests(): Promise<void> {
+  for (const [name, message] of [
+    ['edge-1', 'a request failed'],
+    ['router-1', 'an attempt failed'],
+  ] as const) {
+    const text = await readFile(join(folder, 'logs', `${name}.log`), 'utf8')
+    const lines = text.trim().split('\n')
+    const about = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ msg }) => msg === message)
+    expect(about.length).toBeGreaterThan(0)
+    for (const { requestId, traceId } of about) {
+      expect({ requestId, traceId }).toEqual({
+        requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        traceId: expect.stringMatching(/^[0-9a-f]{32}$/),
+      })
+    }
+  }
+}
 
 // What is done ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { traceparent } from './trace-context.ts'
 import { price, planUnit, tokenUsage } from './usage.ts'
 import { attemptRecord } from './usage-event.ts'
 
@@ -47,6 +48,8 @@ export const jobHeader = z.object({
   lane: z.string(),
   price,
   startedAtMs: z.int(),
+  /** The edge's span, where traces are on. */
+  traceparent: traceparent.optional(),
 })
 export type JobHeader = z.infer<typeof jobHeader>
 

@@ -5,6 +5,7 @@
  */
 
 import * as z from 'zod'
+import { traceparent } from './trace-context.ts'
 import { price, planUnit, tokenUsage } from './usage.ts'
 
 export const attemptRecord = z.object({
@@ -50,6 +51,8 @@ export const usageEvent = z.object({
   attempts: z.array(attemptRecord),
   startedAtMs: z.int(),
   endedAtMs: z.int(),
+  /** The span that reports it, where traces are on. */
+  traceparent: traceparent.optional(),
 })
 export type UsageEvent = z.infer<typeof usageEvent>
 

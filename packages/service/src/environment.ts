@@ -172,6 +172,27 @@ export const variables = {
     'the OIDC issuer of sign-in tokens, exactly as its tokens name it in `iss`',
   ),
   AUTH_AUDIENCE: variable(z.string().optional(), 'the audience of sign-in tokens; PUBLIC_BASE_URL when not set'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: variable(
+    httpUrl.optional(),
+    'the OTLP/HTTP address of the collector that traces are sent to, without /v1/traces; no traces when not set',
+  ),
+  OTEL_TRACES_SAMPLER: variable(
+    z
+      .enum([
+        'always_on',
+        'always_off',
+        'traceidratio',
+        'parentbased_always_on',
+        'parentbased_always_off',
+        'parentbased_traceidratio',
+      ])
+      .default('parentbased_always_on'),
+    "which requests are traced; the `parentbased_` ones follow the client's own traceparent where it sends one",
+  ),
+  OTEL_TRACES_SAMPLER_ARG: variable(
+    z.coerce.number('must be a number').min(0, 'must be 0 or more').max(1, 'must be 1 or less').default(1),
+    'the share of requests that the ratio samplers trace, from 0 to 1',
+  ),
 } as const
 
 function parseTrustProxy(text: string): boolean | number | string {

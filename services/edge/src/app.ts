@@ -31,7 +31,7 @@ export function createApp(edge: Edge): Express {
   app.set('query parser', 'simple')
   app.set('trust proxy', edge.settings.trustProxy)
 
-  app.use(measureRequest(edge.metrics))
+  app.use(measureRequest(edge))
   app.use(nameRequest)
   app.use(allowBrowsers(edge.settings.corsOrigins))
 

@@ -4,6 +4,7 @@
 
 import { resolve } from 'node:path'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing'
 import * as z from 'zod'
 
 /** What the edge needs in every mode. */
@@ -100,6 +101,7 @@ const PROCESS_VARIABLES = {
   NATS_URL: variables.NATS_URL,
   NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
+  ...tracingVariables,
 }
 
 /** What an edge of its own process needs besides: where its servers are. */
@@ -114,6 +116,7 @@ export function loadProcessSettings(environment: NodeJS.ProcessEnv) {
     natsUrl: parsed.NATS_URL,
     streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
+    tracing: tracingSettings(parsed),
   }
 }
 

@@ -11,6 +11,7 @@ import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
+import { openTracing } from '@gateway/service/tracing'
 import type { ProcessSettings } from './config.ts'
 import type { EdgeParts } from './start.ts'
 
@@ -20,6 +21,7 @@ export async function openContext(
   const logger = createLogger({ service: 'edge', level: settings.logLevel })
   const metrics = createMetrics({ service: 'edge' })
   await using opening = new AsyncDisposableStack()
+  const tracer = opening.use(await openTracing('edge', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onLapsed = countLapsedLeases(metrics)
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
@@ -36,6 +38,6 @@ export async function openContext(
     ),
   )
   const opened = opening.move()
-  const parts = { logger, metrics, config, admission, idempotency, bus, settings: settings.edge }
+  const parts = { logger, metrics, tracer, config, admission, idempotency, bus, settings: settings.edge }
   return { ...parts, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

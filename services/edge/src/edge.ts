@@ -7,6 +7,7 @@ import type { Bus } from '@gateway/bus/port'
 import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
+import type { Tracer } from '@gateway/service/tracing'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
@@ -32,4 +33,5 @@ export interface Edge {
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
   usage: UsageReporter
   metrics: EdgeMetrics
+  tracer: Tracer
 }

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { GatewayError } from '@gateway/contracts/errors'
 import { createLogger } from '@gateway/service/logger'
+import { NO_TRACING } from '@gateway/service/tracing'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import express from 'express'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -19,11 +20,12 @@ beforeEach(async () => {
   metrics = createMetrics({ service: 'edge' })
   const edge = {
     metrics: edgeMetrics(metrics),
+    tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
   } as unknown as Edge
   const app = express()
-  app.use(measureRequest(edge.metrics))
+  app.use(measureRequest(edge))
   app.get('/v1/things/:id', (request, response) => {
     measuredOf(response).model = 'svc-instant'
     if (request.params.id === 'bad') throw new GatewayError('VALIDATION_ERROR', 'no')

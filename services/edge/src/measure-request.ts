@@ -1,10 +1,13 @@
 /**
  * Measures every request from its first middleware to the end of its response, whatever route, error or departure of
- * the client ends it.
+ * the client ends it; where traces are on, as a span as well.
  */
 
 import type { RequestHandler, Response } from 'express'
+import { NO_SPAN, type Span } from '@gateway/service/tracing'
+import type { Edge } from './edge.ts'
 import { OK, type EdgeMetrics } from './metrics.ts'
+import { requestIdOf } from './name-request.ts'
 
 export interface Measured {
   readonly startedAtMs: number
@@ -13,11 +16,16 @@ export interface Measured {
   /** The code of the error that ended the request. */
   failure: string | null
   readonly metrics: EdgeMetrics
+  /** The whole request. */
+  readonly span: Span
 }
 
-export function measureRequest(metrics: EdgeMetrics): RequestHandler {
-  return (_request, response, next) => {
-    const measured: Measured = { startedAtMs: performance.now(), model: '', failure: null, metrics }
+export function measureRequest({ metrics, tracer }: Pick<Edge, 'metrics' | 'tracer'>): RequestHandler {
+  return (request, response, next) => {
+    const span = tracer.isOn
+      ? tracer.enter(request.method, { kind: 'server', parent: request.get('traceparent') })
+      : NO_SPAN
+    const measured: Measured = { startedAtMs: performance.now(), model: '', failure: null, metrics, span }
     response.locals['measured'] = measured
     response.on('close', onClose)
     next()
@@ -35,7 +43,23 @@ export function endpointOf(response: Response): string {
 }
 
 function onClose(this: Response): void {
-  const { metrics, model, failure, startedAtMs } = measuredOf(this)
+  const { metrics, model, failure, startedAtMs, span } = measuredOf(this)
   const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
   metrics.answered(endpointOf(this), model, outcome, performance.now() - startedAtMs)
+  if (span.isRecorded) endSpan(span, this, outcome)
+}
+
+function endSpan(span: Span, response: Response, outcome: string): void {
+  const endpoint = endpointOf(response)
+  const { method } = response.req
+  span.rename(`${method} ${endpoint}`)
+  span.set({
+    'http.request.method': method,
+    'http.route': endpoint,
+    'http.response.status_code': response.statusCode,
+    'gateway.request_id': requestIdOf(response),
+    'gateway.outcome': outcome,
+  })
+  if (outcome !== OK && (response.statusCode >= 500 || response.statusCode < 400)) span.fail(outcome)
+  span.end()
 }

@@ -6,6 +6,7 @@ import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/mem
 import type { IncomingJob } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/service/logger'
+import { NO_TRACING } from '@gateway/service/tracing'
 import { createMetrics } from '@gateway/service/metrics'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -55,6 +56,7 @@ async function stage(
   const edge = {
     bus,
     metrics: edgeMetrics(metrics),
+    tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
     admission: {
@@ -73,7 +75,7 @@ async function stage(
   } as unknown as Edge
   const job = plannedJob({ stream })
   const app = express()
-  app.use(measureRequest(edge.metrics))
+  app.use(measureRequest(edge))
   const plan = {
     admitted,
     notices: {},

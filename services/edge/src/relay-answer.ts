@@ -9,6 +9,9 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { chargeFor } from '@gateway/pricing/charge'
+import { usageAttributes } from '@gateway/service/gen-ai'
+import { requestFields } from '@gateway/service/trace-context'
+import type { Attributes } from '@gateway/service/tracing'
 import type { Admitted } from './admit.ts'
 import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
@@ -50,6 +53,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
+        if (measured.span.isRecorded) measured.span.set(headAttributes(answerHead, admitted))
         if (job.stream) begun(answerHead)
         writer.begin(answerHead.contentType, () => answerHeaders(relay, answerHead))
       },
@@ -75,6 +79,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     async function completed(end: AnswerEnd): Promise<void> {
       isOver = true
       if (!head) return endWith(new GatewayError('INTERNAL_ERROR', 'The answer had no beginning'))
+      if (measured.span.isRecorded) measured.span.set(usageAttributes(end.usage))
       const event = usageEvent(job, head, { outcome: 'completed', delivered: true, ...end })
       try {
         if (writer.keep) await writer.keep(event)
@@ -94,7 +99,9 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     function begun({ backendMs }: AnswerHead): void {
       const tookMs = performance.now() - measured.startedAtMs
       if (backendMs !== undefined) edge.metrics.added(relay.endpoint, tookMs - backendMs)
-      if (job.stream) edge.metrics.firstToken(job.lane, tookMs)
+      if (!job.stream) return
+      edge.metrics.firstToken(job.lane, tookMs)
+      measured.span.event('first content')
     }
 
     function failed({ usage = NOTHING, attempts, ...failure }: AnswerFailure): void {
@@ -140,11 +147,20 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
 
     function logUnsettled(error: unknown): void {
       edge.logger.error(
-        { err: error, requestId: job.requestId },
+        { err: error, ...requestFields(job.requestId, job.traceparent) },
         'usage is not known to be stored; it is still being tried',
       )
     }
   })
+}
+
+function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
+  return {
+    'gen_ai.response.model': head.backendModel,
+    'gateway.lane': lane.id,
+    'gateway.pool': head.upstream,
+    'gateway.backend': head.backend,
+  }
 }
 
 const NOTHING: TokenUsage = {

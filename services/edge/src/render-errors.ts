@@ -5,6 +5,7 @@
 
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
+import { requestFields } from '@gateway/service/trace-context'
 import type { Edge } from './edge.ts'
 import { measuredOf } from './measure-request.ts'
 import { requestIdOf } from './name-request.ts'
@@ -23,9 +24,11 @@ export function methodNotAllowed(...allowed: string[]): RequestHandler {
 export function renderErrors(edge: Edge): ErrorRequestHandler {
   return (thrown: unknown, request, response, _next) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
-    measuredOf(response).failure = error.code
+    const measured = measuredOf(response)
+    measured.failure = error.code
     if (ERROR_STATUS[error.code] >= 500) {
-      edge.logger.error({ err: error, requestId: requestIdOf(response), path: request.path }, 'a request failed')
+      const fields = requestFields(requestIdOf(response), measured.span.traceparent)
+      edge.logger.error({ err: error, ...fields, path: request.path }, 'a request failed')
     }
     if (response.headersSent) {
       response.destroy()

@@ -6,6 +6,8 @@ import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { chargeFor } from '@gateway/pricing/charge'
+import { requestFields } from '@gateway/service/trace-context'
+import { NO_SPAN } from '@gateway/service/tracing'
 import type { Edge } from './edge.ts'
 
 export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs'>
@@ -23,7 +25,18 @@ export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
   edge.metrics.tokens(event.lane, event.usage)
   const charge = chargeFor(event.price, event.usage)
   const tokens = event.usage.promptTokens + event.usage.completionTokens
-  await Promise.all([edge.usage.report(event), finishReservation(edge, event, charge, tokens)])
+  const span = edge.tracer.isOn
+    ? edge.tracer.start('report usage', { kind: 'producer', parent: event.traceparent })
+    : NO_SPAN
+  const reported = span.isRecorded ? { ...event, traceparent: span.traceparent } : event
+  try {
+    await Promise.all([edge.usage.report(reported), finishReservation(edge, event, charge, tokens)])
+  } catch (error) {
+    span.fail('not_stored')
+    throw error
+  } finally {
+    span.end()
+  }
 }
 
 /** Nothing was produced for this request: what it held is free again. */
@@ -34,7 +47,7 @@ export function release(edge: Edge, job: PlannedJob): Promise<void> {
 /** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
 async function finishReservation(
   edge: Edge,
-  { account, requestId }: Pick<PlannedJob, 'account' | 'requestId'>,
+  { account, requestId, traceparent }: Pick<PlannedJob, 'account' | 'requestId' | 'traceparent'>,
   charge: number,
   tokens: number,
 ): Promise<void> {
@@ -42,7 +55,8 @@ async function finishReservation(
   try {
     await edge.admission.finish({ account, requestId, charge, tokens })
   } catch (error) {
-    edge.logger.warn({ err: error, requestId }, 'the reservation was not corrected; the ledger will')
+    const fields = requestFields(requestId, traceparent)
+    edge.logger.warn({ err: error, ...fields }, 'the reservation was not corrected; the ledger will')
   }
 }
 
@@ -65,6 +79,7 @@ export function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): 
     streamed: job.stream,
     startedAtMs: job.startedAtMs,
     endedAtMs: Date.now(),
+    traceparent: job.traceparent,
     ...end,
   }
 }

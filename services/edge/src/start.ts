@@ -10,6 +10,7 @@ import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
+import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
 import { surviveWithoutStore } from './admission-without-store.ts'
 import { createApp } from './app.ts'
 import { createKeysClient } from './clients/keys.ts'
@@ -37,6 +38,7 @@ export interface EdgeParts {
   logger: Logger
   /** Where a process writes all its counts. */
   metrics?: Metrics
+  tracer?: Tracer
 }
 
 export interface RunningEdge extends RunningService {
@@ -78,6 +80,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
     plans: rememberPlans(),
     usage: createUsageReporter(bus),
     metrics,
+    tracer: parts.tracer ?? NO_TRACING,
   }
   const cuts = await followCuts(bus, running, logger)
   const server = await listen(createApp(edge), settings)

@@ -3,6 +3,7 @@
  */
 
 import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing'
 import * as z from 'zod'
 
 const VARIABLES = {
@@ -14,6 +15,7 @@ const VARIABLES = {
   NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
   DATABASE_URL: variables.DATABASE_URL,
+  ...tracingVariables,
 }
 
 export function loadSettings(environment: NodeJS.ProcessEnv) {
@@ -26,6 +28,7 @@ export function loadSettings(environment: NodeJS.ProcessEnv) {
     streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
     databaseUrl: parsed.DATABASE_URL,
+    tracing: tracingSettings(parsed),
   }
 }
 

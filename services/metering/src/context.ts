@@ -10,6 +10,7 @@ import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
+import { openTracing } from '@gateway/service/tracing'
 import type { Settings } from './config.ts'
 import type { MeteringParts } from './start.ts'
 
@@ -17,6 +18,7 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
   const logger = createLogger({ service: 'metering', level: settings.logLevel })
   const metrics = createMetrics({ service: 'metering' })
   await using opening = new AsyncDisposableStack()
+  const tracer = opening.use(await openTracing('metering', settings.tracing))
   const database = opening.use(
     await openDatabase(settings.databaseUrl, {
       applicationName: 'metering',
@@ -37,5 +39,5 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
     ),
   )
   const opened = opening.move()
-  return { logger, metrics, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { logger, metrics, tracer, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

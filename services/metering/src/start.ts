@@ -11,6 +11,7 @@ import { answerRequests } from '@gateway/service/answer-requests'
 import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
+import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
 
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'
@@ -30,6 +31,7 @@ export interface MeteringParts {
   logger: Logger
   /** Where a process writes all its counts. */
   metrics?: Metrics
+  tracer?: Tracer
 }
 
 const USAGE = {
@@ -56,6 +58,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
     keyUse: createKeyUse(bus),
     standing,
     metrics: meteringMetrics(metrics, { storeAway: () => settlement.storeAway }),
+    tracer: parts.tracer ?? NO_TRACING,
     logger,
   }
   starting.use(await bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) }))

@@ -5,6 +5,7 @@
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
+import { NO_TRACING } from '@gateway/service/tracing'
 import { createLogger } from '@gateway/service/logger'
 import type { PostgresServer } from '@gateway/testing/servers'
 import type { UsageContext } from '../src/consumers/usage.ts'
@@ -77,6 +78,7 @@ export async function openLedger(postgres: PostgresServer): Promise<TestLedger> 
     database,
     admission,
     logger,
+    tracer: NO_TRACING,
     settlement,
     keyUse: { tell() {} },
     metrics: { batch() {} },

@@ -3,6 +3,7 @@
  */
 
 import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { tracingSettings, tracingVariables, type TracingSettings } from '@gateway/service/tracing'
 import * as z from 'zod'
 
 export interface RouterSettings {
@@ -22,15 +23,14 @@ export interface ProcessSettings {
   logLevel: z.infer<typeof variables.LOG_LEVEL>
   healthPort: number
   healthHost: string
+  tracing: TracingSettings
 }
 
 /** What only a router in a process of its own needs. */
 export function readProcessSettings(environment: NodeJS.ProcessEnv): ProcessSettings {
   const { NATS_URL, NATS_STREAM_REPLICAS, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT, HEALTH_HOST } = variables
-  const read = parseEnvironment(
-    z.object({ NATS_URL, NATS_STREAM_REPLICAS, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT, HEALTH_HOST }),
-    environment,
-  )
+  const own = { NATS_URL, NATS_STREAM_REPLICAS, GATEWAY_CONFIG, LOG_LEVEL, PORT, HEALTH_PORT, HEALTH_HOST }
+  const read = parseEnvironment(z.object({ ...own, ...tracingVariables }), environment)
   return {
     natsUrl: read.NATS_URL,
     streamReplicas: read.NATS_STREAM_REPLICAS,
@@ -38,5 +38,6 @@ export function readProcessSettings(environment: NodeJS.ProcessEnv): ProcessSett
     logLevel: read.LOG_LEVEL,
     healthPort: healthPort(read),
     healthHost: read.HEALTH_HOST,
+    tracing: tracingSettings(read),
   }
 }

@@ -8,6 +8,7 @@ import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
+import { openTracing } from '@gateway/service/tracing'
 import type { ProcessSettings } from './config.ts'
 import type { RouterParts } from './start.ts'
 
@@ -18,6 +19,7 @@ export async function openContext(
   const logger = createLogger({ service: 'router', level: settings.logLevel })
   const metrics = createMetrics({ service: 'router' })
   await using opening = new AsyncDisposableStack()
+  const tracer = opening.use(await openTracing('router', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
   const bus = opening.use(
@@ -38,6 +40,7 @@ export async function openContext(
     bus,
     environment,
     metrics,
+    tracer,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

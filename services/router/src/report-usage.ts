@@ -9,6 +9,7 @@ import type { Bus } from '@gateway/bus/port'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/service/logger'
+import { requestFields } from '@gateway/service/trace-context'
 import { encode, type Run, type Shown } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
 
@@ -32,7 +33,10 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
     try {
       await bus.publishDurable(subjects.usage, encode(batch), { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {
-      logger.warn({ requestId: run.header.requestId, err: error }, 'a usage report is not acknowledged yet')
+      logger.warn(
+        { ...requestFields(run.header.requestId, run.header.traceparent), err: error },
+        'a usage report is not acknowledged yet',
+      )
     }
   }
 
@@ -40,7 +44,10 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
     report(run, shown, outcome) {
       const done: Promise<void> = publish(run, shown, outcome)
         .catch((error: unknown) =>
-          logger.error({ requestId: run.header.requestId, err: error }, 'a usage report failed'),
+          logger.error(
+            { ...requestFields(run.header.requestId, run.header.traceparent), err: error },
+            'a usage report failed',
+          ),
         )
         .finally(() => pending.delete(done))
       pending.add(done)
@@ -79,5 +86,6 @@ function eventOf(
     attempts,
     startedAtMs: header.startedAtMs,
     endedAtMs,
+    traceparent: header.traceparent,
   }
 }

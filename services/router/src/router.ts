@@ -4,6 +4,7 @@
 
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/service/logger'
+import type { Tracer } from '@gateway/service/tracing'
 import type { Fleet } from './fleet.ts'
 import type { RouterMetrics } from './metrics.ts'
 import type { Run } from './handlers/run.ts'
@@ -19,6 +20,7 @@ export interface Router {
   tokens: TokenCounter
   reports: UsageReports
   metrics: RouterMetrics
+  tracer: Tracer
   /** Stopping: open jobs finish, new ones go elsewhere. */
   draining: boolean
   /** The time to finish is over: no further attempt starts. */

@@ -12,6 +12,7 @@ import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
+import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
@@ -34,6 +35,7 @@ export interface RouterParts {
   logger: Logger
   /** Where a process writes all its counts; a router of its own makes one. */
   metrics?: Metrics
+  tracer?: Tracer
 }
 
 export async function startRouter({
@@ -42,6 +44,7 @@ export async function startRouter({
   environment,
   logger,
   metrics = createMetrics({ service: 'router' }),
+  tracer = NO_TRACING,
 }: RouterParts): Promise<RunningService> {
   const { drainMs } = readSettings(environment)
   const fleet = openFleet(environment)
@@ -60,6 +63,7 @@ export async function startRouter({
     expired: false,
     runs,
     metrics: counts,
+    tracer,
   }
   const open = trackJobs(router)
   const intake = takePools(bus, fleet, open.take)

@@ -6,6 +6,7 @@ import { resolve } from 'node:path'
 import { loadEdgeSettings, type EdgeSettings } from '@gateway/edge/start'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
 import type { LogLevel } from '@gateway/service/logger'
+import { tracingSettings, tracingVariables, type TracingSettings } from '@gateway/service/tracing'
 import * as z from 'zod'
 
 export interface StandaloneSettings {
@@ -19,6 +20,7 @@ export interface StandaloneSettings {
   dataDir: string
   /** Null: one is made and kept in the data folder. */
   masterSecret: string | null
+  tracing: TracingSettings
   /** The router's, which alone resolves the config's `${NAME}`. */
   environment: NodeJS.ProcessEnv
 }
@@ -33,6 +35,7 @@ const VARIABLES = {
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
   DATA_DIR: variables.DATA_DIR,
   KEYS_MASTER_SECRET: variables.KEYS_MASTER_SECRET.optional(),
+  ...tracingVariables,
 }
 
 export function loadSettings(environment: NodeJS.ProcessEnv): StandaloneSettings {
@@ -47,6 +50,7 @@ export function loadSettings(environment: NodeJS.ProcessEnv): StandaloneSettings
     configPath: parsed.GATEWAY_CONFIG,
     dataDir: resolve(parsed.DATA_DIR),
     masterSecret: parsed.KEYS_MASTER_SECRET ?? null,
+    tracing: tracingSettings(parsed),
     environment,
   }
 }

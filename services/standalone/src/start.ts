@@ -26,6 +26,7 @@ import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics } from '@gateway/service/metrics'
 import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
+import { openTracing } from '@gateway/service/tracing'
 import { startBackend } from '@gateway/testing/backend'
 import type { StandaloneSettings } from './config.ts'
 import { startDevelopmentSignIn } from './development-sign-in.ts'
@@ -41,6 +42,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const logger = createLogger({ service: 'standalone', level: settings.logLevel })
   const metrics = createMetrics({ service: 'standalone' })
   await using opening = new AsyncDisposableStack()
+  const tracer = opening.use(await openTracing('standalone', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
   await mkdir(settings.dataDir, { recursive: true })
   const [postgres, backend, masterSecret] = await Promise.all([
@@ -62,6 +64,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     const own = metrics.of(service)
     return {
       metrics: own,
+      tracer,
       logger,
       bus: opening.use(await measureBus(own, (measures) => openMemoryBus({ hub, measures }))),
     }

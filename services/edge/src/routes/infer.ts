@@ -7,6 +7,8 @@ import type { Request, RequestHandler } from 'express'
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
+import { requestAttributes } from '@gateway/service/gen-ai'
+import { partOf } from '@gateway/service/tracing'
 import { admit, type Admitted } from '../admit.ts'
 import { httpClient, type Client } from '../answer-writer.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
@@ -27,6 +29,8 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     const { asked, model } = await understand(edge, caller, config, parse, request.body)
     const measured = measuredOf(response)
     measured.model = model.id
+    const { span } = measured
+    if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
     const requestId = requestIdOf(response)
     const endpoint = endpointOf(response)
     const key = request.get(IDEMPOTENCY_KEY)
@@ -35,8 +39,14 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
 
     const run = async (client: Client): Promise<void> => {
       refuseWhileUnmetered(edge)
-      const admitted = await admit(edge, config, caller, requestId, model, asked)
-      const job = planJob(config, caller, requestId, asked, admitted)
+      const admitting = partOf(edge.tracer, span, 'admit')
+      let admitted: Admitted
+      try {
+        admitted = await admit(edge, config, caller, requestId, model, asked)
+      } finally {
+        admitting.end()
+      }
+      const job = planJob(config, caller, requestId, asked, admitted, span.traceparent)
       const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
       const { body } = asked
       const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
@@ -92,6 +102,7 @@ function planJob(
   requestId: string,
   asked: AskedRequest,
   { plan, lane, price, estimate, standing }: Admitted,
+  traceparent: string | undefined,
 ): PlannedJob {
   return {
     requestId,
@@ -114,6 +125,7 @@ function planJob(
     lane: lane.id,
     price,
     startedAtMs: Date.now(),
+    traceparent,
   }
 }
 

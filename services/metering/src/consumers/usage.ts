@@ -9,6 +9,7 @@
 import type { DurableMessage } from '@gateway/bus/port'
 import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/service/logger'
+import type { Span, Tracer } from '@gateway/service/tracing'
 import { groupByWindow, mergeReports, windowKey } from '../core/merge-reports.ts'
 import { readReports, type RejectedReport, type Report } from '../core/read-reports.ts'
 import { recordReports } from '../db/ledger.ts'
@@ -28,6 +29,7 @@ export interface UsageContext {
   keyUse: KeyUse
   metrics: MeteringMetrics
   standing: StandingTeller
+  tracer: Tracer
   logger: Logger
 }
 
@@ -40,7 +42,10 @@ export async function consumeUsage(context: UsageContext, batch: readonly Durabl
   await park(context, rejected)
   const merged = mergeReports(reports)
   for (let start = 0; start < merged.length; start += ROWS_AT_A_TIME) {
-    await record(context, merged.slice(start, start + ROWS_AT_A_TIME))
+    const part = merged.slice(start, start + ROWS_AT_A_TIME)
+    const spans = beginSpans(context.tracer, part)
+    await record(context, part)
+    for (const span of spans) span.end()
   }
   context.metrics.batch({
     reports: reports.length,
@@ -48,6 +53,18 @@ export async function consumeUsage(context: UsageContext, batch: readonly Durabl
     seconds: (performance.now() - startedAtMs) / 1000,
     lagSeconds: lagOf(merged),
   })
+}
+
+/** One a request that is traced: from here on the ledger has it. A batch that fails comes again, with spans of its own. */
+function beginSpans(tracer: Tracer, reports: readonly Report[]): Span[] {
+  if (!tracer.isOn) return []
+  return reports.map(({ event }) =>
+    tracer.start('record usage', {
+      kind: 'consumer',
+      parent: event.traceparent,
+      attributes: { 'gateway.request_id': event.requestId, 'gateway.reporter': event.reporter },
+    }),
+  )
 }
 
 /** Of the request that has waited longest for its row. */

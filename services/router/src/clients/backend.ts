@@ -16,6 +16,8 @@ export interface BackendCall {
   body: Buffer
   accept: string
   requestId: string
+  /** W3C trace context, where traces are on. */
+  traceparent?: string | undefined
   /** Bounds the whole exchange; see {@link Exchange.extendBudget}. */
   budgetMs: number
   /** How long it may be silent. */
@@ -73,12 +75,18 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
 
   return {
     origin: base.origin,
-    call: ({ path, body, accept, requestId, budgetMs, silence }) =>
+    call: ({ path, body, accept, requestId, traceparent, budgetMs, silence }) =>
       start(
         {
           method: 'POST',
           path: pathPrefix + path + base.search,
-          headers: { ...common, accept, 'content-type': 'application/json', 'x-request-id': requestId },
+          headers: {
+            ...common,
+            accept,
+            'content-type': 'application/json',
+            'x-request-id': requestId,
+            ...(traceparent === undefined ? null : { traceparent }),
+          },
           body,
         },
         budgetMs,

@@ -6,6 +6,8 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
+import { operationOf, requestAttributes, usageAttributes } from '@gateway/service/gen-ai'
+import type { Span } from '@gateway/service/tracing'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { silenceAllowed } from '../core/attempt-patience.ts'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
@@ -30,6 +32,7 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
   const startedAt = performance.now()
   let outcome = 'aborted'
   noteStart(target)
+  run.callSpan = beginSpan(run, target, router)
   let exchange: Exchange | null = null
   try {
     beginWaiting(run)
@@ -41,6 +44,7 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     const usage = await relayAnswer(run, target, exchange, response, router)
     noteSuccess(target, performance.now())
     outcome = 'served'
+    if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
   } catch (error) {
     exchange?.abort(error)
@@ -49,11 +53,33 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
   } finally {
     endWaiting(run)
     run.exchange = null
+    if (outcome !== 'served') run.callSpan.fail(outcome)
+    run.callSpan.end()
     void (exchange?.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
     const durationMs = Math.round(performance.now() - startedAt)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
     router.metrics.attempt(target.backend.config.id, outcome, durationMs)
   }
+}
+
+/** A backend's call, by the conventions for generative AI. */
+function beginSpan(run: Run, target: Target, router: Router): Span {
+  if (!run.span.isRecorded) return run.span
+  const { config } = target.backend
+  const { hostname, port, protocol } = new URL(config.url)
+  const operation = operationOf(run.header.kind)
+  const attributes = {
+    ...requestAttributes(run.header.kind, target.model),
+    'gen_ai.provider.name': config.dialect,
+    'server.address': hostname,
+    'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
+    'gateway.backend': config.id,
+  }
+  return router.tracer.start(`${operation} ${target.model}`, {
+    kind: 'client',
+    parent: run.span.traceparent,
+    attributes,
+  })
 }
 
 function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Trial, 'target'>): Exchange {
@@ -67,7 +93,16 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
   const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })
-  return target.backend.client.call({ path, body, accept, requestId: run.header.requestId, budgetMs, silence })
+  const traceparent = run.callSpan.traceparent ?? run.header.traceparent
+  return target.backend.client.call({
+    path,
+    body,
+    accept,
+    requestId: run.header.requestId,
+    traceparent,
+    budgetMs,
+    silence,
+  })
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */

@@ -7,6 +7,7 @@
 
 import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { requestFields } from '@gateway/service/trace-context'
 import { attemptBudgetMs } from '../core/attempt-budget.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
@@ -48,7 +49,12 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
       router.logger.debug(
-        { requestId: run.header.requestId, target: target.key, outcome: fault.outcome, err: fault },
+        {
+          ...requestFields(run.header.requestId, run.header.traceparent),
+          target: target.key,
+          outcome: fault.outcome,
+          err: fault,
+        },
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())

@@ -6,6 +6,7 @@ import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
+import type { Span } from '@gateway/service/tracing'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Target } from '../fleet.ts'
 
@@ -21,6 +22,10 @@ export interface Run {
   /** By `performance.now()`. */
   deadlineAt: number
   attempts: AttemptRecord[]
+  /** The whole job. */
+  span: Span
+  /** The call under way. */
+  callSpan: Span
   /** The call under way. */
   exchange: Exchange | null
   /** Time that was spent waiting for backends; the call under way is added when its answer is there. */
@@ -47,6 +52,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
   run.shown = shown
+  if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encode(head))
 }
 

@@ -7,6 +7,8 @@
 
 import { JobAborted, type IncomingJob } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
+import { requestFields } from '@gateway/service/trace-context'
+import { NO_SPAN, type Span } from '@gateway/service/tracing'
 import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -23,7 +25,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   if (isForOthers(pool, header)) return job.reject('no_place')
 
   job.accept()
-  const run = openRun(job, header, pool, receivedAt)
+  const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
   router.runs.add(run)
   job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
   try {
@@ -31,12 +33,18 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     const outcome = await failOver(run, pool, router)
     if (outcome.kind === 'end') job.end(encode(outcome.end))
     else job.failure(encode(outcome.failure))
+    if (outcome.kind === 'failure') run.span.fail(outcome.failure.code)
     router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
+    run.span.fail(job.signal.aborted ? 'aborted' : 'INTERNAL_ERROR')
     if (job.signal.aborted) return
-    router.logger.error({ requestId: header.requestId, err: error }, 'a job failed unexpectedly')
+    router.logger.error(
+      { ...requestFields(header.requestId, header.traceparent), err: error },
+      'a job failed unexpectedly',
+    )
     job.failure(encode(await internalError(run)))
   } finally {
+    run.span.end()
     router.runs.delete(run)
   }
 }
@@ -64,7 +72,13 @@ function readHeader(job: IncomingJob, router: Router): JobHeader | null {
   }
 }
 
-function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAt: number): Run {
+function beginSpan({ tracer }: Router, { requestId, pool, attempt, traceparent }: JobHeader): Span {
+  if (!tracer.isOn) return NO_SPAN
+  const attributes = { 'gateway.request_id': requestId, 'gateway.pool': pool, 'gateway.dispatch': attempt }
+  return tracer.start(`serve ${pool}`, { kind: 'consumer', parent: traceparent, attributes })
+}
+
+function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAt: number, span: Span): Run {
   return {
     job,
     header,
@@ -73,6 +87,8 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     affinityKey: pool.affinity === 'conversation' ? header.affinityKey : undefined,
     deadlineAt: receivedAt + header.remainingMs,
     attempts: [],
+    span,
+    callSpan: NO_SPAN,
     exchange: null,
     backendMs: 0,
     waitingSince: null,

@@ -1,0 +1,107 @@
+/**
+ * Traces, as services see them: a span for each part of a request's way, its parent named and not guessed.
+ *
+ * Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is loaded and every span is {@link NO_SPAN}. Where a request enters, the
+ * sampler of `OTEL_TRACES_SAMPLER` decides whether its trace is recorded; every later span follows its parent, so that a
+ * trace is whole or not there. Attributes never hold what people write to a model, nor what a model answers.
+ */
+
+import { variables } from './environment.ts'
+
+export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer'
+export type Attributes = Record<string, string | number | boolean | string[] | undefined>
+
+export interface SpanStart {
+  kind?: SpanKind
+  /** `traceparent` of the span that this one is part of. */
+  parent: string | undefined
+  attributes?: Attributes
+  /** Unix time; now without it. */
+  startedAtMs?: number
+}
+
+export interface Span {
+  /** False: what is set on it goes nowhere, so that it need not be put together. */
+  readonly isRecorded: boolean
+  /** To send along with what this span causes; undefined where nothing is traced. */
+  readonly traceparent: string | undefined
+  rename(name: string): void
+  set(attributes: Attributes): void
+  event(name: string): void
+  /** `type`: a word of ours or a code, never a message that may quote something. */
+  fail(type: string): void
+  end(): void
+}
+
+export interface Tracer {
+  readonly isOn: boolean
+  /** Where a request enters; the parent is its client's. */
+  enter(name: string, start: SpanStart): Span
+  /** Recorded when its parent is. */
+  start(name: string, start: SpanStart): Span
+}
+
+export interface Tracing extends Tracer, AsyncDisposable {}
+
+export const NO_SPAN: Span = {
+  isRecorded: false,
+  traceparent: undefined,
+  rename() {},
+  set() {},
+  event() {},
+  fail() {},
+  end() {},
+}
+
+export const NO_TRACING: Tracing = {
+  isOn: false,
+  enter: () => NO_SPAN,
+  start: () => NO_SPAN,
+  async [Symbol.asyncDispose]() {},
+}
+
+/** A part of what `span` stands for, in the same process. */
+export function partOf(tracer: Tracer, span: Span, name: string, kind: SpanKind = 'internal'): Span {
+  return span.isRecorded ? tracer.start(name, { kind, parent: span.traceparent }) : NO_SPAN
+}
+
+export const tracingVariables = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: variables.OTEL_EXPORTER_OTLP_ENDPOINT,
+  OTEL_TRACES_SAMPLER: variables.OTEL_TRACES_SAMPLER,
+  OTEL_TRACES_SAMPLER_ARG: variables.OTEL_TRACES_SAMPLER_ARG,
+}
+
+export interface TracingSettings {
+  /** Where the collector is; none: no traces. */
+  endpoint: string | undefined
+  sampler: SamplerName
+  /** Of the ratio samplers. */
+  ratio: number
+}
+
+export type SamplerName =
+  | 'always_on'
+  | 'always_off'
+  | 'traceidratio'
+  | 'parentbased_always_on'
+  | 'parentbased_always_off'
+  | 'parentbased_traceidratio'
+
+export function tracingSettings(parsed: {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
+  OTEL_TRACES_SAMPLER: SamplerName
+  OTEL_TRACES_SAMPLER_ARG: number
+}): TracingSettings {
+  return {
+    endpoint: parsed.OTEL_EXPORTER_OTLP_ENDPOINT,
+    sampler: parsed.OTEL_TRACES_SAMPLER,
+    ratio: parsed.OTEL_TRACES_SAMPLER_ARG,
+  }
+}
+
+/** Disposing exports what is left. */
+export async function openTracing(service: string, settings: TracingSettings): Promise<Tracing> {
+  if (settings.endpoint === undefined) return NO_TRACING
+  const { openOtlpTracing } = await import('./otlp-tracing.ts')
+  return openOtlpTracing(service, settings.endpoint, settings)
+}
