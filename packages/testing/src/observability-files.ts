@@ -47,7 +47,7 @@ export async function readPanelExpressions(): Promise<{ place: string; expr: str
 /** As `name type label,label`, one a metric. */
 export async function readDocumentedMetrics(): Promise<string[]> {
   const readme = await readFile(join(OBSERVABILITY_FOLDER, 'README.md'), 'utf8')
-  const rows = readme.matchAll(/^\| `([a-z0-9_]+)` \| (\w+) \| ([^|]*)\|/gm)
+  const rows = readme.matchAll(/^\| `([a-z0-9_]+)` \| (counter|gauge|histogram) \| ([^|]*)\|/gm)
   return Array.from(
     rows,
     ([, name, type, labels]) =>
