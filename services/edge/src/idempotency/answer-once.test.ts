@@ -16,6 +16,7 @@ import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import type { IdempotencyStore } from '@gateway/idempotency/port'
 import { createLogger } from '@gateway/service/logger'
 import { createMetrics } from '@gateway/service/metrics'
+import { NO_TRACING } from '@gateway/service/tracing'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
@@ -94,6 +95,7 @@ async function openEdge(index: number) {
     bus,
     logger,
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
+    tracer: NO_TRACING,
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
     config: { current: { plans: [PLAN] } },
     admission: {
@@ -117,7 +119,7 @@ async function openEdge(index: number) {
   } as unknown as Edge
 
   const app = express()
-  app.use(nameRequest, measureRequest(edge.metrics))
+  app.use(nameRequest, measureRequest(edge))
   app.get('/', (request, response) => {
     const requestId = requestIdOf(response)
     const query = new URL(request.url, 'http://edge').searchParams
