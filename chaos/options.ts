@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { EXPECTED_MS, type FaultKind } from './plan/faults.ts'
+import { KINDS, type FaultKind } from './plan/faults.ts'
 
 export interface ChaosOptions {
   requests: number
@@ -46,6 +46,6 @@ function wholeNumber(option: string, text: string, least: number): number {
 }
 
 function faultKind(name: string): FaultKind {
-  if (name in EXPECTED_MS) return name as FaultKind
-  throw new Error(`there is no fault ${name}; there are ${Object.keys(EXPECTED_MS).join(', ')}`)
+  if (name in KINDS) return name as FaultKind
+  throw new Error(`there is no fault ${name}; there are ${Object.keys(KINDS).join(', ')}`)
 }

@@ -7,12 +7,12 @@ import { join } from 'node:path'
 import { openClientLog } from './clients/client-log.ts'
 import { openClients } from './clients/client.ts'
 import { strikeAll } from './faults/strike.ts'
-import { collectFacts } from './judge/collect-facts.ts'
+import { collectFacts, comeToRest } from './judge/collect-facts.ts'
 import type { Facts } from './judge/facts.ts'
 import { judge, type Judgement } from './judge/judge.ts'
 import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
-import { EXPECTED_MS, planFaults } from './plan/faults.ts'
+import { KINDS, planFaults } from './plan/faults.ts'
 import { ownersFor } from './plan/owners.ts'
 import { openStage } from './stage/open-stage.ts'
 
@@ -31,7 +31,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
   const faults = planFaults({ seed, requests, kills, only })
-  const expectedMs = faults.reduce((sum, { kind }) => sum + EXPECTED_MS[kind], 0)
+  const expectedMs = faults.reduce((sum, { kind }) => sum + KINDS[kind].expectedMs, 0)
   const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
@@ -46,6 +46,9 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const struck = await strikeAll(stage, clients, load, faults, say)
   await load.over
   say('all requests are over; waiting until nothing is pending')
+  await comeToRest(stage, struck)
+  await clients.sayFarewell()
+  await comeToRest(stage, struck)
   const facts = await collectFacts(stage, log, struck)
   return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
 }

@@ -8,6 +8,7 @@ import { askOverHttp, type Asking } from './ask-over-http.ts'
 import { askWithSdk } from './ask-with-sdk.ts'
 import type { ClientLog } from './client-log.ts'
 import { changeKey } from './manage-keys.ts'
+import type { Owner } from './owners.ts'
 import { questionOf } from './question.ts'
 import type { Seen } from './seen.ts'
 
@@ -16,6 +17,8 @@ export interface Clients {
   carryOut(request: PlannedRequest): Promise<void>
   /** A small request that shows whether an edge serves: whether it was answered whole. */
   probe(edge: 0 | 1): Promise<boolean>
+  /** In the end everybody asks once more, at both edges. */
+  sayFarewell(): Promise<void>
 }
 
 const SIP_BYTES = 48 * 1024
@@ -35,6 +38,11 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
     log.ended(seen)
     return seen
+  }
+
+  async function askShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
+    const seen = await ask({ ...SHORT_REQUEST, id: `p${++probes}`, edge, owner: name }, key, kind)
+    return seen.whole
   }
 
   async function change(request: PlannedRequest, action: 'rotate' | 'revoke'): Promise<void> {
@@ -63,15 +71,14 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       const { owner, key } = dead[request.chosen % dead.length]!
       await ask({ ...request, owner: owner.name }, key)
     },
-    async probe(edge) {
-      const { key, name } = keyring.of('probe')
-      const request = { ...PROBE_REQUEST, id: `p${++probes}`, edge, owner: name }
-      return (await ask(request, key, 'probe')).whole
+    probe: (edge) => askShortly(keyring.of('probe'), edge, 'probe'),
+    async sayFarewell() {
+      for (const owner of keyring.owners) for (const edge of [0, 1] as const) await askShortly(owner, edge, 'farewell')
     },
   }
 }
 
-const PROBE_REQUEST = {
+const SHORT_REQUEST = {
   kind: 'plain',
   model: 'chat-one',
   words: 1,

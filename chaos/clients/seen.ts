@@ -7,7 +7,7 @@ import type { RequestKind } from '../plan/requests.ts'
 export interface Seen {
   /** `r17`; also in the text of the request. */
   id: string
-  kind: RequestKind | 'probe'
+  kind: RequestKind | 'probe' | 'farewell'
   owner: string
   /** 0 or 1; which edge was asked. */
   edge: number

@@ -6,19 +6,28 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clients } from '../clients/client.ts'
+import type { Struck } from '../judge/facts.ts'
 import type { Load } from '../load.ts'
-import { describeFault, type PlannedFault, type Victim } from '../plan/faults.ts'
+import { describeFault } from '../plan/describe-fault.ts'
+import type { FaultAction, PlannedFault } from '../plan/faults.ts'
+import type { LinkName } from '../plan/places.ts'
+import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
-
-export interface StruckFault {
-  fault: PlannedFault
-  struckAtMs: number
-  /** Null: not within {@link HEALS_WITHIN_MS}. */
-  healedAtMs: number | null
-}
+import { diskFull, wiped } from './broker.ts'
+import { killedInCommit } from './postgres.ts'
+import { clockWrong, frozen, killed } from './processes.ts'
+import { emptied, flushed, olderThanItWas } from './redis.ts'
+import { repeated } from './usage-reports.ts'
 
 const HEALS_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 100
+
+/** What a fault may have to say for itself. */
+export interface Consequence {
+  /** Requests whose only report was destroyed. */
+  destroyed?: string[]
+  note?: string
+}
 
 export async function strikeAll(
   stage: Stage,
@@ -26,45 +35,86 @@ export async function strikeAll(
   load: Load,
   faults: readonly PlannedFault[],
   say: (line: string) => void,
-): Promise<StruckFault[]> {
-  const all: StruckFault[] = []
+): Promise<Struck[]> {
+  const all: Struck[] = []
   for (const [index, fault] of faults.entries()) {
     load.allow(fault.afterRequests)
     await load.reached(fault.afterRequests)
     const struckAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    await strike(stage, fault)
+    const { destroyed = [], note = '' } = await strike(stage, fault)
     const healedAtMs = await healed(stage, clients, Date.now() + HEALS_WITHIN_MS)
-    all.push({ fault, struckAtMs, healedAtMs })
+    all.push({ fault, struckAtMs, healedAtMs, destroyed, note })
     const took =
       healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
-    say(`${fault.number}/${faults.length} at request ${load.sent}: ${describeFault(fault)}: ${took}`)
+    const what = describeFault(fault) + (note && ` (${note})`)
+    say(`${fault.number}/${faults.length} at request ${load.sent}: ${what}: ${took}`)
   }
   load.allow(Infinity)
   return all
 }
 
-async function strike(stage: Stage, fault: PlannedFault): Promise<void> {
+async function strike(stage: Stage, fault: PlannedFault): Promise<Consequence> {
   switch (fault.kind) {
-    case 'kill':
-      return kill(stage, fault.victim)
-    case 'freeze':
-      return freeze(stage, fault.victim, fault.forMs)
+    case 'stream-wiped': {
+      const destroyed = await wiped(stage, fault.number)
+      return { destroyed, note: `${destroyed.length} reports were not known to be consumed` }
+    }
+    case 'repeat':
+      return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
+    case 'disk-full':
+      if (!stage.disk) return { note: 'left out: it takes root on Linux' }
+      await diskFull(stage, fault.forMs)
+      return {}
+    default:
+      await strikeOne(stage, fault)
+      return {}
   }
 }
 
-async function freeze(stage: Stage, victim: Victim, forMs: number): Promise<void> {
-  const pid = stage.pidOf(victim)!
-  process.kill(pid, 'SIGSTOP')
-  await sleep(forMs)
-  process.kill(pid, 'SIGCONT')
+function strikeOne(
+  stage: Stage,
+  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' }>,
+): Promise<void> {
+  switch (fault.kind) {
+    case 'kill':
+      return killed(stage, fault.victim)
+    case 'freeze':
+      return frozen(stage, fault.victim, fault.forMs)
+    case 'restart':
+      return killed(stage, fault.victim, 'SIGTERM')
+    case 'clock':
+      return clockWrong(stage, fault.victim, fault.byMs, fault.forMs)
+    case 'cut':
+      return onLink(stage, fault.link, fault.forMs, (link) => link.cut())
+    case 'mute':
+      return onLink(stage, fault.link, fault.forMs, (link) => link.mute())
+    case 'slow':
+      return onLink(stage, fault.link, fault.forMs, (link) => link.slow(fault.delayMs))
+    case 'refuse':
+      return refused(stage, fault.backend, fault.forMs)
+    case 'redis-flushed':
+      return flushed(stage)
+    case 'redis-emptied':
+      return emptied(stage)
+    case 'redis-old':
+      return olderThanItWas(stage, fault.ageMs)
+    case 'commit-killed':
+      return killedInCommit(stage)
+  }
 }
 
-async function kill(stage: Stage, victim: Victim): Promise<void> {
-  const pid = stage.pidOf(victim)!
-  process.kill(pid, 'SIGKILL')
-  while (stage.pidOf(victim) === pid) await sleep(LOOK_EVERY_MS)
-  while (stage.pidOf(victim) === undefined) await sleep(LOOK_EVERY_MS)
+async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: Link) => void): Promise<void> {
+  const link = stage.links.of(name)
+  act(link)
+  await sleep(forMs)
+  link.heal()
+}
+
+async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs: number): Promise<void> {
+  await backends[name].refuse()
+  await sleep(forMs)
+  await backends[name].heal()
 }
 
 async function healed(stage: Stage, clients: Clients, deadlineMs: number): Promise<number | null> {

@@ -1,61 +1,48 @@
 /**
- * Waits until the gateway has come to rest, then reads what the ledger and the admission store hold.
- *
- * What never comes to rest is read as it is after a time, for the verdict to find.
+ * Waits until the gateway has come to rest, and reads what the ledger and the admission store hold then. What never comes
+ * to rest is read as it is after a time, for the verdict to find.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { connectBroker } from '@gateway/testing/ask-jetstream'
 import { commandRedis } from '@gateway/testing/redis-command'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
-import type { StruckFault } from '../faults/strike.ts'
-import { askJetStream } from '@gateway/testing/ask-jetstream'
 import type { Stage } from '../stage/open-stage.ts'
-import type { Backlog, Call, Facts, LedgerRow, StoreFact, WindowFact } from './facts.ts'
+import type { Backlog, Call, Facts, LedgerRow, StoreFact, Struck, WindowFact } from './facts.ts'
+import { findLeftovers } from './totals.ts'
 
 /** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
 const AT_REST_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 500
 
-export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly StruckFault[]): Promise<Facts> {
+/** Resolves when nothing is pending any more, or after a time. */
+export async function comeToRest(stage: Stage, struck: readonly Struck[]): Promise<void> {
   const deadlineMs = Date.now() + AT_REST_WITHIN_MS
-  let state = await readState(stage)
-  while (!isAtRest(state) && Date.now() < deadlineMs) {
+  while (findLeftovers({ ...(await readState(stage)), struck }).length > 0) {
+    if (Date.now() > deadlineMs) return
     await sleep(LOOK_EVERY_MS)
-    state = await readState(stage)
   }
+}
+
+export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Struck[]): Promise<Facts> {
+  const { aloneAtMs } = stage.logs
+  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, aloneAtMs }
+}
+
+async function readRecords(stage: Stage): Promise<Pick<Facts, 'calls' | 'rows' | 'owners'>> {
   return {
-    ...state,
-    seen: log.all,
     calls: readCalls(stage),
     rows: await readRows(stage),
     owners: stage.keyring.owners.map(({ name, kind, account }) => ({ name, kind, account })),
-    struck,
   }
 }
 
-interface State {
-  backlog: Backlog
-  store: StoreFact[]
-  windows: WindowFact[]
-}
-
-async function readState(stage: Stage): Promise<State> {
+async function readState(stage: Stage): Promise<Pick<Facts, 'backlog' | 'store' | 'windows'>> {
   await touchAll(stage)
   return { backlog: await readBacklog(stage), store: await readStore(stage), windows: await readWindows(stage) }
-}
-
-function isAtRest({ backlog, store, windows }: State): boolean {
-  const totals = new Map(windows.map(({ account, total }) => [account, total]))
-  return (
-    backlog.events + backlog.owedTotals === 0 &&
-    store.every(
-      ({ account, settled, records, leases }) =>
-        records.length + leases === 0 && settled === (totals.get(account) ?? 0),
-    )
-  )
 }
 
 /** Lapsed leases are released by the next call on their account: a renewal of nothing is one. */
@@ -67,7 +54,8 @@ async function touchAll({ cluster, keyring }: Stage): Promise<void> {
 
 async function readBacklog({ cluster, database }: Stage): Promise<Backlog> {
   const call = `CONSUMER.INFO.${usageStream.name}.${usageConsumers.metering}`
-  const info = await askJetStream<ConsumerInfo>(cluster.servers.nats.url, call)
+  await using broker = await connectBroker(cluster.servers.nats.url)
+  const info = await broker.ask<ConsumerInfo>(call)
   const count = async (table: string) => {
     const { rows } = await database.query<{ count: number }>(`select count(*)::int as count from ${table}`)
     return rows[0]!.count
@@ -91,7 +79,7 @@ const READ_USE = `
     if fields[i] == 'state' then state = cmsgpack.unpack(fields[i + 1])
     else records[#records + 1] = string.sub(fields[i], 9) .. ' ' .. fields[i + 1] end
   end
-  return cjson.encode({ settled = state[4] or 0, running = state[6] or 0, ended = state[7] or 0,
+  return cjson.encode({ known = state[3] or false, settled = state[4] or 0, running = state[6] or 0, ended = state[7] or 0,
     leases = redis.call('ZCARD', KEYS[2]), records = #records > 0 and records or nil })`
 
 async function readStore({ cluster, keyring }: Stage): Promise<StoreFact[]> {
@@ -116,7 +104,7 @@ async function readRows({ database }: Stage): Promise<LedgerRow[]> {
   const { rows } = await database.query<LedgerRow>(`
     select request_id as "requestId", case rank when 2 then 'edge' else 'router' end as reporter, account, unit, lane,
       backend, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", estimated, charge, outcome,
-      delivered
+      delivered, extract(epoch from recorded_at)::float8 * 1000 as "recordedAtMs"
     from metering.ledger order by request_id`)
   return rows
 }

@@ -17,12 +17,18 @@ export interface Facts {
   backlog: Backlog
   owners: readonly { name: string; kind: OwnerKind; account: string }[]
   struck: readonly Struck[]
+  /** When an edge found the admission store away and decided by itself. */
+  aloneAtMs: readonly number[]
 }
 
 export interface Struck {
   fault: FaultAction & { number: number }
   struckAtMs: number
+  /** Null: not in time. */
   healedAtMs: number | null
+  /** Requests whose reports were destroyed before metering is known to have consumed them. */
+  destroyed: string[]
+  note: string
 }
 
 /** One call that a backend was sent. */
@@ -51,6 +57,7 @@ export interface LedgerRow {
   charge: number
   outcome: string
   delivered: boolean
+  recordedAtMs: number
 }
 
 export interface WindowFact {
@@ -63,6 +70,8 @@ export interface WindowFact {
 
 export interface StoreFact {
   account: string
+  /** Whether it claims to know the window's total: not since it forgot it, until somebody asks. */
+  known: boolean
   settled: number
   running: number
   ended: number

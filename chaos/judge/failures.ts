@@ -1,10 +1,10 @@
 /**
- * No avoidable failure: while a healthy target and a living path of processes exist, clients get their answers. What each
- * fault excuses is spelled out here; anything else is a breach.
+ * No avoidable failure: while a healthy target and a living path of processes exist, clients get their answers. What a
+ * fault excuses is spelled out in `excuses.ts`; anything else is a breach.
  */
 
 import type { Seen } from '../clients/seen.ts'
-import type { FaultAction } from '../plan/faults.ts'
+import { isExcused } from './excuses.ts'
 import type { Facts, Struck, Verdict } from './facts.ts'
 
 export interface Failure {
@@ -32,7 +32,7 @@ export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
       .filter(({ excusedBy }) => excusedBy === null)
       .map(({ seen, problem }) => ({
         requests: [`${seen.id} ${seen.requestId}`],
-        what: `${seen.kind} at edge-${seen.edge + 1}: ${problem}: ${seen.detail.slice(0, 200)}`,
+        what: `${seen.kind} of ${seen.model} at edge-${seen.edge + 1}: ${problem}: ${seen.detail.slice(0, 200)}`,
       })),
   }
 }
@@ -52,27 +52,4 @@ function excuseFor(seen: Seen, struck: readonly Struck[]): Struck | null {
       seen.endedAtMs >= struckAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
   )
   return around.find(({ fault }) => isExcused(seen, fault)) ?? null
-}
-
-function isExcused(seen: Seen, fault: FaultAction): boolean {
-  const problem = seen.problem!
-  if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
-  switch (fault.victim) {
-    // It takes its own clients' requests with it.
-    case 'edge-1':
-    case 'edge-2':
-      return fault.victim === `edge-${seen.edge + 1}` && ['unreachable', 'cut', 'error event'].includes(problem)
-    // It takes those streams that had shown content, and they are told so.
-    case 'router-1':
-    case 'router-2':
-      return problem === 'error event'
-    // What cannot be metered is not begun.
-    case 'nats':
-      return problem === '503 SERVICE_UNAVAILABLE'
-    case 'keys-1':
-    case 'metering-1':
-    case 'redis':
-    case 'postgres':
-      return false
-  }
 }

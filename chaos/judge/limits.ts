@@ -3,17 +3,24 @@
  *
  * When a request was admitted lies between its sending and its head. Only requests that were all admitted within 60 s
  * for certain are held against the limit, so that a slow machine is no breach.
+ *
+ * While an edge finds the admission store away it decides by itself: on its share of the rate, so that a minute across
+ * the two can see the rate twice, and on a total of the ledger that is at most five seconds old.
  */
 
 import { capFor } from '../clients/question.ts'
 import type { Seen } from '../clients/seen.ts'
-import { THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
+import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
 import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
 
 const MINUTE_MS = 60_000
-/** Of the small requests that those with limits ask: twice their words and some, and their prompt. */
-const WORST_TOKENS = 2 * capFor(40)
+/** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
+const WORST_TOKENS = capFor(SMALL_WORDS) + 24 + 7 * SMALL_WORDS
+/** How long an edge that has found the store away may go on alone before it says so again. */
+const ALONE_MS = 1_500
+/** The oldest total that an edge alone goes by, and what it takes to get there and back. */
+const TOTAL_AGE_MS = 6_000
 
 export function judgeLimits(facts: Facts): Verdict[] {
   const ownersOf = (kind: string) => facts.owners.filter((owner) => owner.kind === kind)
@@ -29,8 +36,12 @@ export function judgeLimits(facts: Facts): Verdict[] {
     },
     {
       promise: 'the allowance is passed by less than one worst case',
-      checked: thimbles.length,
-      breaches: thimbles.flatMap(({ name, account }) => judgeAllowance(name, account, facts.rows)),
+      checked: thimbles.flatMap(({ name }) => admittedTo(name)).length,
+      breaches: thimbles.flatMap(({ name, account }) => {
+        const rows = facts.rows.filter((row) => row.account === account)
+        const wasAlone = admittedTo(name).some(({ sentAtMs, headAtMs }) => wasAnyAlone(facts, sentAtMs, headAtMs!))
+        return wasAlone ? judgeAloneAllowance(name, admittedTo(name), rows) : judgeAllowance(name, rows)
+      }),
     },
   ]
 }
@@ -40,7 +51,7 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   for (const last of byHead) {
     const fromMs = last.headAtMs! - MINUTE_MS
     const within = byHead.filter(({ sentAtMs, headAtMs }) => sentAtMs > fromMs && headAtMs! <= last.headAtMs!)
-    const limit = TRICKLE_PER_MINUTE * (wasStoreAway(facts, fromMs, last.headAtMs!) ? 2 : 1)
+    const limit = TRICKLE_PER_MINUTE * (wasAnyAlone(facts, fromMs, last.headAtMs!) ? 2 : 1)
     if (within.length > limit) {
       const what = `${owner} was admitted ${within.length} times within 60 s; its limit is ${limit}`
       return [{ requests: within.map(({ id, requestId }) => `${id} ${requestId}`), what }]
@@ -49,18 +60,25 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   return []
 }
 
-/** While the store is away each edge decides alone, on its share: together once more the rate. */
-function wasStoreAway({ struck }: Facts, fromMs: number, toMs: number): boolean {
-  return struck.some(
-    ({ fault, struckAtMs, healedAtMs }) =>
-      fault.victim === 'redis' && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
-  )
+function wasAnyAlone({ aloneAtMs }: Facts, fromMs: number, toMs: number): boolean {
+  return aloneAtMs.some((atMs) => atMs > fromMs - ALONE_MS && atMs < toMs + ALONE_MS)
 }
 
-function judgeAllowance(owner: string, account: string, rows: readonly LedgerRow[]): Breach[] {
+function judgeAllowance(owner: string, rows: readonly LedgerRow[]): Breach[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
-  const spent = rows.filter((row) => row.account === account).reduce((sum, { charge }) => sum + charge, 0)
+  const spent = rows.reduce((sum, { charge }) => sum + charge, 0)
   const bound = (THIMBLE_TOKENS + WORST_TOKENS) * perCompletionToken
   if (spent < bound) return []
   return [{ requests: [], what: `${owner} has spent ${spent}; with one worst case its bound is ${bound}` }]
+}
+
+/** Nobody is admitted to what the ledger knew to be used up. */
+function judgeAloneAllowance(owner: string, admitted: readonly Seen[], rows: readonly LedgerRow[]): Breach[] {
+  const { perCompletionToken } = rateOf('chat-one', 'tokens')
+  return admitted.flatMap(({ id, requestId, sentAtMs }) => {
+    const known = rows.filter(({ recordedAtMs }) => recordedAtMs < sentAtMs - TOTAL_AGE_MS)
+    const spent = known.reduce((sum, { charge }) => sum + charge, 0)
+    if (spent < THIMBLE_TOKENS * perCompletionToken) return []
+    return [{ requests: [`${id} ${requestId}`], what: `${owner} was admitted although its ledger knew of ${spent}` }]
+  })
 }

@@ -3,15 +3,48 @@
  */
 
 import { chance, type Random } from './random.ts'
+import {
+  type Backend,
+  BACKENDS,
+  type LinkName,
+  LINKS,
+  type ProcessName,
+  PROCESSES,
+  type Victim,
+  VICTIMS,
+} from './places.ts'
 
-export const PROCESSES = ['edge-1', 'edge-2', 'router-1', 'router-2', 'keys-1', 'metering-1'] as const
-export const SERVERS = ['nats', 'redis', 'postgres'] as const
-export type ProcessName = (typeof PROCESSES)[number]
-export type ServerName = (typeof SERVERS)[number]
-export type Victim = ProcessName | ServerName
-export const VICTIMS: readonly Victim[] = [...PROCESSES, ...SERVERS]
+export type FaultAction =
+  /** SIGKILL. */
+  | { kind: 'kill'; victim: Victim }
+  /** SIGSTOP, and SIGCONT after a time. */
+  | { kind: 'freeze'; victim: Victim; forMs: number }
+  /** SIGTERM: it leaves in its own orderly way and is started again. */
+  | { kind: 'restart'; victim: ProcessName }
+  /** Every connection is reset and none is accepted. */
+  | { kind: 'cut'; link: LinkName; forMs: number }
+  /** Connections stay, and nothing passes. */
+  | { kind: 'mute'; link: LinkName; forMs: number }
+  /** All that passes takes longer, each way. */
+  | { kind: 'slow'; link: LinkName; forMs: number; delayMs: number }
+  /** An inference backend is away. */
+  | { kind: 'refuse'; backend: Backend; forMs: number }
+  /** Usage reports are published again, late, in another order, and as a router would report them. */
+  | { kind: 'repeat'; forMs: number }
+  | { kind: 'redis-flushed' }
+  /** Killed, and started again with nothing. */
+  | { kind: 'redis-emptied' }
+  /** Killed, and started again with what it had some seconds before. */
+  | { kind: 'redis-old'; ageMs: number }
+  /** PostgreSQL is killed between the commit of a batch and word of it. */
+  | { kind: 'commit-killed' }
+  /** The broker is killed, and started again without its durable stream. */
+  | { kind: 'stream-wiped' }
+  /** The broker's disk is full; it is started again when there is room. */
+  | { kind: 'disk-full'; forMs: number }
+  /** A process' clock is wrong by an hour. */
+  | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
 
-export type FaultAction = { kind: 'kill'; victim: Victim } | { kind: 'freeze'; victim: Victim; forMs: number }
 export type FaultKind = FaultAction['kind']
 
 export type PlannedFault = FaultAction & {
@@ -29,20 +62,35 @@ export interface FaultPlanOptions {
   only?: readonly FaultKind[] | undefined
 }
 
-/** How long each takes about, until all is well again: what the pace of requests goes by. */
-export const EXPECTED_MS: Record<FaultKind, number> = { kill: 5_500, freeze: 7_500 }
+/** How long one takes about until all is well again, what the pace of requests goes by; and how many there are for a kill. */
+export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> = {
+  kill: { expectedMs: 5_500, perKill: 1 },
+  freeze: { expectedMs: 6_500, perKill: 0.2 },
+  restart: { expectedMs: 5_500, perKill: 0.24 },
+  cut: { expectedMs: 4_500, perKill: 0.16 },
+  mute: { expectedMs: 4_500, perKill: 0.16 },
+  slow: { expectedMs: 4_000, perKill: 0.12 },
+  refuse: { expectedMs: 3_000, perKill: 0.06 },
+  repeat: { expectedMs: 4_000, perKill: 0.08 },
+  'redis-flushed': { expectedMs: 1_500, perKill: 0.04 },
+  'redis-emptied': { expectedMs: 5_000, perKill: 0.04 },
+  'redis-old': { expectedMs: 8_000, perKill: 0.04 },
+  'commit-killed': { expectedMs: 7_000, perKill: 0.06 },
+  'stream-wiped': { expectedMs: 6_000, perKill: 0.04 },
+  'disk-full': { expectedMs: 9_000, perKill: 0.04 },
+  clock: { expectedMs: 5_000, perKill: 0.12 },
+}
 
 /** Before the first and after the last strike. */
 const CALM_SHARE = 0.04
-/** As many of each other kind as there are kills, times this. */
-const SHARE_OF_KILLS: Record<Exclude<FaultKind, 'kill'>, number> = { freeze: 0.36 }
+const HOUR_MS = 3_600_000
 
 export function planFaults({ seed, requests, kills, only }: FaultPlanOptions): PlannedFault[] {
   const random = chance(seed, 'faults')
-  const kinds = Object.keys(EXPECTED_MS) as FaultKind[]
+  const kinds = Object.keys(KINDS) as FaultKind[]
   const actions = kinds
     .filter((kind) => only === undefined || only.includes(kind))
-    .flatMap((kind) => actionsOf(kind, kind === 'kill' ? kills : Math.ceil(kills * SHARE_OF_KILLS[kind]), random))
+    .flatMap((kind) => actionsOf(kind, howMany(KINDS[kind].perKill * kills, random), random))
   const calm = Math.floor(requests * CALM_SHARE)
   const spacing = (requests - 2 * calm) / Math.max(1, actions.length)
   return random.shuffled(actions).map((action, index) => ({
@@ -52,12 +100,48 @@ export function planFaults({ seed, requests, kills, only }: FaultPlanOptions): P
   }))
 }
 
+/** A run with few kills has some of the other kinds, and each seed others. */
+function howMany(expected: number, random: Random): number {
+  const whole = Math.floor(expected)
+  return whole + (random.next() < expected - whole ? 1 : 0)
+}
+
 function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[] {
+  const forMs = () => random.between(500, 6_000)
+  const several = (make: () => FaultAction) => Array.from({ length: count }, make)
   switch (kind) {
     case 'kill':
       return inTurn(VICTIMS, count, random).map((victim) => ({ kind, victim }))
     case 'freeze':
-      return inTurn(VICTIMS, count, random).map((victim) => ({ kind, victim, forMs: random.between(500, 6_000) }))
+      return inTurn(VICTIMS, count, random).map((victim) => ({ kind, victim, forMs: forMs() }))
+    case 'restart':
+      return inTurn(PROCESSES, count, random).map((victim) => ({ kind, victim }))
+    case 'cut':
+    case 'mute':
+      return inTurn(LINKS, count, random).map((link) => ({ kind, link, forMs: forMs() }))
+    case 'slow':
+      return inTurn(LINKS, count, random).map((link) => ({
+        kind,
+        link,
+        forMs: forMs(),
+        delayMs: random.between(20, 400),
+      }))
+    case 'refuse':
+      return inTurn(BACKENDS, count, random).map((backend) => ({ kind, backend, forMs: forMs() }))
+    case 'clock':
+      return inTurn(PROCESSES, count, random).map((victim) => {
+        return { kind, victim, byMs: random.pick([-HOUR_MS, HOUR_MS]), forMs: forMs() }
+      })
+    case 'repeat':
+    case 'disk-full':
+      return several(() => ({ kind, forMs: forMs() }))
+    case 'redis-old':
+      return several(() => ({ kind, ageMs: random.between(500, 5_000) }))
+    case 'redis-flushed':
+    case 'redis-emptied':
+    case 'commit-killed':
+    case 'stream-wiped':
+      return several(() => ({ kind }))
   }
 }
 
@@ -65,13 +149,4 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
 function inTurn<T>(items: readonly T[], count: number, random: Random): T[] {
   const rounds = Array.from({ length: Math.ceil(count / items.length) }, () => random.shuffled(items))
   return rounds.flat().slice(0, count)
-}
-
-export function describeFault(fault: FaultAction): string {
-  switch (fault.kind) {
-    case 'kill':
-      return `kill -9 ${fault.victim}`
-    case 'freeze':
-      return `freeze ${fault.victim} for ${(fault.forMs / 1_000).toFixed(1)} s`
-  }
 }

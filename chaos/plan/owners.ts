@@ -9,6 +9,9 @@ export const TRICKLE_PER_MINUTE = 30
 /** Allowance tokens of a `thimble`. */
 export const THIMBLE_TOKENS = 1_500
 
+/** Those with limits that they can reach ask for little. */
+export const SMALL_WORDS = 40
+
 const TEAMS = 6
 /** One is used up after another. */
 const REQUESTS_PER_THIMBLE = 1_000

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { planFaults, VICTIMS } from './faults.ts'
+import { KINDS, planFaults } from './faults.ts'
+import { VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
 const SIZE = { requests: 10_000, kills: 25 }
@@ -20,7 +21,7 @@ describe('the schedule', () => {
   test('has as many kills as were asked for, of every process and server', () => {
     const kills = faults.filter(({ kind }) => kind === 'kill')
     expect(kills).toHaveLength(SIZE.kills)
-    expect(new Set(kills.map(({ victim }) => victim))).toEqual(new Set(VICTIMS))
+    expect(new Set(kills.map((fault) => 'victim' in fault && fault.victim))).toEqual(new Set(VICTIMS))
   })
 
   test('is in order and within the requests', () => {
@@ -28,6 +29,10 @@ describe('the schedule', () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b))
     expect(places[0]).toBeGreaterThan(0)
     expect(places.at(-1)).toBeLessThan(SIZE.requests)
+  })
+
+  test('has faults of every kind', () => {
+    expect(new Set(faults.map(({ kind }) => kind))).toEqual(new Set(Object.keys(KINDS)))
   })
 
   test('can be held to one kind', () => {

@@ -2,7 +2,7 @@
  * What clients ask, each request a pure function of the seed and its number.
  */
 
-import { nameOf, type OwnerKind } from './owners.ts'
+import { nameOf, type OwnerKind, SMALL_WORDS } from './owners.ts'
 import { chance } from './random.ts'
 
 export type RequestKind =
@@ -50,8 +50,6 @@ const KIND_WEIGHTS: Record<RequestKind, number> = {
   revoke: 8,
 }
 const MODEL_WEIGHTS = { 'chat-one': 70, 'chat-dear': 20, flaky: 7, dying: 3 }
-/** Whose limits a request can reach asks for little, and often. */
-const SMALL_WORDS = 40
 const MANY_WORDS = 350
 const SLOW_READER_WORDS = 3_000
 const LEAVES_WITHIN_MS = 1_500
@@ -61,13 +59,20 @@ export function planRequest(seed: number, number: number): PlannedRequest {
   const ownerKind = random.weighed(OWNER_WEIGHTS)
   const hasLimits = ownerKind === 'trickle' || ownerKind === 'thimble'
   const kind = hasLimits ? random.pick(['plain', 'stream'] as const) : random.weighed(KIND_WEIGHTS)
+  const model = modelFor(kind, ownerKind, random.weighed(MODEL_WEIGHTS))
   return {
     id: `r${number}`,
     kind,
     edge: random.pick([0, 1] as const),
     owner: nameOf(ownsKeys(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
-    model: modelFor(kind, ownerKind, random.weighed(MODEL_WEIGHTS)),
-    words: wordsFor(kind, hasLimits, random.between(1, SMALL_WORDS), random.between(1, MANY_WORDS), random.next()),
+    model,
+    words: wordsFor(
+      { kind, model },
+      hasLimits,
+      random.between(1, SMALL_WORDS),
+      random.between(1, MANY_WORDS),
+      random.next(),
+    ),
     includeUsage: random.next() < 0.6,
     leaveAfterMs: random.between(0, LEAVES_WITHIN_MS),
     chosen: random.between(0, 1_000_000),
@@ -86,7 +91,15 @@ function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_
   return chat
 }
 
-function wordsFor(kind: RequestKind, isSmall: boolean, few: number, many: number, share: number): number {
+function wordsFor(
+  { kind, model }: { kind: RequestKind; model: string },
+  isSmall: boolean,
+  few: number,
+  many: number,
+  share: number,
+): number {
+  // Longer than what comes before it breaks.
+  if (model === 'dying') return many + SMALL_WORDS
   if (kind === 'slow-reader') return SLOW_READER_WORDS
   if (kind === 'leaver') return many
   return isSmall || share < 0.7 ? few : many

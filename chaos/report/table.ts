@@ -4,7 +4,7 @@
 
 import type { Facts } from '../judge/facts.ts'
 import type { Judgement } from '../judge/judge.ts'
-import { describeFault } from '../plan/faults.ts'
+import { groupOf } from '../plan/describe-fault.ts'
 
 export function tableOf(header: string[], rows: (string | number)[][]): string {
   const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
@@ -23,7 +23,7 @@ export function reportOf(facts: Facts, { verdicts, failures }: Judgement): strin
 }
 
 function faultTable({ struck }: Facts, failures: Judgement['failures']): string {
-  const groups = Map.groupBy(struck, ({ fault }) => `${fault.kind} ${fault.victim}`)
+  const groups = Map.groupBy(struck, ({ fault }) => groupOf(fault))
   const rows = [...groups]
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([name, of]) => {
@@ -53,8 +53,4 @@ function outcomeTable({ seen }: Facts): string {
 function countBy(names: string[]): string {
   const counts = [...Map.groupBy(names, (name) => name)].map(([name, of]) => `${of.length} × ${name}`)
   return counts.length === 0 ? '–' : counts.join(', ')
-}
-
-export function planOf(facts: Facts): string {
-  return facts.struck.map(({ fault }) => `${fault.number}. ${describeFault(fault)}`).join('\n')
 }

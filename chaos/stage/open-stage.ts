@@ -15,20 +15,29 @@ import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import { askForKeys } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
-import type { Victim } from '../plan/faults.ts'
+import type { Backend as BackendName, Victim } from '../plan/places.ts'
+import { type Clocks, openClocks } from './clocks.ts'
 import { configOver, PLAN_OF } from './config.ts'
+import { type Disk, openDisk } from './disk.ts'
+import { type Links, openLinks } from './links.ts'
+import { type LogWatch, watchLogs } from './watch-logs.ts'
 
 export interface Stage extends AsyncDisposable {
   /** Where everything of this run lies: configs, logs, the servers' data. */
   readonly folder: string
   readonly cluster: Cluster
+  readonly links: Links
+  readonly clocks: Clocks
+  /** The broker's; null where none can be made full. */
+  readonly disk: Disk | null
+  readonly logs: LogWatch
   /** As clients reach them. */
   readonly edgeUrls: readonly [string, string]
   readonly keyring: Keyring
   /** Straight to the servers, past everything that a run puts in between. */
   readonly database: Database
   readonly bus: Bus
-  readonly backends: readonly Backend[]
+  readonly backends: Readonly<Record<BackendName, Backend>>
   calls(): BackendCall[]
   pidOf(victim: Victim): number | undefined
 }
@@ -46,10 +55,19 @@ export async function openStage(
   await mkdir(folder, { recursive: true })
   const start = async (tokensPerSecond: number) =>
     opening.use(await startBackend({ tokensPerSecond, keepCalls: KEEP_CALLS, keepBodyBytes: KEEP_BODY_BYTES }))
-  const [north, south, bulk] = [await start(TOKENS_PER_SECOND), await start(TOKENS_PER_SECOND), await start(0)]
+  const backends = {
+    north: await start(TOKENS_PER_SECOND),
+    south: await start(TOKENS_PER_SECOND),
+    bulk: await start(0),
+  }
+  const urls = { north: backends.north.url, south: backends.south.url, bulk: backends.bulk.url }
   const config = join(folder, 'gateway.yaml')
   // JSON is YAML.
-  await writeFile(config, JSON.stringify(configOver({ north: north.url, south: south.url, bulk: bulk.url }), null, 2))
+  await writeFile(config, JSON.stringify(configOver(urls), null, 2))
+  const links = opening.use(openLinks(folder, config, urls))
+  const clocks = await openClocks(folder)
+  const disk = await openDisk(join(folder, 'cluster', 'nats', 'jetstream'))
+  if (disk) opening.use(disk)
   const cluster = opening.use(
     await startCluster({
       edges: 2,
@@ -57,24 +75,30 @@ export async function openStage(
       dataDir: folder,
       ownServers: true,
       environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback' },
+      prepare: async (plan) => clocks.prepare(await links.prepare(plan)),
       log: say,
     }),
   )
-  const edgeUrls = cluster.edges as [string, string]
+  const [first, second] = cluster.edges as [string, string]
+  const edgeUrls = [await links.toEdge('edge-1', first), await links.toEdge('edge-2', second)] as const
+  const logs = opening.use(watchLogs(['edge-1', 'edge-2'].map((name) => cluster.process(name).plan.logFile)))
   const database = opening.use(await openDatabase(cluster.servers.postgres.url))
   const bus = opening.use(await openNatsBus({ url: cluster.servers.nats.url, name: 'chaos' }))
   const keyring = openKeyring(await Promise.all(owners.map((owner) => openOwner(cluster, bus, owner))))
-  const backends = [north, south, bulk]
   const opened = opening.move()
   return {
     folder,
     cluster,
+    links,
+    clocks,
+    disk,
+    logs,
     edgeUrls,
     keyring,
     database,
     bus,
     backends,
-    calls: () => backends.flatMap((backend) => backend.calls),
+    calls: () => Object.values(backends).flatMap((backend) => backend.calls),
     pidOf: (victim) =>
       victim === 'nats' || victim === 'redis' || victim === 'postgres'
         ? cluster.servers[victim].pid

@@ -1,24 +1,33 @@
 /**
- * The broker asked in its own words, past the gateway's bus: what its stream holds.
+ * The broker asked in its own words, past the gateway's bus.
  */
 
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 
 const TIMEOUT_MS = 5_000
 
-/** One call of JetStream's interface: `CONSUMER.INFO.USAGE.metering-ledger`. */
-export async function askJetStream<Answer>(url: string, call: string, question: object = {}): Promise<Answer> {
-  const connection = await connect({ servers: url.replace('nats://', ''), timeout: TIMEOUT_MS })
-  try {
-    return await askOn(connection, call, question)
-  } finally {
-    await connection.close()
+export interface Broker extends AsyncDisposable {
+  readonly connection: NatsConnection
+  /** One call of JetStream's interface: `CONSUMER.INFO.USAGE.metering-ledger`. */
+  ask<Answer>(call: string, question?: object): Promise<Answer>
+}
+
+export async function connectBroker(url: string): Promise<Broker> {
+  const connection = await connect({ servers: new URL(url).host, timeout: TIMEOUT_MS, maxReconnectAttempts: -1 })
+  return {
+    connection,
+    async ask<Answer>(call: string, question: object = {}) {
+      const reply = await connection.request(`$JS.API.${call}`, JSON.stringify(question), { timeout: TIMEOUT_MS })
+      const answer = reply.json<Answer & { error?: { description: string } }>()
+      if (answer.error) throw new Error(`JetStream: ${call}: ${answer.error.description}`)
+      return answer
+    },
+    [Symbol.asyncDispose]: () => connection.close(),
   }
 }
 
-async function askOn<Answer>(connection: NatsConnection, call: string, question: object): Promise<Answer> {
-  const reply = await connection.request(`$JS.API.${call}`, JSON.stringify(question), { timeout: TIMEOUT_MS })
-  const answer = reply.json<Answer & { error?: { description: string } }>()
-  if (answer.error) throw new Error(`JetStream: ${call}: ${answer.error.description}`)
-  return answer
+/** One call on a connection of its own. */
+export async function askJetStream<Answer>(url: string, call: string, question: object = {}): Promise<Answer> {
+  await using broker = await connectBroker(url)
+  return await broker.ask<Answer>(call, question)
 }

@@ -1,0 +1,49 @@
+/**
+ * What is done to processes and servers by signals, and to their clocks.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ProcessName, Victim } from '../plan/places.ts'
+import { NOTICED_WITHIN_MS } from '../stage/clocks.ts'
+import type { Stage } from '../stage/open-stage.ts'
+
+const LOOK_EVERY_MS = 20
+/** What is killed is started again after two seconds; one in good order may have answers to finish. */
+const BACK_WITHIN_MS = 60_000
+
+/** Resolves when there is another process in its place. */
+export async function killed(stage: Stage, victim: Victim, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+  const pid = stage.pidOf(victim)
+  if (pid === undefined) throw new Error(`${victim} is not there to be struck`)
+  process.kill(pid, signal)
+  await replaced(stage, victim, pid)
+}
+
+export async function replaced(stage: Stage, victim: Victim, pid: number): Promise<void> {
+  const deadlineMs = Date.now() + BACK_WITHIN_MS
+  while (stage.pidOf(victim) === pid || stage.pidOf(victim) === undefined) {
+    if (Date.now() > deadlineMs) throw new Error(`${victim} was not started again`)
+    await sleep(LOOK_EVERY_MS)
+  }
+}
+
+/** Resolves when it is gone: there is a moment before it is started again. */
+export async function killedAndGone(stage: Stage, victim: Victim): Promise<void> {
+  const pid = stage.pidOf(victim)!
+  process.kill(pid, 'SIGKILL')
+  while (stage.pidOf(victim) === pid) await sleep(LOOK_EVERY_MS)
+}
+
+export async function frozen(stage: Stage, victim: Victim, forMs: number): Promise<void> {
+  const pid = stage.pidOf(victim)!
+  process.kill(pid, 'SIGSTOP')
+  await sleep(forMs)
+  process.kill(pid, 'SIGCONT')
+}
+
+export async function clockWrong(stage: Stage, victim: ProcessName, byMs: number, forMs: number): Promise<void> {
+  await stage.clocks.set(victim, byMs)
+  await sleep(forMs)
+  await stage.clocks.right(victim)
+  await sleep(NOTICED_WITHIN_MS)
+}

@@ -1,0 +1,66 @@
+/**
+ * What each fault excuses at clients, and nothing else.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import type { FaultAction } from '../plan/faults.ts'
+import { endsOf } from '../plan/places.ts'
+
+/** An edge that is gone takes its own clients' connections with it. */
+const GONE = ['unreachable', 'cut']
+const UNMETERED = '503 SERVICE_UNAVAILABLE'
+
+export function isExcused(seen: Seen, fault: FaultAction): boolean {
+  // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
+  if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
+  return excusedBy(fault, `edge-${seen.edge + 1}`, seen).includes(seen.problem!)
+}
+
+function excusedBy(fault: FaultAction, edge: string, seen: Seen): string[] {
+  switch (fault.kind) {
+    case 'kill':
+      if (fault.victim === edge) return GONE
+      // It takes those streams that had shown content, and they are told so.
+      if (fault.victim.startsWith('router')) return ['error event']
+      // What cannot be metered is not begun.
+      return fault.victim === 'nats' ? [UNMETERED] : []
+    case 'freeze':
+      // After three seconds of its silence its routers stop what they run for it.
+      if (fault.victim === edge || fault.victim.startsWith('router')) return ['error event']
+      return fault.victim === 'nats' ? [UNMETERED] : []
+    case 'restart':
+      // Its clients have no other here; those whose answers run get them.
+      return fault.victim === edge ? ['unreachable'] : []
+    case 'cut':
+    case 'mute':
+    case 'slow':
+      return excusedByLink(fault, edge, seen)
+    // One that has shown content cannot be replaced.
+    case 'refuse':
+      return lacksBackend(seen, fault.backend) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
+    case 'stream-wiped':
+    case 'disk-full':
+      return [UNMETERED]
+    case 'repeat':
+    case 'redis-flushed':
+    case 'redis-emptied':
+    case 'redis-old':
+    case 'commit-killed':
+    case 'clock':
+      return []
+  }
+}
+
+function excusedByLink(fault: FaultAction & { kind: 'cut' | 'mute' | 'slow' }, edge: string, seen: Seen): string[] {
+  const [from, to] = endsOf(fault.link)
+  if (to === edge && fault.kind === 'cut') return GONE
+  if (fault.kind === 'slow') return []
+  if (from === edge && to === 'nats') return [UNMETERED, 'error event']
+  if (from.startsWith('router') && to === 'nats') return ['error event']
+  if (from.startsWith('router'))
+    return lacksBackend(seen, to) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
+  return []
+}
+
+/** The one lane with a single target. */
+const lacksBackend = (seen: Seen, backend: string) => seen.model === 'dying' && backend === 'south'

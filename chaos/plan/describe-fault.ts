@@ -1,0 +1,63 @@
+/**
+ * A fault in words.
+ */
+
+import type { FaultAction } from './faults.ts'
+import { endsOf, type LinkName } from './places.ts'
+
+export function describeFault(fault: FaultAction): string {
+  switch (fault.kind) {
+    case 'kill':
+      return `kill -9 ${fault.victim}`
+    case 'freeze':
+      return `freeze ${fault.victim} for ${seconds(fault.forMs)}`
+    case 'restart':
+      return `restart ${fault.victim} in good order`
+    case 'cut':
+      return `cut ${between(fault.link)} for ${seconds(fault.forMs)}`
+    case 'mute':
+      return `let nothing pass between ${between(fault.link)} for ${seconds(fault.forMs)}`
+    case 'slow':
+      return `slow ${between(fault.link)} by ${fault.delayMs} ms for ${seconds(fault.forMs)}`
+    case 'refuse':
+      return `let ${fault.backend} refuse for ${seconds(fault.forMs)}`
+    case 'repeat':
+      return `repeat and reorder usage reports for ${seconds(fault.forMs)}`
+    case 'redis-flushed':
+      return 'flush Redis'
+    case 'redis-emptied':
+      return 'kill Redis and take its data'
+    case 'redis-old':
+      return `kill Redis and give it its data of ${seconds(fault.ageMs)} ago`
+    case 'commit-killed':
+      return 'kill PostgreSQL between a commit and word of it'
+    case 'stream-wiped':
+      return 'kill NATS and take its durable stream'
+    case 'disk-full':
+      return `leave NATS no room on its disk for ${seconds(fault.forMs)}`
+    case 'clock':
+      return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
+  }
+}
+
+/** What it is done to: the row of the table it is counted in. */
+export function groupOf(fault: FaultAction): string {
+  switch (fault.kind) {
+    case 'kill':
+    case 'freeze':
+    case 'restart':
+    case 'clock':
+      return `${fault.kind} ${fault.victim.replace(/-\d$/, '')}`
+    case 'cut':
+    case 'mute':
+    case 'slow':
+      return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
+    case 'refuse':
+      return 'refuse backend'
+    default:
+      return fault.kind
+  }
+}
+
+const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+const between = (link: LinkName) => endsOf(link).join(' – ')

@@ -1,0 +1,34 @@
+/**
+ * The wall clocks of the gateway's processes, each of which can be set wrong while it runs.
+ */
+
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
+import type { ProcessName } from '../plan/places.ts'
+
+/** A process looks at its file five times a second. */
+export const NOTICED_WITHIN_MS = 400
+
+export interface Clocks {
+  prepare(plan: ProcessPlan): ProcessPlan
+  set(name: ProcessName, wrongByMs: number): Promise<void>
+  right(name: ProcessName): Promise<void>
+}
+
+export async function openClocks(folder: string): Promise<Clocks> {
+  const clocks = join(folder, 'clocks')
+  await mkdir(clocks, { recursive: true })
+  return {
+    prepare: (plan) => ({
+      ...plan,
+      environment: {
+        ...plan.environment,
+        CHAOS_CLOCK: join(clocks, plan.name),
+        NODE_OPTIONS: `${plan.environment['NODE_OPTIONS'] ?? ''} --import=${import.meta.dirname}/shift-clock.ts`.trim(),
+      },
+    }),
+    set: (name, wrongByMs) => writeFile(join(clocks, name), String(wrongByMs)),
+    right: (name) => rm(join(clocks, name), { force: true }),
+  }
+}

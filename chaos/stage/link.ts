@@ -1,0 +1,108 @@
+/**
+ * A TCP proxy between two that speak with each other, which can be cut, muted or slowed.
+ *
+ * Untouched, bytes pass as they come, each side as fast as the other reads.
+ */
+
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
+
+export interface Link extends AsyncDisposable {
+  /** Connect here instead. */
+  readonly port: number
+  /** Resets every connection and refuses new ones. */
+  cut(): void
+  /** Keeps connections and lets nothing pass. */
+  mute(): void
+  /** Holds back everything for so long, each way. */
+  slow(delayMs: number): void
+  heal(): void
+}
+
+type Mood = { kind: 'well' } | { kind: 'cut' } | { kind: 'muted' } | { kind: 'slow'; delayMs: number }
+
+/** One direction of one connection. */
+interface Flow {
+  /** The mood has changed. */
+  adapt(): void
+}
+
+export async function openLink(to: { host: string; port: number }): Promise<Link> {
+  let mood: Mood = { kind: 'well' }
+  const flows = new Set<Flow>()
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
+    if (mood.kind === 'cut') return void near.resetAndDestroy()
+    const far = connect({ ...to, allowHalfOpen: true, noDelay: true })
+    const ways = [flow(near, far, () => mood), flow(far, near, () => mood)]
+    for (const way of ways) flows.add(way)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.once('close', () => {
+        sockets.delete(socket)
+        for (const way of ways) flows.delete(way)
+        const other = socket === near ? far : near
+        if (!other.destroyed && !other.writableEnded) other.resetAndDestroy()
+      })
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+
+  const change = (to: Mood) => {
+    mood = to
+    if (mood.kind === 'cut') for (const socket of sockets) socket.resetAndDestroy()
+    for (const way of flows) way.adapt()
+  }
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut: () => change({ kind: 'cut' }),
+    mute: () => change({ kind: 'muted' }),
+    slow: (delayMs) => change({ kind: 'slow', delayMs }),
+    heal: () => change({ kind: 'well' }),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function flow(from: Socket, to: Socket, moodNow: () => Mood): Flow {
+  /** Bytes on their way; while there are any, later ones wait behind them. */
+  let delayed = 0
+  const pass = (bytes: Buffer) => {
+    if (!to.destroyed && !to.write(bytes)) from.pause()
+  }
+  const later = (delayMs: number, act: () => void) => {
+    delayed++
+    setTimeout(() => {
+      delayed--
+      act()
+    }, delayMs)
+  }
+  const delayNow = () => {
+    const mood = moodNow()
+    return mood.kind === 'slow' ? mood.delayMs : 0
+  }
+  from.on('data', (bytes) => {
+    const delayMs = delayNow()
+    if (delayMs === 0 && delayed === 0) pass(bytes)
+    else later(delayMs, () => pass(bytes))
+  })
+  from.on('end', () => {
+    if (delayed === 0) to.end()
+    else later(delayNow(), () => to.end())
+  })
+  to.on('drain', () => {
+    if (moodNow().kind !== 'muted') from.resume()
+  })
+  return {
+    adapt() {
+      if (moodNow().kind === 'muted') from.pause()
+      else from.resume()
+    },
+  }
+}
