@@ -14,6 +14,8 @@ import { runChaos, type ChaosRun } from './run-chaos.ts'
 const BREACHES_SHOWN = 20
 
 let folder = ''
+// Ended from outside, it still puts away what it has opened.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 try {
   const options = readOptions(process.argv.slice(2))
   folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))

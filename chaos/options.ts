@@ -5,6 +5,7 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { KINDS, type FaultKind } from './plan/faults.ts'
+import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
 
 export interface ChaosOptions {
   requests: number
@@ -13,9 +14,11 @@ export interface ChaosOptions {
   /** The verdict as one JSON value on standard output, instead of tables. */
   json: boolean
   only?: FaultKind[]
+  /** For the suite's own test: the gateway is broken on purpose, and the run has to fail. */
+  sabotage?: Sabotage
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--json]`
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--json]`
 
 const MAX_SEED = 2 ** 31
 
@@ -27,6 +30,7 @@ export function readOptions(args: string[]): ChaosOptions {
       kills: { type: 'string', default: '9' },
       seed: { type: 'string' },
       only: { type: 'string' },
+      sabotage: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
@@ -36,6 +40,7 @@ export function readOptions(args: string[]): ChaosOptions {
     seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
     json: values.json,
     ...(values.only !== undefined && { only: values.only.split(',').map(faultKind) }),
+    ...(values.sabotage !== undefined && { sabotage: sabotageNamed(values.sabotage) }),
   }
 }
 
@@ -48,4 +53,9 @@ function wholeNumber(option: string, text: string, least: number): number {
 function faultKind(name: string): FaultKind {
   if (name in KINDS) return name as FaultKind
   throw new Error(`there is no fault ${name}; there are ${Object.keys(KINDS).join(', ')}`)
+}
+
+function sabotageNamed(name: string): Sabotage {
+  if (name in SABOTAGES) return name as Sabotage
+  throw new Error(`there is no sabotage ${name}; there are ${Object.keys(SABOTAGES).join(', ')}`)
 }

@@ -22,12 +22,15 @@ export interface ChaosRun {
   tookMs: number
 }
 
-const FASTEST_INTERVAL_MS = 12
+const FASTEST_INTERVAL_MS = 25
 const SLOWEST_INTERVAL_MS = 60
 const WARM_UP_PROBES = 40
+/** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
+const RESTS_WITHIN_MS = 60_000
+const SABOTAGED_RESTS_WITHIN_MS = 5_000
 
 export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
-  const { seed, requests, kills, only } = options
+  const { seed, requests, kills, only, sabotage } = options
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
   const faults = planFaults({ seed, requests, kills, only })
@@ -35,7 +38,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
-  await using stage = await openStage(folder, ownersFor(requests), () => {})
+  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage })
   const clients = openClients(stage, log)
   // A process' first requests are slow, which is no fault.
   for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
@@ -46,9 +49,11 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const struck = await strikeAll(stage, clients, load, faults, say)
   await load.over
   say('all requests are over; waiting until nothing is pending')
-  await comeToRest(stage, struck)
+  // One that is broken on purpose may never come to rest.
+  const restsWithinMs = sabotage ? SABOTAGED_RESTS_WITHIN_MS : RESTS_WITHIN_MS
+  await comeToRest(stage, struck, restsWithinMs)
   await clients.sayFarewell()
-  await comeToRest(stage, struck)
+  await comeToRest(stage, struck, restsWithinMs)
   const facts = await collectFacts(stage, log, struck)
   return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
 }

@@ -2,14 +2,18 @@
  * What is done to processes and servers by signals, and to their clocks.
  */
 
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ProcessName, Victim } from '../plan/places.ts'
+import { type Failpoint, type ProcessName, PROCESSES, type Victim } from '../plan/places.ts'
 import { NOTICED_WITHIN_MS } from '../stage/clocks.ts'
 import type { Stage } from '../stage/open-stage.ts'
 
 const LOOK_EVERY_MS = 20
 /** What is killed is started again after two seconds; one in good order may have answers to finish. */
 const BACK_WITHIN_MS = 60_000
+/** Changes of keys are the rarest. */
+const COMES_BY_WITHIN_MS = 20_000
 
 /** Resolves when there is another process in its place. */
 export async function killed(stage: Stage, victim: Victim, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
@@ -39,6 +43,24 @@ export async function frozen(stage: Stage, victim: Victim, forMs: number): Promi
   process.kill(pid, 'SIGSTOP')
   await sleep(forMs)
   process.kill(pid, 'SIGCONT')
+}
+
+/** Answers who died there; null when nobody came by in time. */
+export async function deadAt(stage: Stage, point: Failpoint): Promise<ProcessName | null> {
+  const path = join(stage.failpoints, point)
+  const pids = new Map(PROCESSES.map((name) => [name, stage.pidOf(name)]))
+  await writeFile(path, '')
+  const deadlineMs = Date.now() + COMES_BY_WITHIN_MS
+  while (Date.now() < deadlineMs) {
+    const victim = PROCESSES.find((name) => stage.pidOf(name) !== pids.get(name))
+    if (victim) {
+      await replaced(stage, victim, pids.get(victim)!)
+      return victim
+    }
+    await sleep(LOOK_EVERY_MS)
+  }
+  await rm(path, { force: true })
+  return null
 }
 
 export async function clockWrong(stage: Stage, victim: ProcessName, byMs: number, forMs: number): Promise<void> {

@@ -10,12 +10,12 @@ import type { Struck } from '../judge/facts.ts'
 import type { Load } from '../load.ts'
 import { describeFault } from '../plan/describe-fault.ts'
 import type { FaultAction, PlannedFault } from '../plan/faults.ts'
-import type { LinkName } from '../plan/places.ts'
+import type { EdgeName, LinkName } from '../plan/places.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
 import { killedInCommit } from './postgres.ts'
-import { clockWrong, frozen, killed } from './processes.ts'
+import { clockWrong, deadAt, frozen, killed, killedAndGone } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
 import { repeated } from './usage-reports.ts'
 
@@ -26,6 +26,7 @@ const LOOK_EVERY_MS = 100
 export interface Consequence {
   /** Requests whose only report was destroyed. */
   destroyed?: string[]
+  victim?: string | null
   note?: string
 }
 
@@ -42,9 +43,9 @@ export async function strikeAll(
     await load.reached(fault.afterRequests)
     const struckAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    const { destroyed = [], note = '' } = await strike(stage, fault)
+    const { destroyed = [], victim = null, note = '' } = await strike(stage, fault)
     const healedAtMs = await healed(stage, clients, Date.now() + HEALS_WITHIN_MS)
-    all.push({ fault, struckAtMs, healedAtMs, destroyed, note })
+    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, note })
     const took =
       healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
     const what = describeFault(fault) + (note && ` (${note})`)
@@ -60,6 +61,10 @@ async function strike(stage: Stage, fault: PlannedFault): Promise<Consequence> {
       const destroyed = await wiped(stage, fault.number)
       return { destroyed, note: `${destroyed.length} reports were not known to be consumed` }
     }
+    case 'failpoint': {
+      const victim = await deadAt(stage, fault.point)
+      return { victim, note: victim ?? 'nobody came by' }
+    }
     case 'repeat':
       return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
     case 'disk-full':
@@ -74,7 +79,7 @@ async function strike(stage: Stage, fault: PlannedFault): Promise<Consequence> {
 
 function strikeOne(
   stage: Stage,
-  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' }>,
+  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' }>,
 ): Promise<void> {
   switch (fault.kind) {
     case 'kill':
@@ -91,6 +96,8 @@ function strikeOne(
       return onLink(stage, fault.link, fault.forMs, (link) => link.mute())
     case 'slow':
       return onLink(stage, fault.link, fault.forMs, (link) => link.slow(fault.delayMs))
+    case 'lose-host':
+      return lostWithItsHost(stage, fault.victim, fault.delayMs)
     case 'refuse':
       return refused(stage, fault.backend, fault.forMs)
     case 'redis-flushed':
@@ -108,6 +115,18 @@ async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: L
   const link = stage.links.of(name)
   act(link)
   await sleep(forMs)
+  link.heal()
+}
+
+/** Long enough that reports are under way at any moment. */
+const SLOW_BEFORE_MS = 1_000
+
+async function lostWithItsHost(stage: Stage, victim: EdgeName, delayMs: number): Promise<void> {
+  const link = stage.links.of(`${victim}:nats`)
+  link.slow(delayMs)
+  await sleep(SLOW_BEFORE_MS)
+  link.cut()
+  await killedAndGone(stage, victim)
   link.heal()
 }
 

@@ -14,13 +14,11 @@ import type { Stage } from '../stage/open-stage.ts'
 import type { Backlog, Call, Facts, LedgerRow, StoreFact, Struck, WindowFact } from './facts.ts'
 import { findLeftovers } from './totals.ts'
 
-/** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
-const AT_REST_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 500
 
 /** Resolves when nothing is pending any more, or after a time. */
-export async function comeToRest(stage: Stage, struck: readonly Struck[]): Promise<void> {
-  const deadlineMs = Date.now() + AT_REST_WITHIN_MS
+export async function comeToRest(stage: Stage, struck: readonly Struck[], withinMs: number): Promise<void> {
+  const deadlineMs = Date.now() + withinMs
   while (findLeftovers({ ...(await readState(stage)), struck }).length > 0) {
     if (Date.now() > deadlineMs) return
     await sleep(LOOK_EVERY_MS)

@@ -5,25 +5,33 @@
 import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import { endsOf } from '../plan/places.ts'
+import type { Struck } from './facts.ts'
 
 /** An edge that is gone takes its own clients' connections with it. */
 const GONE = ['unreachable', 'cut']
 const UNMETERED = '503 SERVICE_UNAVAILABLE'
 
-export function isExcused(seen: Seen, fault: FaultAction): boolean {
+export function isExcused(seen: Seen, { fault, victim }: Pick<Struck, 'fault' | 'victim'>): boolean {
   // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
   if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
-  return excusedBy(fault, `edge-${seen.edge + 1}`, seen).includes(seen.problem!)
+  const edge = `edge-${seen.edge + 1}`
+  const problems = fault.kind === 'failpoint' ? excusedByDeath(victim ?? 'nobody', edge) : excusedBy(fault, edge, seen)
+  return problems.includes(seen.problem!)
 }
 
-function excusedBy(fault: FaultAction, edge: string, seen: Seen): string[] {
+function excusedByDeath(victim: string, edge: string): string[] {
+  if (victim === edge) return GONE
+  // It takes those streams that had shown content, and they are told so.
+  if (victim.startsWith('router')) return ['error event']
+  // What cannot be metered is not begun.
+  return victim === 'nats' ? [UNMETERED] : []
+}
+
+function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
   switch (fault.kind) {
     case 'kill':
-      if (fault.victim === edge) return GONE
-      // It takes those streams that had shown content, and they are told so.
-      if (fault.victim.startsWith('router')) return ['error event']
-      // What cannot be metered is not begun.
-      return fault.victim === 'nats' ? [UNMETERED] : []
+    case 'lose-host':
+      return excusedByDeath(fault.victim, edge)
     case 'freeze':
       // After three seconds of its silence its routers stop what they run for it.
       if (fault.victim === edge || fault.victim.startsWith('router')) return ['error event']

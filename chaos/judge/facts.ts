@@ -28,6 +28,8 @@ export interface Struck {
   healedAtMs: number | null
   /** Requests whose reports were destroyed before metering is known to have consumed them. */
   destroyed: string[]
+  /** Who died at a failpoint. */
+  victim: string | null
   note: string
 }
 

@@ -51,5 +51,5 @@ function excuseFor(seen: Seen, struck: readonly Struck[]): Struck | null {
     ({ struckAtMs, healedAtMs }) =>
       seen.endedAtMs >= struckAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
   )
-  return around.find(({ fault }) => isExcused(seen, fault)) ?? null
+  return around.find((strike) => isExcused(seen, strike)) ?? null
 }

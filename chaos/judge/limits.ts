@@ -5,7 +5,8 @@
  * for certain are held against the limit, so that a slow machine is no breach.
  *
  * While an edge finds the admission store away it decides by itself: on its share of the rate, so that a minute across
- * the two can see the rate twice, and on a total of the ledger that is at most five seconds old.
+ * the two can see the rate twice, and on a total of the ledger that is at most five seconds old. A store that has lost its
+ * data begins its log anew.
  */
 
 import { capFor } from '../clients/question.ts'
@@ -17,6 +18,7 @@ import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
 const MINUTE_MS = 60_000
 /** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
 const WORST_TOKENS = capFor(SMALL_WORDS) + 24 + 7 * SMALL_WORDS
+const LOSES_THE_LOG: readonly string[] = ['redis-flushed', 'redis-emptied', 'redis-old']
 /** How long an edge that has found the store away may go on alone before it says so again. */
 const ALONE_MS = 1_500
 /** The oldest total that an edge alone goes by, and what it takes to get there and back. */
@@ -51,13 +53,22 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   for (const last of byHead) {
     const fromMs = last.headAtMs! - MINUTE_MS
     const within = byHead.filter(({ sentAtMs, headAtMs }) => sentAtMs > fromMs && headAtMs! <= last.headAtMs!)
-    const limit = TRICKLE_PER_MINUTE * (wasAnyAlone(facts, fromMs, last.headAtMs!) ? 2 : 1)
+    const limit = TRICKLE_PER_MINUTE * timesTheRate(facts, fromMs, last.headAtMs!)
     if (within.length > limit) {
       const what = `${owner} was admitted ${within.length} times within 60 s; its limit is ${limit}`
       return [{ requests: within.map(({ id, requestId }) => `${id} ${requestId}`), what }]
     }
   }
   return []
+}
+
+/** Once more while edges decide by themselves, and once more each time that the store loses its log. */
+function timesTheRate(facts: Facts, fromMs: number, toMs: number): number {
+  const losses = facts.struck.filter(
+    ({ fault, struckAtMs, healedAtMs }) =>
+      LOSES_THE_LOG.includes(fault.kind) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
+  )
+  return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
 }
 
 function wasAnyAlone({ aloneAtMs }: Facts, fromMs: number, toMs: number): boolean {

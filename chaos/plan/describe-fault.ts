@@ -37,6 +37,10 @@ export function describeFault(fault: FaultAction): string {
       return `leave NATS no room on its disk for ${seconds(fault.forMs)}`
     case 'clock':
       return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
+    case 'lose-host':
+      return `lose ${fault.victim} and what it had sent in its last ${fault.delayMs} ms`
+    case 'failpoint':
+      return `kill -9 at ${fault.point}`
   }
 }
 
@@ -52,6 +56,8 @@ export function groupOf(fault: FaultAction): string {
     case 'mute':
     case 'slow':
       return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
+    case 'failpoint':
+      return `kill at ${fault.point}`
     case 'refuse':
       return 'refuse backend'
     default:

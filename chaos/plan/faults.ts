@@ -6,6 +6,10 @@ import { chance, type Random } from './random.ts'
 import {
   type Backend,
   BACKENDS,
+  type EdgeName,
+  EDGES,
+  type Failpoint,
+  FAILPOINTS,
   type LinkName,
   LINKS,
   type ProcessName,
@@ -44,6 +48,10 @@ export type FaultAction =
   | { kind: 'disk-full'; forMs: number }
   /** A process' clock is wrong by an hour. */
   | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
+  /** An edge dies with its machine: what it had sent and was still on its way is lost too. */
+  | { kind: 'lose-host'; victim: EdgeName; delayMs: number }
+  /** The next process to come to this point of its work is dead there. */
+  | { kind: 'failpoint'; point: Failpoint }
 
 export type FaultKind = FaultAction['kind']
 
@@ -79,6 +87,8 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   'stream-wiped': { expectedMs: 6_000, perKill: 0.04 },
   'disk-full': { expectedMs: 9_000, perKill: 0.04 },
   clock: { expectedMs: 5_000, perKill: 0.12 },
+  'lose-host': { expectedMs: 5_500, perKill: 0.06 },
+  failpoint: { expectedMs: 5_500, perKill: 0.64 },
 }
 
 /** Before the first and after the last strike. */
@@ -132,6 +142,10 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
       return inTurn(PROCESSES, count, random).map((victim) => {
         return { kind, victim, byMs: random.pick([-HOUR_MS, HOUR_MS]), forMs: forMs() }
       })
+    case 'failpoint':
+      return inTurn(FAILPOINTS, count, random).map((point) => ({ kind, point }))
+    case 'lose-host':
+      return inTurn(EDGES, count, random).map((victim) => ({ kind, victim, delayMs: random.between(100, 400) }))
     case 'repeat':
     case 'disk-full':
       return several(() => ({ kind, forMs: forMs() }))

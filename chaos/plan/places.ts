@@ -3,9 +3,11 @@
  * with each other.
  */
 
-export const PROCESSES = ['edge-1', 'edge-2', 'router-1', 'router-2', 'keys-1', 'metering-1'] as const
+export const EDGES = ['edge-1', 'edge-2'] as const
+export const PROCESSES = [...EDGES, 'router-1', 'router-2', 'keys-1', 'metering-1'] as const
 export const SERVERS = ['nats', 'redis', 'postgres'] as const
 export const BACKENDS = ['north', 'south', 'bulk'] as const
+export type EdgeName = (typeof EDGES)[number]
 export type ProcessName = (typeof PROCESSES)[number]
 export type ServerName = (typeof SERVERS)[number]
 export type Backend = (typeof BACKENDS)[number]
@@ -41,3 +43,24 @@ export function endsOf(link: LinkName): [from: string, to: string] {
   const [from = '', to = ''] = link.split(':')
   return [from, to]
 }
+
+/** Between any two steps of a request's journey, of its metering and of a change of keys: `failpoint` in the services. */
+export const FAILPOINTS = [
+  'edge.admitted',
+  'edge.dispatched',
+  'edge.answer-begun',
+  'edge.usage-published',
+  'edge.usage-stored',
+  'edge.answer-ended',
+  'router.job-accepted',
+  'router.backend-asked',
+  'router.answer-begun',
+  'router.answer-ended',
+  'metering.reports-received',
+  'metering.reports-recorded',
+  'metering.store-told',
+  'keys.change-committed',
+  'keys.tombstone-written',
+  'keys.change-announced',
+] as const
+export type Failpoint = (typeof FAILPOINTS)[number]

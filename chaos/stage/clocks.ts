@@ -6,6 +6,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
 import type { ProcessName } from '../plan/places.ts'
+import { withPreload } from './preload.ts'
 
 /** A process looks at its file five times a second. */
 export const NOTICED_WITHIN_MS = 400
@@ -20,14 +21,8 @@ export async function openClocks(folder: string): Promise<Clocks> {
   const clocks = join(folder, 'clocks')
   await mkdir(clocks, { recursive: true })
   return {
-    prepare: (plan) => ({
-      ...plan,
-      environment: {
-        ...plan.environment,
-        CHAOS_CLOCK: join(clocks, plan.name),
-        NODE_OPTIONS: `${plan.environment['NODE_OPTIONS'] ?? ''} --import=${import.meta.dirname}/shift-clock.ts`.trim(),
-      },
-    }),
+    prepare: (plan) =>
+      withPreload(plan, `${import.meta.dirname}/shift-clock.ts`, { CHAOS_CLOCK: join(clocks, plan.name) }),
     set: (name, wrongByMs) => writeFile(join(clocks, name), String(wrongByMs)),
     right: (name) => rm(join(clocks, name), { force: true }),
   }

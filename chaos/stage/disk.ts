@@ -3,7 +3,7 @@
  * wants it is left out.
  */
 
-import { execFile } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdir, statfs } from 'node:fs/promises'
 import { promisify } from 'node:util'
 
@@ -28,6 +28,9 @@ export async function openDisk(folder: string): Promise<Disk | null> {
     () => false,
   )
   if (!isMounted) return null
+  const unmount = () => execFileSync('umount', ['-l', folder])
+  // Nothing of a run that breaks off stays behind.
+  process.once('exit', unmount)
   const resize = (size: string | number) => run('mount', ['-o', `remount,size=${size}`, folder])
   return {
     async fill() {
@@ -35,6 +38,9 @@ export async function openDisk(folder: string): Promise<Disk | null> {
       await resize((blocks - bfree) * bsize + LEFT_BYTES)
     },
     empty: async () => void (await resize(SIZE)),
-    [Symbol.asyncDispose]: async () => void (await run('umount', ['-l', folder])),
+    async [Symbol.asyncDispose]() {
+      process.off('exit', unmount)
+      unmount()
+    },
   }
 }

@@ -2,6 +2,7 @@
  * The cluster that is struck, on servers of its own, before backends whose log is the truth, with accounts and keys.
  */
 
+import { appendFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openNatsBus } from '@gateway/bus/nats'
@@ -16,6 +17,8 @@ import { askForKeys } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
 import type { Backend as BackendName, Victim } from '../plan/places.ts'
+import { sabotageLedger, sabotaged } from '../sabotage/prepare.ts'
+import type { Sabotage } from '../sabotage/sabotages.ts'
 import { type Clocks, openClocks } from './clocks.ts'
 import { configOver, PLAN_OF } from './config.ts'
 import { type Disk, openDisk } from './disk.ts'
@@ -30,6 +33,8 @@ export interface Stage extends AsyncDisposable {
   readonly clocks: Clocks
   /** The broker's; null where none can be made full. */
   readonly disk: Disk | null
+  /** A file with a failpoint's name here is death to the next process that passes it. */
+  readonly failpoints: string
   readonly logs: LogWatch
   /** As clients reach them. */
   readonly edgeUrls: readonly [string, string]
@@ -46,11 +51,14 @@ const TOKENS_PER_SECOND = 200
 const KEEP_CALLS = 200_000
 const KEEP_BODY_BYTES = 64 * 1024
 
-export async function openStage(
-  folder: string,
-  owners: readonly OwnerName[],
-  say: (line: string) => void,
-): Promise<Stage> {
+export interface StageOptions {
+  folder: string
+  owners: readonly OwnerName[]
+  /** Something that the gateway's promises rest on is taken away. */
+  sabotage?: Sabotage | undefined
+}
+
+export async function openStage({ folder, owners, sabotage }: StageOptions): Promise<Stage> {
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
   const start = async (tokensPerSecond: number) =>
@@ -66,6 +74,9 @@ export async function openStage(
   await writeFile(config, JSON.stringify(configOver(urls), null, 2))
   const links = opening.use(openLinks(folder, config, urls))
   const clocks = await openClocks(folder)
+  const events = join(folder, 'cluster.log')
+  const failpoints = join(folder, 'failpoints')
+  await mkdir(failpoints, { recursive: true })
   const disk = await openDisk(join(folder, 'cluster', 'nats', 'jetstream'))
   if (disk) opening.use(disk)
   const cluster = opening.use(
@@ -74,15 +85,19 @@ export async function openStage(
       routers: 2,
       dataDir: folder,
       ownServers: true,
-      environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback' },
-      prepare: async (plan) => clocks.prepare(await links.prepare(plan)),
-      log: say,
+      environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback', FAILPOINTS: failpoints },
+      log: (line) => appendFileSync(events, `${new Date().toISOString()} ${line}\n`),
+      async prepare(plan) {
+        const prepared = clocks.prepare(await links.prepare(plan))
+        return sabotage ? sabotaged(prepared, sabotage) : prepared
+      },
     }),
   )
   const [first, second] = cluster.edges as [string, string]
   const edgeUrls = [await links.toEdge('edge-1', first), await links.toEdge('edge-2', second)] as const
   const logs = opening.use(watchLogs(['edge-1', 'edge-2'].map((name) => cluster.process(name).plan.logFile)))
   const database = opening.use(await openDatabase(cluster.servers.postgres.url))
+  if (sabotage) await sabotageLedger(database, sabotage)
   const bus = opening.use(await openNatsBus({ url: cluster.servers.nats.url, name: 'chaos' }))
   const keyring = openKeyring(await Promise.all(owners.map((owner) => openOwner(cluster, bus, owner))))
   const opened = opening.move()
@@ -92,6 +107,7 @@ export async function openStage(
     links,
     clocks,
     disk,
+    failpoints,
     logs,
     edgeUrls,
     keyring,

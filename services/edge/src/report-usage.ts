@@ -6,6 +6,7 @@
 import type { Bus } from '@gateway/bus/port'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import { failpoint } from '@gateway/service/failpoint'
 
 const STORE_TIMEOUT_MS = 30_000
 /** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB. */
@@ -30,6 +31,7 @@ export function createUsageReporter(bus: Bus): UsageReporter {
         if (open?.events === events) open = null
         const payload = Buffer.from(JSON.stringify({ v: 1, events } satisfies UsageBatch))
         bus.publishDurable(subjects.usage, payload, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
+        failpoint('edge.usage-published')
       })
     })
     return { events, stored }

@@ -8,6 +8,7 @@
 
 import type { DurableMessage } from '@gateway/bus/port'
 import type { Database } from '@gateway/postgres/database'
+import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/service/logger'
 import type { Span, Tracer } from '@gateway/service/tracing'
 import { groupByWindow, mergeReports, windowKey } from '../core/merge-reports.ts'
@@ -37,6 +38,7 @@ export interface UsageContext {
 const ROWS_AT_A_TIME = 2_000
 
 export async function consumeUsage(context: UsageContext, batch: readonly DurableMessage[]): Promise<void> {
+  failpoint('metering.reports-received')
   const startedAtMs = performance.now()
   const { reports, rejected } = readReports(batch)
   await park(context, rejected)
@@ -78,8 +80,10 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
     const moved = await recordReports(context.database, reports)
+    failpoint('metering.reports-recorded')
     context.standing.moved(moved)
     await context.settlement.settle(await withRepeated(context.database, reports, moved))
+    failpoint('metering.store-told')
     context.keyUse.tell(reports)
   } catch (error) {
     if (!isAboutTheData(error)) throw error

@@ -1,0 +1,183 @@
+import { describe, expect, test } from 'vitest'
+import type { Seen } from '../clients/seen.ts'
+import type { FaultAction } from '../plan/faults.ts'
+import type { Facts } from './facts.ts'
+import { judge } from './judge.ts'
+
+const SEEN: Seen = {
+  id: 'r1',
+  kind: 'stream',
+  owner: 'team-1',
+  edge: 0,
+  model: 'chat-one',
+  key: 'svc_abcd',
+  sentAtMs: 1_000,
+  headAtMs: 1_010,
+  endedAtMs: 1_100,
+  status: 200,
+  requestId: 'request-1',
+  whole: true,
+  done: true,
+  finishReason: 'stop',
+  text: 'all',
+  textLength: 10,
+  answerIds: ['answer-1'],
+  usage: { promptTokens: 10, completionTokens: 5 },
+  errorEvent: null,
+  left: false,
+  keyState: 'alive',
+  problem: null,
+  detail: '',
+}
+
+const ROW: Facts['rows'][number] = {
+  requestId: 'request-1',
+  reporter: 'edge',
+  account: 'tag-1',
+  unit: 'tokens',
+  lane: 'chat-one',
+  backend: 'north',
+  promptTokens: 10,
+  completionTokens: 5,
+  estimated: false,
+  charge: 15_000,
+  outcome: 'completed',
+  delivered: true,
+  recordedAtMs: 1_200,
+}
+
+const CALL: Facts['calls'][number] = {
+  backend: 'north',
+  requestId: 'request-1',
+  id: 'r1',
+  answerId: 'answer-1',
+  outcome: 'completed',
+  usage: { promptTokens: 10, completionTokens: 5 },
+  startedAtMs: 1_005,
+}
+
+const STORE: Facts['store'][number] = {
+  account: 'tag-1',
+  known: true,
+  settled: 15_000,
+  running: 0,
+  ended: 0,
+  records: [],
+  leases: 0,
+}
+
+/** One request, and all is well. */
+const WELL: Facts = {
+  seen: [SEEN],
+  calls: [CALL],
+  rows: [ROW],
+  windows: [{ account: 'tag-1', total: 15_000, sum: 15_000 }],
+  store: [STORE],
+  backlog: { events: 0, owedTotals: 0, rejected: 0 },
+  owners: [
+    { name: 'team-1', kind: 'team', account: 'tag-1' },
+    { name: 'trickle', kind: 'trickle', account: 'tag-2' },
+    { name: 'thimble-1', kind: 'thimble', account: 'tag-3' },
+  ],
+  struck: [],
+  aloneAtMs: [],
+}
+
+const broken = (facts: Partial<Facts>) => {
+  const { verdicts } = judge({ ...WELL, ...facts })
+  return verdicts.flatMap(({ breaches }) => breaches.map(({ what }) => what))
+}
+const strike = (fault: FaultAction, more: object = {}): Facts['struck'] => [
+  {
+    fault: { ...fault, number: 1 },
+    struckAtMs: 900,
+    healedAtMs: 5_000,
+    destroyed: [],
+    victim: null,
+    note: '',
+    ...more,
+  },
+]
+
+test('a run in which all is well breaks nothing', () => {
+  expect(broken({})).toEqual([])
+  expect(judge(WELL).isKept).toBe(true)
+})
+
+describe('it is found out when', () => {
+  test.each<[string, Partial<Facts>, string]>([
+    ['a request has no row', { rows: [] }, 'lost: it has no row'],
+    [
+      'a request has two rows',
+      { rows: [ROW, { ...ROW, requestId: 'request-2' }], calls: [CALL, { ...CALL, requestId: 'request-2' }] },
+      '2 rows',
+    ],
+    ['a row is only its router’s', { rows: [{ ...ROW, reporter: 'router', outcome: 'edge_lost' }] }, 'edge_lost'],
+    ['a row has other tokens', { rows: [{ ...ROW, completionTokens: 4, charge: 14_000 }] }, "the backend's log"],
+    ['a row names another target', { rows: [{ ...ROW, backend: 'south' }] }, 'south'],
+    ['a row is of another attempt', { calls: [{ ...CALL, answerId: 'answer-2' }] }, 'knows nothing of the answer'],
+    ['a row charges too much', { rows: [{ ...ROW, charge: 16_000 }] }, 'which cost 15000'],
+    ['a row has no work behind it', { rows: [ROW, { ...ROW, requestId: 'x' }] }, 'never asked'],
+    ['a window is not its sum', { windows: [{ account: 'tag-1', total: 15_000, sum: 30_000 }] }, 'rows come to'],
+    ['the store is behind', { store: [{ ...STORE, settled: 1 }] }, 'the store has 1'],
+    ['something stays pending', { store: [{ ...STORE, records: ['request-9 ended 2026-11 5'] }] }, 'running'],
+    ['something stays in the stream', { backlog: { events: 3, owedTotals: 0, rejected: 0 } }, 'events: 3'],
+    ['a text is another', { seen: [{ ...SEEN, text: 'other', detail: 'instead of' }] }, 'instead of'],
+    ['[DONE] comes too early', { seen: [{ ...SEEN, text: 'beginning' }] }, 'it looks complete and is not'],
+    ['two attempts are mixed', { seen: [{ ...SEEN, answerIds: ['answer-1', 'answer-2'] }] }, 'several answers'],
+    ['a dead key is admitted', { seen: [{ ...SEEN, keyState: 'dead' }] }, 'dead key was answered 200'],
+    ['a client fails for no reason', { seen: [{ ...SEEN, whole: false, problem: '503 X' }], rows: [] }, '503 X'],
+  ])('%s', (_name, facts, what) => {
+    expect(broken(facts).join('\n')).toContain(what)
+  })
+
+  test('more are admitted than the rate in sixty seconds', () => {
+    const admitted = (count: number) =>
+      Array.from({ length: count }, (_, index) => {
+        const sentAtMs = 100_000 + index * 1_900
+        return { ...SEEN, owner: 'trickle', kind: 'probe' as const, sentAtMs, headAtMs: sentAtMs + 5, whole: false }
+      })
+    expect(broken({ seen: admitted(30) })).toEqual([])
+    expect(broken({ seen: admitted(31) }).join()).toContain('31 times')
+    // An edge that decided by itself has a share of its own.
+    expect(broken({ seen: admitted(31), aloneAtMs: [120_000] })).toEqual([])
+  })
+
+  test('an allowance is passed by more than one worst case', () => {
+    const spent = { ...ROW, account: 'tag-3', completionTokens: 2_990, charge: 3_000_000 }
+    expect(broken({ rows: [spent] }).join()).toContain('thimble-1 has spent 3000000')
+  })
+})
+
+describe('a failure is excused by a fault that makes it unavoidable, and by no other', () => {
+  const failed = (problem: string) => [{ ...SEEN, whole: false, done: false, text: 'beginning' as const, problem }]
+  test.each<[string, FaultAction, boolean]>([
+    ['cut', { kind: 'kill', victim: 'edge-1' }, true],
+    ['cut', { kind: 'kill', victim: 'edge-2' }, false],
+    ['cut', { kind: 'restart', victim: 'edge-1' }, false],
+    ['error event', { kind: 'kill', victim: 'router-2' }, true],
+    ['error event', { kind: 'restart', victim: 'router-2' }, false],
+    ['error event', { kind: 'kill', victim: 'metering-1' }, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'kill', victim: 'nats' }, true],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'kill', victim: 'redis' }, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-1:nats', forMs: 1_000 }, true],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-2:nats', forMs: 1_000 }, false],
+    ['unreachable', { kind: 'slow', link: 'clients:edge-1', forMs: 1_000, delayMs: 100 }, false],
+  ])('%s, %o: %s', (problem, fault, isExcused) => {
+    const what = broken({ seen: failed(problem), struck: strike(fault) })
+    expect(what.filter((text) => text.includes('at edge-1')).length === 0).toBe(isExcused)
+  })
+
+  test('but not long after it has healed', () => {
+    const late = failed('cut').map((seen) => ({ ...seen, sentAtMs: 7_000, endedAtMs: 7_100 }))
+    expect(broken({ seen: late, struck: strike({ kind: 'kill', victim: 'edge-1' }) }).join()).toContain('cut')
+  })
+})
+
+test('what a destroyed store held alone may be missing, and nothing else', () => {
+  const struck = strike({ kind: 'stream-wiped' }, { destroyed: ['request-1'] })
+  const pending = [{ ...STORE, known: false, records: ['request-1 ended 2026-11 15000'] }]
+  const gone = { rows: [], windows: [], store: pending }
+  expect(broken({ ...gone, struck })).toEqual([])
+  expect(broken({ ...gone, struck: strike({ kind: 'stream-wiped' }, { destroyed: ['request-2'] }) })).toHaveLength(2)
+})

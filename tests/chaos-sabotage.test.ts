@@ -1,0 +1,50 @@
+/**
+ * The chaos suite finds out a gateway that is broken: with one thing taken away that a promise rests on, that promise is
+ * seen to be broken, by the requests concerned.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { ChaosOptions } from '../chaos/options.ts'
+import { runChaos } from '../chaos/run-chaos.ts'
+import type { Sabotage } from '../chaos/sabotage/sabotages.ts'
+
+interface Case {
+  sabotage: Sabotage
+  what: string
+  promise: string
+  /** Few faults, of the kind that only this thing withstands. */
+  run: Pick<ChaosOptions, 'requests' | 'kills' | 'only'>
+}
+
+const CASES: Case[] = [
+  {
+    sabotage: 'no-wait',
+    what: 'the last byte does not wait for the stored report',
+    promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
+    run: { requests: 300, kills: 50, only: ['lose-host'] },
+  },
+  {
+    sabotage: 'no-unique-key',
+    what: 'the ledger takes a request twice',
+    promise: 'no request is charged twice',
+    run: { requests: 200, kills: 13, only: ['repeat'] },
+  },
+  {
+    sabotage: 'counted-minutes',
+    what: 'requests are counted in fixed minutes instead of a sliding log',
+    promise: 'no more requests than the limit in any 60 seconds',
+    run: { requests: 900, kills: 0, only: [] },
+  },
+]
+
+test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-sabotage-'))
+  const { judgement } = await runChaos({ ...run, seed: 1, json: false, sabotage }, folder, () => {})
+  const verdict = judgement.verdicts.find((one) => one.promise === promise)
+  expect(verdict?.breaches.length).toBeGreaterThan(0)
+  expect(judgement.isKept).toBe(false)
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+})
