@@ -17,6 +17,10 @@ export interface Clients {
   carryOut(request: PlannedRequest): Promise<void>
   /** A small request that shows whether an edge serves: whether it was answered whole. */
   probe(edge: 0 | 1): Promise<boolean>
+  /** Every account asks once, so that the admission store knows them all. */
+  visit(): Promise<void>
+  /** Somebody's key is rotated. */
+  rotateSomebody(): Promise<void>
   /** In the end everybody asks once more, at both edges. */
   sayFarewell(): Promise<void>
 }
@@ -72,6 +76,14 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       await ask({ ...request, owner: owner.name }, key)
     },
     probe: (edge) => askShortly(keyring.of('probe'), edge, 'probe'),
+    async visit() {
+      for (const owner of keyring.owners) await askShortly(owner, 0, 'probe')
+    },
+    async rotateSomebody() {
+      const teams = keyring.owners.filter(({ kind }) => kind === 'team')
+      const { name } = teams[++probes % teams.length]!
+      await change({ ...SHORT_REQUEST, kind: 'rotate', id: `p${probes}`, edge: 0, owner: name }, 'rotate')
+    },
     async sayFarewell() {
       for (const owner of keyring.owners) for (const edge of [0, 1] as const) await askShortly(owner, edge, 'farewell')
     },

@@ -8,14 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clients } from '../clients/client.ts'
 import type { Struck } from '../judge/facts.ts'
 import type { Load } from '../load.ts'
-import { describeFault } from '../plan/describe-fault.ts'
+import { describeFault, touchesRedis } from '../plan/describe-fault.ts'
 import type { FaultAction, PlannedFault } from '../plan/faults.ts'
-import type { EdgeName, LinkName } from '../plan/places.ts'
+import { type EdgeName, EDGES, type Failpoint, type LinkName, type ProcessName } from '../plan/places.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
 import { killedInCommit } from './postgres.ts'
-import { clockWrong, deadAt, frozen, killed, killedAndGone } from './processes.ts'
+import { clockWrong, deadAt, frozen, killed } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
 import { repeated } from './usage-reports.ts'
 
@@ -43,8 +43,8 @@ export async function strikeAll(
     await load.reached(fault.afterRequests)
     const struckAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    const { destroyed = [], victim = null, note = '' } = await strike(stage, fault)
-    const healedAtMs = await healed(stage, clients, Date.now() + HEALS_WITHIN_MS)
+    const { destroyed = [], victim = null, note = '' } = await strike(stage, clients, fault)
+    const healedAtMs = await healed(stage, clients, fault)
     all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, note })
     const took =
       healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
@@ -55,14 +55,18 @@ export async function strikeAll(
   return all
 }
 
-async function strike(stage: Stage, fault: PlannedFault): Promise<Consequence> {
+async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Promise<Consequence> {
   switch (fault.kind) {
     case 'stream-wiped': {
       const destroyed = await wiped(stage, fault.number)
       return { destroyed, note: `${destroyed.length} reports were not known to be consumed` }
     }
     case 'failpoint': {
-      const victim = await deadAt(stage, fault.point)
+      const [victim] = await Promise.all([deadAt(stage, fault.point), comeBy(clients, fault.point)])
+      return { victim, note: victim ?? 'nobody came by' }
+    }
+    case 'lose-machine': {
+      const victim = await lostWithItsMachine(stage, fault.delayMs)
       return { victim, note: victim ?? 'nobody came by' }
     }
     case 'repeat':
@@ -77,13 +81,15 @@ async function strike(stage: Stage, fault: PlannedFault): Promise<Consequence> {
   }
 }
 
-function strikeOne(
+async function strikeOne(
   stage: Stage,
-  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' }>,
+  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' }>,
 ): Promise<void> {
   switch (fault.kind) {
     case 'kill':
       return killed(stage, fault.victim)
+    case 'kill-two':
+      return void (await Promise.all(fault.victims.map((victim) => killed(stage, victim))))
     case 'freeze':
       return frozen(stage, fault.victim, fault.forMs)
     case 'restart':
@@ -96,8 +102,6 @@ function strikeOne(
       return onLink(stage, fault.link, fault.forMs, (link) => link.mute())
     case 'slow':
       return onLink(stage, fault.link, fault.forMs, (link) => link.slow(fault.delayMs))
-    case 'lose-host':
-      return lostWithItsHost(stage, fault.victim, fault.delayMs)
     case 'refuse':
       return refused(stage, fault.backend, fault.forMs)
     case 'redis-flushed':
@@ -118,16 +122,13 @@ async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: L
   link.heal()
 }
 
-/** Long enough that reports are under way at any moment. */
-const SLOW_BEFORE_MS = 1_000
-
-async function lostWithItsHost(stage: Stage, victim: EdgeName, delayMs: number): Promise<void> {
-  const link = stage.links.of(`${victim}:nats`)
-  link.slow(delayMs)
-  await sleep(SLOW_BEFORE_MS)
-  link.cut()
-  await killedAndGone(stage, victim)
-  link.heal()
+/** Which edge it will be, nobody knows before. */
+async function lostWithItsMachine(stage: Stage, delayMs: number): Promise<ProcessName | null> {
+  const linkOf = (edge: EdgeName) => stage.links.of(`${edge}:nats`)
+  for (const edge of EDGES) linkOf(edge).slow(delayMs)
+  const victim = await deadAt(stage, 'edge.answer-ended', (edge) => linkOf(edge as EdgeName).cut())
+  for (const edge of EDGES) linkOf(edge).heal()
+  return victim
 }
 
 async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs: number): Promise<void> {
@@ -136,12 +137,31 @@ async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs
   await backends[name].heal()
 }
 
-async function healed(stage: Stage, clients: Clients, deadlineMs: number): Promise<number | null> {
+/** Requests pass by on their own; changes of keys are rare. */
+async function comeBy(clients: Clients, point: Failpoint): Promise<void> {
+  if (point.startsWith('keys.')) await clients.rotateSomebody()
+  else await Promise.all([clients.probe(0), clients.probe(1)])
+}
+
+async function healed(stage: Stage, clients: Clients, fault: PlannedFault): Promise<number | null> {
+  const deadlineMs = Date.now() + HEALS_WITHIN_MS
   while (Date.now() < deadlineMs) {
-    if ((await allReady(stage)) && (await clients.probe(0)) && (await clients.probe(1))) return Date.now()
+    if ((await allReady(stage)) && (await clients.probe(0)) && (await clients.probe(1))) {
+      if (touchesRedis(fault)) await storeInUse(stage, clients, deadlineMs)
+      return Date.now()
+    }
     await sleep(LOOK_EVERY_MS)
   }
   return null
+}
+
+/** After an edge has last found the store away it asks it again, and a store that has forgotten learns of those who ask. */
+const IN_USE_AFTER_MS = 1_500
+
+async function storeInUse({ logs }: Stage, clients: Clients, deadlineMs: number): Promise<void> {
+  const isAlone = () => Date.now() - (logs.aloneAtMs.at(-1) ?? 0) < IN_USE_AFTER_MS
+  while (isAlone() && Date.now() < deadlineMs) await sleep(LOOK_EVERY_MS)
+  await clients.visit()
 }
 
 async function allReady({ cluster }: Stage): Promise<boolean> {

@@ -15,7 +15,10 @@ export function isExcused(seen: Seen, { fault, victim }: Pick<Struck, 'fault' | 
   // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
   if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
   const edge = `edge-${seen.edge + 1}`
-  const problems = fault.kind === 'failpoint' ? excusedByDeath(victim ?? 'nobody', edge) : excusedBy(fault, edge, seen)
+  const problems =
+    fault.kind === 'failpoint' || fault.kind === 'lose-machine'
+      ? excusedByDeath(victim ?? 'nobody', edge)
+      : excusedBy(fault, edge, seen)
   return problems.includes(seen.problem!)
 }
 
@@ -27,11 +30,16 @@ function excusedByDeath(victim: string, edge: string): string[] {
   return victim === 'nats' ? [UNMETERED] : []
 }
 
-function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
+function excusedBy(
+  fault: Exclude<FaultAction, { kind: 'failpoint' | 'lose-machine' }>,
+  edge: string,
+  seen: Seen,
+): string[] {
   switch (fault.kind) {
     case 'kill':
-    case 'lose-host':
       return excusedByDeath(fault.victim, edge)
+    case 'kill-two':
+      return [...fault.victims.flatMap((victim) => excusedByDeath(victim, edge)), UNMETERED]
     case 'freeze':
       // After three seconds of its silence its routers stop what they run for it.
       if (fault.victim === edge || fault.victim.startsWith('router')) return ['error event']

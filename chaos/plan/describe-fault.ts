@@ -9,6 +9,8 @@ export function describeFault(fault: FaultAction): string {
   switch (fault.kind) {
     case 'kill':
       return `kill -9 ${fault.victim}`
+    case 'kill-two':
+      return `kill -9 ${fault.victims.join(' and ')}`
     case 'freeze':
       return `freeze ${fault.victim} for ${seconds(fault.forMs)}`
     case 'restart':
@@ -37,8 +39,8 @@ export function describeFault(fault: FaultAction): string {
       return `leave NATS no room on its disk for ${seconds(fault.forMs)}`
     case 'clock':
       return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
-    case 'lose-host':
-      return `lose ${fault.victim} and what it had sent in its last ${fault.delayMs} ms`
+    case 'lose-machine':
+      return `lose an edge after an answer's end, and what it had sent in its last ${fault.delayMs} ms`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
   }
@@ -67,3 +69,20 @@ export function groupOf(fault: FaultAction): string {
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 const between = (link: LinkName) => endsOf(link).join(' – ')
+
+/** Whether Redis is away or has forgotten, for somebody at least. */
+export function touchesRedis(fault: FaultAction): boolean {
+  switch (fault.kind) {
+    case 'kill':
+    case 'freeze':
+      return fault.victim === 'redis'
+    case 'kill-two':
+      return fault.victims.includes('redis')
+    case 'cut':
+    case 'mute':
+    case 'slow':
+      return endsOf(fault.link)[1] === 'redis'
+    default:
+      return fault.kind.startsWith('redis-')
+  }
+}

@@ -6,8 +6,6 @@ import { chance, type Random } from './random.ts'
 import {
   type Backend,
   BACKENDS,
-  type EdgeName,
-  EDGES,
   type Failpoint,
   FAILPOINTS,
   type LinkName,
@@ -21,6 +19,8 @@ import {
 export type FaultAction =
   /** SIGKILL. */
   | { kind: 'kill'; victim: Victim }
+  /** Two at once. Nothing is lost then either, but a client may be refused. */
+  | { kind: 'kill-two'; victims: readonly [Victim, Victim] }
   /** SIGSTOP, and SIGCONT after a time. */
   | { kind: 'freeze'; victim: Victim; forMs: number }
   /** SIGTERM: it leaves in its own orderly way and is started again. */
@@ -48,8 +48,8 @@ export type FaultAction =
   | { kind: 'disk-full'; forMs: number }
   /** A process' clock is wrong by an hour. */
   | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
-  /** An edge dies with its machine: what it had sent and was still on its way is lost too. */
-  | { kind: 'lose-host'; victim: EdgeName; delayMs: number }
+  /** An edge dies right after the end of an answer, and with it what it had sent and was still on its way. */
+  | { kind: 'lose-machine'; delayMs: number }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
 
@@ -72,12 +72,13 @@ export interface FaultPlanOptions {
 
 /** How long one takes about until all is well again, what the pace of requests goes by; and how many there are for a kill. */
 export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> = {
-  kill: { expectedMs: 5_500, perKill: 1 },
-  freeze: { expectedMs: 6_500, perKill: 0.2 },
-  restart: { expectedMs: 5_500, perKill: 0.24 },
-  cut: { expectedMs: 4_500, perKill: 0.16 },
-  mute: { expectedMs: 4_500, perKill: 0.16 },
-  slow: { expectedMs: 4_000, perKill: 0.12 },
+  kill: { expectedMs: 4_500, perKill: 1 },
+  'kill-two': { expectedMs: 6_000, perKill: 0.08 },
+  freeze: { expectedMs: 6_500, perKill: 0.16 },
+  restart: { expectedMs: 4_500, perKill: 0.24 },
+  cut: { expectedMs: 4_500, perKill: 0.12 },
+  mute: { expectedMs: 4_500, perKill: 0.12 },
+  slow: { expectedMs: 4_000, perKill: 0.08 },
   refuse: { expectedMs: 3_000, perKill: 0.06 },
   repeat: { expectedMs: 4_000, perKill: 0.08 },
   'redis-flushed': { expectedMs: 1_500, perKill: 0.04 },
@@ -86,9 +87,9 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   'commit-killed': { expectedMs: 7_000, perKill: 0.06 },
   'stream-wiped': { expectedMs: 6_000, perKill: 0.04 },
   'disk-full': { expectedMs: 9_000, perKill: 0.04 },
-  clock: { expectedMs: 5_000, perKill: 0.12 },
-  'lose-host': { expectedMs: 5_500, perKill: 0.06 },
-  failpoint: { expectedMs: 5_500, perKill: 0.64 },
+  clock: { expectedMs: 5_000, perKill: 0.08 },
+  'lose-machine': { expectedMs: 5_500, perKill: 0.06 },
+  failpoint: { expectedMs: 4_500, perKill: 0.4 },
 }
 
 /** Before the first and after the last strike. */
@@ -122,6 +123,8 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
   switch (kind) {
     case 'kill':
       return inTurn(VICTIMS, count, random).map((victim) => ({ kind, victim }))
+    case 'kill-two':
+      return several(() => ({ kind, victims: random.shuffled(VICTIMS).slice(0, 2) as [Victim, Victim] }))
     case 'freeze':
       return inTurn(VICTIMS, count, random).map((victim) => ({ kind, victim, forMs: forMs() }))
     case 'restart':
@@ -144,8 +147,8 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
       })
     case 'failpoint':
       return inTurn(FAILPOINTS, count, random).map((point) => ({ kind, point }))
-    case 'lose-host':
-      return inTurn(EDGES, count, random).map((victim) => ({ kind, victim, delayMs: random.between(100, 400) }))
+    case 'lose-machine':
+      return several(() => ({ kind, delayMs: random.between(100, 400) }))
     case 'repeat':
     case 'disk-full':
       return several(() => ({ kind, forMs: forMs() }))

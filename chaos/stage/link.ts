@@ -71,31 +71,25 @@ export async function openLink(to: { host: string; port: number }): Promise<Link
 }
 
 function flow(from: Socket, to: Socket, moodNow: () => Mood): Flow {
-  /** Bytes on their way; while there are any, later ones wait behind them. */
-  let delayed = 0
-  const pass = (bytes: Buffer) => {
-    if (!to.destroyed && !to.write(bytes)) from.pause()
-  }
-  const later = (delayMs: number, act: () => void) => {
-    delayed++
-    setTimeout(() => {
-      delayed--
-      act()
-    }, delayMs)
-  }
-  const delayNow = () => {
+  /** What is on its way; while there is anything, what comes later waits behind it. */
+  const delayed: (() => void)[] = []
+  let lastDueMs = 0
+  const inTurn = (act: () => void) => {
     const mood = moodNow()
-    return mood.kind === 'slow' ? mood.delayMs : 0
+    const delayMs = mood.kind === 'slow' ? mood.delayMs : 0
+    if (delayMs === 0 && delayed.length === 0) return act()
+    const nowMs = performance.now()
+    lastDueMs = Math.max(lastDueMs, nowMs + delayMs)
+    delayed.push(act)
+    // Timers of different lengths may swap places, so each takes the first that waits.
+    setTimeout(() => delayed.shift()?.(), lastDueMs - nowMs)
   }
-  from.on('data', (bytes) => {
-    const delayMs = delayNow()
-    if (delayMs === 0 && delayed === 0) pass(bytes)
-    else later(delayMs, () => pass(bytes))
-  })
-  from.on('end', () => {
-    if (delayed === 0) to.end()
-    else later(delayNow(), () => to.end())
-  })
+  from.on('data', (bytes) =>
+    inTurn(() => {
+      if (!to.destroyed && !to.write(bytes)) from.pause()
+    }),
+  )
+  from.on('end', () => inTurn(() => to.end()))
   to.on('drain', () => {
     if (moodNow().kind !== 'muted') from.resume()
   })

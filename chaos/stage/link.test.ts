@@ -1,0 +1,75 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Link, openLink } from './link.ts'
+
+let stack: AsyncDisposableStack
+let link: Link
+
+/** What stands at the far end says everything back. */
+beforeEach(async () => {
+  stack = new AsyncDisposableStack()
+  const echo = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.pipe(socket)
+  })
+  echo.listen(0, '127.0.0.1')
+  await once(echo, 'listening')
+  stack.defer(() => void echo.close())
+  link = stack.use(await openLink({ host: '127.0.0.1', port: (echo.address() as AddressInfo).port }))
+})
+afterEach(() => stack.disposeAsync())
+
+async function open(): Promise<{ socket: Socket; heard(): string; closed: Promise<unknown> }> {
+  const socket = connect(link.port, '127.0.0.1')
+  socket.on('error', () => {})
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+  await Promise.race([new Promise((resolve) => socket.once('connect', resolve)), closed])
+  stack.defer(() => void socket.destroy())
+  return { socket, heard: () => text, closed }
+}
+
+test('untouched, everything passes, and so does the end', async () => {
+  const { socket, heard } = await open()
+  const large = 'x'.repeat(1_000_000)
+  socket.end(large)
+  await once(socket, 'end')
+  expect(heard()).toBe(large)
+})
+
+test('cut, connections break and none can be made; healed, they can', async () => {
+  const { closed } = await open()
+  link.cut()
+  await closed
+  const another = await open()
+  await another.closed
+  link.heal()
+  const healed = await open()
+  healed.socket.write('hello')
+  await expect.poll(healed.heard).toBe('hello')
+})
+
+test('muted, nothing passes and nothing is lost', async () => {
+  const { socket, heard } = await open()
+  link.mute()
+  socket.write('hello')
+  await sleep(150)
+  expect(heard()).toBe('')
+  link.heal()
+  await expect.poll(heard).toBe('hello')
+})
+
+test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {
+  const { socket, heard } = await open()
+  link.slow(150)
+  const sentAtMs = performance.now()
+  socket.write('a')
+  await sleep(10)
+  link.heal()
+  socket.write('b')
+  await expect.poll(heard, { interval: 5 }).toBe('ab')
+  expect(performance.now() - sentAtMs).toBeGreaterThanOrEqual(145)
+})
