@@ -12,6 +12,7 @@ export interface Asking {
   url: string
   key: string
   question: Question
+  idempotencyKey?: string
   leaveAfterMs?: number
   /** Reads no faster than so many bytes every tenth of a second. */
   sipBytes?: number
@@ -28,7 +29,11 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
     const sent = request(`${url}${question.path}`, {
       method: 'POST',
       agent,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        ...(asking.idempotencyKey !== undefined && { 'idempotency-key': asking.idempotencyKey }),
+      },
     })
     const timers = [setTimeout(() => giveUp(sent, seen), GIVE_UP_MS)]
     if (asking.leaveAfterMs !== undefined) timers.push(setTimeout(() => leave(sent, seen), asking.leaveAfterMs))

@@ -2,6 +2,7 @@
  * Carries out one planned request as its kind of client does, and logs what was seen.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { PlannedRequest } from '../plan/requests.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { askOverHttp, type Asking } from './ask-over-http.ts'
@@ -21,11 +22,15 @@ export interface Clients {
   visit(): Promise<void>
   /** Somebody's key is rotated. */
   rotateSomebody(): Promise<void>
+  /** One more that repeats itself under a key. */
+  repeatSomething(): Promise<void>
   /** In the end everybody asks once more, at both edges. */
   sayFarewell(): Promise<void>
 }
 
 const SIP_BYTES = 48 * 1024
+const REPEATS_AFTER_MS = 300
+const REPEATS_FOR_MS = 60_000
 
 export function openClients(stage: Stage, log: ClientLog): Clients {
   const { keyring, edgeUrls } = stage
@@ -35,6 +40,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     const seen = unseen({ ...request, kind }, key)
     log.sent(seen)
     const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request) }
+    if (kind === 'repeating') asking.idempotencyKey = request.id
     if (kind === 'leaver') asking.leaveAfterMs = request.leaveAfterMs
     if (kind === 'slow-reader') asking.sipBytes = SIP_BYTES
     if (kind === 'sdk-plain' || kind === 'sdk-stream') await askWithSdk(asking, seen)
@@ -42,6 +48,17 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
     log.ended(seen)
     return seen
+  }
+
+  /** At one edge and the other in turn, until it is answered. */
+  async function repeat(request: PlannedRequest): Promise<void> {
+    const giveUpAtMs = Date.now() + REPEATS_FOR_MS
+    for (let turn = request.edge; Date.now() < giveUpAtMs; turn++) {
+      const edge = turn % 2 === 0 ? 0 : 1
+      const { whole } = await ask({ ...request, edge }, keyring.of(request.owner).key)
+      if (whole) return
+      await sleep(REPEATS_AFTER_MS)
+    }
   }
 
   async function askShortly({ name, key }: Owner, edge: 0 | 1, kind: 'probe' | 'farewell'): Promise<boolean> {
@@ -69,6 +86,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
   return {
     async carryOut(request) {
       if (request.kind === 'rotate' || request.kind === 'revoke') return change(request, request.kind)
+      if (request.kind === 'repeating') return repeat(request)
       if (request.kind !== 'dead-key') return void (await ask(request, keyring.of(request.owner).key))
       const { dead } = keyring
       if (dead.length === 0) return
@@ -83,6 +101,10 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       const teams = keyring.owners.filter(({ kind }) => kind === 'team')
       const { name } = teams[++probes % teams.length]!
       await change({ ...SHORT_REQUEST, kind: 'rotate', id: `p${probes}`, edge: 0, owner: name }, 'rotate')
+    },
+    async repeatSomething() {
+      const id = `p${++probes}`
+      await repeat({ ...SHORT_REQUEST, kind: 'repeating', id, edge: 0, owner: keyring.of('probe').name })
     },
     async sayFarewell() {
       for (const owner of keyring.owners) for (const edge of [0, 1] as const) await askShortly(owner, edge, 'farewell')

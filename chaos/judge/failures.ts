@@ -39,7 +39,8 @@ export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
 
 /** The right answer to this client, whatever is struck. */
 function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: string | undefined): boolean {
-  if (kind === 'probe') return true
+  // One that is repeated until it is answered has a verdict of its own.
+  if (kind === 'probe' || kind === 'repeating') return true
   if (keyState !== 'alive' && (problem === '401 INVALID_KEY' || errorEvent === 'INVALID_KEY')) return true
   if (owner === 'trickle' && problem === '429 requests') return true
   if (owner === 'thimble' && (problem === '402 quota_exceeded' || problem === '429 pending')) return true

@@ -3,6 +3,7 @@
  */
 
 import { judgeAnswers } from './answers.ts'
+import { judgeRepeating } from './answered-once.ts'
 import { judgeDeadKeys } from './dead-keys.ts'
 import type { Facts, Verdict } from './facts.ts'
 import { findFailures, judgeFailures, type Failure } from './failures.ts'
@@ -20,6 +21,7 @@ export function judge(facts: Facts): Judgement {
   const failures = findFailures(facts)
   const verdicts = [
     ...judgeMetering(facts),
+    judgeRepeating(facts),
     ...judgeTotals(facts),
     ...judgeLimits(facts),
     ...judgeAnswers(facts),

@@ -11,6 +11,7 @@
 
 import { capFor } from '../clients/question.ts'
 import type { Seen } from '../clients/seen.ts'
+import { losesRedisData } from '../plan/describe-fault.ts'
 import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
 import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
@@ -18,7 +19,6 @@ import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
 const MINUTE_MS = 60_000
 /** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
 const WORST_TOKENS = capFor(SMALL_WORDS) + 24 + 7 * SMALL_WORDS
-const LOSES_THE_LOG: readonly string[] = ['redis-flushed', 'redis-emptied', 'redis-old']
 /** How long an edge that has found the store away may go on alone before it says so again. */
 const ALONE_MS = 1_500
 /** The oldest total that an edge alone goes by, and what it takes to get there and back. */
@@ -66,7 +66,7 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
 function timesTheRate(facts: Facts, fromMs: number, toMs: number): number {
   const losses = facts.struck.filter(
     ({ fault, struckAtMs, healedAtMs }) =>
-      LOSES_THE_LOG.includes(fault.kind) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
+      losesRedisData(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
   )
   return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
 }

@@ -36,9 +36,9 @@ export function judgeMetering(facts: Facts): Verdict[] {
   ]
 }
 
-/** An answer of an inference endpoint. */
+/** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
 export function isWholeAnswer(seen: Seen): boolean {
-  return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke'
+  return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
 function judgeWhole(seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
@@ -79,11 +79,12 @@ function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
   return []
 }
 
-/** Clients here never ask twice: two rows for one of them are one too many. */
+/** But for those that repeat under a key of their own, clients here never ask twice: two rows for one of them are one too many. */
 function findDoubles(facts: Facts, calls: Map<string, Call[]>): Breach[] {
   const byClient = Map.groupBy(facts.rows, ({ requestId }) => calls.get(requestId)?.[0]?.id ?? requestId)
+  const repeating = new Set(facts.seen.filter(({ kind }) => kind === 'repeating').map(({ id }) => id))
   return [...byClient]
-    .filter(([, rows]) => rows.length > 1)
+    .filter(([id, rows]) => rows.length > 1 && !repeating.has(id))
     .map(([id, rows]) => ({ requests: [id, ...rows.map(({ requestId }) => requestId)], what: `${rows.length} rows` }))
 }
 

@@ -70,6 +70,10 @@ export function groupOf(fault: FaultAction): string {
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 const between = (link: LinkName) => endsOf(link).join(' – ')
 
+export function losesRedisData({ kind }: FaultAction): boolean {
+  return kind === 'redis-flushed' || kind === 'redis-emptied' || kind === 'redis-old'
+}
+
 /** Whether Redis is away or has forgotten, for somebody at least. */
 export function touchesRedis(fault: FaultAction): boolean {
   switch (fault.kind) {
@@ -83,6 +87,6 @@ export function touchesRedis(fault: FaultAction): boolean {
     case 'slow':
       return endsOf(fault.link)[1] === 'redis'
     default:
-      return fault.kind.startsWith('redis-')
+      return losesRedisData(fault)
   }
 }

@@ -52,6 +52,8 @@ export const FAILPOINTS = [
   'edge.usage-published',
   'edge.usage-stored',
   'edge.answer-ended',
+  'edge.answer-kept',
+  'edge.answer-metered',
   'router.job-accepted',
   'router.backend-asked',
   'router.answer-begun',

@@ -47,6 +47,7 @@ test('clients of every kind ask within a thousand requests', () => {
     'embeddings',
     'leaver',
     'plain',
+    'repeating',
     'revoke',
     'rotate',
     'sdk-plain',

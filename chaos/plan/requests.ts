@@ -18,6 +18,8 @@ export type RequestKind =
   | 'slow-reader'
   /** Asks with a key that was rotated away or revoked. */
   | 'dead-key'
+  /** Says an `Idempotency-Key`, and asks again until it is answered. */
+  | 'repeating'
   | 'rotate'
   | 'revoke'
 
@@ -32,7 +34,7 @@ export interface PlannedRequest {
   includeUsage: boolean
   /** Of a leaver. */
   leaveAfterMs: number
-  /** Of a dead key: which one. */
+  /** Of a dead key: which one. Of one that repeats: even ones stream. */
   chosen: number
 }
 
@@ -46,6 +48,7 @@ const KIND_WEIGHTS: Record<RequestKind, number> = {
   leaver: 60,
   'slow-reader': 12,
   'dead-key': 60,
+  repeating: 40,
   rotate: 8,
   revoke: 8,
 }
@@ -64,7 +67,7 @@ export function planRequest(seed: number, number: number): PlannedRequest {
     id: `r${number}`,
     kind,
     edge: random.pick([0, 1] as const),
-    owner: nameOf(ownsKeys(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
+    owner: nameOf(hasNoLimits(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
     model,
     words: wordsFor(
       { kind, model },
@@ -79,12 +82,12 @@ export function planRequest(seed: number, number: number): PlannedRequest {
   }
 }
 
-const ownsKeys = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke'
+const hasNoLimits = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke' || kind === 'repeating'
 
 function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_WEIGHTS): string {
   if (kind === 'embeddings') return 'embed'
   if (kind === 'slow-reader') return 'bulk'
-  if (owner === 'trickle' || owner === 'thimble') return 'chat-one'
+  if (owner === 'trickle' || owner === 'thimble' || kind === 'repeating') return 'chat-one'
   if (owner === 'payg' && chat === 'chat-dear') return 'vendor-model'
   // Only a stream can end in the middle.
   if (chat === 'dying' && kind !== 'stream') return 'chat-one'

@@ -1,0 +1,51 @@
+/**
+ * A request with an `Idempotency-Key`, repeated at either edge until it is answered, is answered in the end, has run to its
+ * end once, and that once is what it is charged. What a client was shown of an attempt that broke is another matter: it
+ * was made, and is charged as any answer that breaks.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
+import { losesRedisData } from '../plan/describe-fault.ts'
+
+export function judgeRepeating(facts: Facts): Verdict {
+  const clients = Map.groupBy(
+    facts.seen.filter(({ kind }) => kind === 'repeating'),
+    ({ id }) => id,
+  )
+  const calls = Map.groupBy(facts.calls, ({ id }) => id)
+  const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
+  return {
+    promise: 'what is repeated under one Idempotency-Key is answered, and charged once',
+    checked: clients.size,
+    breaches: [...clients].flatMap(([id, attempts]) => {
+      const requests = [id, ...attempts.map(({ requestId }) => requestId ?? '?')]
+      return faultsIn(facts, attempts, calls.get(id) ?? [], rows).map((what): Breach => ({ requests, what }))
+    }),
+  }
+}
+
+function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<string, LedgerRow[]>): string[] {
+  const last = attempts.at(-1)!
+  if (!last.whole) return [`not answered in ${attempts.length} attempts: ${last.problem}: ${last.detail.slice(0, 200)}`]
+  const requestIds = [...new Set(calls.map(({ requestId }) => requestId))]
+  const completed = requestIds.flatMap((requestId) => rows.get(requestId) ?? []).filter(isCompleted)
+  if (completed.length > 1 && !wasForgotten(facts, attempts)) return [`it has run to its end ${completed.length} times`]
+  const call = calls.find(({ answerId }) => answerId === last.answerIds[0])
+  const row = completed.find(({ requestId }) => requestId === call?.requestId)
+  if (!call || !row) return [`the answer ${last.answerIds.join(', ')} has no row, among ${completed.length}`]
+  const isSame = row.promptTokens === call.usage?.promptTokens && row.completionTokens === call.usage.completionTokens
+  return isSame ? [] : ['its row has other tokens than its backend counted']
+}
+
+const isCompleted = ({ outcome, reporter, delivered }: LedgerRow) =>
+  outcome === 'completed' && reporter === 'edge' && delivered
+
+/** Kept answers lie in Redis: when its data is taken away, what comes after it runs anew. */
+function wasForgotten({ struck }: Facts, attempts: Seen[]): boolean {
+  const [first] = attempts
+  return struck.some(
+    ({ fault, struckAtMs, healedAtMs }) =>
+      losesRedisData(fault) && struckAtMs <= attempts.at(-1)!.endedAtMs && (healedAtMs ?? Infinity) >= first!.sentAtMs,
+  )
+}
