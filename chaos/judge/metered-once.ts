@@ -89,7 +89,11 @@ function findDoubles(facts: Facts, calls: Map<string, Call[]>): Breach[] {
 }
 
 function judgeRefusals(facts: Facts, rows: Map<string, LedgerRow[]>): Verdict {
-  const refused = facts.seen.filter(({ status, requestId }) => status !== null && status !== 200 && requestId !== null)
+  // One whose key died meanwhile may have been cut: what was made until then is charged.
+  const refused = facts.seen.filter(
+    ({ status, requestId, keyState }) =>
+      status !== null && status !== 200 && requestId !== null && keyState !== 'unsure',
+  )
   const charged = refused.filter(({ requestId }) => (rows.get(requestId!) ?? []).some(({ charge }) => charge > 0))
   return {
     promise: 'a refusal costs nothing',

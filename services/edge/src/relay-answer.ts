@@ -12,6 +12,7 @@ import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/service/gen-ai'
 import { requestFields } from '@gateway/service/trace-context'
 import type { Attributes } from '@gateway/service/tracing'
+import { failpoint } from '@gateway/service/failpoint'
 import type { Admitted } from './admit.ts'
 import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
@@ -56,6 +57,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
         if (measured.span.isRecorded) measured.span.set(headAttributes(answerHead, admitted))
         if (job.stream) begun(answerHead)
         writer.begin(answerHead.contentType, () => answerHeaders(relay, answerHead))
+        failpoint('edge.answer-begun')
       },
       onData(bytes) {
         if (job.stream) eventsSeen += countEvents(bytes)
@@ -65,6 +67,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       onFailure: failed,
       onInterrupted: interrupted,
     })
+    failpoint('edge.dispatched')
     edge.running.begin({
       account: job.account,
       requestId: job.requestId,
@@ -89,9 +92,11 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
           new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
         )
       }
+      failpoint('edge.usage-stored')
       if (!job.stream) begun(head)
       const answered = head
       writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, end.usage)))
+      failpoint('edge.answer-ended')
       resolve()
     }
 

@@ -9,6 +9,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { requestAttributes } from '@gateway/service/gen-ai'
 import { partOf } from '@gateway/service/tracing'
+import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit.ts'
 import { httpClient, type Client } from '../answer-writer.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
@@ -43,6 +44,7 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
       let admitted: Admitted
       try {
         admitted = await admit(edge, config, caller, requestId, model, asked)
+        failpoint('edge.admitted')
       } finally {
         admitting.end()
       }

@@ -8,6 +8,7 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { operationOf, requestAttributes, usageAttributes } from '@gateway/service/gen-ai'
 import type { Span } from '@gateway/service/tracing'
+import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { silenceAllowed } from '../core/attempt-patience.ts'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
@@ -38,6 +39,7 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     beginWaiting(run)
     exchange = callTarget(run, target, bounds)
     run.exchange = exchange
+    failpoint('router.backend-asked')
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response
     if (response.status !== 200) throw await readRefusal(response, exchange, target)

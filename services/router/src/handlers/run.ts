@@ -7,6 +7,7 @@ import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { Span } from '@gateway/service/tracing'
+import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Target } from '../fleet.ts'
 
@@ -54,6 +55,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
   run.shown = shown
   if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encode(head))
+  failpoint('router.answer-begun')
 }
 
 export function beginWaiting(run: Run): void {

@@ -9,6 +9,7 @@ import { JobAborted, type IncomingJob } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/service/trace-context'
 import { NO_SPAN, type Span } from '@gateway/service/tracing'
+import { failpoint } from '@gateway/service/failpoint'
 import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -25,6 +26,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   if (isForOthers(pool, header)) return job.reject('no_place')
 
   job.accept()
+  failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
   router.runs.add(run)
   job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
@@ -33,6 +35,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     const outcome = await failOver(run, pool, router)
     if (outcome.kind === 'end') job.end(encode(outcome.end))
     else job.failure(encode(outcome.failure))
+    failpoint('router.answer-ended')
     if (outcome.kind === 'failure') run.span.fail(outcome.failure.code)
     router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
