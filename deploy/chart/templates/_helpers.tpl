@@ -80,8 +80,12 @@ capabilities: { drop: [ALL] }
 - name: REDIS_URL
   valueFrom: { secretKeyRef: { name: {{ $values.secrets.redis.name }}, key: {{ $values.secrets.redis.key }} } }
 {{- end }}
-{{- if $values.otlpEndpoint }}
-- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ $values.otlpEndpoint | quote }} }
+{{- with $values.tracing }}
+{{- if .endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ .endpoint | quote }} }
+- { name: OTEL_TRACES_SAMPLER, value: {{ .sampler }} }
+- { name: OTEL_TRACES_SAMPLER_ARG, value: {{ .ratio | quote }} }
+{{- end }}
 {{- end }}
 {{- if hasKey $own "drainSeconds" }}
 - { name: DRAIN_MS, value: {{ mul $own.drainSeconds 1000 | quote }} }
