@@ -156,10 +156,10 @@ describe('what an operator is promised', () => {
   })
 
   test.each([
-    ['edge', ['53', 'client', '6379', '443']],
-    ['router', ['53', 'client', '443', '8000']],
-    ['keys', ['53', 'client', '6379', '5432']],
-    ['metering', ['53', 'client', '6379', '5432']],
+    ['edge', ['53', 'client', '6379', '443', '4318']],
+    ['router', ['53', 'client', '443', '8000', '4318']],
+    ['keys', ['53', 'client', '6379', '5432', '4318']],
+    ['metering', ['53', 'client', '6379', '5432', '4318']],
   ])('%s may go to %j and nowhere else', (service, ports) => {
     const { egress } = named('NetworkPolicy', `gateway-model-gateway-${service}`).spec as {
       egress: { ports: { port: string | number }[] }[]

@@ -22,8 +22,8 @@ export const serviceNames = Object.keys(READERS) as ServiceName[]
 
 /** Read by Node itself. */
 const NODES_OWN = ['NODE_OPTIONS']
-/** Read where the telemetry is started: by every service. */
-const SHARED_SOURCES = ['packages/service/src/tracing.ts', 'packages/service/src/telemetry.ts']
+/** What every service reads by it. */
+const SHARED_SOURCE = 'packages/service/src/tracing.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 /** What stands in for a secret that only a cluster has. */
@@ -47,7 +47,9 @@ export function problemsOfEnvironment(service: ServiceName, given: Record<string
       }),
     ]),
   )
-  const source = [`services/${service}/src/config.ts`, ...SHARED_SOURCES].map(readIfThere).join('\n')
+  const source = [`services/${service}/src/config.ts`, SHARED_SOURCE]
+    .map((path) => readFileSync(join(ROOT, path), 'utf8'))
+    .join('\n')
   const unread = Object.keys(given).filter(
     (name) => !used.has(name) && !NODES_OWN.includes(name) && !new RegExp(`\\b${name}\\b`).test(source),
   )
@@ -58,12 +60,4 @@ export function problemsOfEnvironment(service: ServiceName, given: Record<string
     problems.push(`${service}: ${String(error)}`)
   }
   return problems
-}
-
-function readIfThere(path: string): string {
-  try {
-    return readFileSync(join(ROOT, path), 'utf8')
-  } catch {
-    return ''
-  }
 }
