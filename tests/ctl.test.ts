@@ -3,34 +3,44 @@
  */
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseKey } from '@gateway/contracts/api-key'
+import { openDatabase } from '@gateway/postgres/database'
 import { startCluster } from '@gateway/testing/cluster'
 import { startStandalone } from './promises/standalone.ts'
 
 /** How long a request may take to appear. */
 const SOON = { timeout: 10_000 }
 
-interface Place {
+interface Started {
   edge: string
+  databaseUrl: string
+}
+
+interface Place extends Started {
   dataDir: string
 }
 
-describe.each<{ name: string; start(stack: AsyncDisposableStack, dataDir: string): Promise<string> }>([
+describe.each<{
+  name: string
+  start(stack: AsyncDisposableStack, dataDir: string): Promise<Started>
+}>([
   {
     name: 'a cluster',
     async start(stack, dataDir) {
       const cluster = stack.use(await startCluster({ edges: 1, routers: 1, dataDir, ownServers: true }))
-      return cluster.edges[0]!
+      return { edge: cluster.edges[0]!, databaseUrl: cluster.servers.postgres.url }
     },
   },
   {
     name: 'the gateway in one process',
     async start(stack, dataDir) {
-      return stack.use(await startStandalone({ environment: { DATA_DIR: dataDir } })).url
+      const { url } = stack.use(await startStandalone({ environment: { DATA_DIR: dataDir } }))
+      return { edge: url, databaseUrl: await embeddedDatabaseUrl(dataDir) }
     },
   },
 ])('on $name', ({ start }) => {
@@ -41,13 +51,8 @@ describe.each<{ name: string; start(stack: AsyncDisposableStack, dataDir: string
   beforeAll(async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gateway-ctl-'))
     stack.defer(() => rm(dataDir, { recursive: true, force: true }))
-    place = { dataDir, edge: await start(stack, dataDir) }
-    const minted = await fetch(`${place.edge}/v1/keys/guest`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ device_id: 'a-laptop' }),
-    })
-    key = ((await minted.json()) as { key: string }).key
+    place = { dataDir, ...(await start(stack, dataDir)) }
+    key = await mint(place.edge, 'a-laptop')
     tag = parseKey(key)!.accountTag
   }, 90_000)
   afterAll(() => stack.disposeAsync(), 60_000)
@@ -109,6 +114,48 @@ describe.each<{ name: string; start(stack: AsyncDisposableStack, dataDir: string
     expect((await ctl('backends')).out).toMatch(/^backend +router +health .*\nsimulated-a +\S+:\d+ +healthy +0 /)
   })
 
+  test('under load the admission store agrees with the ledger and the keys', async () => {
+    const over = new AbortController()
+    const clients = Array.from({ length: 4 }, async () => {
+      for (; !over.signal.aborted; await sleep(50)) expect(await ask(place.edge, key)).toBe(200)
+    })
+    const report = await ctl('reconcile')
+    over.abort()
+    await Promise.all(clients)
+    expect(report).toMatchObject({ code: 0, out: expect.stringMatching(/^1 accounts: .* agrees/) })
+    const { out } = await ctl('reconcile', '--repair', '--json')
+    expect(JSON.parse(out)).toEqual({ accounts: 1, drifts: [], unrepaired: 0 })
+  })
+
+  test('where it does not, that is told, exits with 2, and is put right when asked', async () => {
+    const dead = await mint(place.edge, 'a-phone')
+    const { accountTag: deadTag, keyId } = parseKey(dead)!
+    expect(await ask(place.edge, dead)).toBe(200)
+    await using database = await openDatabase(place.databaseUrl)
+    await database.query(`update keys.keys set status = 'deactivated', deactivated_at = now() where key_id = $1`, [
+      keyId,
+    ])
+    await database.query('update keys.accounts set overage = not overage where tag = $1', [tag])
+    const raiseTotal =
+      'update metering.windows set milli_tokens = milli_tokens + 7, version = version + 1 where account = $1'
+    await database.query(raiseTotal, [tag])
+    expect(await ask(place.edge, dead)).toBe(200)
+
+    const { code, out } = await ctl('reconcile')
+    expect(code).toBe(2)
+    for (const found of [
+      `${deadTag} +key +${keyId} is active +${keyId} is deactivated`,
+      `${tag} +account`,
+      `${tag} +total`,
+    ]) {
+      expect(out).toMatch(new RegExp(`^${found} .* no$`, 'm'))
+    }
+    expect(out).toContain('2 accounts, 3 differences, 3 of them not repaired')
+    expect(await ctl('reconcile', '--repair')).toMatchObject({ code: 0, out: expect.stringContaining('0 of them not') })
+    expect(await ctl('reconcile')).toMatchObject({ code: 0, out: expect.stringContaining('agrees') })
+    expect(await ask(place.edge, dead)).toBe(401)
+  })
+
   test('every command has facts for scripts', async () => {
     const { out } = await ctl('accounts', 'show', tag, '--json')
     expect(JSON.parse(out)).toMatchObject({ account: tag, kind: 'guest', keys: [{ status: 'active' }] })
@@ -163,6 +210,22 @@ test('where no gateway runs, it says so', async () => {
   const nowhere = await run(join(tmpdir(), 'no-gateway-here'), 'keys', 'reseal')
   expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('DATA_DIR') })
 })
+
+/** As whoever may read the data folder finds it. */
+async function embeddedDatabaseUrl(dataDir: string): Promise<string> {
+  const read = (name: string) => readFile(join(dataDir, 'postgres', name), 'utf8')
+  const port = (await read('data/postmaster.pid')).split('\n')[3]
+  return `postgres://gateway:${await read('password')}@127.0.0.1:${port}/postgres`
+}
+
+async function mint(edge: string, deviceId: string): Promise<string> {
+  const minted = await fetch(`${edge}/v1/keys/guest`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ device_id: deviceId }),
+  })
+  return ((await minted.json()) as { key: string }).key
+}
 
 async function ask(edge: string, key: string, model = 'svc-instant'): Promise<number> {
   const response = await fetch(`${edge}/v1/chat/completions`, {

@@ -1,2 +1,2 @@
 /** The keys team's face of admission: the type here, an adapter from `redis.ts` or `memory.ts`. */
-export type { KeysAdmission } from './port.ts'
+export type { HeldAccount, KeysAdmission } from './port.ts'

@@ -7,6 +7,7 @@
 
 import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/account-facts.ts'
 import { admit } from './core/admit.ts'
+import { heldAccount } from './core/held-account.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
 import {
   ended,
@@ -18,7 +19,15 @@ import {
   type RequestRecord,
   type Use,
 } from './core/use.ts'
-import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease, StoreClock } from './port.ts'
+import type {
+  Admission,
+  EdgeAdmission,
+  KeysAdmission,
+  MeteringAdmission,
+  RunningLease,
+  StoreAudit,
+  StoreClock,
+} from './port.ts'
 
 /** State untouched for this long goes; it is asked for again when needed. */
 const IDLE_MS = DAY_MS
@@ -47,6 +56,7 @@ export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: Mem
     ...keysFace(accounts, now),
     ...meteringFace(accounts, now),
     ...clockFace(now),
+    ...auditFace(accounts, now),
     [Symbol.asyncDispose]: async () => {},
   }
 }
@@ -93,7 +103,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   }
 }
 
-function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, keyof StoreClock> {
+function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     fill: async ({ account: name, keys, version, plan, overage, extra, window }) => {
       const nowMs = now()
@@ -110,7 +120,10 @@ function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, ke
   }
 }
 
-function meteringFace(accounts: Accounts, now: () => number): Omit<MeteringAdmission, keyof StoreClock> {
+function meteringFace(
+  accounts: Accounts,
+  now: () => number,
+): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async (total) => {
       const account = accounts.at(total.account, now())
@@ -124,6 +137,19 @@ function meteringFace(accounts: Accounts, now: () => number): Omit<MeteringAdmis
     warm: async (total) => {
       const account = accounts.at(total.account, now())
       account.use = withTotal(account.use, total, true)
+    },
+  }
+}
+
+function auditFace(accounts: Accounts, now: () => number): StoreAudit {
+  return {
+    inspect: async (name) => heldAccount(accounts.peek(name), now()),
+
+    recount: async (name) => {
+      if (!accounts.peek(name)) return
+      const account = accounts.at(name, now())
+      const counted = { ...account.use, running: 0, ended: 0 }
+      account.use = [...account.records.values()].reduce((use, record) => withRecord(use, record), counted)
     },
   }
 }
@@ -150,6 +176,9 @@ function rememberAccounts(onLapsed: (count: number) => void) {
   }
 
   return {
+    /** The account as it was left. */
+    peek: (name: string): Account | undefined => accounts.get(name),
+
     /** The account as of now: in the present window, with lapsed leases released. */
     at(name: string, nowMs: number): Account {
       forgetIdle(nowMs)

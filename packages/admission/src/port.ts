@@ -107,7 +107,30 @@ export interface StoreClock {
   currentWindow(account?: string): Promise<{ window: string; resetAtMs: number; epoch?: string }>
 }
 
-export interface KeysAdmission extends StoreClock {
+/** What the store holds of an account, to be held against those who own the facts. */
+export interface HeldAccount {
+  /** The store's present one; all that follows is of it. */
+  window: string
+  /** Null where the store would ask for them (`miss`). */
+  facts: { version: number; plan: string; overage: boolean; extra: number } | null
+  keys: { keyHash: string; version: number; active: boolean }[]
+  /** Null where the store would ask for it (`cold`). */
+  total: { settled: number; version: number } | null
+  /** The sums that admission goes by. */
+  running: number
+  ended: number
+  /** What the sums are of. `lapsed`: runs, and its lease is over or gone. */
+  requests: { requestId: string; state: 'running' | 'ended'; amount: number; lapsed: boolean }[]
+}
+
+export interface StoreAudit {
+  /** Changes nothing. */
+  inspect(account: string): Promise<HeldAccount>
+  /** Counts what is pending anew from its records, and gives up running requests whose lease is over or gone. */
+  recount(account: string): Promise<void>
+}
+
+export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
   /**
    * Writes what keys owns of an account: plan, overage, top-ups and the given keys. Facts older than those held
    * (by `version`) are ignored, so that a late fill never resurrects a dead key. With `epoch`, rejects when the store
@@ -129,7 +152,7 @@ export interface KeysAdmission extends StoreClock {
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
 }
 
-export interface MeteringAdmission extends StoreClock {
+export interface MeteringAdmission extends StoreClock, StoreAudit {
   /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
   applyTotal(total: {
     account: string

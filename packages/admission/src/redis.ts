@@ -7,9 +7,18 @@
  */
 
 import { monthOf } from './core/month.ts'
-import type { Admission, EdgeAdmission, KeysAdmission, MeteringAdmission, RunningLease, StoreClock } from './port.ts'
+import type {
+  Admission,
+  EdgeAdmission,
+  KeysAdmission,
+  MeteringAdmission,
+  RunningLease,
+  StoreAudit,
+  StoreClock,
+} from './port.ts'
 import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
 import { connectTo } from './redis/connect.ts'
+import { readHeldAccount } from './redis/held-account.ts'
 import type { ScriptConnection } from './redis/connection.ts'
 import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
 
@@ -37,6 +46,7 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
     ...keysFace(store),
     ...meteringFace(store),
     ...clockFace(connection, options.now),
+    ...auditFace(store),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
@@ -102,7 +112,7 @@ function renewArguments(lease: RunningLease): (string | number)[] {
   return [lease.requestId, lease.worstCharge ?? '', lease.window ?? '']
 }
 
-function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock> {
+function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
       const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
@@ -116,7 +126,7 @@ function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock> {
   }
 }
 
-function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock> {
+function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async ({ account, window, settled, version, included }) => {
       await change('settle', account, [window, settled, version, 0, ...included])
@@ -124,6 +134,16 @@ function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClo
 
     warm: async ({ account, window, settled, version, epoch }) => {
       await change('settle', account, [window, settled, version, 1], epoch)
+    },
+  }
+}
+
+function auditFace({ ask, change }: Store): StoreAudit {
+  return {
+    inspect: async (account) => readHeldAccount(await ask('inspect', account, [])),
+
+    recount: async (account) => {
+      await change('recount', account, [])
     },
   }
 }

@@ -28,6 +28,7 @@ export const subjects = {
   keysShowAccount: 'keys.show-account',
   keysRevokeById: 'keys.revoke-by-id',
   keysReseal: 'keys.reseal',
+  keysReconcile: 'keys.reconcile',
   /** Edges ask for what seals the answers that they keep. */
   keysAnswerSecrets: 'keys.answer-secrets',
   /** Broadcast to every edge: a key is dead. */
@@ -40,6 +41,7 @@ export const subjects = {
   meteringWarm: 'metering.warm',
   meteringAccountUsage: 'metering.account-usage',
   meteringUsageByAccount: 'metering.usage-by-account',
+  meteringReconcile: 'metering.reconcile',
   /** Durable: usage reports of edges and routers. */
   usage: 'usage.reported',
   /** Durable, for operators: an account has used 80 % or all of its allowance. */
@@ -57,6 +59,8 @@ export const operatorSubjects = [
   subjects.routersShow,
   subjects.meteringAccountUsage,
   subjects.meteringUsageByAccount,
+  subjects.keysReconcile,
+  subjects.meteringReconcile,
 ] as const
 export type OperatorSubject = (typeof operatorSubjects)[number]
 

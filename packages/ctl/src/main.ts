@@ -13,6 +13,7 @@ import { CommandError } from './command-error.ts'
 import { checkConfigFile, type CheckOptions } from './config.ts'
 import { findGateway, type Gateway } from './gateway.ts'
 import { reseal, revokeKey } from './keys.ts'
+import { reconcile } from './reconcile.ts'
 import { showUsage, type UsageOptions } from './usage.ts'
 
 const tell = (line: string) => void process.stderr.write(`${line}\n`)
@@ -79,6 +80,12 @@ program
   .command('backends')
   .description('how each backend is, as each router sees it')
   .action(() => onGateway(showBackends))
+
+program
+  .command('reconcile')
+  .description('whether the admission store agrees with the ledger and with the keys; exits with 2 where it does not')
+  .option('--repair', 'puts right what differs')
+  .action(({ repair = false }: { repair?: boolean }) => onGateway((gateway) => reconcile(gateway, repair, tell)))
 
 const config = program.command('config').description('the config file')
 config

@@ -25,6 +25,7 @@ import { lookUp } from './handlers/look-up.ts'
 import { mintGuest } from './handlers/mint-guest.ts'
 import { mintKey } from './handlers/mint-key.ts'
 import { noteStanding } from './handlers/note-standing.ts'
+import { reconcile } from './handlers/reconcile.ts'
 import { reseal } from './handlers/reseal.ts'
 import { revokeKey, revokeKeyById } from './handlers/revoke-key.ts'
 import { rotateKey } from './handlers/rotate-key.ts'
@@ -90,6 +91,7 @@ function handlersOf(context: KeysContext): Record<string, RequestHandler> {
     [subjects.keysSetPlan]: (question) => setPlan(context, question),
     [subjects.keysSetOverage]: (question) => setOverage(context, question),
     [subjects.keysTopUp]: (question) => topUp(context, question),
+    [subjects.keysReconcile]: (question) => reconcile(context, question),
     [subjects.keysReseal]: () => reseal(context),
     [subjects.keysAnswerSecrets]: () => shareAnswerSecrets(context),
     [subjects.keysNoteStanding]: (question) => noteStanding(context, question),

@@ -35,6 +35,7 @@ function openAdmission(): TestAdmission {
     away: false,
     ask: (key) => store.authenticate({ account: parseKey(key)!.accountTag, keyHash: hashOf(key) }),
     currentWindow: (account) => here().then(() => store.currentWindow(account)),
+    inspect: (account) => here().then(() => store.inspect(account)),
     fill: (account) => here().then(() => store.fill(account)),
     deactivate: (key) => here().then(() => store.deactivate(key)),
   }

@@ -17,6 +17,7 @@ import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'
 import { accountUsage, usageByAccount } from './handlers/account-usage.ts'
 import { quota } from './handlers/quota.ts'
+import { reconcile } from './handlers/reconcile.ts'
 import { warm } from './handlers/warm.ts'
 import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
 import { meteringMetrics } from './metrics.ts'
@@ -67,6 +68,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
       [subjects.meteringQuota]: (question) => quota({ database, admission, now: Date.now }, question),
       [subjects.meteringAccountUsage]: (question) => accountUsage({ database }, question),
       [subjects.meteringUsageByAccount]: (question) => usageByAccount({ database }, question),
+      [subjects.meteringReconcile]: (question) => reconcile({ database, admission, now: Date.now }, question),
       [subjects.meteringWarm]: (question) => warm({ database, admission, standing }, question),
     }),
   )

@@ -51,6 +51,12 @@ export function rememberingAdmission(): RememberingAdmission {
     async warm(total) {
       take(this, total)
     },
+    async inspect(account) {
+      if (this.away) throw new Error('the store is away')
+      const total = totals.get(account) ?? null
+      return { window: WINDOW, facts: null, keys: [], total, running: 0, ended: 0, requests: [] }
+    },
+    async recount() {},
     async currentWindow() {
       if (this.away) throw new Error('the store is away')
       return { window: WINDOW, resetAtMs: Date.UTC(2025, 1, 1) }

@@ -115,6 +115,18 @@ const applyTotal = step(
   (told, included) => (admission, account) => admission.applyTotal({ ...told, account, included }),
 )
 const warm = step('warm', fc.tuple(total), (told) => (admission, account) => admission.warm({ ...told, account }))
+/** After a recount both have given up what has lapsed; before, each does so when it happens to look. */
+const inspect = step('inspect', fc.tuple(), () => async (admission, account) => {
+  await admission.recount(account)
+  const { keys, requests, ...held } = await admission.inspect(account)
+  const inOrder = <Item>(items: Item[], name: (item: Item) => string) =>
+    items.toSorted((a, b) => (name(a) < name(b) ? -1 : 1))
+  return {
+    ...held,
+    keys: inOrder(keys, (key) => key.keyHash),
+    requests: inOrder(requests, (request) => request.requestId),
+  }
+})
 const advance = fc
   .oneof(fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000), fc.integer({ min: 1, max: 90_000 }))
   .map((ms): Step => ({ say: `advance ${ms} ms`, advanceMs: ms }))
@@ -129,6 +141,7 @@ const steps = fc.array(
     { weight: 1, arbitrary: deactivate },
     { weight: 2, arbitrary: applyTotal },
     { weight: 2, arbitrary: warm },
+    { weight: 2, arbitrary: inspect },
     { weight: 5, arbitrary: advance },
   ),
   { minLength: 1, maxLength: 120, size: 'max' },

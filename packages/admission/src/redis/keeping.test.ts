@@ -43,7 +43,28 @@ test('an unknown account leaves nothing behind, whatever is asked about it', asy
   await stage.finish('unheard-of', 5)
   await stage.admission.renew([{ account, requestId: 'unheard-of' }], 1000)
   await stage.admission.authenticate({ account, keyHash: KEY })
+  await stage.admission.inspect(account)
+  await stage.admission.recount(account)
   expect(await operator.keys('*')).toEqual([])
+})
+
+test('sums that went wrong, and a request without a lease, are seen and put right by a recount', async () => {
+  await using stage = await knownAccount(open)
+  await stage.admit({ requestId: 'runs', worstCharge: 70 })
+  await stage.admit({ requestId: 'left', worstCharge: 20 })
+  const [, use = '', leases = ''] = accountKeys(stage.account)
+  const spoil = `local s = cmsgpack.unpack(redis.call('hget', KEYS[1], 'state'))
+    s[6], s[7] = s[6] + 1000, s[7] + 5
+    redis.call('hset', KEYS[1], 'state', cmsgpack.pack(s))`
+  await operator.eval(spoil, 1, use)
+  await operator.zrem(leases, 'left')
+  const { inspect, recount } = stage.admission
+  const held = await inspect(stage.account)
+  expect(held).toMatchObject({ running: 1_090, ended: 5 })
+  expect(held.requests).toContainEqual({ requestId: 'left', state: 'running', amount: 20, lapsed: true })
+  await recount(stage.account)
+  const requests = [{ requestId: 'runs', state: 'running', amount: 70, lapsed: false }]
+  expect(await inspect(stage.account)).toMatchObject({ running: 70, ended: 0, requests })
 })
 
 test('everything about an account has its time to go: facts after a day, use a day after its month', async () => {

@@ -21,6 +21,8 @@ export const scripts = {
   fill: compose('prelude', 'account', 'fill'),
   deactivate: compose('prelude', 'account', 'deactivate'),
   settle: compose('prelude', 'settle'),
+  inspect: compose('prelude', 'inspect'),
+  recount: compose('prelude', 'recount'),
 }
 
 export type ScriptName = keyof typeof scripts

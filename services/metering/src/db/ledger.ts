@@ -79,3 +79,14 @@ export async function recordReports(database: Queryable, reports: readonly Repor
   const { rows } = await database.query<WindowTotal>(RECORD, [JSON.stringify(records)])
   return rows
 }
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** Which of these requests have a row. */
+export async function readRecorded(database: Queryable, requestIds: readonly string[]): Promise<Set<string>> {
+  const { rows } = await database.query<{ id: string }>(
+    'select request_id::text as id from metering.ledger where request_id = any($1::uuid[])',
+    [requestIds.filter((id) => UUID.test(id))],
+  )
+  return new Set(rows.map(({ id }) => id))
+}

@@ -44,6 +44,22 @@ export async function readUsed(
 }
 
 /**
+ * A version above what the store has, so that it takes the ledger's total again. An account without a row gets one: the
+ * versions of its later totals go on from here.
+ */
+export async function raiseVersionAbove(
+  database: Queryable,
+  { account, window, version }: { account: string; window: string; version: number },
+): Promise<void> {
+  await database.query(
+    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
+     values ($1, $2, 0, 0, 'tokens', '-infinity', $3 + 1)
+     on conflict (account, "window") do update set version = greatest(held.version, $3) + 1`,
+    [account, window, version],
+  )
+}
+
+/**
  * The account's plan counts in this unit from now on. A change of unit is a newer version of the total, so that the
  * store takes it although no request has moved it.
  */

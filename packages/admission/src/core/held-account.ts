@@ -1,0 +1,36 @@
+/**
+ * What is held of an account, in the words of the port: only what admission would go by now.
+ */
+
+import type { HeldAccount } from '../port.ts'
+import type { AccountFacts } from './account-facts.ts'
+import { monthOf } from './month.ts'
+import type { RequestRecord, Use } from './use.ts'
+
+export interface KeptAccount {
+  facts: AccountFacts
+  use: Use
+  records: ReadonlyMap<string, RequestRecord>
+}
+
+export function heldAccount(kept: KeptAccount | undefined, nowMs: number): HeldAccount {
+  const { window } = monthOf(nowMs)
+  const plan = kept?.facts.plan
+  const use = kept?.use.window === window ? kept.use : null
+  const requests = use === null ? [] : [...kept!.records].filter(([, record]) => record.window === window)
+  return {
+    window,
+    facts:
+      plan?.window === window
+        ? { version: plan.version, plan: plan.plan, overage: plan.overage, extra: plan.extra }
+        : null,
+    keys: [...(kept?.facts.keys ?? [])].map(([keyHash, { version, active }]) => ({ keyHash, version, active })),
+    total: use?.known ? { settled: use.settled, version: use.version } : null,
+    running: use?.running ?? 0,
+    ended: use?.ended ?? 0,
+    requests: requests.map(([requestId, record]) => {
+      const lapsed = record.state === 'running' && record.lapsesAtMs <= nowMs
+      return { requestId, state: record.state, amount: record.amount, lapsed }
+    }),
+  }
+}

@@ -1,0 +1,46 @@
+-- All that is held of an account, for holding it against those who own it. Changes nothing.
+--
+-- Answers { the present window,
+--   { version, plan, overage, extra } of this life and window, or {},
+--   { key hash, version, active (1 or 0), ... },
+--   { settled, version } where the window's total is known, or {},
+--   { running, ended }: the sums that admission goes by,
+--   { request id, 'running' or 'ended', amount, whether its lease is over or gone (1 or 0), ... of this window }.
+
+local held = redis.call('HGETALL', ACCOUNT)
+local facts, keys = {}, {}
+for i = 1, #held, 2 do facts[held[i]] = held[i + 1] end
+local of_this_epoch = facts.epoch == EPOCH
+for field, text in pairs(facts) do
+  if string.sub(field, 1, 4) == 'key:' then
+    local state = parse_key_state(text)
+    -- A living one of another life is not believed.
+    if of_this_epoch or not state.active then
+      keys[#keys + 1] = string.sub(field, 5)
+      keys[#keys + 1] = int(state.version)
+      keys[#keys + 1] = state.active and 1 or 0
+    end
+  end
+end
+local plan = {}
+if of_this_epoch and facts.window == WINDOW then plan = { facts.version, facts.plan, facts.overage, facts.extra } end
+
+local use = read_use()
+if use.epoch ~= EPOCH or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
+local total = use.known and { int(use.settled), int(use.version) } or {}
+
+local requests = {}
+local fields = redis.call('HGETALL', USE)
+for i = 1, #fields, 2 do
+  if string.sub(fields[i], 1, 8) == 'request:' then
+    local id, record = string.sub(fields[i], 9), parse_record(fields[i + 1])
+    if record.window == WINDOW then
+      local lapses_at = record.running and redis.call('ZSCORE', LEASES, id)
+      local lapsed = record.running and (not lapses_at or tonumber(lapses_at) <= NOW_MS)
+      local count = #requests
+      requests[count + 1], requests[count + 2] = id, record.running and 'running' or 'ended'
+      requests[count + 3], requests[count + 4] = int(record.amount), lapsed and 1 or 0
+    end
+  end
+end
+return { WINDOW, plan, keys, total, { int(use.running), int(use.ended) }, requests }

@@ -1,0 +1,23 @@
+-- Counts what is pending anew from its records, and gives up running requests whose lease is over or gone.
+--
+-- Answers { released leases }.
+
+local use, released = open_use()
+if use.exists then
+  local running, ended = 0, 0
+  local fields = redis.call('HGETALL', USE)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 8) == 'request:' then
+      local record = parse_record(fields[i + 1])
+      if record.running and not redis.call('ZSCORE', LEASES, string.sub(fields[i], 9)) then
+        redis.call('HDEL', USE, fields[i])
+        released = released + 1
+      elseif record.window == WINDOW then
+        if record.running then running = running + record.amount else ended = ended + record.amount end
+      end
+    end
+  end
+  use.running, use.ended = running, ended
+  save_use(use)
+end
+return { released }

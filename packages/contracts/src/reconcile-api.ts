@@ -1,0 +1,39 @@
+/**
+ * The operator's question whether the admission store agrees with those who own the facts: keys with its tables, metering
+ * with the ledger. Asked page by page: keys names the accounts, metering is asked about the same.
+ */
+
+import * as z from 'zod'
+
+/**
+ * - `account`: plan, overage or top-ups
+ * - `key`: whether a key is alive
+ * - `total`: what is settled in the month
+ * - `pending`: a sum that is not that of its requests, or an ended request that the ledger has already
+ * - `lease`: a running request whose lease is over or gone
+ * - `unreported`: a request that ended long ago and that the ledger does not have
+ */
+export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unreported'] as const
+
+export const drift = z.object({
+  account: z.string(),
+  kind: z.enum(driftKinds),
+  /** In words: what the store says, and what is true. */
+  store: z.string(),
+  truth: z.string(),
+  repaired: z.boolean(),
+})
+export type Drift = z.infer<typeof drift>
+
+/** `after`: the last account of the page before; null for the first page. */
+export const reconcileKeysRequest = z.object({ after: z.string().nullable(), repair: z.boolean() })
+export const reconcileKeysReply = z.object({
+  accounts: z.array(z.string()),
+  drifts: z.array(drift),
+  isLast: z.boolean(),
+})
+export type ReconcileKeysReply = z.infer<typeof reconcileKeysReply>
+
+export const reconcileTotalsRequest = z.object({ accounts: z.array(z.string()), repair: z.boolean() })
+export const reconcileTotalsReply = z.object({ drifts: z.array(drift) })
+export type ReconcileTotalsReply = z.infer<typeof reconcileTotalsReply>

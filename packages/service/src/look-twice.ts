@@ -1,0 +1,24 @@
+/**
+ * Tells what is wrong from what is merely on its way: looks twice, a while apart, and keeps what was found both times.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Finding {
+  account: string
+  /** Names what was found: the same name the second time means that nothing has moved. */
+  id: string
+}
+
+export async function lookTwice<Found extends Finding>(
+  accounts: readonly string[],
+  look: (accounts: readonly string[]) => Promise<Found[]>,
+  pauseMs: number,
+): Promise<Found[]> {
+  const first = await look(accounts)
+  if (first.length === 0) return []
+  await sleep(pauseMs)
+  const seen = new Set(first.map(({ id }) => id))
+  const again = await look([...new Set(first.map(({ account }) => account))])
+  return again.filter(({ id }) => seen.has(id))
+}

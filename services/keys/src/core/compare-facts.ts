@@ -1,0 +1,78 @@
+/**
+ * Holds what the admission store says of an account against this service's own tables.
+ *
+ * The tables are right, with one exception: a key that the store has buried stays dead. Whoever revoked it was told so;
+ * a table that knows it alive was restored from before that.
+ */
+
+import type { HeldAccount } from '@gateway/admission/keys'
+import type { Drift } from '@gateway/contracts/reconcile-api'
+
+export interface OwnFacts {
+  account: string
+  version: number
+  plan: string
+  overage: boolean
+  /** Top-ups of the store's present window, in the plan's smallest unit. */
+  extra: number
+}
+
+export interface OwnKeyFacts {
+  keyId: string
+  account: string
+  keyHash: string
+  version: number
+  active: boolean
+}
+
+export type FactsRepair =
+  /** The account's version becomes at least this, and its facts are written anew. */
+  | { kind: 'fill'; version: number }
+  | { kind: 'deactivate'; keyHash: string; version: number }
+  | { kind: 'revoke'; keyId: string }
+
+export interface FactsFinding extends Omit<Drift, 'repaired'> {
+  id: string
+  repair: FactsRepair
+}
+
+export function compareFacts(held: HeldAccount, own: OwnFacts, keys: readonly OwnKeyFacts[]): FactsFinding[] {
+  const known = new Map(keys.map((key) => [key.keyHash, key]))
+  return [
+    ...compareAccount(held, own),
+    ...held.keys.flatMap((key) => compareKey(own.account, key, known.get(key.keyHash))),
+  ]
+}
+
+function compareAccount({ facts }: HeldAccount, own: OwnFacts): FactsFinding[] {
+  if (facts === null) return []
+  const [store, truth] = [describeFacts(facts), describeFacts(own)]
+  if (store === truth) return []
+  const version = facts.version > own.version ? facts.version + 1 : own.version
+  const { account } = own
+  return [{ account, kind: 'account', store, truth, id: `${account} ${store}`, repair: { kind: 'fill', version } }]
+}
+
+function describeFacts({ version, plan, overage, extra }: Omit<OwnFacts, 'account'>): string {
+  return `${plan}, overage ${overage ? 'on' : 'off'}, top-ups ${extra} (version ${version})`
+}
+
+function compareKey(account: string, held: HeldAccount['keys'][number], own: OwnKeyFacts | undefined): FactsFinding[] {
+  const { keyHash, version } = held
+  const about = { account, kind: 'key', id: `${account} ${keyHash}` } as const
+  if (held.active) {
+    if (own?.active) return []
+    const buried = { kind: 'deactivate', keyHash, version: Math.max(version, own?.version ?? 0) + 1 } as const
+    const truth = own ? `${own.keyId} is deactivated` : 'there is no such key'
+    return [{ ...about, store: `${nameOf(own, keyHash)} is active`, truth, repair: buried }]
+  }
+  if (!own?.active || version < own.version) return []
+  const { keyId } = own
+  const truth = `revoked, and ${keyId} is still active in the table`
+  return [{ ...about, store: `${keyId} is deactivated`, truth, repair: { kind: 'revoke', keyId } }]
+}
+
+/** Of a key that the table does not have, only its hash is known. */
+function nameOf(own: OwnKeyFacts | undefined, keyHash: string): string {
+  return own ? own.keyId : `a key of hash ${keyHash.slice(0, 8)}…`
+}

@@ -1,0 +1,84 @@
+import { parseKey } from '@gateway/contracts/api-key'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { listKeys } from './list-keys.ts'
+import { mintKey } from './mint-key.ts'
+import { reconcile } from './reconcile.ts'
+
+const ALICE = { issuer: 'https://id.example', subject: 'alice' }
+
+let postgres: PostgresServer
+let keys: TestKeys
+let key: string
+let account: string
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  keys = await openKeysService(postgres)
+  key = (await mintKey(keys, { owner: ALICE })).key
+  account = parseKey(key)!.accountTag
+})
+afterEach(() => keys[Symbol.asyncDispose]())
+
+const page = (repair: boolean, after: string | null = null) => reconcile(keys, { after, repair }, 1)
+const kinds = async (repair: boolean) => (await page(repair)).drifts.map(({ kind, repaired }) => [kind, repaired])
+const spoil = (sql: string) => keys.database.query(sql)
+
+test('a store that agrees, or knows nothing, has no differences', async () => {
+  expect(await page(false)).toEqual({ accounts: [account], drifts: [], isLast: true })
+})
+
+test('accounts come page by page, each once', async () => {
+  await spoil(`insert into keys.accounts (tag, kind, device_hash, plan)
+    select lpad(n::text, 8, '0'), 'guest', n::text::bytea, 'guest-device' from generate_series(1, 230) n`)
+  const seen: string[] = []
+  for (let after: string | null = null, isLast = false; !isLast;) {
+    const found: Awaited<ReturnType<typeof page>> = await page(false, after)
+    seen.push(...found.accounts)
+    expect(found.drifts).toEqual([])
+    after = found.accounts.at(-1)!
+    isLast = found.isLast
+  }
+  expect(seen).toHaveLength(231)
+  expect(new Set(seen).size).toBe(231)
+})
+
+test('a plan that the store was not told of is found, and told when asked to', async () => {
+  await spoil(`update keys.accounts set plan = 'pro'`)
+  expect(await kinds(false)).toEqual([['account', false]])
+  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free' })
+  expect(await kinds(true)).toEqual([['account', true]])
+  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'pro' })
+  expect(await kinds(false)).toEqual([])
+})
+
+test('facts that outran a restored table are put right, and later changes are taken again', async () => {
+  const newer = { account, version: 90, plan: 'pro', overage: true, extra: 5, keys: [] }
+  await keys.admission.fill(newer)
+  expect(await kinds(true)).toEqual([['account', true]])
+  expect(await keys.admission.ask(key)).toMatchObject({ plan: 'free', overage: false, extra: 0 })
+})
+
+test('a dead key that is alive in the store is buried', async () => {
+  await spoil(`update keys.keys set status = 'deactivated', deactivated_at = now()`)
+  expect(await kinds(true)).toEqual([['key', true]])
+  expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
+})
+
+test('a key that nobody knows is buried', async () => {
+  await keys.admission.fill({
+    ...{ account, version: 1, plan: 'free', overage: false, extra: 0 },
+    keys: [{ keyHash: 'c3RyYW5nZXI', version: 1, active: true }],
+  })
+  expect((await page(true)).drifts).toMatchObject([{ kind: 'key', truth: 'there is no such key', repaired: true }])
+})
+
+test('a revoked key that a restored table knows alive stays dead, and its owner can mint another', async () => {
+  await keys.admission.deactivate({ account, keyHash: hashOf(key), version: 50 })
+  expect(await kinds(true)).toEqual([['key', true]])
+  expect((await listKeys(keys, { owner: ALICE })).keys).toMatchObject([{ status: 'deactivated' }])
+  const fresh = (await mintKey(keys, { owner: ALICE })).key
+  expect(fresh).not.toBe(key)
+  expect(await keys.admission.ask(fresh)).toMatchObject({ kind: 'active' })
+})

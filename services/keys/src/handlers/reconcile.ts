@@ -1,0 +1,71 @@
+/**
+ * Holds the admission store against the tables, a page of accounts at a time. What a change has just moved is looked at
+ * again after a while; only what stays different is told, and mended where that is asked for.
+ */
+
+import { reconcileKeysRequest, type ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
+import { lookTwice } from '@gateway/service/look-twice'
+import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
+import { unitOf } from '../core/plans.ts'
+import { pageOfAccounts, raiseVersionTo, readFacts, readKeyFacts, type StoredFacts } from '../db/facts.ts'
+import { fillAdmission } from '../fill-admission.ts'
+import type { KeysContext } from '../keys-context.ts'
+import { revokeKeyById } from './revoke-key.ts'
+
+const ACCOUNTS_AT_A_TIME = 100
+/** Longer than a change takes to be announced. */
+const ON_ITS_WAY_MS = 1_500
+
+export async function reconcile(
+  context: KeysContext,
+  question: unknown,
+  onItsWayMs: number = ON_ITS_WAY_MS,
+): Promise<ReconcileKeysReply> {
+  const { after, repair } = reconcileKeysRequest.parse(question)
+  const accounts = await pageOfAccounts(context.database, after, ACCOUNTS_AT_A_TIME)
+  const isLast = accounts.length < ACCOUNTS_AT_A_TIME
+  const findings = await lookTwice(accounts, (some) => look(context, some), onItsWayMs)
+  if (repair) for (const finding of findings) await mend(context, finding)
+  const still = repair && findings.length > 0 ? await look(context, accounts) : findings
+  const left = new Set(still.map(({ id }) => id))
+  const drifts = findings.map(({ account, kind, store, truth, id }) => {
+    return { account, kind, store, truth, repaired: !left.has(id) }
+  })
+  return { accounts, drifts, isLast }
+}
+
+async function look(context: KeysContext, accounts: readonly string[]): Promise<FactsFinding[]> {
+  if (accounts.length === 0) return []
+  const { admission, database, config } = context
+  // First the store: a change that comes in between is newer in the tables, as on its way.
+  const held = new Map(
+    await Promise.all(accounts.map(async (account) => [account, await admission.inspect(account)] as const)),
+  )
+  const { window } = held.values().next().value!
+  const own = await readFacts(database, { accounts, window })
+  const keys = await readKeyFacts(
+    database,
+    [...held.values()].flatMap((one) => one.keys.map(({ keyHash }) => keyHash)),
+  )
+  const extraOf = ({ plan, extraMilliTokens, extraNanoUsd }: StoredFacts) =>
+    unitOf(config.current.plans, plan) === 'tokens' ? extraMilliTokens : extraNanoUsd
+  return own.flatMap((facts) => {
+    const { account, version, plan, overage } = facts
+    const known = keys.filter((key) => key.account === account)
+    return compareFacts(held.get(account)!, { account, version, plan, overage, extra: extraOf(facts) }, known)
+  })
+}
+
+async function mend(context: KeysContext, { account, repair }: FactsFinding): Promise<void> {
+  switch (repair.kind) {
+    case 'fill':
+      await raiseVersionTo(context.database, account, repair.version)
+      await fillAdmission(context, account)
+      return
+    case 'deactivate':
+      await context.admission.deactivate({ account, keyHash: repair.keyHash, version: repair.version })
+      return
+    case 'revoke':
+      await revokeKeyById(context, { keyId: repair.keyId })
+  }
+}

@@ -1,0 +1,62 @@
+import type { HeldAccount } from '@gateway/admission/metering'
+import { expect, test } from 'vitest'
+import { requestIdAt } from '../../test/usage-events.ts'
+import { compareTotals } from './compare-totals.ts'
+
+const NOW_MS = Date.parse('2026-11-20T10:00:00Z')
+const ID = requestIdAt(NOW_MS - 60_000)
+const request = { requestId: ID, state: 'ended', amount: 30, lapsed: false } as const
+
+function found(given: Partial<HeldAccount>, ledger: { settled?: number; version?: number; recorded?: string[] } = {}) {
+  const held = { window: '2026-11', facts: null, keys: [], total: null, running: 0, ended: 0, requests: [], ...given }
+  const { settled = 1_000, version = 7, recorded = [] } = ledger
+  return compareTotals(held, { account: 'acct0001', settled, version, recorded: new Set(recorded) }, NOW_MS)
+}
+
+test.each<[string, Partial<HeldAccount>]>([
+  ['what it does not know it will ask for', {}],
+  ['the same total of the same version', { total: { settled: 1_000, version: 7 } }],
+  ['a request that runs and is renewed', { running: 30, requests: [{ ...request, state: 'running' }] }],
+  ['a request that has just ended, whose report is on its way', { ended: 30, requests: [request] }],
+])('no difference: %s', (_name, held) => {
+  expect(found(held)).toEqual([])
+})
+
+test.each([
+  ['older', { settled: 900, version: 6 }],
+  ['newer than the ledger, which was restored', { settled: 2_000, version: 9 }],
+  ['another of the same version', { settled: 999, version: 7 }],
+])('a total that is %s is told anew under a newer version', (_name, total) => {
+  const [finding, ...others] = found({ total })
+  expect(finding).toMatchObject({
+    kind: 'total',
+    store: `${total.settled} settled (version ${total.version})`,
+    truth: '1000 settled (version 7)',
+    repair: { aboveVersion: total.version },
+  })
+  expect(others).toEqual([])
+})
+
+test('a sum that is not that of its requests is counted anew', () => {
+  expect(found({ ended: 31, requests: [request] })).toMatchObject([
+    { kind: 'pending', store: '0 running, 31 ended', repair: { recount: true } },
+  ])
+})
+
+test('an ended request that the ledger has is released, whoever was to say so', () => {
+  expect(found({ ended: 30, requests: [request] }, { recorded: [ID] })).toMatchObject([
+    { kind: 'pending', repair: { included: ID } },
+  ])
+})
+
+test('a running request that nobody renews is released', () => {
+  const left = { ...request, state: 'running', lapsed: true } as const
+  expect(found({ running: 30, requests: [left] })).toMatchObject([{ kind: 'lease', repair: { recount: true } }])
+})
+
+test('a request that ended long ago and never came to the ledger is told and left to a person', () => {
+  const requestId = requestIdAt(NOW_MS - 3_700_000)
+  expect(found({ ended: 30, requests: [{ ...request, requestId }] })).toMatchObject([
+    { kind: 'unreported', repair: {} },
+  ])
+})

@@ -1,0 +1,74 @@
+/**
+ * Holds what the admission store counts for an account against the ledger. Pure.
+ */
+
+import type { HeldAccount } from '@gateway/admission/metering'
+import type { Drift } from '@gateway/contracts/reconcile-api'
+import { timeOfRequestMs } from './month.ts'
+
+export interface LedgerFacts {
+  account: string
+  /** In the unit of the account's plan; 0 of version 0 where the window has no row. */
+  settled: number
+  version: number
+  /** Which of the held requests have a row. */
+  recorded: ReadonlySet<string>
+}
+
+/** What is to be done; those of one account are done together. */
+export interface TotalsRepair {
+  /** The total is told anew, under a version above this. */
+  aboveVersion?: number
+  /** Requests that the ledger has, which the store still holds as pending. */
+  included?: string
+  recount?: boolean
+}
+
+export interface TotalsFinding extends Omit<Drift, 'repaired'> {
+  id: string
+  repair: TotalsRepair
+}
+
+/** Reports come within seconds; after this long, one that has not come never will by itself. */
+const REPORTED_WITHIN_MS = 3_600_000
+
+export function compareTotals(held: HeldAccount, ledger: LedgerFacts, nowMs: number): TotalsFinding[] {
+  return [...compareTotal(held, ledger), ...compareSums(held, ledger.account), ...compareRequests(held, ledger, nowMs)]
+}
+
+function compareTotal({ total }: HeldAccount, { account, settled, version }: LedgerFacts): TotalsFinding[] {
+  if (total === null || (total.settled === settled && total.version === version)) return []
+  const describe = (of: { settled: number; version: number }) => `${of.settled} settled (version ${of.version})`
+  const store = describe(total)
+  const repair = { aboveVersion: total.version }
+  return [{ account, kind: 'total', store, truth: describe({ settled, version }), id: `${account} ${store}`, repair }]
+}
+
+function compareSums({ requests, running, ended }: HeldAccount, account: string): TotalsFinding[] {
+  const sum = (state: 'running' | 'ended') =>
+    requests.reduce((total, request) => total + (request.state === state ? request.amount : 0), 0)
+  const counted = { running: sum('running'), ended: sum('ended') }
+  if (counted.running === running && counted.ended === ended) return []
+  const describe = (sums: typeof counted) => `${sums.running} running, ${sums.ended} ended`
+  const [store, truth] = [describe({ running, ended }), `${describe(counted)}, by its requests`]
+  return [{ account, kind: 'pending', store, truth, id: `${account} sums`, repair: { recount: true } }]
+}
+
+function compareRequests({ requests }: HeldAccount, ledger: LedgerFacts, nowMs: number): TotalsFinding[] {
+  const { account, recorded } = ledger
+  return requests.flatMap(({ requestId, state, amount, lapsed }): TotalsFinding[] => {
+    const about = { account, id: `${account} ${requestId} ${state}` }
+    if (lapsed) {
+      const store = `${requestId} runs, ${amount} at most`
+      return [{ ...about, kind: 'lease', store, truth: 'nobody renews it', repair: { recount: true } }]
+    }
+    if (state !== 'ended') return []
+    const store = `${requestId} ended, ${amount}`
+    if (recorded.has(requestId)) {
+      return [{ ...about, kind: 'pending', store, truth: 'the total has it already', repair: { included: requestId } }]
+    }
+    const endedLongAgo = nowMs - timeOfRequestMs(requestId) > REPORTED_WITHIN_MS
+    const truth = 'the ledger does not have it; see metering.rejected'
+    return endedLongAgo ? [{ ...about, kind: 'unreported', store, truth, repair: {} }] : []
+  })
+}

@@ -1,0 +1,107 @@
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openLedger, type TestLedger } from '../../test/ledger.ts'
+import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../../test/usage-events.ts'
+import { consumeUsage } from '../consumers/usage.ts'
+import { reconcile, type ReconcileContext } from './reconcile.ts'
+
+const { account } = usageEvent()
+/** 1.5x: 100 tokens cost 150,000 milli-tokens. */
+const CHARGE = 150_000
+const LIMITS = { requestsPerMinute: 100, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+
+let postgres: PostgresServer
+let ledger: TestLedger
+let store: ReturnType<typeof openMemoryAdmission>
+let context: ReconcileContext
+let nowMs: number
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  nowMs = IN_WINDOW_MS
+  ledger = await openLedger(postgres)
+  store = openMemoryAdmission({ now: () => nowMs })
+  context = { database: ledger.database, admission: store, now: () => nowMs }
+  await store.fill({
+    account,
+    version: 1,
+    plan: 'free',
+    overage: false,
+    extra: 0,
+    keys: [{ keyHash: 'k', version: 1, active: true }],
+  })
+  await store.warm({ account, window: WINDOW, settled: 0, version: 0 })
+})
+afterEach(() => ledger[Symbol.asyncDispose]())
+
+const differences = async (repair: boolean, accounts = [account]) =>
+  (await reconcile(context, { accounts, repair }, 1)).drifts
+const kinds = async (repair: boolean) => (await differences(repair)).map(({ kind, repaired }) => [kind, repaired])
+const record = (...events: ReturnType<typeof usageEvent>[]) => consumeUsage(ledger, [messageOf(...events)])
+const totalOfStore = async () => (await store.inspect(account)).total
+
+async function admit(requestId: string): Promise<void> {
+  const ask = { requestId, account, keyHash: 'k', planHint: 'free', planIncludesModel: true, limits: LIMITS }
+  const { kind } = await store.admit({ ...ask, usualTokens: 1, worstCharge: 500_000, leaseMs: 30_000 })
+  expect(kind).toBe('allow')
+}
+
+test('a store that agrees, or that would ask, has no differences', async () => {
+  expect(await differences(false, [account, 'nobody00'])).toEqual([])
+})
+
+test('a total that the store was never told is found, told when asked to, and then agrees', async () => {
+  await record(usageEvent())
+  expect(await kinds(false)).toEqual([['total', false]])
+  expect(await totalOfStore()).toEqual({ settled: 0, version: 0 })
+  expect(await kinds(true)).toEqual([['total', true]])
+  expect(await totalOfStore()).toMatchObject({ settled: CHARGE })
+  expect(await kinds(false)).toEqual([])
+})
+
+test('a total that outran a restored ledger is put right, and later totals are taken again', async () => {
+  await store.applyTotal({ account, window: WINDOW, settled: 9_000_000, version: 40, included: [] })
+  expect(await kinds(true)).toEqual([['total', true]])
+  expect(await totalOfStore()).toMatchObject({ settled: 0 })
+  await record(usageEvent())
+  await store.applyTotal(ledger.admission.told.at(-1)!)
+  expect(await totalOfStore()).toMatchObject({ settled: CHARGE })
+  expect(await kinds(false)).toEqual([])
+})
+
+test('an ended request that the ledger has is counted once again', async () => {
+  const event = usageEvent()
+  await admit(event.requestId)
+  await store.finish({ account, requestId: event.requestId, charge: CHARGE, tokens: 100 })
+  await record(event)
+  await store.applyTotal({ ...ledger.admission.told.at(-1)!, included: [] })
+  expect(await kinds(true)).toEqual([['pending', true]])
+  expect(await store.inspect(account)).toMatchObject({ total: { settled: CHARGE }, ended: 0, requests: [] })
+})
+
+test('what a dead edge left running is found and released', async () => {
+  await admit('019443cc-0000-7000-8000-000000000001')
+  nowMs += 31_000
+  expect(await kinds(false)).toEqual([['lease', false]])
+  expect(await kinds(true)).toEqual([['lease', true]])
+  expect(await store.inspect(account)).toMatchObject({ running: 0, requests: [] })
+})
+
+test('what never came to the ledger stays pending, and is told', async () => {
+  const { requestId } = usageEvent()
+  await admit(requestId)
+  await store.finish({ account, requestId, charge: CHARGE, tokens: 100 })
+  expect(await kinds(true)).toEqual([])
+  nowMs += 3_700_000
+  expect(await kinds(true)).toEqual([['unreported', false]])
+  expect(await store.inspect(account)).toMatchObject({ ended: CHARGE })
+})
+
+test('a total that is on its way is not told', async () => {
+  await record(usageEvent())
+  const looking = reconcile(context, { accounts: [account], repair: false }, 300)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await store.applyTotal(ledger.admission.told.at(-1)!)
+  expect((await looking).drifts).toEqual([])
+})

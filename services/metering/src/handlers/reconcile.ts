@@ -1,0 +1,80 @@
+/**
+ * Holds the admission store's totals and pending requests against the ledger, for some accounts. What a report has just
+ * moved is looked at again after a while; only what stays different is told, and mended where that is asked for.
+ */
+
+import type { MeteringAdmission } from '@gateway/admission/metering'
+import { reconcileTotalsRequest, type ReconcileTotalsReply } from '@gateway/contracts/reconcile-api'
+import type { Queryable } from '@gateway/postgres/database'
+import { lookTwice } from '@gateway/service/look-twice'
+import { compareTotals, type TotalsFinding } from '../core/compare-totals.ts'
+import { readRecorded } from '../db/ledger.ts'
+import { raiseVersionAbove, readTotals } from '../db/windows.ts'
+
+export interface ReconcileContext {
+  database: Queryable
+  admission: MeteringAdmission
+  now(): number
+}
+
+/** Longer than a total takes from its commit to the store. */
+const ON_ITS_WAY_MS = 1_500
+
+export async function reconcile(
+  context: ReconcileContext,
+  question: unknown,
+  onItsWayMs: number = ON_ITS_WAY_MS,
+): Promise<ReconcileTotalsReply> {
+  const { accounts, repair } = reconcileTotalsRequest.parse(question)
+  const findings = await lookTwice(accounts, (some) => look(context, some), onItsWayMs)
+  if (repair) await mendAll(context, findings)
+  const still = repair && findings.length > 0 ? await look(context, accounts) : findings
+  const left = new Set(still.map(({ id }) => id))
+  return {
+    drifts: findings.map(({ account, kind, store, truth, id }) => {
+      return { account, kind, store, truth, repaired: !left.has(id) }
+    }),
+  }
+}
+
+async function look({ database, admission, now }: ReconcileContext, accounts: readonly string[]) {
+  // First the store: what is recorded in between is newer in the ledger, as on its way.
+  const held = await Promise.all(accounts.map(async (account) => ({ account, ...(await admission.inspect(account)) })))
+  const totals = new Map((await readTotals(database, held)).map((total) => [total.account, total]))
+  const ended = held.flatMap(({ requests }) => requests.filter(({ state }) => state === 'ended'))
+  const recorded = await readRecorded(
+    database,
+    ended.map(({ requestId }) => requestId),
+  )
+  return held.flatMap(({ account, ...of }) => {
+    const { settled, version } = totals.get(account) ?? { settled: 0, version: 0 }
+    return compareTotals(of, { account, settled, version, recorded }, now())
+  })
+}
+
+async function mendAll(context: ReconcileContext, findings: readonly TotalsFinding[]): Promise<void> {
+  for (const [account, ofAccount] of Map.groupBy(findings, (finding) => finding.account)) {
+    await mend(
+      context,
+      account,
+      ofAccount.map(({ repair }) => repair),
+    )
+  }
+}
+
+async function mend(
+  { database, admission }: ReconcileContext,
+  account: string,
+  repairs: readonly TotalsFinding['repair'][],
+): Promise<void> {
+  const { window } = await admission.currentWindow(account)
+  for (const { aboveVersion } of repairs) {
+    if (aboveVersion !== undefined) await raiseVersionAbove(database, { account, window, version: aboveVersion })
+  }
+  const included = repairs.flatMap((repair) => repair.included ?? [])
+  if (included.length > 0 || repairs.some(({ aboveVersion }) => aboveVersion !== undefined)) {
+    const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
+    await admission.applyTotal({ ...total, included })
+  }
+  if (repairs.some(({ recount }) => recount)) await admission.recount(account)
+}
