@@ -67,7 +67,7 @@ async function run(): Promise<void> {
     },
   })
   const { signal } = stopping
-  const say = (line: string) => void process.stderr.write(`${line}\n`)
+  const say = (line: string) => void process.stderr.write(`${minutesAndSeconds(performance.now())}  ${line}\n`)
   const only = values.subjects?.split(',')
   const [part = 'all', ...names] = values.help ? ['help'] : positionals
   const deadlineMs = Date.now() + Number(values['max-minutes']) * 60_000
@@ -113,4 +113,10 @@ async function run(): Promise<void> {
       process.stdout.write(HELP)
       if (part !== 'help') throw new Error(`there is no part ${part}`)
   }
+}
+
+/** Since the start: `07:42`. */
+function minutesAndSeconds(elapsedMs: number): string {
+  const seconds = Math.floor(elapsedMs / 1_000)
+  return [Math.floor(seconds / 60), seconds % 60].map((part) => String(part).padStart(2, '0')).join(':')
 }

@@ -17,26 +17,31 @@ export interface Chart {
   panels: Panel[]
 }
 
-const PANEL = { width: 360, height: 240, left: 56, right: 16, top: 56, bottom: 44 }
+const PANEL = { width: 360, plot: 150, left: 56, right: 16, bottom: 44 }
+const LEGEND_LINE = 14
 const COLOURS = ['#4269d0', '#efb118', '#ff725c', '#6cc5b0', '#a463f2']
 const LOG_FROM_FACTOR = 20
 
 export function drawChart({ title, xTitle, xs, panels }: Chart): string {
   const width = PANEL.width * panels.length
+  // The plots stand side by side below the longest legend.
+  const top = 20 + LEGEND_LINE * Math.max(...panels.map(({ series }) => series.length))
+  const height = 24 + top + PANEL.plot + PANEL.bottom
   const drawn = panels.map(
-    (panel, index) => `<g transform="translate(${index * PANEL.width} 24)">${drawPanel(panel, xs, xTitle)}</g>`,
+    (panel, index) => `<g transform="translate(${index * PANEL.width} 24)">${drawPanel(panel, xs, xTitle, top)}</g>`,
   )
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${PANEL.height + 24}" width="${width}" height="${PANEL.height + 24}" font-family="system-ui, sans-serif" font-size="11" fill="#777">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="11" fill="#777">`,
     `<text x="12" y="18" font-size="14" font-weight="600">${escaped(title)}</text>`,
     ...drawn,
     '</svg>\n',
   ].join('\n')
 }
 
-function drawPanel({ title, series }: Panel, xs: Chart['xs'], xTitle: string): string {
+function drawPanel({ title, series }: Panel, xs: Chart['xs'], xTitle: string, top: number): string {
+  const bottom = top + PANEL.plot
   const shown = series.flatMap(({ values }) => values).filter((value) => value !== undefined)
-  const y = axis(shown, PANEL.height - PANEL.bottom, PANEL.top)
+  const y = axis(shown, bottom, top)
   const positions = xs.every((x) => typeof x === 'number') ? xs : xs.map((_, index) => index)
   const x = axis(
     positions,
@@ -45,9 +50,9 @@ function drawPanel({ title, series }: Panel, xs: Chart['xs'], xTitle: string): s
     xs.every((at) => typeof at === 'number') ? undefined : false,
   )
   const legend = series.map(({ name }, index) => {
-    const at = PANEL.left + (index % 2) * 150
-    const line = 22 + Math.floor(index / 2) * 14
-    return `<circle cx="${at}" cy="${line - 4}" r="4" fill="${COLOURS[index % COLOURS.length]}"/><text x="${at + 8}" y="${line}">${escaped(name)}</text>`
+    const line = 22 + index * LEGEND_LINE
+    const dot = `<circle cx="${PANEL.left + 4}" cy="${line - 4}" r="4" fill="${COLOURS[index % COLOURS.length]}"/>`
+    return `${dot}<text x="${PANEL.left + 12}" y="${line}">${escaped(name)}</text>`
   })
   return [
     `<text x="${PANEL.left}" y="8" font-weight="600">${escaped(title)}</text>`,
@@ -59,9 +64,9 @@ function drawPanel({ title, series }: Panel, xs: Chart['xs'], xTitle: string): s
     ...xs.map((value, index) => {
       const at = x.place(positions[index]!)
       const words = typeof value === 'number' ? brief(value) : value
-      return `<text x="${at}" y="${PANEL.height - PANEL.bottom + 16}" text-anchor="middle">${escaped(words)}</text>`
+      return `<text x="${at}" y="${bottom + 16}" text-anchor="middle">${escaped(words)}</text>`
     }),
-    `<text x="${(PANEL.left + PANEL.width - PANEL.right) / 2}" y="${PANEL.height - 10}" text-anchor="middle">${escaped(xTitle)}</text>`,
+    `<text x="${(PANEL.left + PANEL.width - PANEL.right) / 2}" y="${bottom + 34}" text-anchor="middle">${escaped(xTitle)}</text>`,
     ...series.map(({ values }, index) =>
       drawLine(values, positions, x.place, y.place, COLOURS[index % COLOURS.length]!),
     ),

@@ -54,15 +54,19 @@ export async function scale(options: ScaleOptions): Promise<void> {
   }
 }
 
-/** What an earlier run has measured on the same code and machine counts, unless it is asked for anew. */
-async function begin({ fresh, only }: ScaleOptions): Promise<ScaleResult> {
+/** What an earlier run has measured on the same code and machine counts, unless it is asked for anew or further. */
+async function begin({ fresh, only, mostKeys, mostRows }: ScaleOptions): Promise<ScaleResult> {
   const environment = describeEnvironment()
   const earlier = await readResult(PART, scaleResult)
   const isSame = earlier?.environment.code === environment.code && earlier.environment.machine === environment.machine
   if (!isSame) return { environment, curves: {} }
-  const asked = (name: string) => fresh && (only.length === 0 || only.includes(name))
-  const kept = Object.entries(earlier.curves).filter(([name]) => !asked(name))
-  return { environment, curves: Object.fromEntries(kept) }
+  const most: Record<string, number> = { keys: mostKeys, ledger: mostRows }
+  const isDone = ([name, { points }]: [string, Curve]) => {
+    const isAsked = only.length === 0 || only.includes(name)
+    const wentFarEnough = Number(points.at(-1)?.x) >= (most[name] ?? 0) || most[name] === undefined
+    return !isAsked || (!fresh && wentFarEnough)
+  }
+  return { environment, curves: Object.fromEntries(Object.entries(earlier.curves).filter(isDone)) }
 }
 
 async function publish(result: ScaleResult): Promise<void> {
