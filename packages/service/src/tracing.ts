@@ -98,10 +98,3 @@ export function tracingSettings(parsed: {
     ratio: parsed.OTEL_TRACES_SAMPLER_ARG,
   }
 }
-
-/** Disposing exports what is left. */
-export async function openTracing(service: string, settings: TracingSettings): Promise<Tracing> {
-  if (settings.endpoint === undefined) return NO_TRACING
-  const { openOtlpTracing } = await import('./otlp-tracing.ts')
-  return openOtlpTracing(service, settings.endpoint, settings)
-}

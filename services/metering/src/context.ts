@@ -10,7 +10,7 @@ import { countLapsedLeases } from '@gateway/service/lapsed-leases'
 import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
-import { openTracing } from '@gateway/service/tracing'
+import { openTracing } from '@gateway/service/open-tracing'
 import type { Settings } from './config.ts'
 import type { MeteringParts } from './start.ts'
 

@@ -8,7 +8,7 @@ import { openConfigSource } from '@gateway/service/config-source'
 import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
-import { openTracing } from '@gateway/service/tracing'
+import { openTracing } from '@gateway/service/open-tracing'
 import type { ProcessSettings } from './config.ts'
 import type { RouterParts } from './start.ts'
 
