@@ -14,6 +14,7 @@ interface KeyAnswer {
 
 const GIVE_UP_MS = 20_000
 const AGAIN_AFTER_MS = 500
+const ANSWERED_WITHIN_MS = 120_000
 
 export async function askForKeys(
   url: string,
@@ -54,9 +55,11 @@ export async function changeKey(
 }
 
 async function mintUntilAnswered(owner: Owner, urls: readonly string[], edge: number): Promise<string> {
-  for (let turn = edge; ; turn++) {
+  const giveUpAtMs = Date.now() + ANSWERED_WITHIN_MS
+  for (let turn = edge; Date.now() < giveUpAtMs; turn++) {
     const { status, key } = await askForKeys(urls[turn % urls.length]!, owner.token, 'mint')
     if (status === 200) return key
     await sleep(AGAIN_AFTER_MS)
   }
+  throw new Error(`${owner.name} was given no key for ${ANSWERED_WITHIN_MS / 1_000} s`)
 }

@@ -181,3 +181,27 @@ test('what a destroyed store held alone may be missing, and nothing else', () =>
   expect(broken({ ...gone, struck })).toEqual([])
   expect(broken({ ...gone, struck: strike({ kind: 'stream-wiped' }, { destroyed: ['request-2'] }) })).toHaveLength(2)
 })
+
+describe('a request that is repeated under one Idempotency-Key', () => {
+  const repeating = { ...SEEN, kind: 'repeating' as const }
+  const failed = { ...repeating, requestId: 'request-0', whole: false, done: false, problem: 'cut' }
+  const again = { ...ROW, requestId: 'request-0' }
+  const callAgain = { ...CALL, requestId: 'request-0', answerId: 'answer-0' }
+  const totals = { windows: [], store: [] }
+
+  test('may fail before it is answered, and may be charged what was made of an attempt that broke', () => {
+    const broke = { ...again, reporter: 'router' as const, outcome: 'edge_lost', delivered: false }
+    const facts = { ...totals, seen: [failed, repeating], rows: [ROW, broke], calls: [CALL, callAgain] }
+    expect(broken(facts)).toEqual([])
+  })
+
+  test('has to be answered in the end', () => {
+    expect(broken({ ...totals, seen: [failed], rows: [], calls: [] }).join()).toContain('not answered in 1 attempts')
+  })
+
+  test('runs to its end once, unless Redis was robbed of the answer', () => {
+    const twice = { ...totals, seen: [failed, repeating], rows: [ROW, again], calls: [CALL, callAgain] }
+    expect(broken(twice)).toEqual(['it has run to its end 2 times'])
+    expect(broken({ ...twice, struck: strike({ kind: 'redis-emptied' }) })).toEqual([])
+  })
+})
