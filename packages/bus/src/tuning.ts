@@ -6,8 +6,9 @@ const KiB = 1024
 const MiB = 1024 * KiB
 
 export interface Tuning extends Patience {
-  /** No accept within this time: the job is unavailable here. */
+  /** No accept within this time: the job is unavailable here. Longer while workers are busy, up to the second. */
   acceptTimeoutMs: number
+  acceptTimeoutMostMs: number
   heartbeatMs: number
   /** Silence after which a peer is lost. */
   lostAfterMs: number
@@ -37,6 +38,7 @@ export interface Tuning extends Patience {
 
 export const defaultTuning: Tuning = {
   acceptTimeoutMs: 250,
+  acceptTimeoutMostMs: 2_000,
   heartbeatMs: 1_000,
   lostAfterMs: 3_000,
   graceMs: 3_000,

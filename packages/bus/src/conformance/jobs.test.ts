@@ -77,6 +77,26 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(answer.log).toEqual(['unavailable timeout'])
   })
 
+  it('gives a worker time that is busy: of many jobs at once none is offered twice', async () => {
+    const JOBS = 150
+    const queue: IncomingJob[] = []
+    let offered = 0
+    await using _ = await serve('job.busy', (job) => {
+      offered++
+      queue.push(job)
+    })
+    const working = setInterval(() => {
+      const job = queue.shift()
+      job?.accept()
+      job?.end(text(''))
+    }, 5)
+    const answers = Array.from({ length: JOBS }, () => ask(edge, { subject: 'job.busy' }))
+    const ends = await Promise.all(answers.map(({ over }) => over))
+    clearInterval(working)
+    expect(ends.filter((end) => end !== 'end ')).toEqual([])
+    expect(offered).toBe(JOBS)
+  })
+
   it('tells why a worker gave a job back', async () => {
     await using _ = await serve('job.rejected', (job) => job.reject('no_pool'))
     expect(await ask(edge, { subject: 'job.rejected' }).over).toBe('unavailable rejected no_pool')

@@ -13,6 +13,7 @@ import { announced, consume, createReceiver, receive, takeAck, type Receiver } f
 import type { Inbox } from '../inbox.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 import type { StreamContext } from './context.ts'
+import { openOffers, type Offers } from './offers.ts'
 import type { Peer, PeerStream } from './peer.ts'
 import type { FrameHandler } from './peers.ts'
 
@@ -29,6 +30,7 @@ type Unavailable = Parameters<JobEvents['onUnavailable']>
 export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   const { wire, counters, now } = context
   const streams = new Map<number, CallerStream>()
+  const offers = openOffers(context.tuning)
   let lastStream = 0
 
   inbox.on('j', (_payload, token, noResponder) => {
@@ -42,7 +44,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     dispatch(job, events) {
       counters.jobsDispatched++
       lastStream = (lastStream + 1) >>> 0
-      const stream = new CallerStream(lastStream, job, events, context, inbox, streams)
+      const stream = new CallerStream(lastStream, job, events, context, inbox, streams, offers)
       stream.offer()
       return stream
     },
@@ -50,6 +52,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     onFrame(peer, kind, number, n, bytes) {
       const stream = streams.get(number)
       if (stream === undefined) {
+        if (kind === frameKind.accept) offers.acceptedLate(number, now())
         if (kind !== frameKind.reject && kind !== frameKind.unknown) peer.sendStop(number)
         return
       }
@@ -76,6 +79,8 @@ class CallerStream implements JobHandle, PeerStream {
   readonly #open: Map<number, CallerStream>
   readonly #receiver: Receiver
   readonly #partBytes: number
+  readonly #offers: Offers
+  #offeredAtMs = 0
   #peer: Peer | undefined
   #held = false
   #over = false
@@ -89,6 +94,7 @@ class CallerStream implements JobHandle, PeerStream {
     context: StreamContext,
     inbox: Inbox,
     open: Map<number, CallerStream>,
+    offers: Offers,
   ) {
     this.#number = number
     this.#job = job
@@ -96,6 +102,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#context = context
     this.#inbox = inbox
     this.#open = open
+    this.#offers = offers
     this.#receiver = createReceiver(context.tuning.ackEveryBytes, context.tuning.resumeRetryMs)
     this.#partBytes = Math.min(context.tuning.frameBytes, context.wire.maxPayloadBytes >> 1)
     open.set(number, this)
@@ -108,7 +115,7 @@ class CallerStream implements JobHandle, PeerStream {
 
   /** Publishes the job, or holds it until the connection is back. */
   offer(): void {
-    const { wire, tuning, processId } = this.#context
+    const { wire, tuning, processId, now } = this.#context
     const { header, body, subject } = this.#job
     const overhead = jobOverhead(processId, header)
     if (overhead > wire.maxPayloadBytes) {
@@ -116,7 +123,10 @@ class CallerStream implements JobHandle, PeerStream {
       return
     }
     this.#held = !wire.connected
-    this.#waitForAccept(this.#acceptTimeoutMs + (this.#held ? tuning.graceMs : 0))
+    this.#offeredAtMs = now()
+    this.#waitForAccept(
+      this.#held ? this.#acceptTimeoutMs + tuning.graceMs : this.#offers.patienceMs(this.#acceptTimeoutMs),
+    )
     if (this.#held) return
     const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
     const message = encodeJob({
@@ -136,12 +146,24 @@ class CallerStream implements JobHandle, PeerStream {
 
   #waitForAccept(timeoutMs: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => setImmediate(() => this.#notAccepted()), timeoutMs)
+    const dueAtMs = this.#context.now() + timeoutMs
+    // One turn after the timer: when this process was busy for too long, the accept may be waiting to be read.
+    this.#timer = setTimeout(() => setImmediate(() => this.#notAccepted(dueAtMs)), timeoutMs)
   }
 
-  /** One turn after the timer: when this process was busy for too long, the accept may be waiting to be read. */
-  #notAccepted(): void {
-    if (this.#peer === undefined) this.#unavailable('timeout')
+  #notAccepted(dueAtMs: number): void {
+    if (this.#peer !== undefined || this.#over) return
+    const nowMs = this.#context.now()
+    const leftMs = this.#held
+      ? 0
+      : this.#offers.leftToWaitMs({
+          atLeastMs: this.#acceptTimeoutMs,
+          waitedMs: nowMs - this.#offeredAtMs,
+          lateMs: nowMs - dueAtMs,
+        })
+    if (leftMs > 0) return this.#waitForAccept(leftMs)
+    this.#offers.gaveUp(this.#number, this.#offeredAtMs)
+    this.#unavailable('timeout')
   }
 
   /** Nobody serves the subject; after an outage that we shared, somebody may be about to again. */
@@ -178,6 +200,7 @@ class CallerStream implements JobHandle, PeerStream {
 
   #adopt(peer: Peer): void {
     clearTimeout(this.#timer)
+    this.#offers.accepted(this.#offeredAtMs, this.#context.now())
     this.#peer = peer
     peer.streams.add(this)
   }
