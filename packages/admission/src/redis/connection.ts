@@ -222,21 +222,20 @@ function gatherWrites({ stream }: Redis): void {
   setImmediate(() => stream.uncork())
 }
 
-/** An answer that arrived while this process was too busy to read it still counts: it is read before the immediate. */
+/**
+ * The time runs from when the call leaves, at the end of its turn. An answer that arrived while this process was too busy
+ * to read it still counts: it is read before the immediate.
+ */
 function inTime<Answer>(answer: Promise<Answer>, timeoutMs: number): Promise<Answer> {
   return new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
     const timeOut = () => setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)))
-    const timer = setTimeout(timeOut, timeoutMs)
-    answer.then(
-      (value) => {
-        clearTimeout(timer)
-        resolve(value)
-      },
-      (error: unknown) => {
-        clearTimeout(timer)
-        reject(error)
-      },
-    )
+    const leaving = setImmediate(() => (timer = setTimeout(timeOut, timeoutMs)))
+    const answered = () => {
+      clearImmediate(leaving)
+      clearTimeout(timer)
+    }
+    answer.finally(answered).then(resolve, reject)
   })
 }
 
