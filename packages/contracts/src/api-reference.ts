@@ -4,6 +4,7 @@
 
 import type { ZodType } from 'zod'
 import type { ErrorCode } from './errors.ts'
+import { REPLAYED_HEADER } from './idempotency.ts'
 
 /** `key`: an API key, or a sign-in token that acts through its account's active key. */
 export type Credential = 'none' | 'key' | 'sign-in'
@@ -20,6 +21,8 @@ export interface Operation {
   credential: Credential
   query?: { name: string; description: string; required?: boolean; example?: string }[]
   pathParameters?: { name: string; description: string; example: string }[]
+  /** Headers that it takes, besides those that every request has. */
+  headers?: { name: string; description: string }[]
   requestSchema?: ZodType
   responseSchema: ZodType
   /** Of one event, where the answer can be a stream. */
@@ -89,6 +92,7 @@ export const answerHeaders: Record<string, string> = {
   'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
   'x-svc-upstream': 'The serving pool that produced the answer.',
   'x-svc-smart-route': 'The lane that svc-best chose, and why.',
+  [REPLAYED_HEADER]: 'true: the answer was made for an earlier request with this Idempotency-Key, and is not charged.',
   'x-svc-quota-plan': 'The plan.',
   'x-svc-quota-used': 'Live use in the current billing window.',
   'x-svc-quota-limit': "The window's allowance.",

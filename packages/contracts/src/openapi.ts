@@ -77,10 +77,11 @@ function describe(operation: Operation): object {
   }
 }
 
-function parametersOf({ query = [], pathParameters = [] }: Operation): object {
+function parametersOf({ query = [], pathParameters = [], headers = [] }: Operation): object {
   const parameters = [
     ...pathParameters.map((parameter) => ({ in: 'path', required: true, schema: { type: 'string' }, ...parameter })),
     ...query.map((parameter) => ({ in: 'query', required: false, schema: { type: 'string' }, ...parameter })),
+    ...headers.map((header) => ({ in: 'header', required: false, schema: { type: 'string' }, ...header })),
   ]
   return parameters.length > 0 ? { parameters } : {}
 }

@@ -15,6 +15,7 @@ import {
   rotatedKeyResponse,
 } from './developer-keys-api.ts'
 import type { ErrorCode } from './errors.ts'
+import { IDEMPOTENCY_KEY } from './idempotency.ts'
 import { guestKeyRequest, guestKeyResponse } from './keys-api.ts'
 import { quotaRecord } from './metering-api.ts'
 import { planRecord } from './plan-api.ts'
@@ -32,6 +33,12 @@ const INFERENCE_ERRORS: ErrorCode[] = [
   'SERVICE_UNAVAILABLE',
 ]
 
+const IDEMPOTENCY_HEADER = {
+  name: IDEMPOTENCY_KEY,
+  description:
+    '1 to 255 visible ASCII characters. The same key and body again within 24 hours joins the request that runs, or gets its answer (up to 1 MB) again, charged once. With it, a request runs on when its client leaves.',
+}
+
 export const operations: Operation[] = [
   {
     id: 'createChatCompletion',
@@ -46,6 +53,7 @@ export const operations: Operation[] = [
     ],
     credential: 'key',
     requestSchema: chatRequest,
+    headers: [IDEMPOTENCY_HEADER],
     responseSchema: chatCompletion,
     eventSchema: chatChunk,
     examples: [
@@ -93,6 +101,7 @@ export const operations: Operation[] = [
     description: ['Turns each text into a vector of 768 numbers, in the order of the inputs.'],
     credential: 'key',
     requestSchema: embeddingsRequest,
+    headers: [IDEMPOTENCY_HEADER],
     responseSchema: embeddingList,
     examples: [
       { name: 'One text', body: { model: 'svc-embed', input: 'The river bends.' } },
@@ -109,6 +118,7 @@ export const operations: Operation[] = [
     description: ['Draws a picture from a text: a PNG in data[0].b64_json.'],
     credential: 'key',
     requestSchema: imagesRequest,
+    headers: [IDEMPOTENCY_HEADER],
     responseSchema: imageGeneration,
     examples: [{ name: 'A picture', body: { model: 'svc-image', prompt: 'A river seen from above', size: '512x512' } }],
     errors: INFERENCE_ERRORS,

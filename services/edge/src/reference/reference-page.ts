@@ -112,8 +112,10 @@ ${examples.join('\n')}
 
 const REQUIRED = ' <b>required</b>'
 
-function parameterTable({ query = [], pathParameters = [] }: Operation): string {
-  const rows = [...pathParameters.map((parameter) => ({ ...parameter, required: true })), ...query].map(
+function parameterTable({ query = [], pathParameters = [], headers = [] }: Operation): string {
+  const inPath = pathParameters.map((parameter) => ({ ...parameter, required: true }))
+  const inHeader = headers.map((header) => ({ ...header, required: false }))
+  const rows = [...inPath, ...query, ...inHeader].map(
     ({ name, description, required }) =>
       `<tr><th scope="row"><code>${escape(name)}</code></th><td>${escape(description)}${required ? REQUIRED : ''}</td></tr>`,
   )
