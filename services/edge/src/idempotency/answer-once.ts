@@ -13,7 +13,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
 import type { Client } from '../answer-writer.ts'
-import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../authenticate.ts'
+import { invalidKey, proveKey, type Caller } from '../authenticate.ts'
 import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../inference-kinds.ts'
@@ -36,7 +36,7 @@ export interface OnceRequest {
 interface Attempt {
   claim: Claim
   question: Question
-  caller: ProvenCaller
+  caller: Caller
   reader: ClientReader
   stream: boolean
   giveUpAtMs: number
@@ -51,8 +51,7 @@ export async function answerOnce(
   response: Response,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const { requestId, asked } = request
-  const caller = await proveKey(edge, request.caller)
+  const { requestId, asked, caller } = request
   const question = questionOf(asked)
   const claim = await claimFor(edge, request, question)
   const reader = clientReader(response, { stream: asked.stream, requestId })
@@ -77,6 +76,7 @@ function questionOf({ kind, model, stream, includeUsage, encodingFormat, body }:
 
 async function claimFor(edge: Edge, { key, caller, requestId }: OnceRequest, question: Question): Promise<Claim> {
   if (!idempotencyKey.safeParse(key).success) {
+    await proveKey(edge, caller)
     throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: must be 1 to 255 visible ASCII characters`)
   }
   const keys = await edge.idempotency.keys.current()
@@ -128,8 +128,10 @@ async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Pr
   }
 }
 
-/** Whether the client has been answered with what was found. */
-async function readFound(edge: Edge, { claim, question, caller, reader }: Attempt, found: Found): Promise<boolean> {
+/** Whether the client has been answered with what was found. A request that runs is admitted; this one is not. */
+async function readFound(edge: Edge, attempt: Attempt, found: Found): Promise<boolean> {
+  const { claim, question, reader } = attempt
+  const caller = await proveKey(edge, attempt.caller)
   if ((await isSameQuestion(edge, found, question)) === false) {
     edge.metrics.idempotent('refused')
     throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: was used before, with another request`)

@@ -6,7 +6,7 @@
  */
 
 import { promisify } from 'node:util'
-import { deflateRaw, inflateRaw } from 'node:zlib'
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
 import type { Place } from '@gateway/idempotency/port'
 import { open, seal, type SealingKeys } from '@gateway/service/sealing'
@@ -23,6 +23,10 @@ type KeptPlace = Place & { requestId: string }
 
 const MASTER_KEY_ID_LENGTH = 12
 const MAX_HEAD_BYTES = 64 * 1024
+/** What takes longer than going to another thread and back goes there. */
+const AT_ONCE_BYTES = 32 * 1024
+const PACKING = { level: 1 }
+const UNPACKING = { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES }
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
@@ -35,7 +39,8 @@ export async function sealAnswer(
   const headBytes = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32BE(headBytes.byteLength)
-  const packed = await deflate(Buffer.concat([length, headBytes, ...pieces]))
+  const whole = Buffer.concat([length, headBytes, ...pieces])
+  const packed = whole.byteLength <= AT_ONCE_BYTES ? deflateRawSync(whole, PACKING) : await deflate(whole, PACKING)
   const { masterKeyId, sealed } = seal(keys, packed, nameOfPlace(place))
   return Buffer.concat([Buffer.from(masterKeyId, 'hex'), sealed])
 }
@@ -44,7 +49,8 @@ export async function sealAnswer(
 export async function openAnswer(keys: SealingKeys, place: KeptPlace, kept: Uint8Array): Promise<KeptAnswer> {
   const masterKeyId = Buffer.from(kept.subarray(0, MASTER_KEY_ID_LENGTH / 2)).toString('hex')
   const packed = open(keys, { masterKeyId, sealed: kept.subarray(MASTER_KEY_ID_LENGTH / 2) }, nameOfPlace(place))
-  const whole = await inflate(packed, { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES })
+  const whole =
+    packed.byteLength <= AT_ONCE_BYTES ? inflateRawSync(packed, UNPACKING) : await inflate(packed, UNPACKING)
   const bodyAt = 4 + whole.readUInt32BE(0)
   const head = keptHead.parse(JSON.parse(whole.subarray(4, bodyAt).toString()))
   return { head, body: whole.subarray(bodyAt) }
