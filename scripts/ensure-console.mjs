@@ -58,12 +58,9 @@ function wanted() {
 }
 
 function filesOf(source) {
-  if (fs.statSync(source).isFile()) return [source]
-  return fs
-    .readdirSync(source, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.includes('.test.'))
-    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
-    .sort()
+  if (fs.statSync(source).isFile()) return source.includes('.test.') ? [] : [source]
+  const names = fs.readdirSync(source).sort()
+  return names.flatMap((name) => filesOf(path.join(source, name)))
 }
 
 function build(options) {

@@ -1,5 +1,6 @@
 /**
- * Installs the project's packages when they are missing or older than the lockfile; otherwise does next to nothing.
+ * Installs the project's packages when they are missing or older than the lockfile; otherwise does next to nothing. With
+ * `--console`, sees to the console's files as well.
  *
  * Plain JavaScript without dependencies: it runs on the system's Node (18 or later), before the project's own is there.
  * Two at once are safe: one installs, the other waits. Says on stderr what it does; stdout stays with the command.
@@ -12,6 +13,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PNPM } from './pnpm-version.mjs'
+import { ensureConsole } from './ensure-console.mjs'
 import { holdLock } from './hold-lock.mjs'
 
 const OLDEST_NODE = 18
@@ -23,8 +25,8 @@ const stamp = path.join(root, 'node_modules', '.installed-lockfile')
 const ownNode = path.join(root, 'node_modules', 'node', 'bin', 'node')
 const lock = path.join(root, '.artifacts', 'installing')
 
-if (!isInstalled()) {
-  try {
+try {
+  if (!isInstalled()) {
     requireSystemNode()
     await holdLock(
       lock,
@@ -33,10 +35,11 @@ if (!isInstalled()) {
         if (!isInstalled()) await install()
       },
     )
-  } catch (error) {
-    say(error.message)
-    process.exit(1)
   }
+  if (process.argv.includes('--console')) await ensureConsole()
+} catch (error) {
+  say(error.message)
+  process.exit(1)
 }
 
 function isInstalled() {

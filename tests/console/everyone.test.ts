@@ -2,9 +2,9 @@
  * For everyone: screen readers, keyboards, phones, both colour schemes, people whom motion makes sick.
  */
 
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
+import { expectAccessible } from './accessible.ts'
 import { useStage } from './stage.ts'
 import { ask, goTo, newKeyOwner, newName, newVisitor, openConsole } from './visitor.ts'
 
@@ -123,16 +123,6 @@ test('who asks for reduced motion sees none', async () => {
   )
   expect(longest).toBeLessThan(10)
 })
-
-async function expectAccessible(page: Page, where: string): Promise<void> {
-  // Through the debugger's door: a script element would break the page's policy.
-  await page.evaluate(axe.source)
-  const violations = await page.evaluate(async () => {
-    const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
-    return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`)
-  })
-  expect({ where, violations }).toEqual({ where, violations: [] })
-}
 
 async function expectNoSideways(page: Page, where: string): Promise<void> {
   const beyond = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)

@@ -3,6 +3,7 @@
  */
 
 import { expect, test } from 'vitest'
+import { expectAccessible } from './accessible.ts'
 import { useStage } from './stage.ts'
 import { ask, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
 
@@ -15,15 +16,29 @@ async function newAsker() {
 }
 
 test('a model whose backends all fail: what was tried, that it cost nothing, and what to do', async () => {
-  using _fault = fail({ status: 500, backend: 'frail-1' })
+  const fault = fail({ status: 500, backend: 'frail-1' })
   const { page, shot } = await newAsker()
   const turn = await ask(page, 'Hello?', 'frail-1')
   const alert = turn.getByRole('alert')
   await alert.getByText('Every backend of this model failed').waitFor()
   await alert.getByText('Tried: frail-1. Nothing was charged.').waitFor()
   await alert.getByText(/UPSTREAMS_EXHAUSTED · request [0-9a-f-]{36}/).waitFor()
+  await expectAccessible(page, 'a failed answer')
   await shot('playground-failed')
-})
+  // Once they are well again, the same question is a click away.
+  fault[Symbol.dispose]()
+  await expect
+    .poll(
+      async () => {
+        await page.getByRole('button', { name: 'Ask again' }).click()
+        await page.getByRole('button', { name: 'Send' }).waitFor()
+        return page.getByText('This is the simulated backend').count()
+      },
+      { timeout: 25_000, interval: 1_000 },
+    )
+    .toBeGreaterThan(0)
+  expect(await page.getByRole('article').count()).toBe(1)
+}, 60_000)
 
 test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })

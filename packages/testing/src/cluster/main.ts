@@ -43,6 +43,7 @@ function countOf(option: string, text: string): number {
 function announce([url = '', ...others]: string[], issuer: string, dataDir: string): void {
   process.stdout.write(`
 Model Gateway is ready at ${[url, ...others].join(' and ')}
+  console        ${process.env['CONSOLE_URL'] || `${process.env['PUBLIC_BASE_URL'] || url}/console`}  (start here)
   processes      ${dataDir}/cluster.json, their logs beside it in logs/
   sign-in        ${issuer}
 

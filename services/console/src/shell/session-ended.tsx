@@ -7,6 +7,8 @@ export function SessionEnded() {
   const state = useSessionState()
   return (
     <Modal
+      radius="lg"
+      padding="lg"
       opened={state.kind === 'signed-in' && state.ended}
       onClose={() => undefined}
       title="Your session has ended"

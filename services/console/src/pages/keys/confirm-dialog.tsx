@@ -16,7 +16,16 @@ export interface ConfirmDialogProps {
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
   return (
-    <Modal opened={opened} onClose={onCancel} title={title} lockScroll={false} centered withCloseButton={false}>
+    <Modal
+      radius="lg"
+      padding="lg"
+      opened={opened}
+      onClose={onCancel}
+      title={title}
+      lockScroll={false}
+      centered
+      withCloseButton={false}
+    >
       <p>{children}</p>
       <Group mt="lg" gap="sm" justify="flex-end">
         <Button variant="default" data-autofocus onClick={onCancel}>

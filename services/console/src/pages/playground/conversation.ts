@@ -52,6 +52,11 @@ export function clearTurns(): void {
   put([])
 }
 
+/** The question of a turn that failed, which makes room for the next try. */
+export function takeBack(id: number): void {
+  put(turns.filter((turn) => turn.id !== id))
+}
+
 /** The answer so far stays. */
 export function stopTurn(): void {
   stopping?.abort()

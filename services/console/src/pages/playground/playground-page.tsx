@@ -7,7 +7,7 @@ import { Answer } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { Composer } from './composer.tsx'
-import { askTurn, clearTurns, stopTurn, useTurns } from './conversation.ts'
+import { askTurn, clearTurns, stopTurn, takeBack, type Turn, useTurns } from './conversation.ts'
 import classes from './playground-page.module.css'
 import { Suggestions } from './suggestions.tsx'
 import { TurnView } from './turn-view.tsx'
@@ -58,12 +58,21 @@ function Conversation() {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.some(({ id }) => id === model) ? model : (chat[0]?.id ?? model)
         const ask = (question: string) => void askTurn(caller, chosen, question).then(refresh)
+        const again = ({ id, question }: Turn) => {
+          takeBack(id)
+          ask(question)
+        }
         return (
           <div className={classes.room}>
             {turns.length === 0 && <Suggestions onPick={ask} />}
             <div className={classes.turns}>
               {turns.map((turn) => (
-                <TurnView key={turn.id} turn={turn} models={models} />
+                <TurnView
+                  key={turn.id}
+                  turn={turn}
+                  models={models}
+                  onAgain={turn === turns.at(-1) && turn.state === 'failed' ? () => again(turn) : undefined}
+                />
               ))}
             </div>
             <div ref={end} className={classes.end} />

@@ -1,3 +1,4 @@
+import { Button } from '@mantine/core'
 import type { PlannedModel } from '@gateway/contracts/plan-api'
 import { memo, type ReactNode } from 'react'
 import { chargeOf } from '../../core/charge.ts'
@@ -7,8 +8,15 @@ import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import type { Turn } from './conversation.ts'
 import classes from './turn-view.module.css'
 
+export interface TurnViewProps {
+  turn: Turn
+  models: PlannedModel[]
+  /** The last turn's: its question once more. */
+  onAgain?: (() => void) | undefined
+}
+
 /** Drawn anew only when its own turn changes: the last one does with every frame. */
-export const TurnView = memo(function TurnView({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
+export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnViewProps) {
   const { question, thought, text, state, problem } = turn
   const isRunning = state === 'waiting' || state === 'streaming'
   return (
@@ -23,7 +31,9 @@ export const TurnView = memo(function TurnView({ turn, models }: { turn: Turn; m
         {text === '' && thought === '' && isRunning && <Waiting />}
         <AnswerText text={text} />
         {state === 'stopped' && <p className={classes.note}>Stopped. What was generated until then is charged.</p>}
-        {problem && <ProblemNotice problem={problem} />}
+        {problem && (
+          <ProblemNotice problem={problem} action={onAgain && problem.mayPass && <Again onClick={onAgain} />} />
+        )}
         <Facts turn={turn} models={models} />
       </div>
       <span role="status" className="visually-hidden">
@@ -39,6 +49,14 @@ function Thought({ text, isRunning }: { text: string; isRunning: boolean }) {
       <summary>{isRunning ? 'Thinking…' : 'What it thought first'}</summary>
       <p>{text}</p>
     </details>
+  )
+}
+
+function Again({ onClick }: { onClick: () => void }) {
+  return (
+    <Button variant="default" size="xs" onClick={onClick}>
+      Ask again
+    </Button>
   )
 }
 
