@@ -15,6 +15,8 @@ const KEEP_ALIVE_MS = 65_000
 const HEADERS_TIMEOUT_MS = 20_000
 /** For the whole request, body included: 25 MB at a slow uplink. */
 const REQUEST_TIMEOUT_MS = 120_000
+/** Without a byte in either direction: longer than any request may take (600 s). A client that never reads ends here. */
+const SILENCE_TIMEOUT_MS = 660_000
 /** Open answers were given their time before; what is left now is closed. */
 const CLOSE_GRACE_MS = 1_000
 
@@ -44,6 +46,7 @@ export async function listen(
       app(request, response)
     },
   )
+  server.timeout = SILENCE_TIMEOUT_MS
   server.listen(port, host)
   await once(server, 'listening')
   const { port: boundPort } = server.address() as AddressInfo
