@@ -53,6 +53,8 @@ function parseResponses(text: string): RawAnswer['responses'] {
 export interface Crowd extends AsyncDisposable {
   /** Of those that were opened, how many live. */
   readonly alive: number
+  /** How long the one that lived longest has lived. */
+  readonly longestMs: number
 }
 
 /** Opens them and goes on with each as it is told: `talk` is called every `everyMs`. */
@@ -63,11 +65,16 @@ export async function openCrowd(
 ): Promise<Crowd> {
   const { first = '', every, everyMs = 1_000, read = true } = talk
   const sockets = new Set<Socket>()
+  const openedAtMs = performance.now()
+  let lastEndMs = 0
+  const ended = (socket: Socket) => {
+    if (sockets.delete(socket)) lastEndMs = performance.now() - openedAtMs
+  }
   await Promise.all(
     Array.from({ length: count }, async () => {
       const socket = connect(port, '127.0.0.1')
-      socket.on('error', () => sockets.delete(socket))
-      socket.on('close', () => sockets.delete(socket))
+      socket.on('error', () => ended(socket))
+      socket.on('close', () => ended(socket))
       await new Promise((resolve) => socket.once('connect', resolve))
       if (read) socket.resume()
       else socket.pause()
@@ -83,6 +90,9 @@ export async function openCrowd(
   return {
     get alive() {
       return sockets.size
+    },
+    get longestMs() {
+      return sockets.size === 0 ? lastEndMs : performance.now() - openedAtMs
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
