@@ -78,5 +78,9 @@ function excusedByLink(fault: FaultAction & { kind: 'cut' | 'mute' | 'slow' }, e
   return []
 }
 
-/** The one lane with a single target. */
-const lacksBackend = (seen: Seen, backend: string) => seen.model === 'dying' && backend === 'south'
+/**
+ * The lanes with one target that can answer: `dying` has no other, and the other of `flaky` always breaks. A router does not
+ * give a job to another router because the way to a backend is cut for itself alone.
+ */
+const LANES_OF_SOUTH_ALONE = ['dying', 'flaky']
+const lacksBackend = (seen: Seen, backend: string) => LANES_OF_SOUTH_ALONE.includes(seen.model) && backend === 'south'

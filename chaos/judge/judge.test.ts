@@ -162,6 +162,7 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     ['503 SERVICE_UNAVAILABLE', { kind: 'kill', victim: 'redis' }, false],
     ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-1:nats', forMs: 1_000 }, true],
     ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-2:nats', forMs: 1_000 }, false],
+    ['503 UPSTREAMS_EXHAUSTED', { kind: 'cut', link: 'router-1:south', forMs: 1_000 }, false],
     ['unreachable', { kind: 'slow', link: 'clients:edge-1', forMs: 1_000, delayMs: 100 }, false],
   ])('%s, %o: %s', (problem, fault, isExcused) => {
     const what = broken({ seen: failed(problem), struck: strike(fault) })
@@ -171,6 +172,33 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
   test('but not long after it has healed', () => {
     const late = failed('cut').map((seen) => ({ ...seen, sentAtMs: 7_000, endedAtMs: 7_100 }))
     expect(broken({ seen: late, struck: strike({ kind: 'kill', victim: 'edge-1' }) }).join()).toContain('cut')
+  })
+})
+
+describe('a dead key', () => {
+  const refused = {
+    ...SEEN,
+    keyState: 'dead' as const,
+    status: 401,
+    whole: false,
+    done: false,
+    problem: '401 INVALID_KEY',
+  }
+
+  test('that is refused breaks nothing, also when a later attempt with another key is answered', () => {
+    const repeating = { ...SEEN, kind: 'repeating' as const }
+    const first = { ...refused, kind: 'repeating' as const, requestId: 'request-0' }
+    expect(broken({ seen: [first, repeating] })).toEqual([])
+    const unreachable = { ...first, requestId: null, status: null, problem: 'unreachable' }
+    const struck = strike({ kind: 'kill', victim: 'edge-1' })
+    expect(broken({ seen: [unreachable, repeating], struck })).toEqual([])
+  })
+
+  test('that reached a backend is found out, whatever its client was told', () => {
+    expect(broken({ seen: [refused] }).join()).toContain('dead key was answered 401 and reached a backend')
+    const lost = [{ ...refused, requestId: null, status: null, problem: 'unreachable' }]
+    const struck = strike({ kind: 'kill', victim: 'edge-1' })
+    expect(broken({ seen: lost, struck }).join()).toContain('reached a backend')
   })
 })
 
