@@ -111,9 +111,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
       throw new AdmissionUnavailableError('the admission store began another life since the facts were read')
     }
     const rest = [...keys, on.epoch, ...args]
-    expectAnswer()
     try {
-      gatherWrites(client)
+      gatherWrites(client, expectAnswer)
       const answer = evalsha(script.sha1, keys.length, rest).catch((error: unknown) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (says(error, 'NOSCRIPT') && session === on) return evaluate(script.source, keys.length, rest)
@@ -129,7 +128,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
 
   const command: OpeningConnection['command'] = (name, ...args) => {
     current()
-    expectAnswer()
+    gatherWrites(client, expectAnswer)
     return inTime(client.call(name, ...args), options.timeoutMs)
   }
 
@@ -140,7 +139,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     epoch: async () => current().epoch,
     timeMs: async () => {
       current()
-      expectAnswer()
+      gatherWrites(client, expectAnswer)
       const [seconds, microseconds] = await inTime(client.time(), options.timeoutMs).catch((cause: unknown) => {
         throw unavailable(cause)
       })
@@ -216,10 +215,13 @@ function field(info: string, name: string): string {
 }
 
 /** The calls of a turn of the event loop leave in one write: writing costs more than anything else that a call needs. */
-function gatherWrites({ stream }: Redis): void {
+function gatherWrites({ stream }: Redis, onSent: () => void): void {
   if (stream.writableCorked > 0) return
   stream.cork()
-  setImmediate(() => stream.uncork())
+  setImmediate(() => {
+    stream.uncork()
+    if (!stream.destroyed) onSent()
+  })
 }
 
 /**
