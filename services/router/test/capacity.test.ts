@@ -29,6 +29,7 @@ describe('a backend’s limit', () => {
     let served = 0
     for (const job of jobs) void job.over.then(() => served++)
     const isOver = () => served === 6
+    await expect.poll(() => one.held.length, SOON).toBe(2)
     while (!isOver()) {
       one.releaseOne()
       await new Promise((resolve) => setTimeout(resolve, 5))
