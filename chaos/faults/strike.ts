@@ -160,7 +160,7 @@ async function healed(stage: Stage, clients: Clients, fault: PlannedFault): Prom
 const IN_USE_AFTER_MS = 1_500
 
 async function storeInUse({ logs }: Stage, clients: Clients, deadlineMs: number): Promise<void> {
-  const isAlone = () => Date.now() - (logs.aloneAtMs.at(-1) ?? 0) < IN_USE_AFTER_MS
+  const isAlone = () => Date.now() - (logs.alone.at(-1)?.atMs ?? 0) < IN_USE_AFTER_MS
   while (isAlone() && Date.now() < deadlineMs) await sleep(LOOK_EVERY_MS)
   await clients.visit()
 }

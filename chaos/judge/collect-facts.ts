@@ -26,8 +26,8 @@ export async function comeToRest(stage: Stage, struck: readonly Struck[], within
 }
 
 export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Struck[]): Promise<Facts> {
-  const { aloneAtMs } = stage.logs
-  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, aloneAtMs }
+  const { alone } = stage.logs
+  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, alone }
 }
 
 async function readRecords(stage: Stage): Promise<Pick<Facts, 'calls' | 'rows' | 'owners'>> {

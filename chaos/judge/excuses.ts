@@ -9,7 +9,8 @@ import type { Struck } from './facts.ts'
 
 /** An edge that is gone takes its own clients' connections with it. */
 const GONE = ['unreachable', 'cut']
-const UNMETERED = '503 SERVICE_UNAVAILABLE'
+/** New work is refused: it cannot be metered, or nobody can say whether it may run. */
+export const UNMETERED = '503 SERVICE_UNAVAILABLE'
 
 export function isExcused(seen: Seen, { fault, victim }: Pick<Struck, 'fault' | 'victim'>): boolean {
   // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.

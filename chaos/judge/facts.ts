@@ -4,6 +4,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
+import type { Alone } from '../stage/watch-logs.ts'
 import type { OwnerKind } from '../plan/owners.ts'
 import type { FaultAction } from '../plan/faults.ts'
 
@@ -18,7 +19,7 @@ export interface Facts {
   owners: readonly { name: string; kind: OwnerKind; account: string }[]
   struck: readonly Struck[]
   /** When an edge found the admission store away and decided by itself. */
-  aloneAtMs: readonly number[]
+  alone: readonly Alone[]
 }
 
 export interface Struck {

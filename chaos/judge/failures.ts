@@ -4,7 +4,8 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { isExcused } from './excuses.ts'
+import { takesFactsAway, wasItsEdgeAlone } from './alone.ts'
+import { isExcused, UNMETERED } from './excuses.ts'
 import type { Facts, Struck, Verdict } from './facts.ts'
 
 export interface Failure {
@@ -12,6 +13,8 @@ export interface Failure {
   problem: string
   /** The fault that excuses it. */
   excusedBy: Struck | null
+  /** Not by itself: its edge had found Redis too slow as well, because the machine was busy. */
+  isStarved: boolean
 }
 
 /** What was begun just before a fault has healed may still end because of it. */
@@ -21,7 +24,7 @@ export function findFailures(facts: Facts): Failure[] {
   const kinds = new Map(facts.owners.map(({ name, kind }) => [name, kind]))
   return facts.seen
     .filter((seen) => seen.problem !== null && !isRight(seen, kinds.get(seen.owner)))
-    .map((seen) => ({ seen, problem: seen.problem!, excusedBy: excuseFor(seen, facts.struck) }))
+    .map((seen) => ({ seen, problem: seen.problem!, ...excuseFor(seen, facts) }))
 }
 
 export function judgeFailures(facts: Facts, failures: Failure[]): Verdict {
@@ -47,10 +50,15 @@ function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: st
   return model === 'dying' && problem === 'error event'
 }
 
-function excuseFor(seen: Seen, struck: readonly Struck[]): Struck | null {
-  const around = struck.filter(
+function excuseFor(seen: Seen, facts: Facts): Pick<Failure, 'excusedBy' | 'isStarved'> {
+  const around = facts.struck.filter(
     ({ struckAtMs, healedAtMs }) =>
       seen.endedAtMs >= struckAtMs && seen.sentAtMs <= (healedAtMs ?? Infinity) + AFTERMATH_MS,
   )
-  return around.find((strike) => isExcused(seen, strike)) ?? null
+  const excusedBy = around.find((strike) => isExcused(seen, strike))
+  if (excusedBy) return { excusedBy, isStarved: false }
+  // Redis too slow and keys dead are two faults at once, as in `kill-two`.
+  const isAlone = seen.problem === UNMETERED && wasItsEdgeAlone(facts, seen)
+  const second = isAlone ? around.find(takesFactsAway) : undefined
+  return { excusedBy: second ?? null, isStarved: second !== undefined }
 }

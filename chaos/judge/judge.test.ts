@@ -80,7 +80,7 @@ const WELL: Facts = {
     { name: 'thimble-1', kind: 'thimble', account: 'tag-3' },
   ],
   struck: [],
-  aloneAtMs: [],
+  alone: [],
 }
 
 const broken = (facts: Partial<Facts>) => {
@@ -140,7 +140,7 @@ describe('it is found out when', () => {
     expect(broken({ seen: admitted(30) })).toEqual([])
     expect(broken({ seen: admitted(31) }).join()).toContain('31 times')
     // An edge that decided by itself has a share of its own.
-    expect(broken({ seen: admitted(31), aloneAtMs: [120_000] })).toEqual([])
+    expect(broken({ seen: admitted(31), alone: [{ edge: 0, atMs: 120_000 }] })).toEqual([])
   })
 
   test('an allowance is passed by more than one worst case', () => {
@@ -167,6 +167,15 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
   ])('%s, %o: %s', (problem, fault, isExcused) => {
     const what = broken({ seen: failed(problem), struck: strike(fault) })
     expect(what.filter((text) => text.includes('at edge-1')).length === 0).toBe(isExcused)
+  })
+
+  test('or by two, where one is that the machine was too busy for Redis', () => {
+    const struck = strike({ kind: 'kill', victim: 'keys-1' })
+    const seen = failed('503 SERVICE_UNAVAILABLE')
+    expect(broken({ seen, struck }).join()).toContain('503')
+    expect(broken({ seen, struck, alone: [{ edge: 1, atMs: 1_050 }] }).join()).toContain('503')
+    expect(broken({ seen, struck, alone: [{ edge: 0, atMs: 1_050 }] })).toEqual([])
+    expect(broken({ seen, alone: [{ edge: 0, atMs: 1_050 }] }).join()).toContain('503')
   })
 
   test('but not long after it has healed', () => {

@@ -14,13 +14,12 @@ import type { Seen } from '../clients/seen.ts'
 import { losesRedisData } from '../plan/describe-fault.ts'
 import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
+import { wasAnyAlone } from './alone.ts'
 import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
 
 const MINUTE_MS = 60_000
 /** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
 const WORST_TOKENS = capFor(SMALL_WORDS) + 24 + 7 * SMALL_WORDS
-/** How long an edge that has found the store away may go on alone before it says so again. */
-const ALONE_MS = 1_500
 /** The oldest total that an edge alone goes by, and what it takes to get there and back. */
 const TOTAL_AGE_MS = 6_000
 
@@ -69,10 +68,6 @@ function timesTheRate(facts: Facts, fromMs: number, toMs: number): number {
       losesRedisData(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
   )
   return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
-}
-
-function wasAnyAlone({ aloneAtMs }: Facts, fromMs: number, toMs: number): boolean {
-  return aloneAtMs.some((atMs) => atMs > fromMs - ALONE_MS && atMs < toMs + ALONE_MS)
 }
 
 function judgeAllowance(owner: string, rows: readonly LedgerRow[]): Breach[] {

@@ -2,6 +2,7 @@
  * A run in words and tables, as it is printed and as it stands in the README.
  */
 
+import { countStarved } from '../judge/alone.ts'
 import type { Facts } from '../judge/facts.ts'
 import type { Judgement } from '../judge/judge.ts'
 import { groupOf } from '../plan/describe-fault.ts'
@@ -19,6 +20,7 @@ export function reportOf(facts: Facts, { verdicts, failures }: Judgement): strin
     ),
     faultTable(facts, failures),
     outcomeTable(facts),
+    `Edges found Redis too slow ${countStarved(facts)} times although nothing was done to it: the machine was busy.`,
   ].join('\n\n')
 }
 
@@ -34,7 +36,7 @@ function faultTable({ struck }: Facts, failures: Judgement['failures']): string 
         name,
         of.length,
         `${(Math.max(...healing) / 1_000).toFixed(1)} s`,
-        countBy(excused.map(({ problem }) => problem)),
+        countBy(excused.map(({ problem, isStarved }) => problem + (isStarved ? ' (and Redis too slow)' : ''))),
       ]
     })
   return tableOf(['fault', 'times', 'healed within', 'what it excused at clients'], rows)

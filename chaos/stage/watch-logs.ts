@@ -9,21 +9,31 @@ import { open } from 'node:fs/promises'
 const LOOK_EVERY_MS = 100
 const ALONE = 'this edge decides alone'
 
-export interface LogWatch extends AsyncDisposable {
-  readonly aloneAtMs: readonly number[]
+/** An edge found the admission store away and decided by itself. */
+export interface Alone {
+  /** 0 or 1. */
+  edge: number
+  atMs: number
 }
 
+export interface LogWatch extends AsyncDisposable {
+  readonly alone: readonly Alone[]
+}
+
+/** `paths`: each edge's, in their order. */
 export function watchLogs(paths: readonly string[]): LogWatch {
-  const aloneAtMs: number[] = []
-  const places = new Map(paths.map((path) => [path, 0]))
+  const alone: Alone[] = []
+  const places = paths.map((path, edge) => ({ path, edge, from: 0 }))
   const over = new AbortController()
 
   async function look(): Promise<void> {
-    for (const [path, from] of places) {
-      const text = await readFrom(path, from)
+    for (const place of places) {
+      const text = await readFrom(place.path, place.from)
       const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-      places.set(path, from + Buffer.byteLength(complete))
-      for (const line of complete.split('\n')) if (line.includes(ALONE)) aloneAtMs.push(Date.now())
+      place.from += Buffer.byteLength(complete)
+      for (const line of complete.split('\n')) {
+        if (line.includes(ALONE)) alone.push({ edge: place.edge, atMs: Date.now() })
+      }
     }
   }
 
@@ -36,7 +46,7 @@ export function watchLogs(paths: readonly string[]): LogWatch {
 
   const watching = watch()
   return {
-    aloneAtMs,
+    alone,
     async [Symbol.asyncDispose]() {
       over.abort()
       await watching

@@ -1,0 +1,42 @@
+/**
+ * When an edge found the admission store away and decided by itself, by its own log. Where no fault made it so, the machine
+ * was too busy to let Redis answer within a quarter of a second.
+ */
+
+import type { Seen } from '../clients/seen.ts'
+import type { FaultAction } from '../plan/faults.ts'
+import { touchesRedis } from '../plan/describe-fault.ts'
+import { endsOf } from '../plan/places.ts'
+import type { Facts, Struck } from './facts.ts'
+
+/** How long an edge that has found the store away may go on alone before it says so again. */
+const ALONE_MS = 1_500
+
+export function wasAnyAlone({ alone }: Facts, fromMs: number, toMs: number): boolean {
+  return alone.some(({ atMs }) => atMs > fromMs - ALONE_MS && atMs < toMs + ALONE_MS)
+}
+
+export function wasItsEdgeAlone({ alone }: Facts, { edge, sentAtMs, endedAtMs }: Seen): boolean {
+  return alone.some((one) => one.edge === edge && one.atMs > sentAtMs - ALONE_MS && one.atMs < endedAtMs + ALONE_MS)
+}
+
+/** How often an edge was alone although nothing was done to Redis. */
+export function countStarved({ alone, struck }: Facts): number {
+  const around = struck.filter(({ fault }) => touchesRedis(fault))
+  const isExplained = (atMs: number) =>
+    around.some(({ struckAtMs, healedAtMs }) => atMs >= struckAtMs && atMs <= (healedAtMs ?? Infinity) + ALONE_MS)
+  return alone.filter(({ atMs }) => !isExplained(atMs)).length
+}
+
+/** Whether it takes away those whom an edge asks while it decides by itself. */
+export function takesFactsAway({ fault, victim }: Pick<Struck, 'fault' | 'victim'>): boolean {
+  const places = victim === null ? placesOf(fault) : [victim]
+  return places.some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
+}
+
+function placesOf(fault: FaultAction): string[] {
+  if ('victims' in fault) return [...fault.victims]
+  if ('victim' in fault) return [fault.victim]
+  if ('link' in fault) return endsOf(fault.link)
+  return fault.kind === 'commit-killed' ? ['postgres'] : []
+}
