@@ -5,6 +5,7 @@
 import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import { endsOf } from '../plan/places.ts'
+import { takesFactsAway } from './alone.ts'
 import type { Struck } from './facts.ts'
 
 /** An edge that is gone takes its own clients' connections with it. */
@@ -12,9 +13,12 @@ const GONE = ['unreachable', 'cut']
 /** New work is refused: it cannot be metered, or nobody can say whether it may run. */
 export const UNMETERED = '503 SERVICE_UNAVAILABLE'
 
-export function isExcused(seen: Seen, { fault, victim }: Pick<Struck, 'fault' | 'victim'>): boolean {
+export function isExcused(seen: Seen, strike: Pick<Struck, 'fault' | 'victim'>): boolean {
+  const { fault, victim } = strike
   // A rotation or revocation that cannot hold everywhere is not confirmed: its owner asks again.
   if (seen.kind === 'rotate' || seen.kind === 'revoke') return true
+  // A dead key that the store has forgotten is refused all the same, by one who cannot say why.
+  if (seen.keyState === 'dead' && takesFactsAway(strike) && seen.problem === UNMETERED) return true
   const edge = `edge-${seen.edge + 1}`
   const problems =
     fault.kind === 'failpoint' || fault.kind === 'lose-machine'

@@ -203,6 +203,13 @@ describe('a dead key', () => {
     expect(broken({ seen: [unreachable, repeating], struck })).toEqual([])
   })
 
+  test('may be refused without a reason while nobody can tell it', () => {
+    const unknown = [{ ...refused, status: 503, problem: '503 SERVICE_UNAVAILABLE' }]
+    const struck = strike({ kind: 'kill', victim: 'keys-1' })
+    expect(broken({ seen: unknown, calls: [], rows: [], struck })).toEqual([])
+    expect(broken({ seen: unknown, calls: [], rows: [] }).join()).toContain('503')
+  })
+
   test('that reached a backend is found out, whatever its client was told', () => {
     expect(broken({ seen: [refused] }).join()).toContain('dead key was answered 401 and reached a backend')
     const lost = [{ ...refused, requestId: null, status: null, problem: 'unreachable' }]
