@@ -216,6 +216,36 @@ describe('a stream', () => {
     ])
   })
 
+  test('that is cut off inside an event ends with an error event that can be read', async () => {
+    const { url, running, job } = await stage(
+      (incoming) => {
+        beginStream(incoming)
+        void incoming.data(Buffer.from(EVENT + EVENT.slice(0, 20))).catch(() => {})
+      },
+      { stream: true },
+    )
+    const response = await fetch(url)
+    setTimeout(() => running.get(job.requestId)!.cut(), 50)
+    const { text } = await readAll(response)
+    const events = text.split('\n\n').slice(0, -1)
+    expect(events.slice(0, -1)).toEqual([EVENT, EVENT, EVENT].map((event) => event.trimEnd()))
+    expect(JSON.parse(events.at(-1)!.slice('data: '.length))).toMatchObject({ error: { code: 'INVALID_KEY' } })
+  })
+
+  test('with an event larger than what may be under way comes whole', async () => {
+    const large = `data: {"choices":[{"delta":{"content":"${'x'.repeat(3 * 1024 * 1024)}"}}]}\n\n`
+    const { url } = await stage(
+      async (job) => {
+        beginStream(job)
+        await job.data(Buffer.from(large))
+        job.end(END)
+      },
+      { stream: true },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text).toBe(`${EVENT}${EVENT}${large}data: [DONE]\n\n`)
+  })
+
   test('whose client leaves stops the router, which alone reports it', async () => {
     const stopped = Promise.withResolvers<unknown>()
     const { url, reports, running } = await stage(

@@ -19,6 +19,7 @@ import { invalidKey } from './authenticate.ts'
 import { countEvents } from './core/count-events.ts'
 import { failureToError } from './core/failure-to-error.ts'
 import { standingHeaders } from './core/standing-headers.ts'
+import { wholeEvents } from './core/whole-events.ts'
 import type { Edge } from './edge.ts'
 import type { Measured } from './measure-request.ts'
 import { runJob, type JobRun } from './run-job.ts'
@@ -45,8 +46,15 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     let head: AnswerHead | null = null
     let eventsSeen = 0
     let isOver = false
+    const events = job.stream ? wholeEvents() : null
+    /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
+    let toldAhead = 0
 
-    const consumed = (bytes: number) => run.consumed(bytes)
+    const consumed = (bytes: number) => {
+      const untold = Math.max(0, bytes - toldAhead)
+      toldAhead -= bytes - untold
+      run.consumed(untold)
+    }
     const writer: AnswerWriter = client.open(job.stream, consumed, () => answerHeaders(relay, null))
     client.onLeave(() => {
       if (abandon()) resolve()
@@ -60,8 +68,16 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
         failpoint('edge.answer-begun')
       },
       onData(bytes) {
-        if (job.stream) eventsSeen += countEvents(bytes)
-        writer.write(bytes)
+        if (!events) return writer.write(bytes)
+        const whole = events.push(bytes)
+        const held = bytes.length - whole.length
+        if (held > 0) {
+          toldAhead += held
+          run.consumed(held)
+        }
+        if (whole.length === 0) return
+        eventsSeen += countEvents(whole)
+        writer.write(whole)
       },
       onEnd: (end) => void completed(end),
       onFailure: failed,
@@ -93,6 +109,8 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
         )
       }
       failpoint('edge.usage-stored')
+      const unfinished = events?.end()
+      if (unfinished?.length) writer.write(unfinished)
       if (!job.stream) begun(head)
       const answered = head
       writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, end.usage)))

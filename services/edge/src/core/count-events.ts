@@ -4,7 +4,7 @@
 
 const LINE_FEED = 0x0a
 
-/** Event boundaries in one frame; the router sends whole events, so none is split between frames. */
+/** Of whole events, as `wholeEvents` passes them on. */
 export function countEvents(bytes: Uint8Array): number {
   let events = 0
   let from = bytes.indexOf(LINE_FEED)

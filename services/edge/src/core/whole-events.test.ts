@@ -1,0 +1,44 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { wholeEvents } from './whole-events.ts'
+
+/** What is passed on for each piece, and in the end. */
+function passOn(pieces: string[]): string[] {
+  const events = wholeEvents()
+  const passed = pieces.map((piece) => Buffer.from(events.push(Buffer.from(piece))).toString())
+  return [...passed, Buffer.from(events.end()).toString()]
+}
+
+test.each([
+  { cut: ['data: 1\n\n'], passed: ['data: 1\n\n', ''] },
+  { cut: ['data: 1\n\ndata: 2', '\n\n'], passed: ['data: 1\n\n', 'data: 2\n\n', ''] },
+  { cut: ['data: 1\n', '\ndata: 2\n\n'], passed: ['', 'data: 1\n\ndata: 2\n\n', ''] },
+  { cut: ['da', 'ta:', ' 1\n\n'], passed: ['', '', 'data: 1\n\n', ''] },
+  { cut: ['data: 1\r\n\r\ndata', ': 2\r\n\r\n'], passed: ['data: 1\r\n\r\n', 'data: 2\r\n\r\n', ''] },
+  { cut: ['data: 1\r\n\r', '\ndata: 2\r\r'], passed: ['data: 1\r\n\r', '\ndata: 2\r\r', ''] },
+  { cut: ['event: a\ndata: 1\n', '\n'], passed: ['', 'event: a\ndata: 1\n\n', ''] },
+  { cut: ['data: 1\n\n', 'data: un'], passed: ['data: 1\n\n', '', 'data: un'] },
+  { cut: ['', '\n\n'], passed: ['', '\n\n', ''] },
+])('$cut is passed on as $passed', ({ cut, passed }) => {
+  expect(passOn(cut)).toEqual(passed)
+})
+
+test('nothing is lost or moved, and all but the end are whole events, however a stream is cut', () => {
+  const lineEnd = fc.constantFrom('\n', '\r\n', '\r')
+  const event = fc
+    .tuple(fc.array(fc.stringMatching(/^[a-z:{}" ]{1,12}$/), { minLength: 1, maxLength: 3 }), lineEnd)
+    .map(([lines, end]) => [...lines, ''].map((line) => line + end).join(''))
+  const stream = fc.tuple(fc.array(event), fc.stringMatching(/^[a-z]{0,5}$/)).map((parts) => parts.flat().join(''))
+  const cuts = fc.array(fc.nat({ max: 200 }))
+  fc.assert(
+    fc.property(stream, cuts, (text, places) => {
+      const at = [0, ...places.filter((place) => place < text.length), text.length].toSorted((a, b) => a - b)
+      const passed = passOn(at.slice(1).map((place, index) => text.slice(at[index], place)))
+      expect(passed.join('')).toBe(text)
+      for (let n = 1; n < passed.length; n++) {
+        const sofar = passed.slice(0, n).join('')
+        expect(sofar === '' || /(\n\n|\r\n\r\n?|\r\r)$/.test(sofar)).toBe(true)
+      }
+    }),
+  )
+})

@@ -1,0 +1,70 @@
+/**
+ * Passes a stream of server-sent events on in whole events, however the bus cut it: what breaks off an answer, or keeps
+ * its connection alive, then never stands inside an event.
+ *
+ * What is held is one unfinished event, which the router bounds. Nothing is added, left out or moved.
+ */
+
+const LF = 0x0a
+const CR = 0x0d
+const NOTHING = new Uint8Array(0)
+
+export interface WholeEvents {
+  /** What of the stream ends with a whole event and has not been passed on yet; often all of `bytes`, often a view. */
+  push(bytes: Uint8Array): Uint8Array
+  /** The stream has ended in good order: what is still held. */
+  end(): Uint8Array
+}
+
+export function wholeEvents(): WholeEvents {
+  let held: Uint8Array[] = []
+  let lineIsEmpty = true
+  let afterCr = false
+
+  /** Where in these bytes the last event ends; 0 where none does. */
+  function endOfLastEvent(bytes: Uint8Array): number {
+    let end = 0
+    for (let i = 0; i < bytes.length; i++) {
+      const byte = bytes[i]
+      if (byte === LF && afterCr) {
+        afterCr = false
+        if (end === i) end = i + 1
+      } else if (byte === LF || byte === CR) {
+        if (lineIsEmpty) end = i + 1
+        lineIsEmpty = true
+        afterCr = byte === CR
+      } else {
+        lineIsEmpty = false
+        afterCr = false
+      }
+    }
+    return end
+  }
+
+  function take(last: Uint8Array): Uint8Array {
+    if (held.length === 0) return last
+    const whole = Buffer.concat([...held, last])
+    held = []
+    return whole
+  }
+
+  return {
+    push(bytes) {
+      if (held.length === 0 && endsWithEmptyLine(bytes)) {
+        lineIsEmpty = true
+        afterCr = false
+        return bytes
+      }
+      const end = endOfLastEvent(bytes)
+      const whole = end === 0 ? NOTHING : take(bytes.subarray(0, end))
+      if (end < bytes.length) held.push(bytes.subarray(end))
+      return whole
+    },
+    end: () => take(NOTHING),
+  }
+}
+
+/** The usual end of an event, and of nearly every frame. */
+function endsWithEmptyLine(bytes: Uint8Array): boolean {
+  return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF
+}
