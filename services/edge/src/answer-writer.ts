@@ -48,6 +48,7 @@ export function httpClient(response: Response): Client {
 
 /** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
+const SHORT_BYTES = 16 * 1024
 
 export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter {
   const send = sendingTo(response, consumed)
@@ -81,7 +82,10 @@ export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter
       if (!response.headersSent) {
         response.writeHead(200, { ...headers(), 'content-type': contentType, 'content-length': heldBytes })
       }
-      response.end(held.length === 1 ? held[0] : Buffer.concat(held))
+      const last = held.length === 1 ? held[0]! : Buffer.concat(held)
+      // Headers and a short body in one string are one write; bytes would be a second piece beside the headers.
+      if (last.byteLength <= SHORT_BYTES) response.end(asBuffer(last).toString('latin1'), 'latin1')
+      else response.end(last)
     },
     fail() {
       response.destroy()
@@ -127,6 +131,10 @@ export function streamAnswer(response: Response, consumed: Consumed, headersOnSi
       response.end(`data: ${JSON.stringify(body)}\n\n`)
     },
   }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 /** Sends bytes and reports them as consumed once the client's socket has room again. */

@@ -11,6 +11,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { AdmissionUnavailableError } from '../unavailable.ts'
+import { createAnswerDeadlines } from './answer-deadlines.ts'
 import type { Script } from './scripts.ts'
 
 const FIRST_PAUSE_MS = 20
@@ -69,6 +70,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
   const expectAnswer = giveUpWhenSilent(client, SILENT_TIMEOUTS * options.timeoutMs)
+  const deadlines = createAnswerDeadlines(options.timeoutMs)
+  const gather = (): void => gatherWrites(client, expectAnswer, deadlines.sent)
 
   /** The present connection serves no more calls; the next one finds out who is there now. */
   const giveUp = (error: unknown): void => {
@@ -112,13 +115,11 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     }
     const rest = [...keys, on.epoch, ...args]
     try {
-      gatherWrites(client, expectAnswer)
-      const answer = evalsha(script.sha1, keys.length, rest).catch((error: unknown) => {
+      gather()
+      return await deadlines.wait(evalsha(script.sha1, keys.length, rest), (error) =>
         // Forgotten by an operator's SCRIPT FLUSH.
-        if (says(error, 'NOSCRIPT') && session === on) return evaluate(script.source, keys.length, rest)
-        throw error
-      })
-      return await inTime(answer, options.timeoutMs)
+        says(error, 'NOSCRIPT') && session === on ? evaluate(script.source, keys.length, rest) : null,
+      )
     } catch (error) {
       // The primary became a replica.
       if (says(error, 'READONLY') && session === on) giveUp(error)
@@ -128,8 +129,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
 
   const command: OpeningConnection['command'] = (name, ...args) => {
     current()
-    gatherWrites(client, expectAnswer)
-    return inTime(client.call(name, ...args), options.timeoutMs)
+    gather()
+    return deadlines.wait(client.call(name, ...args))
   }
 
   return {
@@ -139,8 +140,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     epoch: async () => current().epoch,
     timeMs: async () => {
       current()
-      gatherWrites(client, expectAnswer)
-      const [seconds, microseconds] = await inTime(client.time(), options.timeoutMs).catch((cause: unknown) => {
+      gather()
+      const [seconds, microseconds] = await deadlines.wait(client.time()).catch((cause: unknown) => {
         throw unavailable(cause)
       })
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
@@ -215,29 +216,13 @@ function field(info: string, name: string): string {
 }
 
 /** The calls of a turn of the event loop leave in one write: writing costs more than anything else that a call needs. */
-function gatherWrites({ stream }: Redis, onSent: () => void): void {
+function gatherWrites({ stream }: Redis, expectAnswer: () => void, sent: () => void): void {
   if (stream.writableCorked > 0) return
   stream.cork()
   setImmediate(() => {
     stream.uncork()
-    if (!stream.destroyed) onSent()
-  })
-}
-
-/**
- * The time runs from when the call leaves, at the end of its turn. An answer that arrived while this process was too busy
- * to read it still counts: it is read before the immediate.
- */
-function inTime<Answer>(answer: Promise<Answer>, timeoutMs: number): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    let timer: NodeJS.Timeout | undefined
-    const timeOut = () => setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)))
-    const leaving = setImmediate(() => (timer = setTimeout(timeOut, timeoutMs)))
-    const answered = () => {
-      clearImmediate(leaving)
-      clearTimeout(timer)
-    }
-    answer.finally(answered).then(resolve, reject)
+    if (!stream.destroyed) expectAnswer()
+    sent()
   })
 }
 

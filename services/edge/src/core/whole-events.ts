@@ -20,6 +20,8 @@ export function wholeEvents(): WholeEvents {
   let held: Uint8Array[] = []
   let lineIsEmpty = true
   let afterCr = false
+  /** The CR before ended an event, and the LF that may follow is its last byte. */
+  let crEndedEvent = false
 
   /** Where in these bytes the last event ends; 0 where none does. */
   function endOfLastEvent(bytes: Uint8Array): number {
@@ -28,11 +30,12 @@ export function wholeEvents(): WholeEvents {
       const byte = bytes[i]
       if (byte === LF && afterCr) {
         afterCr = false
-        if (end === i) end = i + 1
+        if (crEndedEvent) end = i + 1
       } else if (byte === LF || byte === CR) {
         if (lineIsEmpty) end = i + 1
-        lineIsEmpty = true
         afterCr = byte === CR
+        crEndedEvent = lineIsEmpty
+        lineIsEmpty = true
       } else {
         lineIsEmpty = false
         afterCr = false

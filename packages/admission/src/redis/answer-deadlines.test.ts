@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createAnswerDeadlines } from './answer-deadlines.ts'
+
+const never = () => new Promise<never>(() => {})
+
+test('an answer in time is the answer, an error in time the error', async () => {
+  const deadlines = createAnswerDeadlines(1_000)
+  const good = deadlines.wait(Promise.resolve('PONG'))
+  const bad = deadlines.wait(Promise.reject(new Error('READONLY')))
+  deadlines.sent()
+  expect(await good).toBe('PONG')
+  await expect(bad).rejects.toThrow('READONLY')
+})
+
+test('calls that get no answer fail in the order in which they left, each after its own time', async () => {
+  const deadlines = createAnswerDeadlines(60)
+  const failed: string[] = []
+  const note = (name: string) =>
+    deadlines.wait(never()).catch((error: Error) => void failed.push(`${name}: ${error.message}`))
+  const first = note('first')
+  deadlines.sent()
+  await sleep(30)
+  const second = note('second')
+  deadlines.sent()
+  await first
+  expect(failed).toEqual(['first: Redis did not answer within 60 ms'])
+  await second
+  expect(failed).toHaveLength(2)
+})
+
+test('the time of a call begins when it leaves', async () => {
+  const deadlines = createAnswerDeadlines(40)
+  const answer = Promise.withResolvers<string>()
+  const waiting = deadlines.wait(answer.promise)
+  await sleep(60)
+  deadlines.sent()
+  answer.resolve('late to leave, not late')
+  expect(await waiting).toBe('late to leave, not late')
+})
+
+test('what is asked again after an error has the rest of the time', async () => {
+  const deadlines = createAnswerDeadlines(60)
+  const again = deadlines.wait(Promise.reject<string>(new Error('NOSCRIPT')), () => Promise.resolve('the second'))
+  const silent = deadlines.wait(Promise.reject<string>(new Error('NOSCRIPT')), never)
+  deadlines.sent()
+  expect(await again).toBe('the second')
+  await expect(silent).rejects.toThrow('did not answer within 60 ms')
+})
+
+test('an answer that came while the process stood still counts', async () => {
+  const deadlines = createAnswerDeadlines(20)
+  const waiting = deadlines.wait(new Promise((resolve) => setImmediate(resolve, 'was there')))
+  deadlines.sent()
+  const until = performance.now() + 60
+  while (performance.now() < until);
+  expect(await waiting).toBe('was there')
+})
