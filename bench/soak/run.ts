@@ -24,6 +24,7 @@ const STREAM_TOKENS = 100
 const STREAMS = 50
 /** Of what the gateway can do: a load to live with. */
 const SHARE_OF_CAPACITY = 0.25
+const DRAIN_SECONDS = 30
 const SAMPLES_MOST = 60
 const SLICE_LEAST_SECONDS = 10
 const LEDGER_WAIT_MS = 60_000
@@ -38,8 +39,9 @@ export async function soak({ minutes, signal, say }: SoakOptions): Promise<void>
   await using rig = await openRig(signal)
   await using database = await openDatabase(rig.gateway.cluster.servers.postgres.url)
   const count = new Count()
+  // Whoever asks hears the end of it: an answer that nobody waited for would stand in the ledger alone.
   const plain = async (options: { connections: number; seconds: number; rate?: number }) =>
-    count.plain(await rig.run(PLAIN, options))
+    count.plain(await rig.run(PLAIN, { ...options, drainSeconds: DRAIN_SECONDS }))
 
   const probe = await plain({ connections: 32, seconds: 10 })
   const rate = Math.round((SHARE_OF_CAPACITY * probe.requests) / probe.seconds)
@@ -58,7 +60,7 @@ export async function soak({ minutes, signal, say }: SoakOptions): Promise<void>
   const beganAtMs = Date.now()
   const seconds = Math.max(SLICE_LEAST_SECONDS, (minutes * 60) / SAMPLES_MOST)
   while (Date.now() - beganAtMs < minutes * 60_000) {
-    const streaming = rig.run(STREAM, { connections: STREAMS, seconds, rampSeconds: 2, drainSeconds: 30 })
+    const streaming = rig.run(STREAM, { connections: STREAMS, seconds, rampSeconds: 2, drainSeconds: DRAIN_SECONDS })
     const [load, streams] = await Promise.all([plain({ connections: 64, seconds, rate }), streaming])
     count.streams(streams)
     result.samples.push({
