@@ -1,11 +1,12 @@
 /**
  * Consumes durable events from a pull consumer, in batches.
  *
- * One pull is open at a time, for at most one batch; what it brings is handed over some milliseconds after the first
- * event, or when the batch is full. While the handler works, the next batch may arrive already. A pull that went
- * unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back from the server.
+ * One pull is open at a time, for at most one batch; what it brings is handed over some time after the first event
+ * (`core/gather-time.ts`), or when the batch is full. While the handler works, the next batch may arrive already. A pull
+ * that went unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back from the server.
  */
 
+import { gatherTimeMs } from '../core/gather-time.ts'
 import { retryDelayMs } from '../durable.ts'
 import type { DurableConsumer, DurableMessage } from '../port.ts'
 import type { ConsumerSettings } from './jetstream-api.ts'
@@ -13,8 +14,6 @@ import type { JetStreamParts } from './jetstream.ts'
 
 const PULL_EXPIRES_MS = 5_000
 const PULL_SILENT_MS = 6_000
-/** Few large batches cost the database far less than many small ones, and nobody waits for one. */
-const GATHER_MS = 50
 const ACK_WAIT_MS = 10_000
 const BATCHES_UNACKNOWLEDGED = 20
 const REOPEN_MS = 250
@@ -109,6 +108,7 @@ function startPuller(
   let silence: NodeJS.Timeout | undefined
   let gathering: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
+  let lastTookMs = 0
   let closed = false
 
   const open = () => {
@@ -140,7 +140,7 @@ function startPuller(
   const gather = () => {
     if (running !== undefined || arrived.length === 0) return
     if (outstanding === 0 || arrived.length >= options.maxBatch) return handle()
-    gathering ??= setTimeout(handle, GATHER_MS)
+    gathering ??= setTimeout(handle, gatherTimeMs(lastTookMs))
   }
   const handle = () => {
     clearTimeout(gathering)
@@ -159,6 +159,7 @@ function startPuller(
     const working = setInterval(() => {
       for (const event of [...batch, ...arrived]) wire.publish(event.ackTo, WORKING)
     }, ACK_WAIT_MS / 3)
+    const beganAtMs = performance.now()
     try {
       await options.handler(batch.map(({ message }) => message))
       for (const event of batch) answer(event.ackTo, ACK)
@@ -167,6 +168,7 @@ function startPuller(
       for (const event of batch) answer(event.ackTo, retryLater(event.deliveries))
     } finally {
       clearInterval(working)
+      lastTookMs = performance.now() - beganAtMs
     }
   }
 

@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+import { gatherTimeMs } from './gather-time.ts'
+
+test.each([
+  { lastTookMs: 0, gatherMs: 50 },
+  { lastTookMs: 4, gatherMs: 50 },
+  { lastTookMs: 12, gatherMs: 120 },
+  { lastTookMs: 25, gatherMs: 250 },
+  { lastTookMs: 3_000, gatherMs: 250 },
+])('after a batch that took $lastTookMs ms, events are gathered for $gatherMs ms', ({ lastTookMs, gatherMs }) => {
+  expect(gatherTimeMs(lastTookMs)).toBe(gatherMs)
+})
