@@ -7,7 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
-import { readOptions } from './options.ts'
+import { readOptions, USAGE } from './options.ts'
 import { reportOf } from './report/table.ts'
 import { runChaos, type ChaosRun } from './run-chaos.ts'
 
@@ -17,7 +17,12 @@ let folder = ''
 // Ended from outside, it still puts away what it has opened.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 try {
-  const options = readOptions(process.argv.slice(2))
+  const args = process.argv.slice(2)
+  if (args.includes('--help')) {
+    console.log(USAGE)
+    process.exit(0)
+  }
+  const options = readOptions(args)
   folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
   const run = await runChaos(options, folder, (line) => console.error(line))
   const { judgement, facts, tookMs } = run

@@ -4,6 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import { UsageError } from '@gateway/service/usage-error'
 import { KINDS, type FaultKind } from './plan/faults.ts'
 import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
 
@@ -18,7 +19,8 @@ export interface ChaosOptions {
   sabotage?: Sabotage
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--json]`
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--json]
+What each means: chaos/README.md`
 
 const MAX_SEED = 2 ** 31
 
@@ -47,15 +49,15 @@ export function readOptions(args: string[]): ChaosOptions {
 function wholeNumber(option: string, text: string, least: number): number {
   const number = Number(text)
   if (Number.isInteger(number) && number >= least) return number
-  throw new Error(`--${option} must be a whole number of at least ${least}, not ${text}\n${USAGE}`)
+  throw new UsageError(`--${option} must be a whole number of at least ${least}, not ${text}\n${USAGE}`)
 }
 
 function faultKind(name: string): FaultKind {
   if (name in KINDS) return name as FaultKind
-  throw new Error(`there is no fault ${name}; there are ${Object.keys(KINDS).join(', ')}`)
+  throw new UsageError(`there is no fault ${name}; there are ${Object.keys(KINDS).join(', ')}`)
 }
 
 function sabotageNamed(name: string): Sabotage {
   if (name in SABOTAGES) return name as Sabotage
-  throw new Error(`there is no sabotage ${name}; there are ${Object.keys(SABOTAGES).join(', ')}`)
+  throw new UsageError(`there is no sabotage ${name}; there are ${Object.keys(SABOTAGES).join(', ')}`)
 }

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
 import { expect, test } from 'vitest'
 import { ConfigError } from './config-error.ts'
 import { EnvironmentError } from './environment.ts'
 import { describeFatal } from './report-fatal.ts'
+import { UsageError } from './usage-error.ts'
 
 test('what an operator has to put right is told in words, without a stack', () => {
   const config = new ConfigError('gateway.yaml', [{ field: 'plans', message: 'is required', line: 3, column: 1 }])
@@ -11,6 +13,18 @@ test('what an operator has to put right is told in words, without a stack', () =
   )
   const environment = new EnvironmentError([{ variable: 'NATS_URL', message: 'is not set' }])
   expect(describeFatal(environment)).toBe('The environment cannot be used:\n  NATS_URL  is not set')
+})
+
+test('what a command line cannot ask for is told in words, without a stack', () => {
+  expect(describeFatal(new UsageError('--edges must be a whole number'))).toBe('--edges must be a whole number')
+  let refused: unknown
+  try {
+    parseArgs({ args: ['--edge'], options: {} })
+  } catch (error) {
+    refused = error
+  }
+  expect(describeFatal(refused)).toMatch(/^Unknown option '--edge'/)
+  expect(describeFatal(refused)).not.toContain('    at ')
 })
 
 test('a defect comes with its stack and its cause', () => {

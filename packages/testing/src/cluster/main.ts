@@ -6,15 +6,26 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
+import { UsageError } from '@gateway/service/usage-error'
 import { startCluster } from '../cluster.ts'
 
 const MAX_OF_A_KIND = 16
 const DEFAULT_PORT = 8080
+const USAGE = `npm run start:cluster -- [--edges 2] [--routers 2], each up to ${MAX_OF_A_KIND}
+Environment: docs/configuration.md`
 
 try {
   const { values } = parseArgs({
-    options: { edges: { type: 'string', default: '2' }, routers: { type: 'string', default: '2' } },
+    options: {
+      edges: { type: 'string', default: '2' },
+      routers: { type: 'string', default: '2' },
+      help: { type: 'boolean', default: false },
+    },
   })
+  if (values.help) {
+    process.stdout.write(`${USAGE}\n`)
+    process.exit(0)
+  }
   // From the first moment: a signal that comes while it starts is obeyed once it has.
   const stopped = stopSignal()
   const dataDir = resolve(process.env['DATA_DIR'] || './data')
@@ -37,7 +48,7 @@ try {
 function countOf(option: string, text: string): number {
   const count = Number(text)
   if (Number.isInteger(count) && count >= 1 && count <= MAX_OF_A_KIND) return count
-  throw new Error(`--${option} must be a whole number from 1 to ${MAX_OF_A_KIND}, not ${text}`)
+  throw new UsageError(`--${option} must be a whole number from 1 to ${MAX_OF_A_KIND}, not ${text}`)
 }
 
 function announce([url = '', ...others]: string[], issuer: string, dataDir: string): void {
