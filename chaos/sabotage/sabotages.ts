@@ -26,7 +26,7 @@ const NO_KEY: Change = {
 
 /** Requests are counted in fixed minutes, which turn at `CHAOS_MINUTE_TURNS_AT_MS`. */
 const COUNTER: Change = {
-  file: 'packages/admission/src/redis/scripts.ts',
+  file: 'packages/redis/src/script.ts',
   from: /return (readFileSync\(.*\))\n/,
   to: `return $1.replace(
     "redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)",

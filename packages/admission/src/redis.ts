@@ -6,6 +6,8 @@
  * `timeoutMs` a call rejects with `AdmissionUnavailableError`; see README.md for what is kept where, and for how long.
  */
 
+import { connectTo } from '@gateway/redis/connect'
+import type { ScriptConnection } from '@gateway/redis/connection'
 import { monthOf } from './core/month.ts'
 import type {
   Admission,
@@ -17,10 +19,9 @@ import type {
   StoreClock,
 } from './port.ts'
 import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
-import { connectTo } from './redis/connect.ts'
 import { readHeldAccount } from './redis/held-account.ts'
-import type { ScriptConnection } from './redis/connection.ts'
 import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
+import { AdmissionUnavailableError } from './unavailable.ts'
 
 const RENEW_AT_ONCE = 500
 
@@ -38,8 +39,13 @@ export interface RedisAdmissionOptions {
 /** Resolves when connected, or after two seconds without Redis; then calls reject until it is there. */
 export async function openRedisAdmission(options: RedisAdmissionOptions): Promise<Admission> {
   const { url, timeoutMs = 250 } = options
-  const known = Object.values(scripts)
-  const connection = await connectTo({ url, timeoutMs, name: 'gateway-admission', scripts: known })
+  const connection = await connectTo({
+    url,
+    timeoutMs,
+    store: 'admission',
+    Unavailable: AdmissionUnavailableError,
+    scripts: Object.values(scripts),
+  })
   const store = openStore(connection, options)
   return {
     ...edgeFace(store),

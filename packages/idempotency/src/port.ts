@@ -39,8 +39,8 @@ export interface Keeping {
 }
 
 /**
- * Every call rejects with `AdmissionUnavailableError` when the store does not answer in time; none hangs. Each may be
- * repeated with the same arguments.
+ * Every call rejects with `IdempotencyUnavailableError` (`unavailable.ts`) when the store does not answer in time;
+ * none hangs. Each may be repeated with the same arguments.
  */
 export interface IdempotencyStore extends AsyncDisposable {
   /**

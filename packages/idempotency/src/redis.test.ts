@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import { startRedis, type Server } from '@gateway/testing/servers'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Claim } from './port.ts'
 import { openRedisIdempotency } from './redis.ts'
+import { IdempotencyUnavailableError } from './unavailable.ts'
 
 let server: Server
 let operator: Redis
@@ -56,11 +56,11 @@ test('while Redis is away, calls fail at once or in a quarter of a second, never
   await using store = await openRedisIdempotency({ url: own.url })
   await own.kill('SIGSTOP')
   const startedAtMs = performance.now()
-  await expect(store.claim(CLAIM, { leaseMs: 5_000 })).rejects.toBeInstanceOf(AdmissionUnavailableError)
+  await expect(store.claim(CLAIM, { leaseMs: 5_000 })).rejects.toBeInstanceOf(IdempotencyUnavailableError)
   expect(performance.now() - startedAtMs).toBeLessThan(650)
   await own.kill('SIGCONT')
   await own.kill()
   await expect
     .poll(() => store.release(CLAIM).catch((error: unknown) => error))
-    .toBeInstanceOf(AdmissionUnavailableError)
+    .toBeInstanceOf(IdempotencyUnavailableError)
 })

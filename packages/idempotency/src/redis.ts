@@ -1,14 +1,15 @@
 /**
  * Idempotency in Redis: the store that all edges share.
  *
- * Each call is one script on the keys of one account, decided by Redis' own clock. The connection is a second one like
+ * Each call is one script on the keys of one account, decided by Redis' own clock. The connection is its own, beside
  * admission's, so that an answer of a megabyte on its way delays no admission.
  */
 
-import { connectTo } from '@gateway/admission/redis/connect'
-import type { ScriptConnection } from '@gateway/admission/redis/connection'
-import { composeScript, type Script } from '@gateway/admission/redis/scripts'
+import { connectTo } from '@gateway/redis/connect'
+import type { ScriptConnection } from '@gateway/redis/connection'
+import { composeScript, type Script } from '@gateway/redis/script'
 import type { Claim, ClaimAnswer, IdempotencyStore } from './port.ts'
+import { IdempotencyUnavailableError } from './unavailable.ts'
 
 const RENEW_AT_ONCE = 200
 
@@ -38,7 +39,8 @@ export async function openRedisIdempotency({
   const connection = await connectTo({
     url,
     timeoutMs,
-    name: 'gateway-idempotency',
+    store: 'idempotency',
+    Unavailable: IdempotencyUnavailableError,
     scripts: Object.values(SCRIPTS),
     binary: true,
   })

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { keySlot } from '@gateway/redis/key-slot'
 import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
-import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../port.ts'
 import { openRedisAdmission } from '../redis.ts'
 import { AdmissionUnavailableError } from '../unavailable.ts'
-import { keySlot } from './key-slot.ts'
 
 /** The bound that callers rely on, plus what a busy machine may add. */
 const IN_TIME_MS = 250 + 400
@@ -97,7 +96,7 @@ test('a slot that moves to another node is found there, and its state is asked f
   await prepare(account)
   expect((await admit(account)).kind).toBe('allow')
   await admission.deactivate({ account, keyHash: 'another', version: 2 })
-  await moveSlot(keySlot(account), 2, 0)
+  await cluster.moveSlot(keySlot(account), { from: 2, to: 0 })
 
   expect((await admit(account)).kind).toBe('miss')
   await until(() => prepare(account).then(...always))
@@ -106,20 +105,3 @@ test('a slot that moves to another node is found there, and its state is asked f
 })
 
 const always = [() => true, () => false] as const
-
-/** As `redis-cli --cluster reshard` does it. */
-async function moveSlot(slot: number, from: number, to: number): Promise<void> {
-  const nodes = cluster.nodes.map(({ url }) => new Redis(url))
-  try {
-    const ids = await Promise.all(nodes.map((node) => node.cluster('MYID')))
-    const [source, target] = [nodes[from]!, nodes[to]!]
-    await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from]!)
-    await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to]!)
-    const { port } = new URL(cluster.nodes[to]!.url)
-    const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
-    await source.call('MIGRATE', '127.0.0.1', port, '', 0, 5_000, 'KEYS', ...keys)
-    for (const node of [target, source]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to]!)
-  } finally {
-    for (const node of nodes) node.disconnect()
-  }
-}

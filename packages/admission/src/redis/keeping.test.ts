@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { readPart } from '@gateway/redis/script'
 import { startRedis, type Server } from '@gateway/testing/servers'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -14,7 +15,7 @@ import {
   waitOf,
 } from '../conformance/stage.ts'
 import { openRedisAdmission } from '../redis.ts'
-import { accountKeys, readPart } from './scripts.ts'
+import { accountKeys, LUA } from './scripts.ts'
 
 let server: Server
 let operator: Redis
@@ -113,7 +114,7 @@ test('the log keeps what a minute admitted, and no more', async () => {
 })
 
 test('months begin and end in Lua when they do everywhere else', async () => {
-  const prelude = readPart('prelude')
+  const prelude = readPart(LUA, 'prelude')
   for (let month = 0; month < 12 * 130; month++) {
     const begins = Date.UTC(1999, month, 1)
     for (const nowMs of [begins - 1, begins]) {

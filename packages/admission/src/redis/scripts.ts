@@ -1,17 +1,11 @@
 /**
- * The Lua scripts, read once at start. Each is the shared prelude followed by one file, so that a script is one EVALSHA
- * and its logic is written once.
+ * The Lua scripts. Each is the shared prelude followed by one file, so that a script is one EVALSHA and its logic is
+ * written once.
  */
 
-import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { composeScript, type Script } from '@gateway/redis/script'
 
-export interface Script {
-  readonly source: string
-  readonly sha1: string
-}
-
-const FOLDER = new URL('../lua/', import.meta.url)
+export const LUA = new URL('../lua/', import.meta.url)
 
 export const scripts = {
   admit: compose('prelude', 'admit'),
@@ -34,19 +28,5 @@ export function accountKeys(account: string): string[] {
 }
 
 function compose(...parts: string[]): Script {
-  return composeScript(FOLDER, parts)
-}
-
-export function readPart(name: string): string {
-  return readLua(FOLDER, name)
-}
-
-/** One script of several files in a folder. */
-export function composeScript(folder: URL, parts: string[]): Script {
-  const source = parts.map((part) => readLua(folder, part)).join('\n')
-  return { source, sha1: createHash('sha1').update(source).digest('hex') }
-}
-
-function readLua(folder: URL, name: string): string {
-  return readFileSync(new URL(`${name}.lua`, folder), 'utf8')
+  return composeScript(LUA, parts)
 }

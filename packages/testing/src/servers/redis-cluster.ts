@@ -16,6 +16,8 @@ export interface RedisCluster extends AsyncDisposable {
   /** All nodes, separated by commas. */
   readonly url: string
   readonly nodes: Server[]
+  /** With what lies in it, as `redis-cli --cluster reshard` does it. */
+  moveSlot(slot: number, between: { from: number; to: number }): Promise<void>
 }
 
 export async function startRedisCluster(size: number): Promise<RedisCluster> {
@@ -29,6 +31,7 @@ export async function startRedisCluster(size: number): Promise<RedisCluster> {
   return {
     url: nodes.map(({ url }) => url).join(','),
     nodes,
+    moveSlot: (slot, { from, to }) => moveSlot(slot, nodes[from]!, nodes[to]!),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
@@ -87,6 +90,21 @@ async function join(nodes: Server[]): Promise<void> {
     for (const client of clients) await untilWhole(client)
   } finally {
     for (const client of clients) client.disconnect()
+  }
+}
+
+async function moveSlot(slot: number, from: Server, to: Server): Promise<void> {
+  const [source, target] = [new Redis(from.url), new Redis(to.url)]
+  try {
+    const [sourceId, targetId] = [await source.cluster('MYID'), await target.cluster('MYID')]
+    await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', sourceId)
+    await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', targetId)
+    const { hostname, port } = new URL(to.url)
+    const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
+    await source.call('MIGRATE', hostname, port, '', 0, 5_000, 'KEYS', ...keys)
+    for (const node of [target, source]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', targetId)
+  } finally {
+    for (const node of [source, target]) node.disconnect()
   }
 }
 

@@ -7,13 +7,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import type { IdempotencyStore } from '@gateway/idempotency/port'
+import { IdempotencyUnavailableError } from '@gateway/idempotency/unavailable'
 import { createLogger } from '@gateway/service/logger'
 import { createMetrics } from '@gateway/service/metrics'
 import { NO_TRACING } from '@gateway/service/tracing'
@@ -401,7 +401,7 @@ describe('a kept answer', () => {
 
 describe('a store that is away', () => {
   const away = async (): Promise<never> => {
-    throw new AdmissionUnavailableError('away')
+    throw new IdempotencyUnavailableError('away')
   }
 
   test('means that nobody can know', async () => {

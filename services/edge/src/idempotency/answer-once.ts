@@ -8,10 +8,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Response } from 'express'
-import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
+import { IdempotencyUnavailableError } from '@gateway/idempotency/unavailable'
 import type { Client } from '../answer-writer.ts'
 import { invalidKey, proveKey, type Caller } from '../authenticate.ts'
 import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
@@ -122,7 +122,7 @@ async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Pr
       ...(after === undefined ? {} : { after }),
     })
   } catch (cause) {
-    if (!(cause instanceof AdmissionUnavailableError)) throw cause
+    if (!(cause instanceof IdempotencyUnavailableError)) throw cause
     const sentence = `${IDEMPOTENCY_KEY}: whether this request has run already cannot be known at the moment; try again shortly`
     throw new GatewayError('SERVICE_UNAVAILABLE', sentence, {}, { cause })
   }

@@ -1,14 +1,13 @@
 /**
  * A Redis Cluster as one script connection: a connection to each primary, and the map that says whose a slot is.
  *
- * Each node has lives of its own, so an epoch is that of the node which holds the account. A slot that moves to another
+ * Each node has lives of its own, so an epoch is that of the node which holds the key. A slot that moves to another
  * node, by a failover or an operator's hand, is another life too, and its state is asked for again. While a node is
- * away, calls for its accounts reject, as with a single server, and those for others go on. The map is read again after
- * every failure, from whichever node answers.
+ * away, calls for its keys reject, as with a single server, and those for others go on. After failures the map is
+ * read again, from whichever node answers.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { AdmissionUnavailableError } from '../unavailable.ts'
 import {
   openConnection,
   OPENING_MS,
@@ -50,7 +49,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     const range = ranges.find(({ first, last }) => first <= slot && slot <= last)
     if (range) return nodeAt(range.node)
     readMapSoon()
-    throw new AdmissionUnavailableError('no node of the Redis Cluster is known to hold the account')
+    throw new options.Unavailable('no node of the Redis Cluster is known to hold the account')
   }
 
   async function readMap(): Promise<void> {
@@ -103,7 +102,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
       if (key !== undefined) return nodeOf(key).timeMs()
       const asked = ranges.map(async ({ node }) => nodeAt(node).timeMs())
       return Promise.any(asked).catch((cause: unknown) => {
-        throw new AdmissionUnavailableError('no node of the Redis Cluster answers', { cause })
+        throw new options.Unavailable('no node of the Redis Cluster answers', { cause })
       })
     },
     async [Symbol.asyncDispose]() {

@@ -4,15 +4,14 @@
  *
  * The epoch is read anew on every connection before any script, and a script is only ever sent on the connection whose
  * epoch it carries: what a restart or a failover may have lost is therefore never taken for current.
- * A call that gets no answer in time rejects with `AdmissionUnavailableError`; while there is no connection, calls
- * reject at once. Nothing is queued or sent again. Reconnects for ever.
+ * A call that gets no answer in time rejects with the error that its caller's port promises; while there is no connection,
+ * calls reject at once. Nothing is queued or sent again. Reconnects for ever.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { AdmissionUnavailableError } from '../unavailable.ts'
 import { createAnswerDeadlines } from './answer-deadlines.ts'
-import type { Script } from './scripts.ts'
+import type { Script } from './script.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -41,8 +40,10 @@ export interface ConnectionOptions {
   url: string
   /** No call takes longer. */
   timeoutMs: number
-  /** As Redis lists it. */
-  name: string
+  /** What this is the store of, for messages and for Redis' list of its clients. */
+  store: string
+  /** What calls reject with that were not served: made here, so that no port has to translate. */
+  Unavailable: new (message: string, options?: ErrorOptions) => Error
   /** Those that will be run: each connection makes them known first. */
   scripts: readonly Script[]
   /** Strings in answers come as buffers. */
@@ -98,9 +99,12 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     }, giveUp)
   })
 
+  const unavailable = (what: string, reason?: ErrorOptions): Error =>
+    new options.Unavailable(`the ${options.store} store ${what}`, reason)
+
   const current = (): Session => {
     if (session && client.status === 'ready') return session
-    throw new AdmissionUnavailableError('the admission store is away', { cause: lastError })
+    throw unavailable('is away', { cause: lastError })
   }
 
   const evalsha = (sha1: string, keys: number, rest: Arguments): Promise<unknown> =>
@@ -111,7 +115,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
     const on = current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
-      throw new AdmissionUnavailableError('the admission store began another life since the facts were read')
+      throw unavailable('began another life since the facts were read')
     }
     const rest = [...keys, on.epoch, ...args]
     try {
@@ -120,10 +124,10 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
         // Forgotten by an operator's SCRIPT FLUSH.
         says(error, 'NOSCRIPT') && session === on ? evaluate(script.source, keys.length, rest) : null,
       )
-    } catch (error) {
+    } catch (cause) {
       // The primary became a replica.
-      if (says(error, 'READONLY') && session === on) giveUp(error)
-      throw unavailable(error)
+      if (says(cause, 'READONLY') && session === on) giveUp(cause)
+      throw unavailable('did not answer', { cause })
     }
   }
 
@@ -142,7 +146,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
       current()
       gather()
       const [seconds, microseconds] = await deadlines.wait(client.time()).catch((cause: unknown) => {
-        throw unavailable(cause)
+        throw unavailable('did not answer', { cause })
       })
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
     },
@@ -152,9 +156,9 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   }
 }
 
-function createClient({ url, timeoutMs, name }: ConnectionOptions, retryStrategy: () => number): Redis {
+function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrategy: () => number): Redis {
   return new Redis(url, {
-    connectionName: name,
+    connectionName: `gateway-${store}`,
     disableClientInfo: true,
     connectTimeout: SILENT_TIMEOUTS * timeoutMs,
     retryStrategy,
@@ -228,8 +232,4 @@ function gatherWrites({ stream }: Redis, expectAnswer: () => void, sent: () => v
 
 function says(error: unknown, code: 'NOSCRIPT' | 'READONLY'): boolean {
   return error instanceof Error && error.message.startsWith(code)
-}
-
-function unavailable(cause: unknown): AdmissionUnavailableError {
-  return new AdmissionUnavailableError('the admission store did not answer', { cause })
 }

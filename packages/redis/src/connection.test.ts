@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startRedis, type Server } from '@gateway/testing/servers'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, type ScriptConnection } from './connection.ts'
+import type { Script } from './script.ts'
+
+/** The bound that callers rely on, plus what a busy machine may add. */
+const IN_TIME_MS = 250 + 400
+
+class NotesUnavailableError extends Error {}
+
+const READ = scriptOf(`return { ARGV[1], redis.call('GET', KEYS[1]) }`)
+const WRITE = scriptOf(`return { ARGV[1], redis.call('SET', KEYS[1], ARGV[2]) }`)
+
+let server: Server
+beforeAll(async () => {
+  server = await startRedis({ own: true })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+function scriptOf(source: string): Script {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') }
+}
+
+function open({ url = server.url, binary = false } = {}): Promise<ScriptConnection> {
+  const scripts = [READ, WRITE]
+  return connect({ url, timeoutMs: 250, store: 'notes', Unavailable: NotesUnavailableError, scripts, binary })
+}
+
+const read = (connection: ScriptConnection) => connection.run(READ, ['note'], [])
+const write = (connection: ScriptConnection, text = 'text') => connection.run(WRITE, ['note'], [text])
+
+interface Outcome {
+  error: unknown
+  afterMs: number
+}
+
+async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {
+  const startedAt = performance.now()
+  const error: unknown = await call.then(
+    () => undefined,
+    (failure: unknown) => failure,
+  )
+  return { error, afterMs: performance.now() - startedAt }
+}
+
+function allCalls(connection: ScriptConnection): Promise<unknown>[] {
+  return [read(connection), write(connection), connection.timeMs()]
+}
+
+async function answersAgain(connection: ScriptConnection): Promise<boolean> {
+  const deadline = Date.now() + 10_000
+  while (Date.now() < deadline) {
+    if (!(await outcomeOf(read(connection))).error) return true
+    await delay(20)
+  }
+  return false
+}
+
+test('a script is told the epoch before its arguments, and runs in no other life than the expected one', async () => {
+  await using connection = await open()
+  const epoch = await connection.epoch()
+  expect(await write(connection, 'né')).toEqual([epoch, 'OK'])
+  expect(await connection.run(READ, ['note'], [], epoch)).toEqual([epoch, 'né'])
+  await server.kill()
+  await server.restart()
+  expect(await answersAgain(connection)).toBe(true)
+  expect(await connection.epoch()).not.toBe(epoch)
+  const late = connection.run(READ, ['note'], [], epoch)
+  await expect(late).rejects.toThrow('the notes store began another life since the facts were read')
+  await expect(late).rejects.toBeInstanceOf(NotesUnavailableError)
+})
+
+test('bytes come as they are where the connection is binary', async () => {
+  await using connection = await open({ binary: true })
+  const bytes = Buffer.from([0, 0xff, 0xc3])
+  await connection.run(WRITE, ['bytes'], [bytes])
+  const [, found] = (await connection.run(READ, ['bytes'], [])) as Buffer[]
+  expect(found).toEqual(bytes)
+})
+
+test('Redis away fails every call within 250 ms, and is used again when it is back', async () => {
+  await using connection = await open()
+  await server.kill()
+  for (const { error, afterMs } of await Promise.all(allCalls(connection).map(outcomeOf))) {
+    expect(error).toBeInstanceOf(NotesUnavailableError)
+    expect(afterMs).toBeLessThan(IN_TIME_MS)
+  }
+  await server.restart()
+  expect(await answersAgain(connection)).toBe(true)
+})
+
+test('a call that was under way when Redis died fails, and says why', async () => {
+  await using connection = await open()
+  await server.kill('SIGSTOP')
+  const calls = Array.from({ length: 50 }, () => outcomeOf(read(connection)))
+  await server.kill('SIGKILL')
+  for (const { error, afterMs } of await Promise.all(calls)) {
+    expect(error).toBeInstanceOf(NotesUnavailableError)
+    expect((error as Error).cause).toBeInstanceOf(Error)
+    expect(afterMs).toBeLessThan(IN_TIME_MS)
+  }
+  await server.restart()
+  expect(await answersAgain(connection)).toBe(true)
+})
+
+test('a Redis that hangs fails every call within 250 ms, then at once, and is used again when it wakes', async () => {
+  await using connection = await open()
+  await server.kill('SIGSTOP')
+  try {
+    for (const { error, afterMs } of await Promise.all(allCalls(connection).map(outcomeOf))) {
+      expect(error).toBeInstanceOf(NotesUnavailableError)
+      expect(error).toMatchObject({ message: 'the notes store did not answer' })
+      expect(afterMs).toBeLessThan(IN_TIME_MS)
+    }
+    // The silent connection is given up; nothing piles up behind it.
+    await delay(1500)
+    const { error, afterMs } = await outcomeOf(read(connection))
+    expect(error).toMatchObject({ message: 'the notes store is away' })
+    expect(afterMs).toBeLessThan(100)
+  } finally {
+    await server.kill('SIGCONT')
+  }
+  expect(await answersAgain(connection)).toBe(true)
+})
+
+test('a process that stood still for longer than it waits for Redis takes the answers that came meanwhile', async () => {
+  await using connection = await open()
+  const calls = Promise.all([read(connection), connection.timeMs()])
+  standStill(1_500)
+  await expect(calls).resolves.toHaveLength(2)
+  await expect(read(connection)).resolves.toBeDefined()
+})
+
+/** As a suspended process does, or one that gets no time. */
+function standStill(forMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs)
+}
+
+test('a process may start before its Redis', async () => {
+  await server.kill()
+  await using connection = await open()
+  const { error } = await outcomeOf(read(connection))
+  expect(error).toBeInstanceOf(NotesUnavailableError)
+  expect((error as Error).cause).toMatchObject({ code: 'ECONNREFUSED' })
+  await server.restart()
+  expect(await answersAgain(connection)).toBe(true)
+})
+
+test('scripts that Redis has forgotten are sent again', async () => {
+  await using connection = await open()
+  const operator = new Redis(server.url)
+  await operator.script('FLUSH')
+  expect(await write(connection)).toEqual([await connection.epoch(), 'OK'])
+  operator.disconnect()
+})
+
+test('a replica is never asked', async () => {
+  await using replica = await startRedis({ own: true })
+  await using connection = await open({ url: replica.url })
+  await write(connection)
+  const operator = new Redis(replica.url)
+  await operator.replicaof('127.0.0.1', 1)
+  expect((await outcomeOf(write(connection))).error).toBeInstanceOf(NotesUnavailableError)
+  await delay(200)
+  expect((await outcomeOf(read(connection))).error).toBeInstanceOf(NotesUnavailableError)
+  await operator.replicaof('NO', 'ONE')
+  expect(await answersAgain(connection)).toBe(true)
+  operator.disconnect()
+})
+
+test('after closing, calls fail and nothing reconnects', async () => {
+  const connection = await open()
+  await connection[Symbol.asyncDispose]()
+  expect((await outcomeOf(read(connection))).error).toBeInstanceOf(NotesUnavailableError)
+})
