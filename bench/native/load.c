@@ -127,11 +127,18 @@ static void ask(struct connection *c, uint64_t due_ns) {
 
 static uint64_t due_of(uint64_t arrival) { return started_ns + (uint64_t)((double)arrival * 1e9 / options.rate); }
 
+// Each in its turn: a server closes connections that stay unused, and may just be doing so when one is used at last.
+static struct connection *longest_idle(void) {
+  struct connection *c = idle[0];
+  memmove(idle, idle + 1, --idle_count * sizeof *idle);
+  return c;
+}
+
 // Open loop: sends what is due, as long as a connection is free. What is not sent waits, and its clock runs.
 static void send_due(void) {
   uint64_t now = now_ns();
   while (!stopping && idle_count > 0 && due_of(arrivals) <= now && due_of(arrivals) < stop_ns) {
-    struct connection *c = idle[--idle_count];
+    struct connection *c = longest_idle();
     uint64_t due = due_of(arrivals++);
     if (due >= measure_from_ns) histogram_add(&result.late, now - due);
     ask(c, due);
