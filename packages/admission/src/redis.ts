@@ -28,7 +28,7 @@ const RENEW_AT_ONCE = 500
 export interface RedisAdmissionOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
-  /** No call takes longer. */
+  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
   timeoutMs?: number
   /** Told of running requests that were given up because nobody renewed them. */
   onLapsed?: (count: number) => void

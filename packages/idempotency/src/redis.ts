@@ -24,7 +24,7 @@ const SCRIPTS = {
 export interface RedisIdempotencyOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
-  /** No call takes longer. */
+  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
   timeoutMs?: number
   /** For tests: stands in for Redis' own clock. */
   now?: () => number

@@ -2,14 +2,19 @@
  * The time that calls to Redis have, from when they leave: one timer for all, since each has the same and they leave in
  * order.
  *
- * An answer that arrived while this process was too busy to read it still counts: sockets are read before the immediate
- * that comes after the timer.
+ * A Redis that is slow is not away: as long as it goes on answering the calls before, a call waits for its turn, up to
+ * {@link LONGEST_TIMEOUTS} times its time. An answer that arrived while this process was too busy to read it counts:
+ * sockets are read before the immediate that comes after the timer.
  */
 
+/** Of a call that waits behind others. */
+export const LONGEST_TIMEOUTS = 4
+
 interface Waiting {
-  dueAtMs: number
+  /** Infinity until it has left. */
+  sentAtMs: number
   isOver: boolean
-  tooLate(): void
+  tooLate(afterMs: number): void
 }
 
 export interface AnswerDeadlines {
@@ -26,18 +31,23 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
   const leaving: Waiting[] = []
   /** In the order in which they left. */
   const underWay = new Set<Waiting>()
+  let lastAnswerAtMs = -Infinity
   let timer: NodeJS.Timeout | undefined
+
+  const dueAtMs = ({ sentAtMs }: Waiting): number =>
+    Math.min(Math.max(sentAtMs, lastAnswerAtMs) + timeoutMs, sentAtMs + LONGEST_TIMEOUTS * timeoutMs)
 
   const expire = (): void => {
     timer = undefined
     const nowMs = performance.now()
     for (const waiting of underWay) {
-      if (waiting.dueAtMs > nowMs) {
-        expireAfter(waiting.dueAtMs - nowMs)
+      const leftMs = dueAtMs(waiting) - nowMs
+      if (leftMs > 0) {
+        expireAfter(leftMs)
         return
       }
       underWay.delete(waiting)
-      waiting.tooLate()
+      waiting.tooLate(nowMs - waiting.sentAtMs)
     }
   }
   const expireAfter = (ms: number): void => {
@@ -48,9 +58,9 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
     wait: <Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null) =>
       new Promise<Answer>((resolve, reject) => {
         const waiting: Waiting = {
-          dueAtMs: Infinity,
+          sentAtMs: Infinity,
           isOver: false,
-          tooLate: () => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)),
+          tooLate: (afterMs) => reject(new Error(`Redis did not answer within ${Math.floor(afterMs)} ms`)),
         }
         leaving.push(waiting)
         const over = (): void => {
@@ -58,6 +68,7 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
           underWay.delete(waiting)
         }
         const answered = (value: Answer): void => {
+          lastAnswerAtMs = performance.now()
           over()
           resolve(value)
         }
@@ -73,10 +84,10 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
       }),
 
     sent() {
-      const dueAtMs = performance.now() + timeoutMs
+      const nowMs = performance.now()
       for (const waiting of leaving) {
         if (waiting.isOver) continue
-        waiting.dueAtMs = dueAtMs
+        waiting.sentAtMs = nowMs
         underWay.add(waiting)
       }
       leaving.length = 0

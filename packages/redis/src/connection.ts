@@ -38,7 +38,7 @@ export interface ScriptConnection extends AsyncDisposable {
 
 export interface ConnectionOptions {
   url: string
-  /** No call takes longer. */
+  /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
   timeoutMs: number
   /** What this is the store of, for messages and for Redis' list of its clients. */
   store: string
