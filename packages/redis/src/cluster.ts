@@ -3,8 +3,8 @@
  *
  * Each node has lives of its own, so an epoch is that of the node which holds the key. A slot that moves to another
  * node, by a failover or an operator's hand, is another life too, and its state is asked for again. While a node is
- * away, calls for its keys reject, as with a single server, and those for others go on. After failures the map is
- * read again, from whichever node answers.
+ * away, calls for its keys reject, as with a single server, and those for others go on. After every failure the
+ * map is read again, from whichever node answers.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,6 +31,8 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
   const nodes = new Map<string, OpeningConnection>()
   let ranges: SlotRange[] = []
   let reading: Promise<void> | null = null
+  /** A call failed since the map was last begun to be read. */
+  let readAgain = false
   let closed = false
 
   const nodeAt = (address: string): OpeningConnection => {
@@ -63,9 +65,13 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
   }
 
   function readMapSoon(): void {
+    readAgain = reading !== null
     reading ??= readMap()
       .then(() => delay(READ_MAP_AT_MOST_EVERY_MS, undefined, { ref: false }))
-      .finally(() => (reading = null))
+      .finally(() => {
+        reading = null
+        if (readAgain && !closed) readMapSoon()
+      })
   }
 
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
