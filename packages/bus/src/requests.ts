@@ -5,6 +5,7 @@
  * is put again, because the responder may still be reconnecting. One that was under way during an outage times out.
  */
 
+import { InFlightMap } from '@gateway/in-flight/map'
 import { BusTimeoutError, NoResponderError, RemoteError } from './port.ts'
 import type { Inbox } from './inbox.ts'
 import type { OnStatus } from './status.ts'
@@ -33,7 +34,7 @@ interface Pending {
 }
 
 export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean, onStatus: OnStatus): Requests {
-  const pending = new Map<number, Pending>()
+  const pending = new InFlightMap<number, Pending>()
   let lastNumber = 0
 
   const publish = (number: number, request: Pending) => {
@@ -100,7 +101,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     },
 
     close() {
-      for (const number of [...pending.keys()]) take(number)?.reject(new BusTimeoutError('the bus was closed'))
+      for (const [number] of [...pending]) take(number)?.reject(new BusTimeoutError('the bus was closed'))
     },
   }
 }

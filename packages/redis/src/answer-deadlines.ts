@@ -7,6 +7,8 @@
  * sockets are read before the immediate that comes after the timer.
  */
 
+import { InFlightList, type Place } from '@gateway/in-flight/list'
+
 /** Of a call that waits behind others. */
 export const LONGEST_TIMEOUTS = 4
 
@@ -14,6 +16,7 @@ interface Waiting {
   /** Infinity until it has left. */
   sentAtMs: number
   isOver: boolean
+  place?: Place
   tooLate(afterMs: number): void
 }
 
@@ -30,7 +33,7 @@ export interface AnswerDeadlines {
 export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
   const leaving: Waiting[] = []
   /** In the order in which they left. */
-  const underWay = new Set<Waiting>()
+  const underWay = new InFlightList<Waiting>()
   let lastAnswerAtMs = -Infinity
   let timer: NodeJS.Timeout | undefined
 
@@ -46,7 +49,7 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
         expireAfter(leftMs)
         return
       }
-      underWay.delete(waiting)
+      waiting.place?.leave()
       waiting.tooLate(nowMs - waiting.sentAtMs)
     }
   }
@@ -65,7 +68,7 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
         leaving.push(waiting)
         const over = (): void => {
           waiting.isOver = true
-          underWay.delete(waiting)
+          waiting.place?.leave()
         }
         const answered = (value: Answer): void => {
           lastAnswerAtMs = performance.now()
@@ -88,7 +91,7 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
       for (const waiting of leaving) {
         if (waiting.isOver) continue
         waiting.sentAtMs = nowMs
-        underWay.add(waiting)
+        waiting.place = underWay.join(waiting)
       }
       leaving.length = 0
       if (timer === undefined && underWay.size > 0) expireAfter(timeoutMs)

@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events'
 import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { jsonAnswer, streamAnswer } from './answer-writer.ts'
+import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
+import { httpClient, jsonAnswer, streamAnswer } from './answer-writer.ts'
 
 /** A response whose socket is full or has room, as the test says. */
 class FakeResponse extends EventEmitter {
@@ -152,4 +153,21 @@ describe('a JSON answer', () => {
     writer.fail(broken)
     expect(response).toMatchObject({ isDestroyed: true, isEnded: false })
   })
+})
+
+test('what writes an answer is collected with it, and nothing keeps the answers of earlier requests', () => {
+  const kept = keptBytes((words) => {
+    const response = Object.assign(new FakeResponse(), { words })
+    const client = httpClient(response as unknown as Response)
+    const writer = client.open(
+      false,
+      () => {},
+      () => ({}),
+    )
+    return () => {
+      writer.begin('application/json', () => ({}))
+      writer.finish(() => ({}))
+    }
+  })
+  expect(kept).toBeLessThan(PASSED_BYTES / 10)
 })

@@ -12,7 +12,7 @@ export type Headers = Record<string, string>
 
 export interface AnswerWriter {
   /** Whether anything has been sent, so that an error can no longer have a status of its own. */
-  readonly begun: boolean
+  begun(): boolean
   /** `headers` are asked for when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
@@ -28,7 +28,7 @@ export type Consumed = (bytes: number) => void
 
 /** Whom an answer is for. */
 export interface Client {
-  readonly hasLeft: boolean
+  hasLeft(): boolean
   /** `headersOnSilence` is asked when the backend has been silent so long that headers have to be committed. */
   open(stream: boolean, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter
   /** Called when nobody wants the answer any more. */
@@ -37,9 +37,7 @@ export interface Client {
 
 export function httpClient(response: Response): Client {
   return {
-    get hasLeft() {
-      return response.destroyed
-    },
+    hasLeft: () => response.destroyed,
     open: (stream, consumed, headersOnSilence) =>
       stream ? streamAnswer(response, consumed, headersOnSilence) : jsonAnswer(response, consumed),
     onLeave: (left) => void response.once('close', left),
@@ -58,9 +56,7 @@ export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter
   let headersOfBegin: () => Headers = () => ({})
 
   return {
-    get begun() {
-      return response.headersSent
-    },
+    begun: () => response.headersSent,
     begin(type, headers) {
       contentType = type
       headersOfBegin = headers
@@ -113,9 +109,7 @@ export function streamAnswer(response: Response, consumed: Consumed, headersOnSi
   }
 
   return {
-    get begun() {
-      return response.headersSent
-    },
+    begun: () => response.headersSent,
     begin,
     write(bytes) {
       keepAlive.refresh()

@@ -41,7 +41,7 @@ export interface Relay {
 export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
   const { admitted, job, measured } = relay
   // Its client left while it was being admitted.
-  if (client.hasLeft) return release(edge, job)
+  if (client.hasLeft()) return release(edge, job)
   return new Promise((resolve, reject) => {
     let head: AnswerHead | null = null
     let eventsSeen = 0
@@ -162,7 +162,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     }
 
     function endWith(error: GatewayError): void {
-      if (!writer.begun) return reject(error)
+      if (!writer.begun()) return reject(error)
       measured.failure = error.code
       writer.fail(error)
       resolve()

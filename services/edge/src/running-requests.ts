@@ -3,6 +3,7 @@
  * lapse; those of a revoked key are cut; and a stopping edge knows what it still has to finish.
  */
 
+import { InFlightMap } from '@gateway/in-flight/map'
 import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Logger } from '@gateway/service/logger'
 
@@ -35,7 +36,7 @@ export interface RunningRequests extends Disposable {
 }
 
 export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): RunningRequests {
-  const running = new Map<string, RunningRequest>()
+  const running = new InFlightMap<string, RunningRequest>()
   const cutKeys = new Map<string, NodeJS.Timeout>()
   const waiters = new Set<() => void>()
 
@@ -57,7 +58,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       return running.size
     },
     get streams() {
-      return running.values().reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
+      return [...running.values()].reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
     },
     begin(request) {
       running.set(request.requestId, request)

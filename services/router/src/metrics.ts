@@ -2,6 +2,7 @@
  * What the router counts and measures. Labels are the config's pools and backends and our own words for outcomes.
  */
 
+import type { InFlightList } from '@gateway/in-flight/list'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { countTokens } from '@gateway/service/count-tokens'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
@@ -86,12 +87,15 @@ function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
 }
 
 /** What is read when somebody asks. */
-export function observeRouter(metrics: Metrics, parts: { fleet: Fleet; places: Places; runs: Set<Run> }): void {
+export function observeRouter(
+  metrics: Metrics,
+  parts: { fleet: Fleet; places: Places; runs: InFlightList<Run> },
+): void {
   const { fleet, places, runs } = parts
   metrics.observedGauge('gateway_router_jobs_running', 'Jobs under way', () => runs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'Jobs that wait for a place at a backend', () => places.waiting)
   metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () =>
-    runs.values().reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
+    [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
   )
   const pools = () => [...fleet.pools()]
   metrics.observedGauge(

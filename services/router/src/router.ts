@@ -2,6 +2,7 @@
  * What every job of this process shares.
  */
 
+import type { InFlightList } from '@gateway/in-flight/list'
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/service/logger'
 import type { Tracer } from '@gateway/service/tracing'
@@ -26,5 +27,5 @@ export interface Router {
   /** The time to finish is over: no further attempt starts. */
   expired: boolean
   /** Jobs under way. */
-  runs: Set<Run>
+  runs: InFlightList<Run>
 }

@@ -8,6 +8,7 @@
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { groups, subjects } from '@gateway/contracts/subjects'
+import { InFlightList } from '@gateway/in-flight/list'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
@@ -49,7 +50,7 @@ export async function startRouter({
   const { drainMs } = readSettings(environment)
   const fleet = openFleet(environment)
   const places = openPlaces()
-  const runs = new Set<Run>()
+  const runs = new InFlightList<Run>()
   const counts = routerMetrics(metrics)
   observeRouter(metrics, { fleet, places, runs })
   const router: Router = {
@@ -151,15 +152,15 @@ function takePools(bus: Bus, fleet: Fleet, take: (job: IncomingJob) => void) {
 const FAREWELL_MS = 2_000
 
 function trackJobs(router: Router) {
-  const open = new Set<Promise<void>>()
+  const open = new InFlightList<Promise<void>>()
   const allDone = () => Promise.all(open)
 
   return {
     take(job: IncomingJob): void {
       const done: Promise<void> = serveJob(job, router)
         .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
-        .finally(() => open.delete(done))
-      open.add(done)
+        .finally(() => place.leave())
+      const place = open.join(done)
     },
     async drained(drainMs: number): Promise<void> {
       const timer = new AbortController()

@@ -7,6 +7,7 @@
  */
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
+import { InFlightMap } from '@gateway/in-flight/map'
 import { NotStoredError } from '../port.ts'
 import type { JetStreamParts } from './jetstream.ts'
 
@@ -39,7 +40,7 @@ interface PendingEvent {
 export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Promise<void> }): Publisher {
   const { wire, inbox, counters, measures, processId } = parts
   /** In order of publication. */
-  const pending = new Map<number, PendingEvent>()
+  const pending = new InFlightMap<number, PendingEvent>()
   let pendingBytes = 0
   let lastNumber = 0
   /** Since when publishing has not been possible: no connection, or streams that are not there yet. */

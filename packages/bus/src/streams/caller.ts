@@ -10,6 +10,8 @@ import { frameKind, type FrameKind } from '../core/frames.ts'
 import { isSettling } from '../core/liveness.ts'
 import { partOf } from '../core/body.ts'
 import { announced, consume, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
+import { InFlightMap } from '@gateway/in-flight/map'
+import type { Place } from '@gateway/in-flight/list'
 import type { Inbox } from '../inbox.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 import type { StreamContext } from './context.ts'
@@ -29,7 +31,7 @@ type Unavailable = Parameters<JobEvents['onUnavailable']>
 
 export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   const { wire, counters, now } = context
-  const streams = new Map<number, CallerStream>()
+  const streams = new InFlightMap<number, CallerStream>()
   const offers = openOffers(context.tuning)
   let lastStream = 0
 
@@ -76,12 +78,13 @@ class CallerStream implements JobHandle, PeerStream {
   readonly #events: JobEvents
   readonly #context: StreamContext
   readonly #inbox: Inbox
-  readonly #open: Map<number, CallerStream>
+  readonly #open: InFlightMap<number, CallerStream>
   readonly #receiver: Receiver
   readonly #partBytes: number
   readonly #offers: Offers
   #offeredAtMs = 0
   #peer: Peer | undefined
+  #atPeer: Place | undefined
   #held = false
   #over = false
   #timer: NodeJS.Timeout | undefined
@@ -93,7 +96,7 @@ class CallerStream implements JobHandle, PeerStream {
     events: JobEvents,
     context: StreamContext,
     inbox: Inbox,
-    open: Map<number, CallerStream>,
+    open: InFlightMap<number, CallerStream>,
     offers: Offers,
   ) {
     this.#number = number
@@ -202,7 +205,7 @@ class CallerStream implements JobHandle, PeerStream {
     clearTimeout(this.#timer)
     this.#offers.accepted(this.#offeredAtMs, this.#context.now())
     this.#peer = peer
-    peer.streams.add(this)
+    this.#atPeer = peer.streams.join(this)
   }
 
   #resume(peer: Peer): void {
@@ -291,7 +294,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#over = true
     clearTimeout(this.#timer)
     this.#open.delete(this.#number)
-    this.#peer?.streams.delete(this)
+    this.#atPeer?.leave()
     this.#context.counters.streamsOpen--
   }
 }

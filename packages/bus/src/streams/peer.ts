@@ -8,6 +8,7 @@
 import { encodeMessages, FRAME_OVERHEAD, frameKind, NO_BYTES, type Frame, type FrameKind } from '../core/frames.ts'
 import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
 import { mayWaitMs } from '../core/urgency.ts'
+import { InFlightList } from '@gateway/in-flight/list'
 import { framesSubject } from '../inbox.ts'
 import { atTurnsEnd } from '../turn.ts'
 import type { StreamContext } from './context.ts'
@@ -29,7 +30,7 @@ export interface Waiting {
 
 export class Peer {
   readonly id: string
-  readonly streams = new Set<PeerStream>()
+  readonly streams = new InFlightList<PeerStream>()
   lastHeardAtMs: number
   readonly #context: StreamContext
   readonly #flight: Flight

@@ -17,6 +17,8 @@ import {
   takeFrame,
   type Sender,
 } from '../core/sender.ts'
+import { InFlightMap } from '@gateway/in-flight/map'
+import type { Place } from '@gateway/in-flight/list'
 import { JobAborted, type AbortCause, type IncomingJob } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
@@ -36,7 +38,7 @@ export interface Worker {
 }
 
 export function openWorker(context: StreamContext): Worker {
-  const streams = new Map<string, WorkerStream>()
+  const streams = new InFlightMap<string, WorkerStream>()
   const bodies: BodyQueue = { active: 0, waiting: [] }
 
   return {
@@ -74,8 +76,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly #key: string
   readonly #number: number
   readonly #peer: Peer
+  readonly #atPeer: Place
   readonly #context: StreamContext
-  readonly #open: Map<string, WorkerStream>
+  readonly #open: InFlightMap<string, WorkerStream>
   readonly #sender: Sender
   readonly #body: BodyPull
   readonly #controller = new AbortController()
@@ -89,7 +92,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     job: JobMessage,
     peer: Peer,
     context: StreamContext,
-    open: Map<string, WorkerStream>,
+    open: InFlightMap<string, WorkerStream>,
     bodies: BodyQueue,
   ) {
     const { tuning, wire, counters } = context
@@ -103,7 +106,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#sender = createSender(tuning.streamWindowBytes, Math.min(tuning.frameBytes, wire.maxPayloadBytes >> 1))
     this.#body = new BodyPull(job, peer, context, bodies)
     open.set(key, this)
-    peer.streams.add(this)
+    this.#atPeer = peer.streams.join(this)
     counters.streamsOpen++
   }
 
@@ -230,7 +233,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     if (this.#over) return
     this.#over = true
     this.#open.delete(this.#key)
-    this.#peer.streams.delete(this)
+    this.#atPeer.leave()
     this.#peer.stopWaiting(this)
     this.#context.counters.streamsOpen--
     const aborted = cause === undefined ? ENDED : new JobAborted(cause)

@@ -91,7 +91,7 @@ async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
   edge.running.begin({ account, requestId, keyHash: caller.keyHash, stream, cut: () => reader.cut(invalidKey()) })
   try {
     let after: string | undefined
-    for (let round = 0; !reader.isOver; round++) {
+    for (let round = 0; !reader.isOver(); round++) {
       const found = await claimKey(edge, claim, after)
       if (found.kind === 'claimed') return await isWanted(edge, attempt)
       if (await readFound(edge, attempt, found)) return false
@@ -107,7 +107,7 @@ async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
 
 /** False: its client left before anything was begun. */
 async function isWanted(edge: Edge, { claim, reader }: Attempt): Promise<boolean> {
-  if (!reader.isOver) return true
+  if (!reader.isOver()) return true
   await edge.idempotency.store.release(claim).catch(() => {})
   return false
 }

@@ -31,7 +31,7 @@ export interface ClientReader extends Reader {
   /** Resolves when the client has been answered or has left; rejects with what to answer while nothing has been sent. */
   readonly answered: Promise<void>
   /** Answered, or gone. */
-  readonly isOver: boolean
+  isOver(): boolean
   /** Forgets what was read so far, to read another answer. False: the client has seen some of it. */
   restart(): boolean
   /** Leaves what it reads, with this for its end. */
@@ -65,7 +65,7 @@ export function clientReader(
   function fail(error: GatewayError): void {
     if (isOver) return
     isOver = true
-    if (!writer.begun) return reject(error)
+    if (!writer.begun()) return reject(error)
     measuredOf(response).failure = error.code
     writer.fail(error)
     resolve()
@@ -73,9 +73,7 @@ export function clientReader(
 
   return {
     answered,
-    get isOver() {
-      return isOver
-    },
+    isOver: () => isOver,
     begin: (contentType, headers) => writer.begin(contentType, () => headers),
     write: (bytes) => writer.write(bytes),
     finish(headers) {
@@ -94,7 +92,7 @@ export function clientReader(
     },
     restart() {
       source = NO_SOURCE
-      if (writer.begun) return false
+      if (writer.begun()) return false
       // A stream's writer holds nothing back and goes on keeping the connection alive.
       if (!stream) writer = openWriter()
       return true

@@ -31,7 +31,7 @@ export async function replayAnswer(
   if (!answer) return false
   if (!kept.settled) await reportUsage(edge, place, answer.head.usage)
   const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
-  if (reader.isOver) return true
+  if (reader.isOver()) return true
   reader.replays(place.requestId)
   reader.begin(answer.head.contentType, headers)
   reader.write(answer.body)

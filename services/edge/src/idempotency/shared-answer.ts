@@ -84,9 +84,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
   }
 
   const writer: AnswerWriter = {
-    get begun() {
-      return head !== null
-    },
+    begun: () => head !== null,
     begin(contentType, headersNow) {
       const headers = headersNow()
       head = { contentType, headers }
@@ -115,7 +113,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
   return {
     client: {
       // Whoever has left may come back for it.
-      hasLeft: false,
+      hasLeft: () => false,
       open(_stream, whenConsumed, whenSilent) {
         consumed = whenConsumed
         headersOnSilence = whenSilent

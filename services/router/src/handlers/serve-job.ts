@@ -28,7 +28,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   job.accept()
   failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
-  router.runs.add(run)
+  const place = router.runs.join(run)
   job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
   try {
     await readBody(run)
@@ -48,7 +48,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     job.failure(encode(await internalError(run)))
   } finally {
     run.span.end()
-    router.runs.delete(run)
+    place.leave()
   }
 }
 
