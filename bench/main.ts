@@ -8,6 +8,7 @@
 import { parseArgs } from 'node:util'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
+import { UsageError } from '@gateway/service/usage-error'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
 import { profile } from './profile/run.ts'
@@ -68,14 +69,18 @@ async function run(): Promise<void> {
   })
   const { signal } = stopping
   const say = (line: string) => void process.stderr.write(`${minutesAndSeconds(performance.now())}  ${line}\n`)
-  const only = values.subjects?.split(',')
   const [part = 'all', ...names] = values.help ? ['help'] : positionals
-  const deadlineMs = Date.now() + Number(values['max-minutes']) * 60_000
+  const rounds = wholeNumber('rounds', values.rounds)
+  const minutes = wholeNumber('minutes', values.minutes)
+  const mostKeys = wholeNumber('most-keys', values['most-keys'])
+  const mostRows = wholeNumber('most-rows', values['most-rows'])
+  const deadlineMs = Date.now() + wholeNumber('max-minutes', values['max-minutes']) * 60_000
+  const subjects = values.subjects === undefined ? SUBJECTS : values.subjects.split(',').map(subjectNamed)
   const comparing = (steps: Step[]) =>
     compare({
-      subjects: SUBJECTS.filter(({ name }) => !only || only.includes(name)),
+      subjects,
       steps,
-      rounds: Number(values.rounds),
+      rounds,
       deadlineMs,
       fresh: values.fresh,
       signal,
@@ -86,8 +91,8 @@ async function run(): Promise<void> {
       only: names,
       fresh: values.fresh,
       deadlineMs,
-      mostKeys: Number(values['most-keys']),
-      mostRows: Number(values['most-rows']),
+      mostKeys,
+      mostRows,
       signal,
       say,
     })
@@ -102,7 +107,7 @@ async function run(): Promise<void> {
     case 'profile':
       return profile({ only: names, signal, say })
     case 'soak':
-      return soak({ minutes: Number(values.minutes), signal, say })
+      return soak({ minutes, signal, say })
     case 'peers':
       return comparing(ALL_STEPS)
     case 'plain':
@@ -110,9 +115,20 @@ async function run(): Promise<void> {
     case 'stream':
       return comparing([part])
     default:
+      if (part !== 'help') throw new UsageError(`there is no part ${part}\n\n${HELP}`)
       process.stdout.write(HELP)
-      if (part !== 'help') throw new Error(`there is no part ${part}`)
   }
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^[1-9]\d*$/.test(text)) return Number(text)
+  throw new UsageError(`--${option} must be a whole number of at least 1, not ${text}\n\n${HELP}`)
+}
+
+function subjectNamed(asked: string): (typeof SUBJECTS)[number] {
+  const subject = SUBJECTS.find(({ name }) => name === asked)
+  if (subject) return subject
+  throw new UsageError(`there is no subject ${asked}; there are: ${SUBJECTS.map(({ name }) => name).join(', ')}`)
 }
 
 /** Since the start: `07:42`. */

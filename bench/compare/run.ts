@@ -73,6 +73,7 @@ async function begin({ rounds, steps, fresh }: CompareOptions): Promise<Comparis
 async function prepareAll(subjects: Subject[], result: Comparison, signal: AbortSignal, say: (line: string) => void) {
   const prepared = new Map<string, Prepared>()
   for (const { name, prepare } of subjects) {
+    say(`preparing ${name}`)
     try {
       const subject = await prepare(signal)
       prepared.set(name, subject)

@@ -25,8 +25,10 @@ const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '
 
 const [entry, out] = process.argv.slice(2)
 const pnpm = process.env['PNPM']
-if (!entry || !out || !pnpm)
-  throw new Error('usage: PNPM=<command> node prune-workspace.ts <folder of a service> <out>')
+if (!entry || !out || !pnpm) {
+  process.stderr.write('usage: PNPM=<command> node scripts/deploy/prune-workspace.ts <folder of a service> <out>\n')
+  process.exit(2)
+}
 
 const folders = closureOf(entry)
 for (const file of SHARED) cpSync(join(ROOT, file), join(out, file))
