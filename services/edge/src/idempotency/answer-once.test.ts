@@ -384,9 +384,7 @@ describe('a kept answer', () => {
   async function edgeThatKnows({ url }: { url: string }): Promise<Response> {
     const asking = fetch(`${url}/?body=${randomUUID()}`)
     ;(await nextRun(0)).fail(new GatewayError('SERVICE_UNAVAILABLE', 'broken'))
-    const response = await asking
-    await sleep(20)
-    return response
+    return asking
   }
 
   test('is never given for another body', async () => {
@@ -444,6 +442,17 @@ test('an edge that has been frozen stops what another has taken over', async () 
   store = { ...store, renew: async (claims) => claims.map(({ requestId }) => requestId) }
   expect((await reading).text).toContain('"error"')
   expect(run.stopped).toBe(true)
+})
+
+test('whoever is refused may ask for something else under the same key at once', async () => {
+  const { release } = store
+  store = { ...store, release: async (...call) => (await sleep(50), release(...call)) }
+  const { first, run } = await firstRuns()
+  run.fail(new GatewayError('rate_limit_exceeded', 'Too many', { type: 'requests', retryAfterMs: 900 }))
+  expect((await first).status).toBe(429)
+  const another = ask(1, 'body=another')
+  await (await nextRun(1)).finish()
+  expect((await another).status).toBe(200)
 })
 
 test('a client that leaves before its turn begins nothing', async () => {

@@ -35,7 +35,10 @@ export function runClaimed(
     .catch((error: unknown) => answer.fail(asGatewayError(error)))
     .then(() => keeper.conclude())
     .catch((error: unknown) => {
-      edge.logger.error({ err: error, requestId: claim.requestId }, 'an idempotency key was not freed; it will lapse')
+      edge.logger.error(
+        { err: error, requestId: claim.requestId },
+        'a kept answer was not noted as metered; the next to ask for it reports its usage again',
+      )
     })
     .finally(() => edge.idempotency.running.end(claim.requestId))
 }
@@ -71,8 +74,17 @@ function keepOf(edge: Edge, claim: Claim) {
       isMetered = true
     },
 
+    async free(): Promise<void> {
+      if (sealed) return
+      try {
+        await store.release(claim)
+      } catch (error) {
+        edge.logger.warn({ err: error, requestId: claim.requestId }, 'an idempotency key was not freed; it will lapse')
+      }
+    },
+
     async conclude(): Promise<void> {
-      if (!sealed) return store.release(claim)
+      if (!sealed) return this.free()
       for (let times = 0; !isKept && times < TRY_AGAIN_AT_MOST; times++) {
         await sleep(TRY_AGAIN_AFTER_MS, undefined, { ref: false })
         await tryKeep()

@@ -39,10 +39,11 @@ class TestReader implements Reader {
 
 function open() {
   const kept: WholeAnswer[] = []
-  const state = { consumed: 0, isStopped: false, isMetered: false }
+  const state = { consumed: 0, isStopped: false, isMetered: false, isFree: false }
   const shared = shareAnswer({
     keep: async (answer) => void kept.push(answer),
     metered: () => (state.isMetered = true),
+    free: async () => void (state.isFree = true),
   })
   const writer: AnswerWriter = shared.client.open(
     true,
@@ -120,13 +121,13 @@ describe('a shared answer', () => {
     expect(state.consumed).toBe(MAX_KEPT_BYTES)
   })
 
-  test('that fails is a failure to all who wait, and to all who come', () => {
+  test('that fails is a failure to all who wait, and to all who come', async () => {
     const { shared, writer, join, state } = open()
     const reader = join()
-    shared.fail(ERROR)
+    await shared.fail(ERROR)
     writer.finish(() => FINAL)
     expect([reader.end, join().end]).toEqual([{ error: ERROR }, { error: ERROR }])
-    expect(state.isStopped).toBe(false)
+    expect(state).toMatchObject({ isStopped: false, isFree: true })
   })
 
   test('that is stopped stops what runs, and tells its readers', () => {

@@ -28,8 +28,8 @@ export interface SharedAnswer {
   readonly client: Client
   /** Gives the answer to one more reader. False: too much of it has passed already. */
   join(reader: Reader): boolean
-  /** The request failed before its answer began. */
-  fail(error: GatewayError): void
+  /** The request failed before its answer began. Resolves when all are told. */
+  fail(error: GatewayError): Promise<void>
   /** Stops the request. */
   stop(error: GatewayError): void
 }
@@ -40,6 +40,8 @@ export interface Keeper {
   keep(answer: WholeAnswer): Promise<void>
   /** Its usage is stored. */
   metered(): void
+  /** Nothing will be kept: the key is anyone's again. Never rejects. */
+  free(): Promise<void>
 }
 
 export function shareAnswer(keeper: Keeper): SharedAnswer {
@@ -77,6 +79,12 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
     readers.clear()
   }
 
+  /** Freed before it is told: whoever is refused may ask again under the same key at once, also for something else. */
+  async function fail(error: GatewayError): Promise<void> {
+    await keeper.free()
+    conclude({ error })
+  }
+
   function leave(reader: Reader): void {
     if (!readers.delete(reader) || end) return
     if (readers.size === 0 && !isKeepable()) stopRequest()
@@ -107,7 +115,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       keeper.metered()
       conclude({ headers: headersNow() })
     },
-    fail: (error) => conclude({ error }),
+    fail: (error) => void fail(error),
   }
 
   return {
@@ -145,7 +153,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       return true
     },
 
-    fail: (error) => conclude({ error }),
+    fail,
 
     stop(error) {
       stopRequest()
