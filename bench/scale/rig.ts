@@ -21,6 +21,11 @@ export interface Rig extends AsyncDisposable {
   ): Promise<{ load: LoadResult; cpuMs: Record<string, number> }>
 }
 
+/** Not one request of a load was answered whole. */
+export class AllFailedError extends Error {
+  override name = 'AllFailedError'
+}
+
 export const PLAIN: Order = { stream: false, bytes: 700 }
 
 export async function openRig(signal: AbortSignal, options: GatewayOptions = {}): Promise<Rig> {
@@ -31,7 +36,7 @@ export async function openRig(signal: AbortSignal, options: GatewayOptions = {})
   const opened = opening.move()
   const run = async (order: Order, load: LoadOptions, door = gateway.door) => {
     const result = await runLoad(programs.load, door, order, { ...load, signal })
-    if (result.failed > 0 && result.failed >= result.requests) throw new Error(`all failed: ${result.firstFailure}`)
+    if (result.failed > 0 && result.failed >= result.requests) throw new AllFailedError(result.firstFailure)
     return result
   }
   return {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryNow } from '../harness/costs.ts'
 import type { Curve, Scaling } from './curve.ts'
-import { openRig, PLAIN, sumOf } from './rig.ts'
+import { AllFailedError, openRig, PLAIN, sumOf } from './rig.ts'
 
 const LEVELS = [10, 30, 100, 300, 1_000, 2_000, 3_000]
 const RAMP_SECONDS = 2
@@ -17,7 +17,9 @@ export async function scaleStreams({ signal, say }: Scaling): Promise<Curve> {
   const order = { stream: true, chunks: 140, everyUs: 50_000, bytes: 20 }
   await rig.run({ ...order, chunks: 20 }, { connections: 50, seconds: 1 })
   const points: Curve['points'] = []
-  for (const streams of LEVELS) {
+  const beyond: string[] = []
+
+  async function measure(streams: number): Promise<void> {
     await rig.backend.counts()
     const options = { connections: streams, seconds: RAMP_SECONDS, rampSeconds: RAMP_SECONDS, drainSeconds: 15 }
     const memory = sleep(ALL_RUN_MS, undefined, { signal }).then(() => memoryNow(rig.gateway.processes()))
@@ -38,6 +40,17 @@ export async function scaleStreams({ signal, say }: Scaling): Promise<Curve> {
     }
     points.push({ x: streams, values })
     say(`  ${streams} streams: ${values.cpu.toFixed(0)} µs CPU per chunk, lag p99 ${values.lagP99.toFixed(1)} ms`)
+  }
+
+  for (const streams of LEVELS) {
+    try {
+      await measure(streams)
+    } catch (error) {
+      if (!(error instanceof AllFailedError)) throw error
+      beyond.push(`At ${streams} streams none came whole (${error.message.trim()}): more than these cores can carry.`)
+      say(`  ${beyond[0]}`)
+      break
+    }
   }
   return {
     title: 'Streams at once',
@@ -63,6 +76,7 @@ export async function scaleStreams({ signal, say }: Scaling): Promise<Curve> {
     notes: [
       'One edge, one router; every stream runs seven seconds. CPU per chunk holds its share of the request around it.',
       "Where the backend itself was late, the machine's cores were full, and the lag is the machine's.",
+      ...beyond,
     ],
   }
 }
