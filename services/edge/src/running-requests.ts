@@ -58,7 +58,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       return running.size
     },
     get streams() {
-      return [...running.values()].reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
+      return running.values().reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
     },
     begin(request) {
       running.set(request.requestId, request)
