@@ -57,6 +57,19 @@ test('an answer that came while the process stood still counts', async () => {
   expect(await waiting).toBe('was there')
 })
 
+test('time that the process did not live through is not held against Redis', async () => {
+  const deadlines = createAnswerDeadlines(40)
+  const answer = Promise.withResolvers<string>()
+  const waiting = deadlines.wait(answer.promise)
+  deadlines.sent()
+  await sleep(10)
+  const until = performance.now() + 200
+  while (performance.now() < until);
+  await sleep(15)
+  answer.resolve('as soon as the machine went on')
+  expect(await waiting).toBe('as soon as the machine went on')
+})
+
 test('a Redis that is slow is not away: while it answers the calls before, a call waits for its turn', async () => {
   const deadlines = createAnswerDeadlines(60)
   const before = Array.from({ length: 5 }, () => Promise.withResolvers<string>())

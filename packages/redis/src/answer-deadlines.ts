@@ -1,20 +1,23 @@
 /**
- * The time that calls to Redis have, from when they leave: one timer for all, since each has the same and they leave in
+ * The time that calls to Redis have, from when they leave: one clock for all, since each has the same and they leave in
  * order.
  *
- * A Redis that is slow is not away: as long as it goes on answering the calls before, a call waits for its turn, up to
- * {@link LONGEST_TIMEOUTS} times its time. An answer that arrived while this process was too busy to read it counts:
- * sockets are read before the immediate that comes after the timer.
+ * Time is counted in ticks that this process lived through, {@link TICKS} to a timeout: a machine that stood still, or
+ * had no time for us, says nothing of Redis. Sockets are read before the immediate in which a tick is counted, so an
+ * answer that is there counts. And a Redis that is slow is not away: as long as it goes on answering the calls before, a
+ * call waits for its turn, up to {@link LONGEST_TIMEOUTS} times its time.
  */
 
 import { InFlightList, type Place } from '@gateway/in-flight/list'
 
 /** Of a call that waits behind others. */
 export const LONGEST_TIMEOUTS = 4
+const TICKS = 10
 
 interface Waiting {
-  /** Infinity until it has left. */
   sentAtMs: number
+  /** Set when it leaves. */
+  sentAtTick: number
   isOver: boolean
   place?: Place
   tooLate(afterMs: number): void
@@ -34,34 +37,30 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
   const leaving: Waiting[] = []
   /** In the order in which they left. */
   const underWay = new InFlightList<Waiting>()
-  let lastAnswerAtMs = -Infinity
-  let timer: NodeJS.Timeout | undefined
+  let tick = 0
+  let lastAnswerAtTick = -Infinity
+  let clock: NodeJS.Timeout | undefined
 
-  const dueAtMs = ({ sentAtMs }: Waiting): number =>
-    Math.min(Math.max(sentAtMs, lastAnswerAtMs) + timeoutMs, sentAtMs + LONGEST_TIMEOUTS * timeoutMs)
+  const isLate = ({ sentAtTick }: Waiting): boolean =>
+    tick - Math.max(sentAtTick, lastAnswerAtTick) > TICKS || tick - sentAtTick > LONGEST_TIMEOUTS * TICKS
 
-  const expire = (): void => {
-    timer = undefined
-    const nowMs = performance.now()
+  const countTick = (): void => {
+    tick++
     for (const waiting of underWay) {
-      const leftMs = dueAtMs(waiting) - nowMs
-      if (leftMs > 0) {
-        expireAfter(leftMs)
-        return
-      }
+      if (!isLate(waiting)) break
       waiting.place?.leave()
-      waiting.tooLate(nowMs - waiting.sentAtMs)
+      waiting.tooLate(performance.now() - waiting.sentAtMs)
     }
+    clock = underWay.size > 0 ? nextTick() : undefined
   }
-  const expireAfter = (ms: number): void => {
-    timer = setTimeout(() => setImmediate(expire), ms).unref()
-  }
+  const nextTick = (): NodeJS.Timeout => setTimeout(() => setImmediate(countTick), timeoutMs / TICKS).unref()
 
   return {
     wait: <Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null) =>
       new Promise<Answer>((resolve, reject) => {
         const waiting: Waiting = {
-          sentAtMs: Infinity,
+          sentAtMs: 0,
+          sentAtTick: 0,
           isOver: false,
           tooLate: (afterMs) => reject(new Error(`Redis did not answer within ${Math.floor(afterMs)} ms`)),
         }
@@ -71,7 +70,7 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
           waiting.place?.leave()
         }
         const answered = (value: Answer): void => {
-          lastAnswerAtMs = performance.now()
+          lastAnswerAtTick = tick
           over()
           resolve(value)
         }
@@ -91,10 +90,11 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
       for (const waiting of leaving) {
         if (waiting.isOver) continue
         waiting.sentAtMs = nowMs
+        waiting.sentAtTick = tick
         waiting.place = underWay.join(waiting)
       }
       leaving.length = 0
-      if (timer === undefined && underWay.size > 0) expireAfter(timeoutMs)
+      if (underWay.size > 0) clock ??= nextTick()
     },
   }
 }

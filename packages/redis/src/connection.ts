@@ -19,6 +19,7 @@ const LONGEST_PAUSE_MS = 500
 export const OPENING_MS = 2_000
 /** A connection silent for this many timeouts is given up and made anew. */
 const SILENT_TIMEOUTS = 4
+const SILENT_PORTIONS = 10
 
 /** One connection, from ready to closed. */
 interface Session {
@@ -170,7 +171,8 @@ function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrateg
 
 /**
  * Breaks a connection on which an answer is awaited and nothing comes for so long. The client's own `socketTimeout` would
- * do it before it reads what came while this process stood still: a pause of ours is no silence of Redis.
+ * do it before it reads what came while this process stood still: a pause of ours is no silence of Redis. So time
+ * counts in portions, and each only as much as it was meant to last.
  */
 function giveUpWhenSilent(client: Redis, silentMs: number): () => void {
   let waiting: NodeJS.Timeout | undefined
@@ -178,16 +180,19 @@ function giveUpWhenSilent(client: Redis, silentMs: number): () => void {
     clearTimeout(waiting)
     waiting = undefined
   }
-  const expectAnswer = () => {
-    if (waiting) return
-    const { stream } = client
+  const wait = (stream: Redis['stream'], portions: number): void => {
     const mine = setTimeout(() => {
       // The socket is read before the immediate.
       setImmediate(() => {
-        if (waiting === mine) stream.destroy(new Error(`Redis was silent for ${silentMs} ms`))
+        if (waiting !== mine) return
+        if (portions > 1) wait(stream, portions - 1)
+        else stream.destroy(new Error(`Redis was silent for ${silentMs} ms`))
       })
-    }, silentMs)
+    }, silentMs / SILENT_PORTIONS)
     waiting = mine
+  }
+  const expectAnswer = () => {
+    if (!waiting) wait(client.stream, SILENT_PORTIONS)
   }
   client.on('connect', () => {
     client.stream.on('data', heard)
