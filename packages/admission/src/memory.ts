@@ -9,6 +9,7 @@ import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/
 import { admit } from './core/admit.ts'
 import { heldAccount } from './core/held-account.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
+import { refilled, waitForFull } from './core/token-bucket.ts'
 import {
   ended,
   inWindow,
@@ -200,10 +201,10 @@ function rememberAccounts(onLapsed: (count: number) => void) {
   }
 }
 
-/** What is pending stands until the ledger includes it or its month is over; a debt of tokens until it is paid. */
+/** What is pending stands until the ledger includes it or its month is over; the bucket until it is full. */
 function mayBeForgotten({ use, records }: Account, nowMs: number): boolean {
   if (records.size > 0 && use.window === monthOf(nowMs).window) return false
-  return use.bucket === null || use.bucket.level + IDLE_MS * use.bucket.perMinute >= 0
+  return use.bucket === null || waitForFull(refilled(use.bucket, use.bucket.perMinute, nowMs)) === 0
 }
 
 function enterWindow(account: Account, nowMs: number): void {

@@ -5,6 +5,7 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { DAY_MS } from '../core/month.ts'
 import { onEachAdapter } from './adapters.ts'
 import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, type Stage, verdict, waitOf } from './stage.ts'
 
@@ -62,6 +63,12 @@ onEachAdapter((open) => {
       expect([...seen].toSorted()).toEqual(['allowance', 'day', 'requests', 'tokens'])
     },
   )
+
+  test('a debt of more than a day is waited for until the bucket is full', async () => {
+    await using stage = await knownAccount(open, { tokensPerMinute: 1 })
+    await stage.admit({ usualTokens: DAY_MS / MINUTE_MS + 1, worstCharge: 0 })
+    expect(await askUntilAdmitted(stage, { usualTokens: 1, worstCharge: 0 })).toBe('tokens')
+  })
 
   test('of several limits in the way, the one that stands longest is told', async () => {
     const limits = { requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 1_000 }

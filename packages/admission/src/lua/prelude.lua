@@ -168,12 +168,11 @@ local function open_use(request)
   return use, released, record and parse_record(record)
 end
 
--- When the use may go: a day after its month, which is when nothing that is pending matters any more, and not before a
--- debt of tokens is paid.
+-- When the use may go: a day after its month, which is when nothing that is pending matters any more, and not before the
+-- bucket is full, which is what it begins as.
 local function keep_until(use)
-  local debt_paid_at = 0
-  if use.level and use.level < 0 then debt_paid_at = NOW_MS + math.ceil(-use.level / use.tpm) end
-  return max(WINDOW_RESETS_MS + DAY_MS, debt_paid_at)
+  local full_at = use.level and NOW_MS + math.ceil((use.tpm * BUCKET_SCALE - use.level) / use.tpm) or 0
+  return max(WINDOW_RESETS_MS + DAY_MS, full_at)
 end
 
 -- Writes the use, and fields of records (or none) along with it.
