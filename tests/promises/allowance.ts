@@ -25,10 +25,13 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
     for (const url of gateway().urls) statuses.push((await send(url, PATH, { key, body: chat })).status)
     return new Set(statuses)
   }
-  /** What the backend says that each request took, until `cancel`. */
+  /** What either backend says that each request took, until `cancel`. */
   const costing = (tokens: number, more: { times?: number; firstByteDelayMs?: number } = {}) => {
-    const usage = { prompt_tokens: MOST_PROMPT_TOKENS, completion_tokens: tokens - MOST_PROMPT_TOKENS }
-    return gateway().backends.steadyA.fail({ usage: { ...usage, total_tokens: tokens }, ...more })
+    const counts = { prompt_tokens: MOST_PROMPT_TOKENS, completion_tokens: tokens - MOST_PROMPT_TOKENS }
+    const usage = { ...counts, total_tokens: tokens }
+    const { steadyA, steadyB } = gateway().backends
+    const rules = [steadyA, steadyB].map((backend) => backend.fail({ usage, ...more }))
+    return { cancel: () => rules.forEach((rule) => rule.cancel()) }
   }
 
   describe('an allowance of 1,000 tokens', () => {
