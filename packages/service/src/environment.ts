@@ -157,7 +157,7 @@ export const variables = {
   ),
   EDGE_REPLICAS_MAX: variable(
     whole(1, 10_000).default(1),
-    'the most edges that ever run at once; each takes this share of the limits while Redis is away',
+    'the most edges that ever run at once; while Redis is away, each takes this share of the rates and counts what it runs this many times',
   ),
   KEYS_MASTER_SECRET: variable(
     z

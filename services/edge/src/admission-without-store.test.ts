@@ -29,6 +29,7 @@ describe('while the admission store is away', () => {
   let facts: LookUpReply
   let ledger: number
   let isAway: boolean
+  let losesAnswers: boolean
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
 
@@ -36,6 +37,7 @@ describe('while the admission store is away', () => {
     facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
     ledger = 0
     isAway = true
+    losesAnswers = false
     shared = openMemoryAdmission()
     await shared.fill({
       account,
@@ -47,8 +49,14 @@ describe('while the admission store is away', () => {
     })
     await shared.warm({ account, window, settled: 0, version: 0 })
     const store = new Proxy(shared, {
-      get: (target, name: keyof EdgeAdmission) =>
-        isAway ? () => Promise.reject(new AdmissionUnavailableError('away')) : target[name],
+      get: (target, name: keyof EdgeAdmission) => {
+        if (isAway) return () => Promise.reject(new AdmissionUnavailableError('away'))
+        if (!losesAnswers || name !== 'admit') return target[name]
+        return async (lost: AdmitAsk) => {
+          await target.admit(lost)
+          throw new AdmissionUnavailableError('no answer')
+        }
+      },
     })
     admission = surviveWithoutStore({
       store,
@@ -83,6 +91,53 @@ describe('while the admission store is away', () => {
     expect(await kinds('a')).toEqual(['allow'])
     await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     expect(await kinds('b')).toEqual(['allowance'])
+  })
+
+  test('what the store had admitted here before it went away stands in the way of the allowance', async () => {
+    isAway = false
+    expect((await admission.admit(ask('a', { worstCharge: 1_000 }))).kind).toBe('allow')
+    isAway = true
+    expect(await kinds('b')).toEqual(['pending'])
+    await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
+    expect(await kinds('c')).toEqual(['allow'])
+  })
+
+  test('two edges that know nothing of each other pass the allowance by one worst case each at most', async () => {
+    const answers = []
+    for (const id of ['a', 'b', 'c']) {
+      const generous = { ...ask(id).limits, requestsPerMinute: 100 }
+      answers.push(await admission.admit(ask(id, { worstCharge: 300, limits: generous })))
+    }
+    expect(answers.map(({ kind }) => kind)).toEqual(['allow', 'allow', 'deny'])
+  })
+
+  test('what the store has just refused for the account stays refused, unless there is more of it now', async () => {
+    isAway = false
+    expect((await admission.admit(ask('a', { worstCharge: 1_000 }))).kind).toBe('allow')
+    expect(await kinds('b')).toEqual(['pending'])
+    await shared.finish({ account, requestId: 'a', charge: 1_000, tokens: 1 })
+    expect(await kinds('c')).toEqual(['allowance'])
+    isAway = true
+    expect(await kinds('d')).toEqual(['allowance'])
+    facts = { kind: 'active', plan: 'free', overage: false, extra: 5_000 }
+    expect(await kinds('e')).toEqual(['allow'])
+    facts = { kind: 'active', plan: 'free', overage: true, extra: 0 }
+    expect(await kinds('f')).toEqual(['allow'])
+  })
+
+  test('a limit of requests that was reached in the store is not begun anew here', async () => {
+    isAway = false
+    expect(await kinds('a', 'b', 'c', 'd', 'e')).toEqual(['allow', 'allow', 'allow', 'allow', 'requests'])
+    isAway = true
+    expect(await kinds('f')).toEqual(['requests'])
+  })
+
+  test('a request that is refused here is given back to a store that may have admitted it', async () => {
+    isAway = false
+    losesAnswers = true
+    facts = { kind: 'dead' }
+    expect(await kinds('a')).toEqual(['key'])
+    expect(await shared.inspect(account)).toMatchObject({ running: 0 })
   })
 
   test('an old hint of the plan is corrected, as by the store', async () => {

@@ -3,17 +3,20 @@
  *
  * The key's state comes from keys each time and is not remembered, so a revoke holds at once. Rates are this edge's
  * share of the plan's, so that all edges together stay within it. The allowance stands on the ledger's total, at most
- * {@link TOTAL_MAX_AGE_MS} old, plus what this edge has pending. When the store is back, the next request goes to it, and
- * the renewal of running requests tells it what they hold.
+ * {@link TOTAL_MAX_AGE_MS} old, and on what this edge runs, whoever admitted it, counted once for each edge that there may
+ * be: the others are taken to run as much. What the store has just refused stays refused. When the store is back, the
+ * next request goes to it, and the renewal of running requests tells it what they hold.
  */
 
 import type { AdmitAnswer, AdmitAsk, EdgeAdmission } from '@gateway/admission/edge'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { PlanUnit } from '@gateway/contracts/usage'
+import { InFlightMap } from '@gateway/in-flight/map'
 import type { Logger } from '@gateway/service/logger'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
+import { rememberRefusals } from './remember-refusals.ts'
 
 const TOTAL_MAX_AGE_MS = 5_000
 /** A store that did not answer is not asked again for this long: each question would cost its whole time limit. */
@@ -34,17 +37,31 @@ interface Parts {
   onAdmitHere(): void
 }
 
+/** What a request that this edge runs may cost. */
+interface Reservation {
+  account: string
+  worstCharge: number
+  window: string
+  leaseMs: number
+}
+
 /** The same face as the store's: callers need not know which of the two decided. */
 export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   const { store, keys, metering, unitOf, edgesMax, logger } = parts
   const local = openMemoryAdmission()
   const totals = rememberTotals()
-  const admittedHere = new Set<string>()
+  const refusals = rememberRefusals()
+  /** By request: what the store alone counts, and what is counted here. */
+  const inStore = new InFlightMap<string, Reservation>()
+  const here = new InFlightMap<string, Reservation>()
   let version = 0
   let leaveAloneUntilMs = 0
 
-  async function orWithout<Answer>(ask: () => Promise<Answer>, without: () => Promise<Answer>): Promise<Answer> {
-    if (performance.now() < leaveAloneUntilMs) return without()
+  async function orWithout<Answer>(
+    ask: () => Promise<Answer>,
+    without: (wasAsked: boolean) => Promise<Answer>,
+  ): Promise<Answer> {
+    if (performance.now() < leaveAloneUntilMs) return without(false)
     try {
       return await ask()
     } catch (error) {
@@ -54,22 +71,56 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       if (nowMs >= leaveAloneUntilMs)
         logger.warn({ err: error }, 'the admission store is away; this edge decides alone')
       leaveAloneUntilMs = nowMs + LEAVE_ALONE_MS
-      return without()
+      return without(true)
     }
+  }
+
+  async function admitInStore(ask: AdmitAsk): Promise<AdmitAnswer> {
+    const answer = await store.admit(ask)
+    refusals.note(ask.account, answer)
+    if (answer.kind === 'allow') inStore.set(ask.requestId, reservation(ask, answer.standing.window))
+    return answer
   }
 
   async function admitHere(ask: AdmitAsk): Promise<AdmitAnswer> {
     parts.onAdmitHere()
-    const { account, keyHash } = ask
+    const { account, keyHash, limits } = ask
     const facts = await keys.lookUp({ account, keyHash })
     if (facts.kind === 'dead') return { kind: 'deny', reason: 'key' }
     if (facts.plan !== ask.planHint) return { kind: 'plan', plan: facts.plan }
     const { plan, overage, extra } = facts
+    const refusal = refusals.of(account, { plan, overage, limit: limits.allowance + extra })
+    if (refusal) return refusal
     await local.fill({ account, version: ++version, plan, overage, extra, keys: [{ keyHash, version, active: true }] })
     await refreshTotal(account, plan)
-    const answer = await local.admit({ ...ask, limits: shareOf(ask.limits, edgesMax) })
-    if (answer.kind === 'allow') admittedHere.add(ask.requestId)
+    await countWhatRuns()
+    const answer = await local.admit({
+      ...ask,
+      limits: shareOf(limits, edgesMax),
+      worstCharge: ask.worstCharge * edgesMax,
+    })
+    if (answer.kind === 'allow') here.set(ask.requestId, reservation(ask, answer.standing.window))
     return answer
+  }
+
+  /** What the store had admitted before it went away stands in the way here, too. */
+  async function countWhatRuns(): Promise<void> {
+    const uncounted = [...inStore]
+    for (const [requestId, reserved] of uncounted) {
+      inStore.delete(requestId)
+      here.set(requestId, reserved)
+    }
+    const leases = uncounted.map(([requestId, { account, window, worstCharge }]) => ({
+      account,
+      requestId,
+      window,
+      worstCharge: worstCharge * edgesMax,
+    }))
+    if (leases.length > 0) await local.renew(leases, uncounted[0]![1].leaseMs)
+  }
+
+  function giveBack({ account, requestId }: AdmitAsk): void {
+    store.finish({ account, requestId, charge: 0, tokens: 0 }).catch(() => {})
   }
 
   async function refreshTotal(account: string, plan: string): Promise<void> {
@@ -83,26 +134,37 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   return {
     admit: (ask) =>
       orWithout(
-        () => store.admit(ask),
-        () => admitHere(ask),
+        () => admitInStore(ask),
+        async (wasAsked) => {
+          const answer = await admitHere(ask)
+          // The store may have admitted it all the same.
+          if (wasAsked && answer.kind !== 'allow') giveBack(ask)
+          return answer
+        },
       ),
 
     async finish(end) {
-      if (!admittedHere.delete(end.requestId)) return store.finish(end)
-      totals.ended(end.account, end.requestId)
+      const { account, requestId } = end
+      inStore.delete(requestId)
+      if (!here.has(requestId)) return store.finish(end)
+      here.delete(requestId)
+      totals.ended(account, requestId)
       await local.finish(end)
-      // The store may hold it too: its renewal said so when the store came back.
+      // The store may hold it too: it was asked before, or its renewal said so when the store came back.
       await store.finish(end).catch(() => {})
     },
 
     renew: (leases, leaseMs) =>
       orWithout(
         () => store.renew(leases, leaseMs),
-        () =>
-          local.renew(
-            leases.filter(({ requestId }) => admittedHere.has(requestId)),
+        async () => {
+          await countWhatRuns()
+          const counted = leases.filter(({ requestId }) => here.has(requestId))
+          return local.renew(
+            counted.map(({ account, requestId }) => ({ account, requestId })),
             leaseMs,
-          ),
+          )
+        },
       ),
 
     authenticate: (key) =>
@@ -115,6 +177,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         },
       ),
   }
+}
+
+function reservation({ account, worstCharge, leaseMs }: AdmitAsk, window: string): Reservation {
+  return { account, worstCharge, window, leaseMs }
 }
 
 /** At least one a minute: a limit below the number of edges would otherwise refuse everything. */
