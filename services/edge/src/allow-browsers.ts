@@ -4,8 +4,8 @@
  */
 
 import cors from 'cors'
-import type { RequestHandler } from 'express'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import type { Step } from './walk.ts'
 
 const EXPOSED_HEADERS = [
   'x-request-id',
@@ -35,7 +35,7 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_MAX_AGE_S = 7_200
 
 /** Credentials are bearer tokens that a page sends itself, so cookies are never involved. */
-export function allowBrowsers(origins: string[]): RequestHandler {
+export function allowBrowsers(origins: string[]): Step {
   if (origins.length === 0) return (_request, _response, next) => next()
   return cors({
     origin: origins.includes('*') ? '*' : origins,

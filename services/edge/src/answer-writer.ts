@@ -4,7 +4,7 @@
  * client has taken, so that a slow one slows its own backend and nobody else.
  */
 
-import type { Response } from 'express'
+import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 
@@ -35,7 +35,7 @@ export interface Client {
   onLeave(left: () => void): void
 }
 
-export function httpClient(response: Response): Client {
+export function httpClient(response: ServerResponse): Client {
   return {
     hasLeft: () => response.destroyed,
     open: (stream, consumed, headersOnSilence) =>
@@ -48,7 +48,7 @@ export function httpClient(response: Response): Client {
 const HELD_JSON_BYTES = 256 * 1024
 const SHORT_BYTES = 16 * 1024
 
-export function jsonAnswer(response: Response, consumed: Consumed): AnswerWriter {
+export function jsonAnswer(response: ServerResponse, consumed: Consumed): AnswerWriter {
   const send = sendingTo(response, consumed)
   let held: Uint8Array[] = []
   let heldBytes = 0
@@ -93,7 +93,11 @@ const DONE = 'data: [DONE]\n\n'
 const KEEP_ALIVE = ': keep-alive\n\n'
 const KEEP_ALIVE_AFTER_MS = 15_000
 
-export function streamAnswer(response: Response, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter {
+export function streamAnswer(
+  response: ServerResponse,
+  consumed: Consumed,
+  headersOnSilence: () => Headers,
+): AnswerWriter {
   const send = sendingTo(response, consumed)
   const keepAlive = setInterval(() => {
     if (!response.headersSent) begin('text/event-stream', headersOnSilence)
@@ -132,7 +136,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** Sends bytes and reports them as consumed once the client's socket has room again. */
-function sendingTo(response: Response, consumed: Consumed): (bytes: Uint8Array) => void {
+function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
   let owed = 0
   response.on('drain', () => {
     consumed(owed)

@@ -2,12 +2,13 @@
  * A request's journey through the edge, in order.
  */
 
-import express, { type Express } from 'express'
+import type { RequestListener } from 'node:http'
+import express from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
 import { proveLargeSender, requireAccount, requireKey, requireSignIn } from './authenticate.ts'
 import { CONSOLE_PATH } from './config.ts'
 import type { Edge } from './edge.ts'
-import { chat, embeddings, images } from './inference-kinds.ts'
+import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
 import { measureRequest } from './measure-request.ts'
 import { nameRequest } from './name-request.ts'
 import { readJsonBody, readSmallJsonBody } from './read-json-body.ts'
@@ -24,8 +25,14 @@ import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './r
 import { quote } from './routes/quote.ts'
 import { showQuota } from './routes/show-quota.ts'
 import { showUsage } from './routes/show-usage.ts'
+import { walk, type Step } from './walk.ts'
 
-export function createApp(edge: Edge): Express {
+export function createApp(edge: Edge): RequestListener {
+  const first: Step[] = [measureRequest(edge), nameRequest, refuseAmbiguous, allowBrowsers(edge.settings.corsOrigins)]
+  const withKey = requireKey(edge)
+  const readBody = [proveLargeSender(edge), readJsonBody]
+  const fail = renderErrors(edge)
+
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
@@ -34,17 +41,21 @@ export function createApp(edge: Edge): Express {
   app.set('case sensitive routing', true)
   app.set('trust proxy', edge.settings.trustProxy)
 
-  app.use(measureRequest(edge))
-  app.use(nameRequest)
-  app.use(refuseAmbiguous)
-  app.use(allowBrowsers(edge.settings.corsOrigins))
-
-  // First, because routes are tried in this order.
-  const withKey = requireKey(edge)
-  const readBody = [proveLargeSender(edge), ...readJsonBody]
-  app.route('/v1/chat/completions').post(withKey, readBody, infer(edge, chat)).all(methodNotAllowed('POST'))
-  app.route('/v1/embeddings').post(withKey, readBody, infer(edge, embeddings)).all(methodNotAllowed('POST'))
-  app.route('/v1/images/generations').post(withKey, readBody, infer(edge, images)).all(methodNotAllowed('POST'))
+  app.use(...first)
+  // Nearly every request is one of these, and walks its steps without asking a router for the way. Express knows them, too:
+  // a path may come with a query, and each has other methods.
+  const ways = new Map<string, RequestListener>()
+  const serve = (path: string, kind: InferenceKind): void => {
+    const steps = [withKey, ...readBody, infer(edge, kind)]
+    ways.set(path, walk(path, [...first, ...steps], fail))
+    app
+      .route(path)
+      .post(...steps)
+      .all(methodNotAllowed('POST'))
+  }
+  serve('/v1/chat/completions', chat)
+  serve('/v1/embeddings', embeddings)
+  serve('/v1/images/generations', images)
 
   app.route('/v1/models').get(listModels(edge)).all(methodNotAllowed('GET'))
   app.route('/v1/models/*id').get(showModel(edge)).all(methodNotAllowed('GET'))
@@ -82,6 +93,11 @@ export function createApp(edge: Edge): Express {
   }
 
   app.use(notFound)
-  app.use(renderErrors(edge))
-  return app
+  app.use(fail)
+
+  return (request, response) => {
+    const way = request.method === 'POST' ? ways.get(request.url!) : undefined
+    if (way) way(request, response)
+    else app(request, response)
+  }
 }

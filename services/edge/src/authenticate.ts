@@ -8,13 +8,13 @@
  */
 
 import { hash } from 'node:crypto'
-import type { RequestHandler, Response } from 'express'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
 import { readBearer, type Bearer } from './core/read-bearer.ts'
 import type { Edge } from './edge.ts'
 import { invalidToken } from './sign-in/verify-token.ts'
+import type { Step, StepResponse } from './walk.ts'
 
 export interface Caller {
   account: string
@@ -33,9 +33,9 @@ export interface ProvenCaller extends Caller {
   used: number | null
 }
 
-export function requireKey(edge: Edge): RequestHandler {
+export function requireKey(edge: Edge): Step {
   return async (request, response, next) => {
-    response.locals['caller'] = await callerOf(edge, readBearer(request.get('authorization')))
+    response.locals['caller'] = await callerOf(edge, readBearer(request.headers.authorization))
     next()
   }
 }
@@ -44,7 +44,7 @@ export function requireKey(edge: Edge): RequestHandler {
 const SMALL_BODY_BYTES = 256 * 1024
 
 /** Nobody makes the edge read and unpack megabytes with a key that only looks like one. */
-export function proveLargeSender(edge: Edge): RequestHandler {
+export function proveLargeSender(edge: Edge): Step {
   return async (request, response, next) => {
     const { 'content-length': length, 'content-encoding': encoding } = request.headers
     // Not to be told beforehand: a body in chunks, or one that is packed.
@@ -54,13 +54,13 @@ export function proveLargeSender(edge: Edge): RequestHandler {
   }
 }
 
-export function callerFrom(response: Response): Caller {
+export function callerFrom(response: StepResponse): Caller {
   return response.locals['caller'] as Caller
 }
 
-export function requireSignIn(edge: Edge): RequestHandler {
+export function requireSignIn(edge: Edge): Step {
   return async (request, response, next) => {
-    const bearer = readBearer(request.get('authorization'))
+    const bearer = readBearer(request.headers.authorization)
     if (bearer.kind === 'none') throw noAuth()
     if (bearer.kind !== 'other') throw invalidToken()
     response.locals['owner'] = await edge.verifySignIn(bearer.value)
@@ -68,19 +68,19 @@ export function requireSignIn(edge: Edge): RequestHandler {
   }
 }
 
-export function ownerFrom(response: Response): KeyOwner {
+export function ownerFrom(response: StepResponse): KeyOwner {
   return response.locals['owner'] as KeyOwner
 }
 
 /** Whose account it is; null for whoever signed in and never minted a key. */
-export function requireAccount(edge: Edge): RequestHandler {
+export function requireAccount(edge: Edge): Step {
   return async (request, response, next) => {
-    response.locals['account'] = await accountOf(edge, readBearer(request.get('authorization')))
+    response.locals['account'] = await accountOf(edge, readBearer(request.headers.authorization))
     next()
   }
 }
 
-export function accountFrom(response: Response): string | null {
+export function accountFrom(response: StepResponse): string | null {
   return response.locals['account'] as string | null
 }
 

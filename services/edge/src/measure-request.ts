@@ -3,11 +3,11 @@
  * the client ends it; where traces are on, as a span as well.
  */
 
-import type { RequestHandler, Response } from 'express'
 import { NO_SPAN, type Span } from '@gateway/service/tracing'
 import type { Edge } from './edge.ts'
 import { OK, type EdgeMetrics } from './metrics.ts'
 import { requestIdOf } from './name-request.ts'
+import type { Step, StepResponse } from './walk.ts'
 
 export interface Measured {
   readonly startedAtMs: number
@@ -20,10 +20,13 @@ export interface Measured {
   readonly span: Span
 }
 
-export function measureRequest({ metrics, tracer }: Pick<Edge, 'metrics' | 'tracer'>): RequestHandler {
+export function measureRequest({ metrics, tracer }: Pick<Edge, 'metrics' | 'tracer'>): Step {
   return (request, response, next) => {
     const span = tracer.isOn
-      ? tracer.enter(request.method, { kind: 'server', parent: request.get('traceparent') })
+      ? tracer.enter(methodOf(response), {
+          kind: 'server',
+          parent: request.headers['traceparent'] as string | undefined,
+        })
       : NO_SPAN
     const measured: Measured = { startedAtMs: performance.now(), model: '', failure: null, metrics, span }
     response.locals['measured'] = measured
@@ -32,26 +35,30 @@ export function measureRequest({ metrics, tracer }: Pick<Edge, 'metrics' | 'trac
   }
 }
 
-export function measuredOf(response: Response): Measured {
+export function measuredOf(response: StepResponse): Measured {
   return response.locals['measured'] as Measured
 }
 
 /** The route as it is written in `app.ts`, never the path that came. */
-export function endpointOf(response: Response): string {
-  const route = response.req.route as { path?: string } | undefined
+export function endpointOf(response: StepResponse): string {
+  const { endpoint } = response.locals as { endpoint?: string }
+  if (endpoint !== undefined) return endpoint
+  const { route } = response.req as { route?: { path?: string } }
   return route?.path ?? 'other'
 }
 
-function onClose(this: Response): void {
+const methodOf = (response: StepResponse): string => response.req.method ?? ''
+
+function onClose(this: StepResponse): void {
   const { metrics, model, failure, startedAtMs, span } = measuredOf(this)
   const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
   metrics.answered(endpointOf(this), model, outcome, performance.now() - startedAtMs)
   if (span.isRecorded) endSpan(span, this, outcome)
 }
 
-function endSpan(span: Span, response: Response, outcome: string): void {
+function endSpan(span: Span, response: StepResponse, outcome: string): void {
   const endpoint = endpointOf(response)
-  const { method } = response.req
+  const method = methodOf(response)
   span.rename(`${method} ${endpoint}`)
   span.set({
     'http.request.method': method,

@@ -4,22 +4,22 @@
  */
 
 import { randomFillSync } from 'node:crypto'
-import type { RequestHandler, Response } from 'express'
 import { v7 as uuidv7 } from 'uuid'
+import type { Step, StepResponse } from './walk.ts'
 
 const BYTES_OF_AN_ID = 16
 /** Asking the system for randomness costs the same for one id as for hundreds. */
 const pool = new Uint8Array(256 * BYTES_OF_AN_ID)
 let used = pool.length
 
-export const nameRequest: RequestHandler = (_request, response, next) => {
+export const nameRequest: Step = (_request, response, next) => {
   const requestId = uuidv7({ random: freshBytes() })
   response.locals['requestId'] = requestId
   response.setHeader('x-request-id', requestId)
   next()
 }
 
-export function requestIdOf(response: Response): string {
+export function requestIdOf(response: StepResponse): string {
   return response.locals['requestId'] as string
 }
 

@@ -3,12 +3,12 @@
  * what comes behind them may not be what its sender meant.
  */
 
-import type { RequestHandler } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { ambiguityOf } from './core/ambiguity.ts'
+import type { Step } from './walk.ts'
 
-export const refuseAmbiguous: RequestHandler = (request, response, next) => {
-  const { httpVersion, url, headers, rawHeaders } = request
+export const refuseAmbiguous: Step = (request, response, next) => {
+  const { httpVersion, url = '', headers, rawHeaders } = request
   const transferEncoding = headers['transfer-encoding']
   const ambiguity = ambiguityOf({ httpVersion, url, host: headers.host, transferEncoding, rawHeaders })
   if (ambiguity === null) return next()

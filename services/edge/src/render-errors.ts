@@ -9,6 +9,7 @@ import { requestFields } from '@gateway/service/trace-context'
 import type { Edge } from './edge.ts'
 import { measuredOf } from './measure-request.ts'
 import { requestIdOf } from './name-request.ts'
+import type { Fail, StepRequest, StepResponse } from './walk.ts'
 
 export const notFound: RequestHandler = (request) => {
   throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
@@ -21,21 +22,27 @@ export function methodNotAllowed(...allowed: string[]): RequestHandler {
   }
 }
 
-export function renderErrors(edge: Edge): ErrorRequestHandler {
-  return (thrown: unknown, request, response, _next) => {
+/** For a walk, and for Express, which knows it by its fourth parameter. */
+export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
+  return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
     const measured = measuredOf(response)
     measured.failure = error.code
     if (ERROR_STATUS[error.code] >= 500) {
       const fields = requestFields(requestIdOf(response), measured.span.traceparent)
-      edge.logger.error({ err: error, ...fields, path: request.path }, 'a request failed')
+      edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')
     }
     if (response.headersSent) {
       response.destroy()
       return
     }
     const { status, headers, body } = renderError(error, edge.settings)
-    response.status(status).set(headers).type('json').send(body)
+    response.writeHead(status, {
+      ...headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
   }
 }
 

@@ -7,7 +7,6 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
@@ -17,6 +16,7 @@ import { invalidKey, proveKey, type Caller } from '../authenticate.ts'
 import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../inference-kinds.ts'
+import type { StepResponse } from '../walk.ts'
 import { followAnswer } from './follow-answer.ts'
 import { clientReader, type ClientReader } from './reader.ts'
 import { replayAnswer } from './replay-answer.ts'
@@ -48,7 +48,7 @@ type Found = Exclude<ClaimAnswer, { kind: 'claimed' }>
 export async function answerOnce(
   edge: Edge,
   request: OnceRequest,
-  response: Response,
+  response: StepResponse,
   run: (client: Client) => Promise<void>,
 ): Promise<void> {
   const { requestId, asked, caller } = request

@@ -3,10 +3,10 @@
  * its own (`serve-followers.ts`).
  */
 
-import type { Response } from 'express'
 import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import { measuredOf } from '../measure-request.ts'
+import type { StepResponse } from '../walk.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from '../answer-writer.ts'
 
 export interface Reader {
@@ -43,7 +43,7 @@ export interface ClientReader extends Reader {
 const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
 
 export function clientReader(
-  response: Response,
+  response: StepResponse,
   { stream, requestId: ownId }: { stream: boolean; requestId: string },
 ): ClientReader {
   const { promise: answered, resolve, reject } = Promise.withResolvers<void>()

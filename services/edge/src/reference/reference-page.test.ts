@@ -14,7 +14,7 @@ const UNDOCUMENTED = new Set(['/openapi.json', '/docs'])
 
 test('every route of the gateway is in the reference, and nothing else is', () => {
   const app = readFileSync(new URL('../app.ts', import.meta.url), 'utf8')
-  const routes = [...app.matchAll(/\.route\('([^']+)'\)/g)]
+  const routes = [...app.matchAll(/(?:\.route|serve)\('([^']+)'/g)]
     .map(([, path]) => path!.replace(/\*(\w+)/g, '{$1}'))
     .filter((path) => !UNDOCUMENTED.has(path))
   expect(routes.length).toBeGreaterThan(10)

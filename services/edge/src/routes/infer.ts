@@ -3,7 +3,6 @@
  * `Idempotency-Key`, only where no other request under that key has run or runs.
  */
 
-import type { Request, RequestHandler } from 'express'
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
@@ -22,8 +21,9 @@ import { endpointOf, measuredOf } from '../measure-request.ts'
 import { requestIdOf } from '../name-request.ts'
 import { relayAnswer } from '../relay-answer.ts'
 import type { PlannedJob } from '../settle.ts'
+import type { Step, StepRequest } from '../walk.ts'
 
-export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
+export function infer(edge: Edge, parse: InferenceKind): Step {
   return async (request, response) => {
     const caller = callerFrom(response)
     const config = edge.config.current
@@ -34,7 +34,7 @@ export function infer(edge: Edge, parse: InferenceKind): RequestHandler {
     if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
     const requestId = requestIdOf(response)
     const endpoint = endpointOf(response)
-    const key = request.get(IDEMPOTENCY_KEY)
+    const key = headerOf(request, IDEMPOTENCY_HEADER)
     // With a key, the next attempt takes up what this one does not wait for.
     const deadlineMs = key === undefined ? deadlineOf(request) : MAX_REQUEST_MS
 
@@ -136,9 +136,15 @@ function hasAffinity(config: GatewayConfig, poolId: string): boolean {
 }
 
 const MAX_REQUEST_MS = 600_000
+const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
+
+/** Of a header that Node gives as one string. */
+function headerOf({ headers }: StepRequest, name: string): string | undefined {
+  return headers[name] as string | undefined
+}
 
 /** The official SDKs say how long they will wait; working longer than that helps nobody. */
-function deadlineOf(request: Request): number {
-  const seconds = Number(request.get('x-stainless-timeout'))
+function deadlineOf(request: StepRequest): number {
+  const seconds = Number(headerOf(request, 'x-stainless-timeout'))
   return seconds > 0 ? Math.min(MAX_REQUEST_MS, seconds * 1000) : MAX_REQUEST_MS
 }
