@@ -85,7 +85,10 @@ if longest then return deny(longest, wait_ms) end
 
 -- Two in the same microsecond differ in how many were there before.
 redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)
-redis.call('PEXPIRE', LOG, '60000')
+if logged == 0 or use.log_until < NOW_MS + MINUTE_MS then
+  use.log_until = NOW_MS + 2 * MINUTE_MS
+  redis.call('PEXPIRE', LOG, 2 * MINUTE_MS)
+end
 logged = logged + 1
 level = level - USUAL_TOKENS * BUCKET_SCALE
 use.level, use.level_at, use.tpm = level, NOW_MS, TPM
@@ -94,6 +97,6 @@ if PER_DAY >= 0 then
   use.day, use.day_count = TODAY, day_count
 end
 use.running = use.running + WORST
-save_use(use, request_field(REQUEST), running_record(WINDOW, ARGV[12], ARGV[11]))
-keep_lease(use, REQUEST, NOW_MS + LEASE_MS)
-return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_US / 1000) }
+local record = running_record(WINDOW, ARGV[12], ARGV[11])
+save_leases(use, { REQUEST }, NOW_MS + LEASE_MS, request_field(REQUEST), record)
+return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

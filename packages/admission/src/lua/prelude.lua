@@ -16,6 +16,7 @@ local EPOCH = ARGV[1]
 
 local floor, max, min = math.floor, math.max, math.min
 
+local MINUTE_MS = 60000
 local MINUTE_US = 60000000
 local DAY_MS = 86400000
 -- The bucket counts in tokens x this, so that one millisecond's refill is a whole number: tokens per minute.
@@ -23,6 +24,7 @@ local BUCKET_SCALE = 60000
 -- Leases released in one call; more wait for the next, counted as pending until then.
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
+local NEVER_MS = 9e15
 
 local function int(number)
   return string.format('%.0f', number)
@@ -100,16 +102,18 @@ end
 --   level, level_at, tpm  the token bucket, or false: never used
 --   day, day_count      requests of that day
 --   kept_until          when all this expires
+--   log_until           when the log does
+--   next_lapse          no lease lapses before
 local function unpack_use(text)
   local s = text and cmsgpack.unpack(text) or { false, false, false, 0, -1, 0, 0, false, 0, 0, 0, 0, 0 }
   return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
     version = s[5], running = s[6], ended = s[7], level = s[8], level_at = s[9], tpm = s[10], day = s[11],
-    day_count = s[12], kept_until = s[13] }
+    day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0 }
 end
 
 local function pack_use(use)
   return cmsgpack.pack({ use.epoch, use.window, use.known, use.settled, use.version, use.running, use.ended, use.level,
-    use.level_at, use.tpm, use.day, use.day_count, use.kept_until })
+    use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse })
 end
 
 -- The use as stored, and the record of a request (or false). Whoever changes a use saves it.
@@ -142,9 +146,13 @@ local function begin_window(use)
   use.running, use.ended, use.changed = running, ended, true
 end
 
--- Gives up running requests that nobody renewed. Returns how many.
+-- Gives up running requests that nobody renewed. Returns how many. Looks for them only when there may be some.
 local function release_lapsed(use)
+  if NOW_MS < use.next_lapse then return 0 end
   local ids = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'LIMIT', '0', RELEASE_AT_MOST)
+  local later = redis.call('ZRANGE', LEASES, #ids, #ids, 'WITHSCORES')
+  use.next_lapse = later[2] and tonumber(later[2]) or NEVER_MS
+  use.changed = true
   if #ids == 0 then return 0 end
   local fields = {}
   for i, id in ipairs(ids) do fields[i] = request_field(id) end
@@ -154,7 +162,6 @@ local function release_lapsed(use)
   end
   redis.call('HDEL', USE, unpack(fields))
   redis.call('ZREM', LEASES, unpack(ids))
-  use.changed = true
   return #ids
 end
 
@@ -163,6 +170,7 @@ local function open_use(request)
   local use, record = read_use(request)
   if use.epoch ~= EPOCH or use.window ~= WINDOW then begin_window(use) end
   local released = release_lapsed(use)
+  use.ran_before = use.running
   -- It may be among those that went.
   if record and use.changed then record = redis.call('HGET', USE, request_field(request)) end
   return use, released, record and parse_record(record)
@@ -192,10 +200,13 @@ local function save_upkeep(use)
   if use.exists and use.changed then save_use(use) end
 end
 
--- Keeps a running request until then. After its use was saved.
-local function keep_lease(use, request, lapses_at_ms)
-  redis.call('ZADD', LEASES, lapses_at_ms, request)
-  if redis.call('ZCARD', LEASES) == 1 then redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS) end
+-- Saves the use, and keeps running requests until then.
+local function save_leases(use, requests, lapses_at_ms, ...)
+  use.next_lapse = min(use.next_lapse, lapses_at_ms)
+  save_use(use, ...)
+  for _, request in ipairs(requests) do redis.call('ZADD', LEASES, lapses_at_ms, request) end
+  -- Where nothing else runs, they may be the first.
+  if use.ran_before == 0 then redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS) end
 end
 
 -- The token bucket's level as of now. It begins full.

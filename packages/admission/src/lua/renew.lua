@@ -28,8 +28,7 @@ for i = 4, #ARGV, 3 do
 end
 
 if #kept > 0 then
-  save_use(use, unpack(again))
-  for _, request in ipairs(kept) do keep_lease(use, request, NOW_MS + LEASE_MS) end
+  save_leases(use, kept, NOW_MS + LEASE_MS, unpack(again))
 else
   save_upkeep(use)
 end

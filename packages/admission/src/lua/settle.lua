@@ -10,17 +10,18 @@ local use, released = open_use()
 
 for first = 7, #ARGV, READ_AT_ONCE do
   local last = min(first + READ_AT_ONCE - 1, #ARGV)
-  local ids, fields = { unpack(ARGV, first, last) }, {}
+  local ids, fields, running = { unpack(ARGV, first, last) }, {}, {}
   for i, id in ipairs(ids) do fields[i] = request_field(id) end
-  for _, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
+  for i, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
     local record = text and parse_record(text)
+    if record and record.running then running[#running + 1] = ids[i] end
     if record and record.window == WINDOW then
       local sum = record.running and 'running' or 'ended'
       use[sum] = use[sum] - record.amount
     end
   end
   redis.call('HDEL', USE, unpack(fields))
-  redis.call('ZREM', LEASES, unpack(ids))
+  if #running > 0 then redis.call('ZREM', LEASES, unpack(running)) end
 end
 
 if ARGV[3] == WINDOW then
