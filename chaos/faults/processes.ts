@@ -46,11 +46,7 @@ export async function frozen(stage: Stage, victim: Victim, forMs: number): Promi
 }
 
 /** Answers who died there, once there is another in its place; null when nobody came by in time. */
-export async function deadAt(
-  stage: Stage,
-  point: Failpoint,
-  onDeath: (victim: ProcessName) => void = () => {},
-): Promise<ProcessName | null> {
+export async function deadAt(stage: Stage, point: Failpoint): Promise<ProcessName | null> {
   const path = join(stage.failpoints, point)
   const pids = new Map(PROCESSES.map((name) => [name, stage.pidOf(name)]))
   await writeFile(path, '')
@@ -58,7 +54,6 @@ export async function deadAt(
   while (Date.now() < deadlineMs) {
     const victim = PROCESSES.find((name) => stage.pidOf(name) !== pids.get(name))
     if (victim) {
-      onDeath(victim)
       await replaced(stage, victim, pids.get(victim)!)
       return victim
     }

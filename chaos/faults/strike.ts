@@ -125,8 +125,8 @@ async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: L
 /** Which edge it will be, nobody knows before. */
 async function lostWithItsMachine(stage: Stage, delayMs: number): Promise<ProcessName | null> {
   const linkOf = (edge: EdgeName) => stage.links.of(`${edge}:nats`)
-  for (const edge of EDGES) linkOf(edge).slow(delayMs)
-  const victim = await deadAt(stage, 'edge.answer-ended', (edge) => linkOf(edge as EdgeName).cut())
+  for (const edge of EDGES) linkOf(edge).slowAndMortal(delayMs)
+  const victim = await deadAt(stage, 'edge.answer-ended')
   for (const edge of EDGES) linkOf(edge).heal()
   return victim
 }

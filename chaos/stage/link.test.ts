@@ -62,6 +62,17 @@ test('muted, nothing passes and nothing is lost', async () => {
   await expect.poll(heard).toBe('hello')
 })
 
+test('slow and mortal, what is on its way is lost with its sender', async () => {
+  const { socket, heard, closed } = await open()
+  link.slowAndMortal(50)
+  socket.write('in time')
+  await expect.poll(heard).toBe('in time')
+  socket.write('too late')
+  socket.end()
+  await closed
+  expect(heard()).toBe('in time')
+})
+
 test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {
   const { socket, heard } = await open()
   link.slow(150)

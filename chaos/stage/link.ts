@@ -17,10 +17,16 @@ export interface Link extends AsyncDisposable {
   mute(): void
   /** Holds back everything for so long, each way. */
   slow(delayMs: number): void
+  /** The same, and what is held back is lost with whoever sent it: as when its machine dies, not only its process. */
+  slowAndMortal(delayMs: number): void
   heal(): void
 }
 
-type Mood = { kind: 'well' } | { kind: 'cut' } | { kind: 'muted' } | { kind: 'slow'; delayMs: number }
+type Mood =
+  | { kind: 'well' }
+  | { kind: 'cut' }
+  | { kind: 'muted' }
+  | { kind: 'slow'; delayMs: number; isMortal: boolean }
 
 /** One direction of one connection. */
 interface Flow {
@@ -60,7 +66,8 @@ export async function openLink(to: { host: string; port: number }): Promise<Link
     port: (server.address() as AddressInfo).port,
     cut: () => change({ kind: 'cut' }),
     mute: () => change({ kind: 'muted' }),
-    slow: (delayMs) => change({ kind: 'slow', delayMs }),
+    slow: (delayMs) => change({ kind: 'slow', delayMs, isMortal: false }),
+    slowAndMortal: (delayMs) => change({ kind: 'slow', delayMs, isMortal: true }),
     heal: () => change({ kind: 'well' }),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
@@ -89,7 +96,11 @@ function flow(from: Socket, to: Socket, moodNow: () => Mood): Flow {
       if (!to.destroyed && !to.write(bytes)) from.pause()
     }),
   )
-  from.on('end', () => inTurn(() => to.end()))
+  from.on('end', () => {
+    const mood = moodNow()
+    if (mood.kind === 'slow' && mood.isMortal) to.resetAndDestroy()
+    else inTurn(() => to.end())
+  })
   to.on('drain', () => {
     if (moodNow().kind !== 'muted') from.resume()
   })
