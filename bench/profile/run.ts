@@ -11,7 +11,7 @@ import type { LoadOptions, Order } from '../harness/load.ts'
 import { ROOT } from '../harness/folders.ts'
 import { describeEnvironment } from '../harness/machine.ts'
 import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
-import { cpuProfile, selfTimes } from './self-time.ts'
+import { cpuProfile, partTimes, selfTimes } from './self-time.ts'
 
 const PROFILES = join(ROOT, 'bench', 'profiles')
 const PROFILED = ['edge-1', 'router-1']
@@ -78,9 +78,15 @@ async function describe(folder: string, taken: Taken, name: string, words: strin
   const read = cpuProfile.parse(JSON.parse(await readFile(join(folder, path), 'utf8')))
   const times = selfTimes(read, taken.fromUs, taken.toUs).slice(0, LINES)
   const { commit, takenAt } = describeEnvironment()
-  const lines = times.map(({ name, place, share }) =>
-    `${(share * 100).toFixed(1).padStart(5)}  ${name}  ${place}`.trimEnd(),
-  )
+  const lines = times.map(({ name, place, share }) => `${percent(share)}  ${name}  ${place}`.trimEnd())
+  const parts = partTimes(read, taken.fromUs, taken.toUs)
+    .slice(0, LINES)
+    .map(({ part, share }) => `${percent(share)}  ${part}`)
   const head = `${name}, ${words}: self time in % of its busy time, at ${commit} on ${takenAt.slice(0, 10)}`
-  return `${[head, 'npm run bench -- profile', '', ...lines].join('\n')}\n`
+  const onBehalf = 'The same time, by the package or file of ours on whose behalf it was spent'
+  return `${[head, 'npm run bench -- profile', '', ...lines, '', onBehalf, '', ...parts].join('\n')}\n`
+}
+
+function percent(share: number): string {
+  return (share * 100).toFixed(1).padStart(5)
 }
