@@ -18,6 +18,11 @@ test('it breaks no rule', () => {
   expect(problemsOfCompose(text)).toEqual([])
 })
 
+test('it runs the NATS of the chart', () => {
+  const chart = parse(read('deploy/chart/values.yaml')) as { nats: { image: string } }
+  expect(chart.nats.image).toBe(`docker.io/library/${services['nats-1']?.image}`)
+})
+
 describe('what is wrong is found', () => {
   test.each<[string, string | RegExp, string, string]>([
     [
