@@ -67,6 +67,18 @@ async function during(action: () => Promise<unknown>): Promise<void> {
 }
 
 describe('an operator sees', () => {
+  // First, while nothing else is on its way.
+  test('usage on its way: acknowledged by JetStream, recorded by metering, nothing left behind', async () => {
+    await during(() => post(developer, { model: 'svc-core', messages: ask('Say: hi') }))
+    expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
+    await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
+    expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
+    const now = await scrapeCluster(cluster)
+    expect(sumOf(now, 'gateway_bus_durable_pending')).toBe(0)
+    expect(sumOf(now, 'gateway_bus_durable_backlog')).toBe(0)
+    expect(sumOf(now, 'gateway_bus_durable_healthy', { service: 'edge' })).toBe(1)
+  })
+
   test('requests by endpoint, model and outcome, their tokens, and the time that the gateway added', async () => {
     const messages = ask('Say: one two three')
     let prompt = 0
@@ -144,17 +156,6 @@ describe('an operator sees', () => {
     expect(await answers('deny', 'plan')).toBe(1)
     expect(await added('gateway_requests_total', { outcome: 'rate_limit_exceeded' })).toBe(2)
     expect(await added('gateway_admission_seconds_count')).toBeGreaterThanOrEqual(8)
-  })
-
-  test('usage on its way: acknowledged by JetStream, recorded by metering, nothing left behind', async () => {
-    await during(() => post(developer, { model: 'svc-core', messages: ask('Say: hi') }))
-    expect(await added('gateway_bus_acknowledge_seconds_count', { service: 'edge' })).toBe(1)
-    await expect.poll(() => added('gateway_metering_reports_total', { outcome: 'recorded' }), soon).toBe(1)
-    expect(await added('gateway_metering_lag_seconds_count')).toBe(1)
-    const now = await scrapeCluster(cluster)
-    expect(sumOf(now, 'gateway_bus_durable_pending')).toBe(0)
-    expect(sumOf(now, 'gateway_bus_durable_backlog')).toBe(0)
-    expect(sumOf(now, 'gateway_bus_durable_healthy', { service: 'edge' })).toBe(1)
   })
 
   test('changes of keys that are not yet known everywhere', async () => {
