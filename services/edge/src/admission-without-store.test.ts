@@ -7,6 +7,7 @@ import { createLogger } from '@gateway/service/logger'
 import { surviveWithoutStore } from './admission-without-store.ts'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
+import type { Reservation } from './running-requests.ts'
 
 const account = 'Tag12345'
 const keyHash = 'hash'
@@ -30,6 +31,7 @@ describe('while the admission store is away', () => {
   let ledger: number
   let isAway: boolean
   let losesAnswers: boolean
+  let running: Reservation[]
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
 
@@ -38,6 +40,7 @@ describe('while the admission store is away', () => {
     ledger = 0
     isAway = true
     losesAnswers = false
+    running = []
     shared = openMemoryAdmission()
     await shared.fill({
       account,
@@ -63,6 +66,7 @@ describe('while the admission store is away', () => {
       keys: { lookUp: async () => facts } as unknown as KeysClient,
       metering: { quota: async () => ({ used: ledger, window, resetAtMs: 0 }) } as unknown as MeteringClient,
       unitOf: () => 'tokens',
+      running: () => running,
       edgesMax: 2,
       logger: createLogger({ service: 'test', level: 'silent' }),
       onAdmitHere() {},
@@ -96,8 +100,10 @@ describe('while the admission store is away', () => {
   test('what the store had admitted here before it went away stands in the way of the allowance', async () => {
     isAway = false
     expect((await admission.admit(ask('a', { worstCharge: 1_000 }))).kind).toBe('allow')
+    running = [{ account, requestId: 'a', worstCharge: 1_000, window }]
     isAway = true
     expect(await kinds('b')).toEqual(['pending'])
+    running = []
     await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     expect(await kinds('c')).toEqual(['allow'])
   })

@@ -8,15 +8,15 @@
  * next request goes to it, and the renewal of running requests tells it what they hold.
  */
 
-import type { AdmitAnswer, AdmitAsk, EdgeAdmission } from '@gateway/admission/edge'
+import type { AdmitAnswer, AdmitAsk, EdgeAdmission, RunningLease } from '@gateway/admission/edge'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { PlanUnit } from '@gateway/contracts/usage'
-import { InFlightMap } from '@gateway/in-flight/map'
 import type { Logger } from '@gateway/service/logger'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import { rememberRefusals } from './remember-refusals.ts'
+import { LEASE_MS, type Reservation } from './running-requests.ts'
 
 const TOTAL_MAX_AGE_MS = 5_000
 /** A store that did not answer is not asked again for this long: each question would cost its whole time limit. */
@@ -30,19 +30,13 @@ interface Parts {
   keys: KeysClient
   metering: MeteringClient
   unitOf(plan: string): PlanUnit
+  /** What this edge runs, with the most that each can cost. */
+  running(): Reservation[]
   /** The most edges that ever run at once: each takes this share of the rates. */
   edgesMax: number
   logger: Logger
   /** A request was decided here. */
   onAdmitHere(): void
-}
-
-/** What a request that this edge runs may cost. */
-interface Reservation {
-  account: string
-  worstCharge: number
-  window: string
-  leaseMs: number
 }
 
 /** The same face as the store's: callers need not know which of the two decided. */
@@ -51,9 +45,9 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   const local = openMemoryAdmission()
   const totals = rememberTotals()
   const refusals = rememberRefusals()
-  /** By request: what the store alone counts, and what is counted here. */
-  const inStore = new InFlightMap<string, Reservation>()
-  const here = new InFlightMap<string, Reservation>()
+  /** The requests that are counted here, and since when. */
+  const here = new Map<string, number>()
+  let mayRunUncounted = false
   let version = 0
   let leaveAloneUntilMs = 0
 
@@ -68,8 +62,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       if (!(error instanceof AdmissionUnavailableError)) throw error
       // One line for all the calls that were under way.
       const nowMs = performance.now()
-      if (nowMs >= leaveAloneUntilMs)
+      if (nowMs >= leaveAloneUntilMs) {
         logger.warn({ err: error }, 'the admission store is away; this edge decides alone')
+        mayRunUncounted = true
+      }
       leaveAloneUntilMs = nowMs + LEAVE_ALONE_MS
       return without(true)
     }
@@ -78,7 +74,6 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   async function admitInStore(ask: AdmitAsk): Promise<AdmitAnswer> {
     const answer = await store.admit(ask)
     refusals.note(ask.account, answer)
-    if (answer.kind === 'allow') inStore.set(ask.requestId, reservation(ask, answer.standing.window))
     return answer
   }
 
@@ -99,24 +94,28 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       limits: shareOf(limits, edgesMax),
       worstCharge: ask.worstCharge * edgesMax,
     })
-    if (answer.kind === 'allow') here.set(ask.requestId, reservation(ask, answer.standing.window))
+    if (answer.kind === 'allow') here.set(ask.requestId, performance.now())
     return answer
   }
 
   /** What the store had admitted before it went away stands in the way here, too. */
   async function countWhatRuns(): Promise<void> {
-    const uncounted = [...inStore]
-    for (const [requestId, reserved] of uncounted) {
-      inStore.delete(requestId)
-      here.set(requestId, reserved)
+    if (!mayRunUncounted) return
+    mayRunUncounted = false
+    const uncounted = parts.running().filter(({ requestId }) => !here.has(requestId))
+    for (const { requestId } of uncounted) here.set(requestId, performance.now())
+    const leases = uncounted.map((lease) => ({ ...lease, worstCharge: lease.worstCharge * edgesMax }))
+    if (leases.length > 0) await local.renew(leases, LEASE_MS)
+  }
+
+  /** Of some, the end is told by their router: their lease lapses here as it does in the store. */
+  function forgetLapsed(running: RunningLease[]): void {
+    if (here.size === 0) return
+    const ids = new Set(running.map(({ requestId }) => requestId))
+    const lapsedBeforeMs = performance.now() - LEASE_MS
+    for (const [requestId, sinceMs] of here) {
+      if (sinceMs < lapsedBeforeMs && !ids.has(requestId)) here.delete(requestId)
     }
-    const leases = uncounted.map(([requestId, { account, window, worstCharge }]) => ({
-      account,
-      requestId,
-      window,
-      worstCharge: worstCharge * edgesMax,
-    }))
-    if (leases.length > 0) await local.renew(leases, uncounted[0]![1].leaseMs)
   }
 
   function giveBack({ account, requestId }: AdmitAsk): void {
@@ -145,17 +144,16 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
 
     async finish(end) {
       const { account, requestId } = end
-      inStore.delete(requestId)
-      if (!here.has(requestId)) return store.finish(end)
-      here.delete(requestId)
+      if (!here.delete(requestId)) return store.finish(end)
       totals.ended(account, requestId)
       await local.finish(end)
       // The store may hold it too: it was asked before, or its renewal said so when the store came back.
       await store.finish(end).catch(() => {})
     },
 
-    renew: (leases, leaseMs) =>
-      orWithout(
+    renew(leases, leaseMs) {
+      forgetLapsed(leases)
+      return orWithout(
         () => store.renew(leases, leaseMs),
         async () => {
           await countWhatRuns()
@@ -165,7 +163,8 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
             leaseMs,
           )
         },
-      ),
+      )
+    },
 
     authenticate: (key) =>
       orWithout(
@@ -177,10 +176,6 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         },
       ),
   }
-}
-
-function reservation({ account, worstCharge, leaseMs }: AdmitAsk, window: string): Reservation {
-  return { account, worstCharge, window, leaseMs }
 }
 
 /** At least one a minute: a limit below the number of edges would otherwise refuse everything. */

@@ -23,10 +23,19 @@ export interface RunningRequest {
   cut(): void
 }
 
+export interface Reservation {
+  account: string
+  requestId: string
+  worstCharge: number
+  window: string
+}
+
 export interface RunningRequests extends Disposable {
   readonly count: number
   /** Those of them that stream. */
   readonly streams: number
+  /** What they hold. */
+  reservations(): Reservation[]
   begin(request: RunningRequest): void
   end(requestId: string): void
   /** Cuts what runs with this key, and what is about to. */
@@ -40,11 +49,14 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
   const cutKeys = new Map<string, NodeJS.Timeout>()
   const waiters = new Set<() => void>()
 
-  const renewal = setInterval(() => {
-    if (running.size === 0) return
-    const leases = [...running.values()].flatMap(({ account, requestId, reservation }) =>
+  const reservations = (): Reservation[] =>
+    [...running.values()].flatMap(({ account, requestId, reservation }) =>
       reservation ? { account, requestId, ...reservation } : [],
     )
+
+  const renewal = setInterval(() => {
+    if (running.size === 0) return
+    const leases = reservations()
     admission.renew(leases, LEASE_MS).catch((error: unknown) => {
       logger.warn(
         { err: error, running: leases.length },
@@ -60,6 +72,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
     get streams() {
       return running.values().reduce((count, { stream }) => count + (stream ? 1 : 0), 0)
     },
+    reservations,
     begin(request) {
       running.set(request.requestId, request)
       if (cutKeys.has(request.keyHash)) request.cut()

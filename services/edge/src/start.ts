@@ -62,6 +62,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
     keys,
     metering,
     unitOf,
+    running: () => running.reservations(),
     edgesMax,
     logger,
     onAdmitHere: metrics.admittedWithoutStore,
