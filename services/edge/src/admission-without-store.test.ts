@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { AdmitAsk, EdgeAdmission } from '@gateway/admission/edge'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
@@ -7,7 +7,7 @@ import { createLogger } from '@gateway/service/logger'
 import { surviveWithoutStore } from './admission-without-store.ts'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
-import type { Reservation } from './running-requests.ts'
+import { LEASE_MS, type Reservation } from './running-requests.ts'
 
 const account = 'Tag12345'
 const keyHash = 'hash'
@@ -136,6 +136,21 @@ describe('while the admission store is away', () => {
     expect(await kinds('a', 'b', 'c', 'd', 'e')).toEqual(['allow', 'allow', 'allow', 'allow', 'requests'])
     isAway = true
     expect(await kinds('f')).toEqual(['requests'])
+  })
+
+  test('a request whose end its router tells is forgotten here when its lease would have lapsed', async () => {
+    const end = (requestId: string) => admission.finish({ account, requestId, charge: 0, tokens: 0 })
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      expect(await kinds('gone', 'here')).toEqual(['allow', 'allow'])
+      vi.advanceTimersByTime(LEASE_MS + 1)
+      await admission.renew([{ account, requestId: 'here', worstCharge: 10, window }], LEASE_MS)
+      await expect(end('here')).resolves.toBeUndefined()
+      // Only the store may know it now, and that is away.
+      await expect(end('gone')).rejects.toThrow('away')
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('a request that is refused here is given back to a store that may have admitted it', async () => {

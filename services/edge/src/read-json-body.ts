@@ -12,7 +12,7 @@ import type { Next, Step, StepRequest, StepResponse } from './walk.ts'
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
 
-/** Most bodies: small, of an announced length and as they are. Reading them oneself is half the price of any parser. */
+/** Most bodies are small, of an announced length and as they are: all that the library prepares for is not needed. */
 const SMALL_BYTES = 256 * 1024
 
 interface ParserError {
@@ -64,9 +64,9 @@ function refuseShape(body: Buffer): void {
 }
 
 /** One that can be read whole without asking what it is. Anything out of the ordinary is the library's. */
-function isOrdinary({ headers }: IncomingMessage): boolean {
+function isOrdinary({ headers }: IncomingMessage, mostBytes: number): boolean {
   const length = Number(headers['content-length'])
-  const isSmall = length > 0 && length <= SMALL_BYTES
+  const isSmall = length > 0 && length <= mostBytes
   return isSmall && headers['content-type'] === JSON_TYPE && headers['content-encoding'] === undefined
 }
 
@@ -114,9 +114,7 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 const readJsonUpTo = (limit: number): Step => {
   const readAny = express.json({ limit, type: () => true, verify })
   return (request, response, next) => {
-    if (isOrdinary(request) && Number(request.headers['content-length']) <= limit) {
-      return readOrdinary(request, response, next)
-    }
+    if (isOrdinary(request, Math.min(limit, SMALL_BYTES))) return readOrdinary(request, response, next)
     refuseOtherTypes(request)
     readAny(request, response, (error?: ParserError) => {
       if (error === undefined) return next()
