@@ -31,6 +31,9 @@ describe('while the admission store is away', () => {
   let ledger: number
   let isAway: boolean
   let losesAnswers: boolean
+  /** What is asked comes to the store when nobody waits for it any more. */
+  let isLate: boolean
+  let heardLate: (() => Promise<unknown>)[]
   let running: Reservation[]
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
@@ -51,8 +54,16 @@ describe('while the admission store is away', () => {
       keys: [{ keyHash, version: 1, active: true }],
     })
     await shared.warm({ account, window, settled: 0, version: 0 })
+    heardLate = []
+    isLate = false
     const store = new Proxy(shared, {
       get: (target, name: keyof EdgeAdmission) => {
+        if (isLate) {
+          return (...args: [never, never]) => {
+            heardLate.push(() => target[name](...args))
+            return Promise.reject(new AdmissionUnavailableError('no answer'))
+          }
+        }
         if (isAway) return () => Promise.reject(new AdmissionUnavailableError('away'))
         if (!losesAnswers || name !== 'admit') return target[name]
         return async (lost: AdmitAsk) => {
@@ -159,6 +170,42 @@ describe('while the admission store is away', () => {
     facts = { kind: 'dead' }
     expect(await kinds('a')).toEqual(['key'])
     expect(await shared.inspect(account)).toMatchObject({ running: 0 })
+  })
+
+  describe('a store that hears of a request when the ledger has long had it', () => {
+    const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
+    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: ['a'] })
+    const hear = async () => {
+      for (const late of heardLate) await late()
+    }
+
+    beforeEach(() => void (isAway = false))
+
+    test('keeps no charge pending of its admission and its end', async () => {
+      isLate = true
+      expect(await kinds('a')).toEqual(['allow'])
+      await end()
+      await settle()
+      await hear()
+      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 0, requests: [] })
+    })
+
+    test('keeps no charge pending of its renewal and its end', async () => {
+      expect(await kinds('a')).toEqual(['allow'])
+      isLate = true
+      await admission.renew([{ account, requestId: 'a', worstCharge: 10, window }], LEASE_MS)
+      await expect(end()).rejects.toThrow('no answer')
+      await settle()
+      await hear()
+      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 0, requests: [] })
+    })
+
+    test('has a charge pending as ever where it answered each time', async () => {
+      expect(await kinds('a')).toEqual(['allow'])
+      await admission.renew([{ account, requestId: 'a', worstCharge: 10, window }], LEASE_MS)
+      await end()
+      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 10 })
+    })
   })
 
   test('an old hint of the plan is corrected, as by the store', async () => {

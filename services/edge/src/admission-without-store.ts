@@ -6,6 +6,9 @@
  * {@link TOTAL_MAX_AGE_MS} old, and on what this edge runs, whoever admitted it, counted once for each edge that there may
  * be: the others are taken to run as much. What the store has just refused stays refused. When the store is back, the
  * next request goes to it, and the renewal of running requests tells it what they hold.
+ *
+ * What the store was told and did not answer it may yet do, at any time. So it may come to hold a request that the ledger
+ * already has, and a charge of that would stay pending: of such a request it is told no charge, only that it is over.
  */
 
 import type { AdmitAnswer, AdmitAsk, EdgeAdmission, RunningLease } from '@gateway/admission/edge'
@@ -47,6 +50,8 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   const refusals = rememberRefusals()
   /** The requests that are counted here, and since when. */
   const here = new Map<string, number>()
+  /** The requests that the store was told to hold and has not answered, and since when. */
+  const unanswered = new Map<string, number>()
   let mayRunUncounted = false
   let version = 0
   let leaveAloneUntilMs = 0
@@ -110,12 +115,22 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
 
   /** Of some, the end is told by their router: their lease lapses here as it does in the store. */
   function forgetLapsed(running: RunningLease[]): void {
-    if (here.size === 0) return
+    if (here.size + unanswered.size === 0) return
     const ids = new Set(running.map(({ requestId }) => requestId))
     const lapsedBeforeMs = performance.now() - LEASE_MS
-    for (const [requestId, sinceMs] of here) {
-      if (sinceMs < lapsedBeforeMs && !ids.has(requestId)) here.delete(requestId)
+    for (const known of [here, unanswered]) {
+      for (const [requestId, sinceMs] of known) {
+        if (sinceMs < lapsedBeforeMs && !ids.has(requestId)) known.delete(requestId)
+      }
     }
+  }
+
+  async function renewInStore(leases: RunningLease[], leaseMs: number): Promise<string[]> {
+    const asked = leases.filter(({ requestId }) => !unanswered.has(requestId))
+    for (const { requestId } of asked) unanswered.set(requestId, performance.now())
+    const lost = await store.renew(leases, leaseMs)
+    for (const { requestId } of asked) unanswered.delete(requestId)
+    return lost
   }
 
   function giveBack({ account, requestId }: AdmitAsk): void {
@@ -137,24 +152,26 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         async (wasAsked) => {
           const answer = await admitHere(ask)
           // The store may have admitted it all the same.
-          if (wasAsked && answer.kind !== 'allow') giveBack(ask)
+          if (wasAsked && answer.kind === 'allow') unanswered.set(ask.requestId, performance.now())
+          else if (wasAsked) giveBack(ask)
           return answer
         },
       ),
 
     async finish(end) {
       const { account, requestId } = end
-      if (!here.delete(requestId)) return store.finish(end)
+      const toStore = unanswered.delete(requestId) ? { ...end, charge: 0 } : end
+      if (!here.delete(requestId)) return store.finish(toStore)
       totals.ended(account, requestId)
       await local.finish(end)
       // The store may hold it too: it was asked before, or its renewal said so when the store came back.
-      await store.finish(end).catch(() => {})
+      await store.finish(toStore).catch(() => {})
     },
 
     renew(leases, leaseMs) {
       forgetLapsed(leases)
       return orWithout(
-        () => store.renew(leases, leaseMs),
+        () => renewInStore(leases, leaseMs),
         async () => {
           await countWhatRuns()
           const counted = leases.filter(({ requestId }) => here.has(requestId))
