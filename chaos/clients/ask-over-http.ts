@@ -14,6 +14,7 @@ export interface Asking {
   question: Question
   idempotencyKey?: string
   leaveAfterMs?: number
+  onHead?: () => void
   /** Reads no faster than so many bytes every tenth of a second. */
   sipBytes?: number
 }
@@ -65,6 +66,7 @@ function leave(sent: ClientRequest, seen: Seen): void {
 
 async function readResponse(response: IncomingMessage, asking: Asking, seen: Seen): Promise<void> {
   seen.headAtMs = Date.now()
+  asking.onHead?.()
   seen.status = response.statusCode ?? null
   seen.requestId = response.headers['x-request-id']?.toString() ?? null
   if (seen.status !== 200) return readRefusal(response, seen)

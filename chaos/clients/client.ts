@@ -18,6 +18,8 @@ export interface Clients {
   carryOut(request: PlannedRequest): Promise<void>
   /** A small request that shows whether an edge serves: whether it was answered whole. */
   probe(edge: 0 | 1): Promise<boolean>
+  /** Resolves when some answers have begun at an edge that take a while; `over` when they have ended. */
+  beginStreams(edge: 0 | 1): Promise<{ over: Promise<unknown> }>
   /** Every account asks once, so that the admission store knows them all. */
   visit(): Promise<void>
   /** Somebody's key is rotated. */
@@ -31,15 +33,23 @@ export interface Clients {
 const SIP_BYTES = 48 * 1024
 const REPEATS_AFTER_MS = 300
 const REPEATS_FOR_MS = 60_000
+const STREAMS = 4
+/** Half a second at the backends' pace. */
+const STREAM_WORDS = 100
 
 export function openClients(stage: Stage, log: ClientLog): Clients {
   const { keyring, edgeUrls } = stage
   let probes = 0
 
-  async function ask(request: PlannedRequest, key: string, kind: Seen['kind'] = request.kind): Promise<Seen> {
+  async function ask(
+    request: PlannedRequest,
+    key: string,
+    kind: Seen['kind'] = request.kind,
+    onHead: () => void = () => {},
+  ): Promise<Seen> {
     const seen = unseen({ ...request, kind }, key)
     log.sent(seen)
-    const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request) }
+    const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
     if (kind === 'repeating') asking.idempotencyKey = request.id
     if (kind === 'leaver') asking.leaveAfterMs = request.leaveAfterMs
     if (kind === 'slow-reader') asking.sipBytes = SIP_BYTES
@@ -94,6 +104,17 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       await ask({ ...request, owner: owner.name }, key)
     },
     probe: (edge) => askShortly(keyring.of('probe'), edge, 'probe'),
+    async beginStreams(edge) {
+      const { name, key } = keyring.of('probe')
+      const streams = Array.from({ length: STREAMS }, () => {
+        const request = { ...SHORT_REQUEST, kind: 'stream', id: `p${++probes}`, edge, owner: name } as const
+        const { promise: begun, resolve } = Promise.withResolvers<void>()
+        const over = ask({ ...request, words: STREAM_WORDS }, key, 'stream', resolve)
+        return { begunOrOver: Promise.race([begun, over]), over }
+      })
+      await Promise.all(streams.map(({ begunOrOver }) => begunOrOver))
+      return { over: Promise.all(streams.map(({ over }) => over)) }
+    },
     async visit() {
       for (const owner of keyring.owners) await askShortly(owner, 0, 'probe')
     },

@@ -10,12 +10,12 @@ import type { Struck } from '../judge/facts.ts'
 import type { Load } from '../load.ts'
 import { describeFault, touchesRedis } from '../plan/describe-fault.ts'
 import type { FaultAction, PlannedFault } from '../plan/faults.ts'
-import { type EdgeName, EDGES, type Failpoint, type LinkName, type ProcessName } from '../plan/places.ts'
+import { type EdgeName, EDGES, type Failpoint, type LinkName } from '../plan/places.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
 import { killedInCommit } from './postgres.ts'
-import { clockWrong, deadAt, frozen, killed } from './processes.ts'
+import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
 import { repeated } from './usage-reports.ts'
 
@@ -65,10 +65,9 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
       const [victim] = await Promise.all([deadAt(stage, fault.point), comeBy(clients, fault.point)])
       return { victim, note: victim ?? 'nobody came by' }
     }
-    case 'lose-machine': {
-      const victim = await lostWithItsMachine(stage, fault.delayMs)
-      return { victim, note: victim ?? 'nobody came by' }
-    }
+    case 'lose-machine':
+      await lostWithItsMachine(stage, clients, fault.victim, fault.forMs)
+      return {}
     case 'repeat':
       return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
     case 'disk-full':
@@ -122,13 +121,17 @@ async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: L
   link.heal()
 }
 
-/** Which edge it will be, nobody knows before. */
-async function lostWithItsMachine(stage: Stage, delayMs: number): Promise<ProcessName | null> {
-  const linkOf = (edge: EdgeName) => stage.links.of(`${edge}:nats`)
-  for (const edge of EDGES) linkOf(edge).slowAndMortal(delayMs)
-  const victim = await deadAt(stage, 'edge.answer-ended')
-  for (const edge of EDGES) linkOf(edge).heal()
-  return victim
+/** The answers that are under way come to their end meanwhile: not their clients, unless what they cost is lost. */
+async function lostWithItsMachine(stage: Stage, clients: Clients, victim: EdgeName, forMs: number): Promise<void> {
+  const link = stage.links.of(`${victim}:nats`)
+  const pid = stage.pidOf(victim)!
+  const streams = await clients.beginStreams(EDGES.indexOf(victim) as 0 | 1)
+  link.muteOutward()
+  await sleep(forMs)
+  await killedAndGone(stage, victim)
+  link.cut()
+  link.heal()
+  await Promise.all([streams.over, replaced(stage, victim, pid)])
 }
 
 async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs: number): Promise<void> {

@@ -20,10 +20,7 @@ export function isExcused(seen: Seen, strike: Pick<Struck, 'fault' | 'victim'>):
   // A dead key that the store has forgotten is refused all the same, by one who cannot say why.
   if (seen.keyState === 'dead' && takesFactsAway(strike) && seen.problem === UNMETERED) return true
   const edge = `edge-${seen.edge + 1}`
-  const problems =
-    fault.kind === 'failpoint' || fault.kind === 'lose-machine'
-      ? excusedByDeath(victim ?? 'nobody', edge)
-      : excusedBy(fault, edge, seen)
+  const problems = fault.kind === 'failpoint' ? excusedByDeath(victim ?? 'nobody', edge) : excusedBy(fault, edge, seen)
   return problems.includes(seen.problem!)
 }
 
@@ -35,13 +32,10 @@ function excusedByDeath(victim: string, edge: string): string[] {
   return victim === 'nats' ? [UNMETERED] : []
 }
 
-function excusedBy(
-  fault: Exclude<FaultAction, { kind: 'failpoint' | 'lose-machine' }>,
-  edge: string,
-  seen: Seen,
-): string[] {
+function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
   switch (fault.kind) {
     case 'kill':
+    case 'lose-machine':
       return excusedByDeath(fault.victim, edge)
     case 'kill-two':
       return [...fault.victims.flatMap((victim) => excusedByDeath(victim, edge)), UNMETERED]

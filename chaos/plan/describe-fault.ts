@@ -40,7 +40,7 @@ export function describeFault(fault: FaultAction): string {
     case 'clock':
       return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
     case 'lose-machine':
-      return `lose an edge after an answer's end, and what it had sent in its last ${fault.delayMs} ms`
+      return `lose ${fault.victim}, and what it had said in its last ${seconds(fault.forMs)}`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
   }

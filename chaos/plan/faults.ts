@@ -6,6 +6,8 @@ import { chance, type Random } from './random.ts'
 import {
   type Backend,
   BACKENDS,
+  type EdgeName,
+  EDGES,
   type Failpoint,
   FAILPOINTS,
   type LinkName,
@@ -48,8 +50,8 @@ export type FaultAction =
   | { kind: 'disk-full'; forMs: number }
   /** A process' clock is wrong by an hour. */
   | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
-  /** An edge dies right after the end of an answer, and with it what it had sent and was still on its way. */
-  | { kind: 'lose-machine'; delayMs: number }
+  /** An edge with answers under way is not heard by the broker any more, though it hears; then it dies, and what it said with it. */
+  | { kind: 'lose-machine'; victim: EdgeName; forMs: number }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
 
@@ -148,7 +150,7 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
     case 'failpoint':
       return inTurn(FAILPOINTS, count, random).map((point) => ({ kind, point }))
     case 'lose-machine':
-      return several(() => ({ kind, delayMs: random.between(100, 400) }))
+      return inTurn(EDGES, count, random).map((victim) => ({ kind, victim, forMs: random.between(1_000, 2_000) }))
     case 'repeat':
     case 'disk-full':
       return several(() => ({ kind, forMs: forMs() }))

@@ -6,6 +6,9 @@ import { type Link, openLink } from './link.ts'
 
 let stack: AsyncDisposableStack
 let link: Link
+/** The far end of the latest connection, and what was heard there. */
+let far: Socket
+let heardFar: string
 
 /** What stands at the far end says everything back. */
 beforeEach(async () => {
@@ -13,6 +16,9 @@ beforeEach(async () => {
   const echo = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {})
     socket.pipe(socket)
+    far = socket
+    heardFar = ''
+    socket.on('data', (bytes) => (heardFar += bytes.toString()))
   })
   echo.listen(0, '127.0.0.1')
   await once(echo, 'listening')
@@ -62,15 +68,28 @@ test('muted, nothing passes and nothing is lost', async () => {
   await expect.poll(heard).toBe('hello')
 })
 
-test('slow and mortal, what is on its way is lost with its sender', async () => {
+test('muted, a new connection is made and nothing passes on it either', async () => {
+  link.mute()
+  const { socket, heard } = await open()
+  socket.write('hello')
+  await sleep(150)
+  expect(heard()).toBe('')
+  link.heal()
+  await expect.poll(heard).toBe('hello')
+})
+
+test('muted outward, one hears and is not heard; cut then, what it said is lost', async () => {
   const { socket, heard, closed } = await open()
-  link.slowAndMortal(50)
-  socket.write('in time')
-  await expect.poll(heard).toBe('in time')
-  socket.write('too late')
-  socket.end()
+  socket.write('before ')
+  await expect.poll(heard).toBe('before ')
+  link.muteOutward()
+  socket.write('lost')
+  far.write('meanwhile')
+  await expect.poll(heard).toBe('before meanwhile')
+  link.cut()
   await closed
-  expect(heard()).toBe('in time')
+  link.heal()
+  expect(heardFar).toBe('before ')
 })
 
 test('slowed, everything comes later and in order, also when it is healed meanwhile', async () => {

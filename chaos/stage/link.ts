@@ -15,18 +15,21 @@ export interface Link extends AsyncDisposable {
   cut(): void
   /** Keeps connections and lets nothing pass. */
   mute(): void
+  /** The same for what those say who connect; they go on hearing. A cut then loses what they said. */
+  muteOutward(): void
   /** Holds back everything for so long, each way. */
   slow(delayMs: number): void
-  /** The same, and what is held back is lost with whoever sent it: as when its machine dies, not only its process. */
-  slowAndMortal(delayMs: number): void
   heal(): void
 }
 
 type Mood =
   | { kind: 'well' }
   | { kind: 'cut' }
-  | { kind: 'muted' }
-  | { kind: 'slow'; delayMs: number; isMortal: boolean }
+  | { kind: 'muted'; ways: readonly Way[] }
+  | { kind: 'slow'; delayMs: number }
+
+/** From those who connect, or to them. */
+type Way = 'outward' | 'inward'
 
 /** One direction of one connection. */
 interface Flow {
@@ -41,14 +44,14 @@ export async function openLink(to: { host: string; port: number }): Promise<Link
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (near) => {
     if (mood.kind === 'cut') return void near.resetAndDestroy()
     const far = connect({ ...to, allowHalfOpen: true, noDelay: true })
-    const ways = [flow(near, far, () => mood), flow(far, near, () => mood)]
-    for (const way of ways) flows.add(way)
+    const both = [flow('outward', near, far, () => mood), flow('inward', far, near, () => mood)]
+    for (const one of both) flows.add(one)
     for (const socket of [near, far]) {
       sockets.add(socket)
       socket.on('error', () => {})
       socket.once('close', () => {
         sockets.delete(socket)
-        for (const way of ways) flows.delete(way)
+        for (const one of both) flows.delete(one)
         const other = socket === near ? far : near
         if (!other.destroyed && !other.writableEnded) other.resetAndDestroy()
       })
@@ -60,14 +63,14 @@ export async function openLink(to: { host: string; port: number }): Promise<Link
   const change = (to: Mood) => {
     mood = to
     if (mood.kind === 'cut') for (const socket of sockets) socket.resetAndDestroy()
-    for (const way of flows) way.adapt()
+    for (const one of flows) one.adapt()
   }
   return {
     port: (server.address() as AddressInfo).port,
     cut: () => change({ kind: 'cut' }),
-    mute: () => change({ kind: 'muted' }),
-    slow: (delayMs) => change({ kind: 'slow', delayMs, isMortal: false }),
-    slowAndMortal: (delayMs) => change({ kind: 'slow', delayMs, isMortal: true }),
+    mute: () => change({ kind: 'muted', ways: ['outward', 'inward'] }),
+    muteOutward: () => change({ kind: 'muted', ways: ['outward'] }),
+    slow: (delayMs) => change({ kind: 'slow', delayMs }),
     heal: () => change({ kind: 'well' }),
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy()
@@ -77,7 +80,12 @@ export async function openLink(to: { host: string; port: number }): Promise<Link
   }
 }
 
-function flow(from: Socket, to: Socket, moodNow: () => Mood): Flow {
+function flow(way: Way, from: Socket, to: Socket, moodNow: () => Mood): Flow {
+  const isMuted = () => {
+    const mood = moodNow()
+    return mood.kind === 'muted' && mood.ways.includes(way)
+  }
+  const adapt = () => void (isMuted() ? from.pause() : from.resume())
   /** What is on its way; while there is anything, what comes later waits behind it. */
   const delayed: (() => void)[] = []
   let lastDueMs = 0
@@ -96,18 +104,9 @@ function flow(from: Socket, to: Socket, moodNow: () => Mood): Flow {
       if (!to.destroyed && !to.write(bytes)) from.pause()
     }),
   )
-  from.on('end', () => {
-    const mood = moodNow()
-    if (mood.kind === 'slow' && mood.isMortal) to.resetAndDestroy()
-    else inTurn(() => to.end())
-  })
-  to.on('drain', () => {
-    if (moodNow().kind !== 'muted') from.resume()
-  })
-  return {
-    adapt() {
-      if (moodNow().kind === 'muted') from.pause()
-      else from.resume()
-    },
-  }
+  from.on('end', () => inTurn(() => to.end()))
+  to.on('drain', adapt)
+  // A connection that is made while nothing passes is no way around that.
+  adapt()
+  return { adapt }
 }
