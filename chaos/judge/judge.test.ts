@@ -218,6 +218,16 @@ describe('a dead key', () => {
   })
 })
 
+test('what a backend was not heard to say may be counted by the gateway, and nothing else', () => {
+  const rows = [{ ...ROW, promptTokens: 12, charge: 17_000, estimated: true }]
+  const windows = [{ account: 'tag-1', total: 17_000, sum: 17_000 }]
+  const counted = { rows, windows, store: [{ ...STORE, settled: 17_000 }], seen: [{ ...SEEN, usage: null }] }
+  const muted = (link: 'router-1:north' | 'router-1:south') => strike({ kind: 'mute', link, forMs: 500 })
+  expect(broken({ ...counted, struck: muted('router-1:north') })).toEqual([])
+  expect(broken({ ...counted, struck: muted('router-1:south') }).join()).toContain("the backend's log")
+  expect(broken(counted).join()).toContain("the backend's log")
+})
+
 test('what a destroyed store held alone may be missing, and nothing else', () => {
   const struck = strike({ kind: 'stream-wiped' }, { destroyed: ['request-1'] })
   const pending = [{ ...STORE, known: false, records: ['request-1 ended 2026-11 15000'] }]

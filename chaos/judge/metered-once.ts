@@ -5,7 +5,8 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import { rateOf } from '../stage/config.ts'
+import { endsOf } from '../plan/places.ts'
+import { placeOf, rateOf } from '../stage/config.ts'
 import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
 
 /** A text that was broken off is counted with a tokenizer other than the backend's. */
@@ -24,7 +25,7 @@ export function judgeMetering(facts: Facts): Verdict[] {
       checked: whole.length,
       breaches: whole
         .filter(({ requestId }) => !isExcused(requestId!))
-        .flatMap((seen) => judgeWhole(seen, rows.get(seen.requestId!) ?? [], calls)),
+        .flatMap((seen) => judgeWhole(facts, seen, rows.get(seen.requestId!) ?? [], calls)),
     },
     {
       promise: 'no row without a backend that did its work; none charges more than was made, nor at another rate',
@@ -41,7 +42,7 @@ export function isWholeAnswer(seen: Seen): boolean {
   return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 
-function judgeWhole(seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
+function judgeWhole({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): Breach[] {
   const breach = (what: string): Breach[] => [{ requests: [`${seen.id} ${seen.requestId}`], what }]
   const [row] = rows
   if (!row) return breach('lost: it has no row')
@@ -53,12 +54,23 @@ function judgeWhole(seen: Seen, rows: LedgerRow[], calls: Map<string, Call[]>): 
   if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.answerIds.join(', ')}`)
   const counted = call.usage
   if (!counted) return breach(`${row.backend} told no usage`)
-  // A backend that was cut off after its last content never told: then the router counts.
-  if (row.estimated && call.outcome !== 'completed') return []
+  // A backend that was cut off after its last content, or not heard any more, never told: then the router counts.
+  if (row.estimated && (call.outcome !== 'completed' || wasUnheard(struck, seen, row.backend))) return []
   if (!isSame(counted, row)) return breach(`its row has ${tokensOf(row)}, the backend's log ${tokensOf(counted)}`)
   if (seen.usage && !isSame(seen.usage, row))
     return breach(`its row has ${tokensOf(row)}, it was told ${tokensOf(seen.usage)}`)
   return []
+}
+
+/** Nothing came from the backend for a time while the answer ran. */
+function wasUnheard(struck: Facts['struck'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
+  return struck.some(
+    ({ fault, struckAtMs, healedAtMs }) =>
+      fault.kind === 'mute' &&
+      endsOf(fault.link)[1] === placeOf(backend) &&
+      struckAtMs < endedAtMs &&
+      (healedAtMs ?? Infinity) > sentAtMs,
+  )
 }
 
 function isCallOf(call: Call, seen: Seen, row: LedgerRow): boolean {

@@ -3,13 +3,10 @@
  */
 
 import { THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
+import type { Backend } from '../plan/places.ts'
 
 /** Where a backend really listens. Several backends share a server, told apart by a header. */
-export interface BackendUrls {
-  north: string
-  south: string
-  bulk: string
-}
+export type BackendUrls = Readonly<Record<Backend, string>>
 
 /** Charges per token: milli-tokens of allowance, or nano-dollars. */
 export interface Rate {
@@ -35,6 +32,10 @@ export function rateOf(lane: string, unit: 'tokens' | 'usd'): Rate {
   return { perPromptToken: rate, perCompletionToken: rate }
 }
 
+/** Backends of other names are at the same place as one of these. */
+const PLACES: Record<string, Backend> = { frail: 'north', mortal: 'south' }
+export const placeOf = (backend: string): string => PLACES[backend] ?? backend
+
 export function configOver(urls: BackendUrls): object {
   const backend = (id: string, url: string) => ({
     id,
@@ -58,8 +59,7 @@ export function configOver(urls: BackendUrls): object {
       backend('north', urls.north),
       backend('south', urls.south),
       backend('bulk', urls.bulk),
-      backend('frail', urls.north),
-      backend('mortal', urls.south),
+      ...Object.entries(PLACES).map(([id, place]) => backend(id, urls[place])),
     ],
     pools: [
       { id: 'chat', targets: [target('north'), target('south')] },
