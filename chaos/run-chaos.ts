@@ -14,6 +14,7 @@ import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
 import { KINDS, planFaults } from './plan/faults.ts'
 import { ownersFor } from './plan/owners.ts'
+import { sabotageHalfway } from './sabotage/prepare.ts'
 import { openStage } from './stage/open-stage.ts'
 
 export interface ChaosRun {
@@ -46,7 +47,10 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   }
   say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
   const load = startLoad(clients, { seed, requests, intervalMs })
-  const struck = await strikeAll(stage, clients, load, faults, say)
+  const [struck] = await Promise.all([
+    strikeAll(stage, clients, load, faults, say),
+    sabotage && sabotageHalfway(stage, load, requests, sabotage),
+  ])
   await load.over
   say('all requests are over; waiting until nothing is pending')
   // One that is broken on purpose may never come to rest.

@@ -4,19 +4,23 @@
 
 import type { Database } from '@gateway/postgres/database'
 import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
+import { commandRedis } from '@gateway/testing/redis-command'
+import type { Load } from '../load.ts'
+import type { Stage } from '../stage/open-stage.ts'
 import { withPreload } from '../stage/preload.ts'
-import type { Sabotage } from './sabotages.ts'
-
-/** From the start of the processes: after the first requests, and before the last. */
-const MINUTE_TURNS_AFTER_MS = 20_000
+import { MINUTE_TURNED_KEY, type Sabotage } from './sabotages.ts'
 
 export function sabotaged(plan: ProcessPlan, sabotage: Sabotage): ProcessPlan {
-  return withPreload(plan, `${import.meta.dirname}/preload.ts`, {
-    CHAOS_SABOTAGE: sabotage,
-    CHAOS_MINUTE_TURNS_AT_MS: String(Date.now() + MINUTE_TURNS_AFTER_MS),
-  })
+  return withPreload(plan, `${import.meta.dirname}/preload.ts`, { CHAOS_SABOTAGE: sabotage })
 }
 
 export async function sabotageLedger(database: Database, sabotage: Sabotage): Promise<void> {
   if (sabotage === 'no-unique-key') await database.query('alter table metering.ledger drop constraint ledger_pkey')
+}
+
+/** A minute turns when half of the requests have been sent, however long that takes. */
+export async function sabotageHalfway({ cluster }: Stage, load: Load, requests: number, sabotage: Sabotage) {
+  if (sabotage !== 'counted-minutes') return
+  await load.reached(requests / 2)
+  await commandRedis(cluster.servers.redis.url, 'SET', MINUTE_TURNED_KEY, String(Date.now() * 1_000))
 }

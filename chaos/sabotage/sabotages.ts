@@ -24,14 +24,17 @@ const NO_KEY: Change = {
   to: '',
 }
 
-/** Requests are counted in fixed minutes, which turn at `CHAOS_MINUTE_TURNS_AT_MS`. */
+/** A time in Redis, in microseconds. */
+export const MINUTE_TURNED_KEY = 'chaos:minute-turned'
+
+/** Requests are counted in fixed minutes from when one is said to have turned: see `sabotageHalfway`. */
 const COUNTER: Change = {
   file: 'packages/redis/src/script.ts',
   from: /return (readFileSync\(.*\))\n/,
   to: `return $1.replace(
     "redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)",
-    "local turn_us = (process_turn_ms) * 1000\\n".replace('process_turn_ms', process.env['CHAOS_MINUTE_TURNS_AT_MS']) +
-    "redis.call('ZREMRANGEBYSCORE', LOG, '-inf', turn_us + floor((NOW_US - turn_us) / MINUTE_US) * MINUTE_US)")\n`,
+    "local turned_us = redis.call('GET', '${MINUTE_TURNED_KEY}') or NOW_US - MINUTE_US\\n" +
+    "redis.call('ZREMRANGEBYSCORE', LOG, '-inf', turned_us + floor((NOW_US - turned_us) / MINUTE_US) * MINUTE_US)")\n`,
 }
 
 export const SABOTAGES = {
