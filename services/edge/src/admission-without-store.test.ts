@@ -155,7 +155,8 @@ describe('while the admission store is away', () => {
     try {
       expect(await kinds('gone', 'here')).toEqual(['allow', 'allow'])
       vi.advanceTimersByTime(LEASE_MS + 1)
-      await admission.renew([{ account, requestId: 'here', worstCharge: 10, window }], LEASE_MS)
+      running = [{ account, requestId: 'here', worstCharge: 10, window }]
+      await admission.renew(running, LEASE_MS)
       await expect(end('here')).resolves.toBeUndefined()
       // Only the store may know it now, and that is away.
       await expect(end('gone')).rejects.toThrow('away')
@@ -200,11 +201,17 @@ describe('while the admission store is away', () => {
       expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 0, requests: [] })
     })
 
-    test('has a charge pending as ever where it answered each time', async () => {
-      expect(await kinds('a')).toEqual(['allow'])
+    test('has a charge pending as ever of one that it surely held', async () => {
+      expect(await kinds('a', 'b')).toEqual(['allow', 'allow'])
       await admission.renew([{ account, requestId: 'a', worstCharge: 10, window }], LEASE_MS)
       await end()
-      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 10 })
+      expect(await shared.inspect(account)).toMatchObject({ running: 10, ended: 10 })
+      isLate = true
+      // Says nothing that could make the store hold it.
+      await admission.renew([{ account, requestId: 'b' }], LEASE_MS)
+      isLate = false
+      await admission.finish({ account, requestId: 'b', charge: 5, tokens: 1 })
+      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 15 })
     })
   })
 

@@ -114,9 +114,9 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   }
 
   /** Of some, the end is told by their router: their lease lapses here as it does in the store. */
-  function forgetLapsed(running: RunningLease[]): void {
+  function forgetLapsed(): void {
     if (here.size + unanswered.size === 0) return
-    const ids = new Set(running.map(({ requestId }) => requestId))
+    const ids = new Set(parts.running().map(({ requestId }) => requestId))
     const lapsedBeforeMs = performance.now() - LEASE_MS
     for (const known of [here, unanswered]) {
       for (const [requestId, sinceMs] of known) {
@@ -126,10 +126,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   }
 
   async function renewInStore(leases: RunningLease[], leaseMs: number): Promise<string[]> {
-    const asked = leases.filter(({ requestId }) => !unanswered.has(requestId))
-    for (const { requestId } of asked) unanswered.set(requestId, performance.now())
+    const again = leases.filter(({ requestId, worstCharge }) => worstCharge !== undefined && !unanswered.has(requestId))
+    for (const { requestId } of again) unanswered.set(requestId, performance.now())
     const lost = await store.renew(leases, leaseMs)
-    for (const { requestId } of asked) unanswered.delete(requestId)
+    for (const { requestId } of again) unanswered.delete(requestId)
     return lost
   }
 
@@ -169,7 +169,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     },
 
     renew(leases, leaseMs) {
-      forgetLapsed(leases)
+      forgetLapsed()
       return orWithout(
         () => renewInStore(leases, leaseMs),
         async () => {

@@ -16,7 +16,7 @@ export interface RunningRequest {
   account: string
   requestId: string
   keyHash: string
-  /** What it holds: said again at each renewal, because the store may have lost it. None: another's answer is read. */
+  /** What it holds: said again to a store that has lost it. None: another's answer is read. */
   reservation?: { worstCharge: number; window: string }
   stream: boolean
   /** Ends the request now: its key was revoked. */
@@ -54,12 +54,20 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       reservation ? { account, requestId, ...reservation } : [],
     )
 
+  /** What may cost something is said again only where the store does not know it: it has lost it, or was away. */
+  async function renew(): Promise<void> {
+    const held = reservations().map(({ account, requestId }) => ({ account, requestId }))
+    if (held.length === 0) return
+    const lost = new Set(await admission.renew(held, LEASE_MS))
+    if (lost.size === 0) return
+    const again = reservations().filter(({ requestId }) => lost.has(requestId))
+    if (again.length > 0) await admission.renew(again, LEASE_MS)
+  }
+
   const renewal = setInterval(() => {
-    if (running.size === 0) return
-    const leases = reservations()
-    admission.renew(leases, LEASE_MS).catch((error: unknown) => {
+    renew().catch((error: unknown) => {
       logger.warn(
-        { err: error, running: leases.length },
+        { err: error, running: running.size },
         'reservations were not renewed; the next renewal may be in time',
       )
     })
