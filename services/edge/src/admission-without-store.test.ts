@@ -191,6 +191,19 @@ describe('while the admission store is away', () => {
       expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 0, requests: [] })
     })
 
+    test('keeps no charge pending of its admission under an old hint of the plan, and its end', async () => {
+      isLate = true
+      facts = { kind: 'active', plan: 'pro', overage: false, extra: 0 }
+      expect(await kinds('a')).toEqual(['plan'])
+      // What gave it back is lost for good.
+      heardLate.pop()
+      expect((await admission.admit(ask('a', { planHint: 'pro' }))).kind).toBe('allow')
+      await end()
+      await settle()
+      await hear()
+      expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 0, requests: [] })
+    })
+
     test('keeps no charge pending of its renewal and its end', async () => {
       expect(await kinds('a')).toEqual(['allow'])
       isLate = true

@@ -151,9 +151,9 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         () => admitInStore(ask),
         async (wasAsked) => {
           const answer = await admitHere(ask)
-          // The store may have admitted it all the same.
-          if (wasAsked && answer.kind === 'allow') unanswered.set(ask.requestId, performance.now())
-          else if (wasAsked) giveBack(ask)
+          // The store may have admitted it all the same, or may yet.
+          if (wasAsked && answer.kind !== 'deny') unanswered.set(ask.requestId, performance.now())
+          if (wasAsked && answer.kind !== 'allow') giveBack(ask)
           return answer
         },
       ),
