@@ -154,6 +154,9 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
   test.each<[string, FaultAction, boolean]>([
     ['cut', { kind: 'kill', victim: 'edge-1' }, true],
     ['cut', { kind: 'kill', victim: 'edge-2' }, false],
+    ['cut', { kind: 'lose-machine', victim: 'edge-1', forMs: 1_000 }, true],
+    ['cut', { kind: 'lose-machine', victim: 'edge-2', forMs: 1_000 }, false],
+    ['error event', { kind: 'lose-machine', victim: 'edge-1', forMs: 1_000 }, false],
     ['cut', { kind: 'restart', victim: 'edge-1' }, false],
     ['error event', { kind: 'kill', victim: 'router-2' }, true],
     ['error event', { kind: 'restart', victim: 'router-2' }, false],
