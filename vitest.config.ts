@@ -1,9 +1,12 @@
 /**
- * How tests run: each file in its own process. First those beside their source, as many at once as the machine has cores;
- * then those of the whole system, which has a dozen processes of its own and promises with times in them, on two cores each.
+ * How tests run: each file in its own process. First units, which start no server; then parts, on real servers; both as
+ * many at once as the machine has cores. Last the whole system: each test has a dozen processes and promises with times
+ * in them, so it gets two cores.
  */
 
+import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 /** Servers named by the environment are shared, so files that use them must take turns. */
@@ -11,6 +14,12 @@ const shared = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'].some((name) => process.
 
 const cores = availableParallelism()
 const atOnce = (most: number): number => (shared ? 1 : Math.max(1, Math.min(4, most)))
+
+/** A unit stands beside its source, belongs to no conformance suite (those run on real servers), and is not of the test kit. */
+const units = globSync('{packages,services}/*/src/**/*.test.ts', {
+  cwd: import.meta.dirname,
+  exclude: (path) => path.includes('/conformance') || path.startsWith('packages/testing'),
+}).filter((path) => !/@gateway\/testing|\/conformance\//.test(readFileSync(join(import.meta.dirname, path), 'utf8')))
 
 export default defineConfig({
   test: {
@@ -26,10 +35,20 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'units',
+          include: units,
+          maxWorkers: Math.max(1, cores),
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'parts',
+          exclude: units,
           include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
           maxWorkers: atOnce(cores),
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -38,7 +57,7 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.test.ts'],
           maxWorkers: atOnce(Math.floor(cores / 2)),
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
