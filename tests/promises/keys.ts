@@ -47,6 +47,17 @@ export function promiseKeys(gateway: () => Gateway): void {
       expect(await statusAt(gateway().urls[0], String(first.body['key']))).toBe(200)
     })
 
+    test('minting takes an object or no body at all, and refuses anything else', async () => {
+      const token = await signInAs(gateway(), `dev-${randomUUID()}`)
+      const mint = async (body?: string) => {
+        const type = body === undefined ? {} : { 'content-type': 'application/json' }
+        const headers = { authorization: `Bearer ${token}`, ...type }
+        const sent = { method: 'POST', headers, ...(body !== undefined && { body }) }
+        return (await fetch(`${gateway().urls[0]}/v1/keys/developer`, sent)).status
+      }
+      expect([await mint(), await mint('{}'), await mint('{"note":1}'), await mint('[]')]).toEqual([200, 200, 200, 400])
+    })
+
     test('after a rotate the old key works on no edge and the new one on all', async () => {
       const { key, token } = await newDeveloper(gateway())
       for (const url of gateway().urls) expect(await statusAt(url, key)).toBe(200)

@@ -19,16 +19,19 @@ export interface Operation {
   /** Paragraphs. */
   description: string[]
   credential: Credential
-  query?: { name: string; description: string; required?: boolean; example?: string }[]
+  /** A parameter without a schema is any string. */
+  query?: { name: string; description: string; required?: boolean; example?: string; schema?: ZodType }[]
   pathParameters?: { name: string; description: string; example: string }[]
   /** Headers that it takes, besides those that every request has. */
-  headers?: { name: string; description: string }[]
+  headers?: { name: string; description: string; schema?: ZodType }[]
   requestSchema?: ZodType
+  /** The request may come without its body. */
+  isBodyOptional?: true
   responseSchema: ZodType
   /** Of one event, where the answer can be a stream. */
   eventSchema?: ZodType
   examples: Example[]
-  /** Beyond those that any request can meet. */
+  /** Beyond those of its credential, of its body and of every operation. */
   errors: ErrorCode[]
 }
 
@@ -41,11 +44,20 @@ export interface Example {
 export const operationGroups = ['Inference', 'Models', 'Account', 'Keys'] as const
 export type OperationGroup = (typeof operationGroups)[number]
 
-/** Errors that every operation with a credential can answer. */
-export const errorsOfCredential: Record<Credential, ErrorCode[]> = {
+const errorsOfCredential: Record<Credential, ErrorCode[]> = {
   none: [],
   key: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
   'sign-in': ['NO_AUTH', 'INVALID_TOKEN'],
+}
+
+const errorsOfBody: ErrorCode[] = ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
+
+const errorsOfAll: ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']
+
+/** Every code that an operation can answer, each once. */
+export function errorsOf({ credential, requestSchema, errors }: Operation): ErrorCode[] {
+  const ofBody = requestSchema ? errorsOfBody : []
+  return [...new Set([...errorsOfCredential[credential], ...ofBody, ...errors, ...errorsOfAll])]
 }
 
 /** What a code means and what to do about it. */

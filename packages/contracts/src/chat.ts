@@ -7,6 +7,11 @@ import * as z from 'zod'
 
 export const DEFAULT_CHAT_MODEL = 'svc-chat-md'
 
+/** A rule that JSON Schema has no shorter words for; the parser has the same rule as a refinement. */
+const requiredWhere = (field: string, is: string, required: string) => ({
+  anyOf: [{ properties: { [field]: { not: { const: is } } } }, { required: [required] }],
+})
+
 /** The parts that the gateway reads are `text` and `image_url`; parts of other kinds are the backend's to judge. */
 const contentPart = z
   .looseObject({
@@ -20,10 +25,19 @@ const contentPart = z
       context.addIssue({ code: 'custom', path: [named], message: 'is required' })
     }
   })
+  .meta({ allOf: [requiredWhere('type', 'text', 'text'), requiredWhere('type', 'image_url', 'image_url')] })
 
 export const chatMessage = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
   content: z.union([z.string(), z.array(contentPart).min(1)]).nullish(),
+})
+
+/** Only an assistant's message may be without content: it has called tools instead. */
+const messageInRequest = chatMessage.meta({
+  anyOf: [
+    { properties: { role: { const: 'assistant' } } },
+    { required: ['content'], properties: { content: { not: { type: 'null' } } } },
+  ],
 })
 
 /** The upper bound keeps a charge a safe integer; no model comes near it. */
@@ -32,7 +46,7 @@ const tokenCap = z.int().min(1).max(10_000_000).nullish()
 export const chatRequest = z
   .looseObject({
     model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
-    messages: z.array(chatMessage).min(1),
+    messages: z.array(messageInRequest).min(1),
     max_tokens: tokenCap,
     max_completion_tokens: tokenCap,
     stream: z.boolean().nullish(),

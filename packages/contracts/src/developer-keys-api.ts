@@ -79,6 +79,9 @@ export type KeysInvalidated = z.infer<typeof keysInvalidated>
 export const keysUsed = z.object({ uses: z.array(z.object({ keyId: z.string(), usedAtMs: z.int() })) })
 export type KeysUsed = z.infer<typeof keysUsed>
 
+/** The HTTP body of a mint: an empty object, or none. */
+export const mintKeyBody = z.looseObject({})
+
 /** The HTTP bodies of rotate and revoke, which name the current key. */
 export const currentKeyRequest = z.looseObject({ key: z.string().min(1) })
 

@@ -1,5 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { expect, test } from 'vitest'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { describe, expect, test } from 'vitest'
+import { chatRequest } from './chat.ts'
 import { openApiDocument } from './openapi.ts'
 import { operations } from './operations.ts'
 
@@ -28,3 +30,30 @@ test('every operation that takes a credential says what a missing or wrong one i
     expect('401' in responses).toBe(credential !== 'none')
   }
 })
+
+describe('a rule that the parser has as a refinement stands in the schema, too', () => {
+  const bodyOf = (path: string) => {
+    const { requestBody } = document.paths[path]!['post'] as { requestBody: { content: Record<string, Media> } }
+    return new Ajv2020({ strict: false }).compile(requestBody.content['application/json']!.schema)
+  }
+  const isChat = bodyOf('/v1/chat/completions')
+
+  test.each(['system', 'developer', 'user', 'assistant', 'tool', 'function'])('content of a %s message', (role) => {
+    const contents = [{}, { content: null }, { content: '' }, { content: 'Hi' }, { content: [] }]
+    for (const content of contents) {
+      const body = { messages: [{ role, ...content }] }
+      expect([body, isChat(body)]).toEqual([body, chatRequest.safeParse(body).success])
+    }
+  })
+
+  test.each(['text', 'image_url', 'input_audio'])('a part of type %s', (type) => {
+    for (const member of [{}, { text: 'Hi' }, { image_url: { url: 'https://a.example/b.png' } }]) {
+      const body = { messages: [{ role: 'user', content: [{ type, ...member }] }] }
+      expect([body, isChat(body)]).toEqual([body, chatRequest.safeParse(body).success])
+    }
+  })
+})
+
+interface Media {
+  schema: object
+}

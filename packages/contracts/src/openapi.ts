@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { answerHeaders, errorMeanings, errorsOfCredential, type Credential, type Operation } from './api-reference.ts'
+import { answerHeaders, errorMeanings, errorsOf, type Credential, type Operation } from './api-reference.ts'
 import { ERROR_STATUS, flatErrorBody, quotaExceededBody, rateLimitBody, type ErrorCode } from './errors.ts'
 import { operations } from './operations.ts'
 
@@ -53,7 +53,7 @@ const SECURITY: Record<Credential, object[]> = {
 }
 
 function describe(operation: Operation): object {
-  const { id, group, summary, description, credential, requestSchema, examples } = operation
+  const { id, group, summary, description, credential, requestSchema, isBodyOptional = false, examples } = operation
   const bodies = examples.flatMap(({ name, body }) => (body ? [[name, { value: body }]] : []))
   return {
     operationId: id,
@@ -62,14 +62,11 @@ function describe(operation: Operation): object {
     ...(description.length > 0 && { description: description.join('\n\n') }),
     security: SECURITY[credential],
     ...parametersOf(operation),
-    ...(bodies.length > 0 && {
+    ...(requestSchema && {
       requestBody: {
-        required: requestSchema !== undefined,
+        required: !isBodyOptional,
         content: {
-          'application/json': {
-            schema: requestSchema ? schemaOf(requestSchema, 'input') : { type: 'object' },
-            examples: Object.fromEntries(bodies),
-          },
+          'application/json': { schema: schemaOf(requestSchema, 'input'), examples: Object.fromEntries(bodies) },
         },
       },
     }),
@@ -80,11 +77,13 @@ function describe(operation: Operation): object {
 function parametersOf({ query = [], pathParameters = [], headers = [] }: Operation): object {
   const parameters = [
     ...pathParameters.map((parameter) => ({ in: 'path', required: true, schema: { type: 'string' }, ...parameter })),
-    ...query.map((parameter) => ({ in: 'query', required: false, schema: { type: 'string' }, ...parameter })),
-    ...headers.map((header) => ({ in: 'header', required: false, schema: { type: 'string' }, ...header })),
+    ...query.map((parameter) => ({ in: 'query', required: false, ...parameter, schema: textOf(parameter.schema) })),
+    ...headers.map((header) => ({ in: 'header', required: false, ...header, schema: textOf(header.schema) })),
   ]
   return parameters.length > 0 ? { parameters } : {}
 }
+
+const textOf = (schema: z.ZodType | undefined): object => (schema ? schemaOf(schema, 'input') : { type: 'string' })
 
 function success({ group, responseSchema, eventSchema }: Operation): object {
   const headers = group === 'Inference' ? answerHeaders : {}
@@ -95,14 +94,19 @@ function success({ group, responseSchema, eventSchema }: Operation): object {
     ),
     content: {
       'application/json': { schema: schemaOf(responseSchema, 'output') },
-      ...(eventSchema && { 'text/event-stream': { schema: schemaOf(eventSchema, 'output') } }),
+      ...(eventSchema && { 'text/event-stream': { schema: eventOf(eventSchema) } }),
     },
   }
 }
 
-function failures({ credential, errors }: Operation): Record<string, object> {
-  const codes: ErrorCode[] = [...errorsOfCredential[credential], ...errors, 'INTERNAL_ERROR']
-  const byStatus = Map.groupBy(codes, (code) => ERROR_STATUS[code])
+/** One event: its `data` is a text that holds JSON, or `[DONE]`. */
+function eventOf(schema: z.ZodType): object {
+  const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaOf(schema, 'output') }
+  return { type: 'object', required: ['data'], properties: { data: { anyOf: [{ const: '[DONE]' }, json] } } }
+}
+
+function failures(operation: Operation): Record<string, object> {
+  const byStatus = Map.groupBy(errorsOf(operation), (code) => ERROR_STATUS[code])
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => [
       status,

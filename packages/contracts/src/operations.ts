@@ -11,30 +11,29 @@ import {
   currentKeyRequest,
   developerKeyListResponse,
   developerKeyResponse,
+  mintKeyBody,
   revokedKeyResponse,
   rotatedKeyResponse,
 } from './developer-keys-api.ts'
 import type { ErrorCode } from './errors.ts'
-import { IDEMPOTENCY_KEY } from './idempotency.ts'
+import { IDEMPOTENCY_KEY, idempotencyKey } from './idempotency.ts'
 import { guestKeyRequest, guestKeyResponse } from './keys-api.ts'
 import { quotaRecord } from './metering-api.ts'
 import { planRecord } from './plan-api.ts'
 import { quoteResponse } from './quote.ts'
-import { type usageQuery, usageRecord } from './usage-api.ts'
+import { usageQuery, usageRecord } from './usage-api.ts'
+import * as z from 'zod'
 
 const INFERENCE_ERRORS: ErrorCode[] = [
-  'VALIDATION_ERROR',
   'quota_exceeded',
   'MODEL_NOT_FOUND',
-  'PAYLOAD_TOO_LARGE',
-  'UNSUPPORTED_MEDIA_TYPE',
   'rate_limit_exceeded',
   'UPSTREAMS_EXHAUSTED',
-  'SERVICE_UNAVAILABLE',
 ]
 
 const IDEMPOTENCY_HEADER = {
   name: IDEMPOTENCY_KEY,
+  schema: idempotencyKey,
   description:
     '1 to 255 visible ASCII characters. The same key and body again within 24 hours joins the request that runs, or gets its answer (up to 1 MB) again, charged once. With it, a request runs on when its client leaves.',
 }
@@ -141,7 +140,7 @@ export const operations: Operation[] = [
         body: { model: 'svc-core', max_tokens: 500, messages: [{ role: 'user', content: 'What is a gateway?' }] },
       },
     ],
-    errors: ['VALIDATION_ERROR', 'MODEL_NOT_FOUND', 'rate_limit_exceeded'],
+    errors: ['MODEL_NOT_FOUND', 'rate_limit_exceeded'],
   },
   {
     id: 'listModels',
@@ -176,7 +175,15 @@ export const operations: Operation[] = [
     summary: 'Names, order and multipliers of the tiers',
     description: [],
     credential: 'none',
-    query: [{ name: 'view', description: 'The only view is tiers.', required: true, example: 'tiers' }],
+    query: [
+      {
+        name: 'view',
+        description: 'The only view is tiers.',
+        required: true,
+        example: 'tiers',
+        schema: z.literal('tiers'),
+      },
+    ],
     responseSchema: tierCatalog,
     examples: [{ name: 'The tiers' }],
     errors: ['VALIDATION_ERROR'],
@@ -219,7 +226,11 @@ export const operations: Operation[] = [
       from: 'The first day; the first of this month when left out.',
       to: 'The last day; today when left out.',
       group_by: 'day or model; day when left out.',
-    } satisfies Record<keyof typeof usageQuery.shape, string>).map(([name, description]) => ({ name, description })),
+    } satisfies Record<keyof typeof usageQuery.shape, string>).map(([name, description]) => ({
+      name,
+      description,
+      schema: usageQuery.shape[name as keyof typeof usageQuery.shape],
+    })),
     responseSchema: usageRecord,
     examples: [{ name: 'This month, by day' }],
     errors: ['VALIDATION_ERROR'],
@@ -232,6 +243,8 @@ export const operations: Operation[] = [
     summary: 'Get the developer key',
     description: ['Answers the active key, or a new one when there is none.'],
     credential: 'sign-in',
+    requestSchema: mintKeyBody,
+    isBodyOptional: true,
     responseSchema: developerKeyResponse,
     examples: [{ name: 'My key', body: {} }],
     errors: [],
@@ -261,7 +274,7 @@ export const operations: Operation[] = [
     requestSchema: currentKeyRequest,
     responseSchema: rotatedKeyResponse,
     examples: [{ name: 'Rotate', body: { key: '$KEY' } }],
-    errors: ['VALIDATION_ERROR', 'INVALID_KEY'],
+    errors: ['INVALID_KEY'],
   },
   {
     id: 'revokeDeveloperKey',
@@ -274,7 +287,7 @@ export const operations: Operation[] = [
     requestSchema: currentKeyRequest,
     responseSchema: revokedKeyResponse,
     examples: [{ name: 'Revoke', body: { key: '$KEY' } }],
-    errors: ['VALIDATION_ERROR', 'INVALID_KEY'],
+    errors: ['INVALID_KEY'],
   },
   {
     id: 'mintGuestKey',
@@ -287,6 +300,6 @@ export const operations: Operation[] = [
     requestSchema: guestKeyRequest,
     responseSchema: guestKeyResponse,
     examples: [{ name: 'A device', body: { device_id: '3f0c6a52-kiosk-4' } }],
-    errors: ['VALIDATION_ERROR', 'rate_limit_exceeded'],
+    errors: ['rate_limit_exceeded'],
   },
 ]

@@ -64,7 +64,7 @@ export function createApp(edge: Edge): RequestListener {
   const signedIn = requireSignIn(edge)
   app
     .route('/v1/keys/developer')
-    .post(signedIn, mintDeveloperKey(edge))
+    .post(signedIn, readSmallJsonBody, mintDeveloperKey(edge))
     .get(signedIn, listDeveloperKeys(edge))
     .all(methodNotAllowed('GET', 'POST'))
   app

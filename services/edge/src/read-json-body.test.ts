@@ -86,6 +86,10 @@ test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/v
   },
 )
 
+test('a request that says that it has no body needs no type', async () => {
+  expect(await send({ body: '', headers: { 'content-length': 0, 'content-type': '' } })).toEqual({ body: {} })
+})
+
 test('a client that leaves before its body is whole is answered nothing', async () => {
   const socket = connect(port, '127.0.0.1')
   socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{"a"')

@@ -105,7 +105,8 @@ function withoutMark(text: string): string {
 
 function refuseOtherTypes({ headers }: IncomingMessage): void {
   const { 'content-type': type = '', 'content-length': length, 'transfer-encoding': encoding } = headers
-  const hasBody = length !== undefined || encoding !== undefined
+  // A client without a body may say so with a length of 0, and has no type to name.
+  const hasBody = (length !== undefined && length !== '0') || encoding !== undefined
   const mediaType = type.split(';', 1)[0]!.trim().toLowerCase()
   if (!hasBody || mediaType === JSON_TYPE || mediaType.endsWith('+json')) return
   throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as content-type ${JSON_TYPE}`)

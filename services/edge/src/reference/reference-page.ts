@@ -6,7 +6,7 @@
 import {
   answerHeaders,
   errorMeanings,
-  errorsOfCredential,
+  errorsOf,
   operationGroups,
   type Credential,
   type Operation,
@@ -89,7 +89,7 @@ function operationSection(baseUrl: string, operation: Operation): string {
     (example) =>
       `<figure><figcaption>${escape(example.name)}</figcaption><pre tabindex="0"><code>${escape(curlExample(baseUrl, operation, example))}</code></pre></figure>`,
   )
-  const codes: ErrorCode[] = [...errorsOfCredential[credential], ...operation.errors]
+  const codes: ErrorCode[] = errorsOf(operation)
   return `<section id="${id}">
 <h2><a href="#${id}">${escape(summary)}</a></h2>
 <p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${escape(path)}</code></p>

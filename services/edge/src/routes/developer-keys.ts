@@ -12,6 +12,7 @@ import {
   currentKeyRequest,
   type developerKeyListResponse,
   type developerKeyResponse,
+  mintKeyBody,
   type revokedKeyResponse,
   type rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
@@ -20,7 +21,8 @@ import type { Edge } from '../edge.ts'
 import { parseBody } from '../inference-kinds.ts'
 
 export function mintDeveloperKey(edge: Edge): RequestHandler {
-  return async (_request, response) => {
+  return async (request, response) => {
+    if (request.body !== undefined) parseBody(mintKeyBody, request.body)
     const { key, plan } = await edge.keys.mint({ owner: ownerFrom(response) })
     response.json({ key, plan } satisfies z.infer<typeof developerKeyResponse>)
   }
