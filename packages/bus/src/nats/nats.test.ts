@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { connect } from '@nats-io/transport-node'
-import { startNats } from '@gateway/testing/servers'
+import { askJetStream, type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
+import { type Server, startNats } from '@gateway/testing/servers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
 import { ask, read, text, until } from '../conformance/answers.ts'
@@ -88,14 +88,8 @@ describe('a bus on NATS', () => {
     const stream = { ...eventStream, consumers: ['ledger', 'standing'] }
     const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [stream] }))
     for (let i = 0; i < 10; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 1_000 })
-    const connection = closing.use(await connect({ servers: server.url }))
-    const api = jetStreamApi({
-      ask: async (subject, payload, timeout) => (await connection.request(subject, payload, { timeout })).data,
-    })
-    const kept = async () => {
-      const { data } = await connection.request('$JS.API.STREAM.INFO.EVENTS')
-      return (JSON.parse(Buffer.from(data).toString()) as { state: { messages: number } }).state.messages
-    }
+    const broker = closing.use(await connectBroker(server.url))
+    const api = jetStreamOf(broker)
     const consume = (consumer: string, count: number) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>()
       let left = count
@@ -110,10 +104,71 @@ describe('a bus on NATS', () => {
 
     await consume('ledger', 10)
     expect(await sweep(api, stream, 0)).toBe(0)
-    expect(await kept()).toBe(10)
+    expect(await kept(broker)).toBe(10)
     await consume('standing', 4)
     expect(await sweep(api, stream, 0)).toBe(4)
-    expect(await kept()).toBe(6)
+    expect(await kept(broker)).toBe(6)
     expect(await sweep(api, stream, 4)).toBe(4)
   })
+
+  describe('goes on removing what is acknowledged from a stream that began anew', () => {
+    const directoryOf = async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'bus-swept-'))
+      closing.defer(() => rm(directory, { recursive: true, force: true }))
+      return directory
+    }
+    it.each<[string, (server: Server, directory: string) => Promise<unknown>]>([
+      ['because somebody deleted it', (server) => askJetStream(server.url, 'STREAM.DELETE.EVENTS')],
+      [
+        'because the broker lost its files',
+        async (server, directory) => {
+          await server.stop()
+          await rm(join(directory, 'jetstream'), { recursive: true, force: true })
+          await server.restart()
+        },
+      ],
+    ])('%s', async (_, lose) => {
+      const directory = await directoryOf()
+      const server = closing.use(await startNats({ own: true, directory }))
+      const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
+      const consumed: string[] = []
+      await bus.consumeDurable({
+        stream: 'EVENTS',
+        subject: 'events.>',
+        consumer: 'ledger',
+        maxBatch: 100,
+        handler: async (batch) => void consumed.push(...batch.map(({ payload }) => read(payload))),
+      })
+      const publish = async (count: number) => {
+        const before = consumed.length
+        for (let i = 0; i < count; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 10_000 })
+        await until(() => consumed.length >= before + count, 10_000)
+      }
+      let swept = 0
+      /** Sweeps once `count` events are acknowledged, and says how many the stream has kept. */
+      const keptAfter = async (count: number) => {
+        await using broker = await connectBroker(server.url)
+        const api = jetStreamOf(broker)
+        await expect.poll(() => api.ackFloor('EVENTS', 'ledger'), { timeout: 5_000, interval: 20 }).toBe(count)
+        expect(await kept(broker)).toBe(count)
+        swept = await sweep(api, eventStream, swept)
+        return await kept(broker)
+      }
+
+      await publish(8)
+      expect(await keptAfter(8)).toBe(0)
+      await lose(server, directory)
+      await publish(3)
+      expect(await keptAfter(3)).toBe(0)
+    })
+  })
 })
+
+const jetStreamOf = ({ connection }: Broker) =>
+  jetStreamApi({
+    ask: async (subject, payload, timeout) => (await connection.request(subject, payload, { timeout })).data,
+  })
+
+async function kept(broker: Broker): Promise<number> {
+  return (await broker.ask<{ state: { messages: number } }>('STREAM.INFO.EVENTS')).state.messages
+}
