@@ -1,4 +1,4 @@
-/** What the bus counts about itself, for a service to export. All but `streamsOpen`, `durablePending` and `durableBacklog` only grow. */
+/** What the bus counts about itself, for a service to export. All but `streamsOpen` and most of `durable…` only grow. */
 
 export interface BusCounters {
   messagesSent: number
@@ -24,6 +24,10 @@ export interface BusCounters {
   durablePending: number
   /** Events that waited in the stream behind the last one that this process consumed. */
   durableBacklog: number
+  /** The size of the stream that this process consumes, before its latest sweep; 0 in a process that consumes none. */
+  durableStoredBytes: number
+  /** The size at which that stream refuses new events; 0 without a bound. */
+  durableRoomBytes: number
 }
 
 /** What the bus measures for a service to collect; called often. */
@@ -56,5 +60,7 @@ export function createCounters(): BusCounters {
     durableRetried: 0,
     durablePending: 0,
     durableBacklog: 0,
+    durableStoredBytes: 0,
+    durableRoomBytes: 0,
   }
 }

@@ -60,6 +60,16 @@ function observeCounters(metrics: Metrics, bus: CountedBus): void {
     'Usage messages that wait in the stream to be consumed',
     () => counters.durableBacklog,
   )
+  metrics.observedGauge(
+    'gateway_bus_durable_stored_bytes',
+    'Size of the stream of usage that this process consumes',
+    () => counters.durableStoredBytes,
+  )
+  metrics.observedGauge(
+    'gateway_bus_durable_room_bytes',
+    'The size at which that stream refuses more; 0: no bound',
+    () => counters.durableRoomBytes,
+  )
   metrics.observedGauge('gateway_bus_durable_healthy', '1 while usage is being acknowledged', () =>
     bus.durableHealthy ? 1 : 0,
   )

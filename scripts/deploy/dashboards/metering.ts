@@ -26,6 +26,15 @@ export const metering: Dashboard = {
           ],
         },
         {
+          title: 'Room of the stream',
+          description: 'Edges refuse all work once the stream is full',
+          unit: 'bytes',
+          queries: [
+            { expr: 'max(gateway_bus_durable_stored_bytes{service="metering"})', legend: 'stored' },
+            { expr: 'max(gateway_bus_durable_room_bytes{service="metering"})', legend: 'room' },
+          ],
+        },
+        {
           title: 'Acknowledging',
           description: '0: edges refuse new work',
           unit: 'short',

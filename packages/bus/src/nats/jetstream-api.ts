@@ -28,10 +28,21 @@ export interface ConsumerSettings {
   maxAckPending: number
 }
 
+export interface StreamState {
+  /** The broker's own time of creation. It tells a stream from a later one of the same name. */
+  createdAt: string
+  messages: number
+  firstSequence: number
+  bytes: number
+  /** 0 for a stream without a bound. */
+  maxBytes: number
+}
+
 export interface JetStreamApi {
   /** Creates the stream unless it is there; one that is there stays as its operator set it. */
   ensureStream(settings: StreamSettings): Promise<void>
   ensureConsumer(settings: ConsumerSettings): Promise<void>
+  streamState(stream: string): Promise<StreamState>
   /** The last sequence below which the consumer has acknowledged everything; 0 while it does not exist. */
   ackFloor(stream: string, consumer: string): Promise<number>
   /** Removes every event up to and with `sequence`. */
@@ -86,6 +97,17 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
       })
     },
 
+    async streamState(stream) {
+      const { created, config, state } = (await call(`STREAM.INFO.${stream}`, {})) as unknown as StreamInfo
+      return {
+        createdAt: created,
+        messages: state.messages,
+        firstSequence: state.first_seq,
+        bytes: state.bytes,
+        maxBytes: Math.max(config.max_bytes, 0),
+      }
+    },
+
     async ackFloor(stream, consumer) {
       try {
         const info = await call(`CONSUMER.INFO.${stream}.${consumer}`, {})
@@ -100,6 +122,12 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
       await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 })
     },
   }
+}
+
+interface StreamInfo {
+  created: string
+  config: { max_bytes: number }
+  state: { messages: number; first_seq: number; bytes: number }
 }
 
 /**

@@ -27,7 +27,7 @@ export interface JetStreamParts {
 }
 
 export function openJetStream(parts: JetStreamParts): Durable {
-  const { wire, requests, onStatus, streams } = parts
+  const { wire, requests, counters, onStatus, streams } = parts
   const closing = new AbortController()
   const api = jetStreamApi(requests)
   const ensureStreams = () => insist(() => createStreams(api, streams), 'creating streams', onStatus, closing.signal)
@@ -48,7 +48,7 @@ export function openJetStream(parts: JetStreamParts): Durable {
       const consumer = await consumers.open(options, () =>
         insist(() => api.ensureConsumer(consumers.settings(options)), 'creating a consumer', onStatus, closing.signal),
       )
-      const sweep = startSweep(api, stream, () => wire.connected)
+      const sweep = startSweep({ api, stream, counters, isConnected: () => wire.connected, onStatus })
       return {
         async [Symbol.asyncDispose]() {
           sweep[Symbol.dispose]()
