@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openConfigSource } from './config-source.ts'
@@ -142,6 +143,45 @@ describe('a running configuration stays', () => {
     await writeFile(path, `# a note\n${plansFile(10)}`)
     await new Promise((resolve) => setTimeout(resolve, 500))
     expect(listener).not.toHaveBeenCalled()
+  })
+})
+
+describe('a file that is rewritten in place', () => {
+  const wholeFile = (rpm: number) => `${plansFile(rpm)}pools:
+  - { id: spark, targets: [{ backend: simulated-a, model: x }] }
+`
+
+  test('never puts the defaults in force, though it is empty for a moment each time', async () => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    const seen = new Set<number | undefined>()
+    source.onChange((config) => seen.add(rpmOf(config)))
+    const untilMs = performance.now() + 7_000
+    for (let turn = 0; performance.now() < untilMs; turn++) {
+      await truncate(path)
+      await sleep(60)
+      await writeFile(path, plansFile(10 + (turn % 2)))
+      await sleep(10)
+    }
+    await writeFile(path, plansFile(12))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(12), soon)
+    expect([...seen].filter((rpm) => ![10, 11, 12].includes(rpm!))).toEqual([])
+  }, 20_000)
+
+  test.each<[string, string, string]>([
+    ['is left empty', '', 'plans: is missing'],
+    ['is left with nothing but comments', '# to be written\n', 'plans: is missing'],
+    ['ends where a section ends', plansFile(20), 'pools: is missing'],
+  ])('is refused while it %s; the running one stays', async (_, text, reason) => {
+    await writeFile(path, wholeFile(10))
+    await using source = await open()
+    const before = source.current
+    await writeFile(path, text)
+    await vi.waitFor(() => expect(log).toContain('configuration refused; the running one stays'), soon)
+    expect(log).toContain(reason)
+    expect(source.current).toBe(before)
+    await writeFile(path, wholeFile(30))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(30), soon)
   })
 })
 
