@@ -1,11 +1,14 @@
-import { mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayConfig } from '@gateway/contracts/config'
+import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openConfigSource } from './config-source.ts'
+import { loadConfig } from './load-config.ts'
 import { createLogger } from './logger.ts'
+import { createMetrics } from './metrics.ts'
 
 const plansFile = (rpm: number) => `plans:
   - { slug: guest-device, limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
@@ -41,6 +44,13 @@ describe('at boot', () => {
   test('a broken file is refused', async () => {
     await writeFile(path, 'plans: []\n')
     await expect(open()).rejects.toThrow('gateway.yaml:1:1  plans: ')
+  })
+
+  test('an empty file is the defaults, and the log says so', async () => {
+    await writeFile(path, '')
+    await using source = await open()
+    expect(source.current.models).toHaveLength(26)
+    expect(log).toContain('the file names no section: the defaults hold')
   })
 
   test('a file that leaves default models unserved says so in the log', async () => {
@@ -167,6 +177,50 @@ describe('a file that is rewritten in place', () => {
     await vi.waitFor(() => expect(rpmOf(source.current)).toBe(12), soon)
     expect([...seen].filter((rpm) => ![10, 11, 12].includes(rpm!))).toEqual([])
   }, 20_000)
+
+  test('is in force as it was or as it becomes, in however many pieces it is written', async () => {
+    const pieces = fc.array(fc.record({ part: fc.double({ min: 0, max: 1, noNaN: true }), pauseMs: fc.nat(60) }), {
+      minLength: 1,
+      maxLength: 6,
+    })
+    await fc.assert(
+      fc.asyncProperty(pieces, async (cuts) => {
+        await writeFile(path, wholeFile(10))
+        await using source = await openConfigSource({ path, logger, rereadMs: 5 })
+        const before = source.current.revision
+        const seen: GatewayConfig[] = []
+        source.onChange((config) => seen.push(config))
+        const text = wholeFile(20)
+        const ends = cuts.map(({ part }) => Math.floor(part * text.length)).toSorted((a, b) => a - b)
+        await truncate(path)
+        for (const [index, { pauseMs }] of cuts.entries()) {
+          await sleep(pauseMs)
+          await appendFile(path, text.slice(ends[index - 1] ?? 0, ends[index]))
+        }
+        await appendFile(path, text.slice(ends.at(-1)))
+        await vi.waitFor(() => expect(source.current.revision).not.toBe(before), soon)
+        expect(seen).toEqual([loadConfig(text, path).config])
+      }),
+      { numRuns: 8 },
+    )
+  }, 60_000)
+
+  test('tells while it is refused, or cannot be read', async () => {
+    const metrics = createMetrics({ service: 'test' })
+    const refused = () => /^gateway_config_refused\S* (\d)$/m.exec(metrics.text())?.[1]
+    await writeFile(path, wholeFile(10))
+    await using source = await openConfigSource({ path, logger, metrics, rereadMs: 50 })
+    expect(refused()).toBe('0')
+    await writeFile(path, '')
+    await vi.waitFor(() => expect(refused()).toBe('1'), soon)
+    await writeFile(path, wholeFile(10))
+    await vi.waitFor(() => expect(refused()).toBe('0'), soon)
+    await rm(path)
+    await vi.waitFor(() => expect(refused()).toBe('1'), soon)
+    await writeFile(path, wholeFile(20))
+    await vi.waitFor(() => expect(refused()).toBe('0'), soon)
+    expect(rpmOf(source.current)).toBe(20)
+  })
 
   test.each<[string, string, string]>([
     ['is left empty', '', 'plans: is missing'],

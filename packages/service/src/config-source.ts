@@ -4,6 +4,9 @@
  * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused with
  * line and field in the log, and the running configuration stays. The file is found changed by watching its directory
  * (editors rename, Kubernetes swaps a symbolic link beside it), and, where no notification comes, by reading it again.
+ *
+ * A change is taken up when the file has settled (`read-settled.ts`). A writer may also die half-way, and leave an empty
+ * file or one that ends where a section ends. Both are valid. So a file that lacks a section of the running one is refused.
  */
 
 import { watch } from 'node:fs'
@@ -11,8 +14,10 @@ import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { ConfigError } from './config-error.ts'
-import { loadConfig, loadDefaultConfig } from './load-config.ts'
+import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
 import type { Logger } from './logger.ts'
+import type { Metrics } from './metrics.ts'
+import { readSettled, SETTLE_MS } from './read-settled.ts'
 
 export interface ConfigSource extends AsyncDisposable {
   readonly current: GatewayConfig
@@ -24,23 +29,29 @@ interface ConfigSourceOptions {
   /** `GATEWAY_CONFIG`; without it the default configuration holds for ever. */
   path?: string | undefined
   logger: Logger
+  /** Where the process says whether it refuses the file. */
+  metrics?: Metrics
   /** Follow changes of the file; true by default. */
   watch?: boolean
+  /** How often the file is read where no notification comes. */
+  rereadMs?: number
 }
 
-/** Writing a file takes several steps; this long after the last one it is read. */
-const SETTLE_MS = 100
 /** Network file systems send no notifications. */
 const REREAD_MS = 2_000
 
 export async function openConfigSource(options: ConfigSourceOptions): Promise<ConfigSource> {
-  const { path, logger } = options
+  const { path, logger, metrics, rereadMs = REREAD_MS } = options
+  const help = '1 while the config file is refused or cannot be read, and an older configuration runs'
+  const refused = metrics?.gauge('gateway_config_refused', help).labels()
   if (path === undefined) return fixedSource(loadDefaultConfig().config)
   const text = await readConfigFile(path)
-  const { config, notices } = loadConfig(text, path)
-  for (const notice of notices) logger.warn({ file: path }, notice)
-  logger.info({ file: path, revision: config.revision }, 'configuration loaded')
-  return options.watch === false ? fixedSource(config) : followFile({ path, logger, text, config })
+  const loaded = loadConfig(text, path)
+  for (const notice of loaded.notices) logger.warn({ file: path }, notice)
+  if (loaded.named.size === 0) logger.warn({ file: path }, 'the file names no section: the defaults hold')
+  logger.info({ file: path, revision: loaded.config.revision }, 'configuration loaded')
+  if (options.watch === false) return fixedSource(loaded.config)
+  return followFile({ path, logger, text, loaded, rereadMs, onRefused: (is) => refused?.set(is ? 1 : 0) })
 }
 
 function fixedSource(config: GatewayConfig): ConfigSource {
@@ -51,29 +62,42 @@ function fixedSource(config: GatewayConfig): ConfigSource {
   }
 }
 
-function followFile(boot: { path: string; logger: Logger; text: string; config: GatewayConfig }): ConfigSource {
-  const { path, logger } = boot
-  let { text: lastRead, config: current } = boot
-  let reading = Promise.resolve()
+interface Boot {
+  path: string
+  logger: Logger
+  text: string
+  loaded: LoadedConfig
+  rereadMs: number
+  onRefused: (isRefused: boolean) => void
+}
+
+function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): ConfigSource {
+  const known = { lastRead: text, running: text }
+  let { config: current, named } = loaded
   let readable = true
+  const closing = new AbortController()
   const listeners = new Set<(config: GatewayConfig) => void>()
 
   async function reread() {
-    let text: string
+    let read: string | undefined
     try {
-      text = await readConfigFile(path)
+      read = await readSettled(path, known, closing.signal)
     } catch (error) {
       if (readable) logger.error({ file: path, err: error }, 'configuration cannot be read; the running one stays')
       readable = false
+      onRefused(true)
       return
     }
+    if (read === undefined || (read === known.lastRead && readable)) return
     readable = true
-    if (text === lastRead) return
-    lastRead = text
+    known.lastRead = read
     try {
-      adopt(loadConfig(text, path))
+      adopt(loadChanged(read))
+      known.running = read
+      onRefused(false)
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error
+      onRefused(true)
       logger.error(
         { file: path, problems: error.problems },
         `configuration refused; the running one stays. ${error.message}`,
@@ -81,7 +105,21 @@ function followFile(boot: { path: string; logger: Logger; text: string; config: 
     }
   }
 
-  function adopt({ config, notices }: { config: GatewayConfig; notices: string[] }) {
+  function loadChanged(read: string): LoadedConfig {
+    const changed = loadConfig(read, path)
+    const lost = [...named].filter((section) => !changed.named.has(section))
+    if (lost.length === 0 || changed.config.revision === current.revision) return changed
+    const message =
+      'is missing, though the running configuration is from a file that names it: ' +
+      'write the section out, or restart to go back to the default'
+    throw new ConfigError(
+      path,
+      lost.map((section) => ({ field: section, message })),
+    )
+  }
+
+  function adopt({ config, named: names, notices }: LoadedConfig) {
+    named = names
     for (const notice of notices) logger.warn({ file: path }, notice)
     if (config.revision === current.revision) return
     logger.info({ file: path, revision: config.revision, previous: current.revision }, 'configuration changed')
@@ -95,10 +133,17 @@ function followFile(boot: { path: string; logger: Logger; text: string; config: 
     }
   }
 
+  let reading: Promise<void> | undefined
+  let again = false
+  /** While a change settles, further ones belong to it. */
   const check = () => {
-    reading = reading.then(reread)
+    again = reading !== undefined
+    reading ??= reread().finally(() => {
+      reading = undefined
+      if (again && !closing.signal.aborted) check()
+    })
   }
-  const watching = watchDirectory(dirname(path), check, logger)
+  const watching = watchDirectory(dirname(path), check, rereadMs, logger)
   return {
     get current() {
       return current
@@ -112,15 +157,16 @@ function followFile(boot: { path: string; logger: Logger; text: string; config: 
     async [Symbol.asyncDispose]() {
       watching[Symbol.dispose]()
       listeners.clear()
+      closing.abort()
       await reading
     },
   }
 }
 
 /** Calls `changed` once after each burst of changes in the directory, and now and then regardless. */
-function watchDirectory(directory: string, changed: () => void, logger: Logger): Disposable {
+function watchDirectory(directory: string, changed: () => void, rereadMs: number, logger: Logger): Disposable {
   let settling: NodeJS.Timeout | undefined
-  const rereading = setInterval(changed, REREAD_MS).unref()
+  const rereading = setInterval(changed, rereadMs).unref()
   const watcher = watch(directory, { persistent: false }, () => {
     clearTimeout(settling)
     settling = setTimeout(changed, SETTLE_MS).unref()

@@ -48,6 +48,14 @@ export const processes: Dashboard = {
           ],
         },
         {
+          title: 'Config file refused',
+          description: '1: an older configuration runs',
+          unit: 'short',
+          queries: [
+            { expr: 'max by (service, instance) (gateway_config_refused)', legend: '{{service}} {{instance}}' },
+          ],
+        },
+        {
           title: 'Versions',
           kind: 'table',
           unit: 'short',

@@ -22,7 +22,7 @@ export async function openContext(
   const metrics = createMetrics({ service: 'edge' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('edge', settings.tracing))
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const onLapsed = countLapsedLeases(metrics)
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
   const idempotency = opening.use(await openRedisIdempotency({ url: settings.redisUrl }))

@@ -18,7 +18,7 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
   const logger = createLogger({ service: 'keys', level: settings.logLevel })
   const metrics = createMetrics({ service: 'keys' })
   await using opening = new AsyncDisposableStack()
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const database = opening.use(
     await openDatabase(settings.databaseUrl, {
       applicationName: 'keys',

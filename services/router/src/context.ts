@@ -20,7 +20,7 @@ export async function openContext(
   const metrics = createMetrics({ service: 'router' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('router', settings.tracing))
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const onStatus = (status: object) => logger.info({ status }, 'bus')
   const bus = opening.use(
     await measureBus(metrics, (measures) =>

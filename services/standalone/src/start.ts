@@ -43,7 +43,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const metrics = createMetrics({ service: 'standalone' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('standalone', settings.tracing))
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger }))
+  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   await mkdir(settings.dataDir, { recursive: true })
   const [postgres, backend, masterSecret] = await Promise.all([
     startEmbeddedPostgres({
