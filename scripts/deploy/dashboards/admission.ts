@@ -63,12 +63,17 @@ export const admission: Dashboard = {
         {
           title: 'Changes not yet known everywhere',
           unit: 'short',
-          queries: [{ expr: 'max(gateway_keys_outbox_depth)', legend: 'changes' }],
+          queries: [{ expr: 'max by (lane) (gateway_keys_outbox_depth)', legend: '{{lane}}' }],
         },
         {
           title: 'Age of the oldest of them',
           unit: 's',
-          queries: [{ expr: 'max(gateway_keys_outbox_age_seconds)', legend: 'age' }],
+          queries: [{ expr: 'max by (lane) (gateway_keys_outbox_age_seconds)', legend: '{{lane}}' }],
+        },
+        {
+          title: 'Pause of those that fail',
+          unit: 's',
+          queries: [{ expr: 'max by (lane) (gateway_keys_outbox_pause_seconds)', legend: '{{lane}}' }],
         },
       ],
     },

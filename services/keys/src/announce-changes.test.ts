@@ -1,11 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { KeysAdmission } from '@gateway/admission/keys'
+import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { parseKey } from '@gateway/contracts/api-key'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import fc from 'fast-check'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashOf, openKeysService, type TestKeys } from '../test/keys-service.ts'
+import { startAnnouncer } from './announce-changes.ts'
+import { pauseMs } from './core/outbox-pace.ts'
 import { lockAccount, raiseVersion } from './db/accounts.ts'
 import { deactivateKey, findOwnKey } from './db/keys.ts'
-import { noteChange } from './db/outbox.ts'
+import { measureOutbox, noteChange, type ChangeReason } from './db/outbox.ts'
 import { mintKey } from './handlers/mint-key.ts'
 
 let postgres: PostgresServer
@@ -19,10 +25,11 @@ const owner = (subject: string): KeyOwner => ({ issuer: 'https://id.example', su
 const mint = async (subject: string): Promise<string> => (await mintKey(keys, { owner: owner(subject) })).key
 const tagOf = (key: string): string => parseKey(key)!.accountTag
 
-/** A change of plan whose process died before it was announced. Nobody here answers for metering, so it stays undeliverable. */
-async function leavePlanChange(key: string): Promise<void> {
-  await noteChange(keys.database, { account: tagOf(key), reason: 'plan', deadKey: null })
+/** A change whose process died before it was announced. Nobody here answers for metering, so a plan's is undeliverable. */
+async function leaveChange(key: string, reason: ChangeReason): Promise<void> {
+  await noteChange(keys.database, { account: tagOf(key), reason, deadKey: null })
 }
+const leavePlanChange = (key: string) => leaveChange(key, 'plan')
 
 /** A revoke that is committed and whose process died before it was announced. */
 async function leaveRevoke(key: string): Promise<void> {
@@ -51,3 +58,120 @@ test('a revoke that was left behind is announced though a plan change of its own
   await leaveRevoke(key)
   await expect.poll(() => stateOf(key), soon).toBe('deny')
 }, 20_000)
+
+test('a change that fails pauses longer and longer, and this can be read', async () => {
+  await leavePlanChange(await mint('alice'))
+  const most = async () => (await measureOutbox(keys.database)).find(({ lane }) => lane === 'account')!
+  await expect.poll(async () => (await most()).mostAttempts, soon).toBeGreaterThan(1)
+  const { depth, oldestSeconds } = await most()
+  expect(depth).toBe(1)
+  expect(oldestSeconds).toBeGreaterThan(pauseMs('account', 1) / 1_000)
+  expect(await measureOutbox(keys.database)).toContainEqual({
+    lane: 'revocation',
+    depth: 0,
+    oldestSeconds: 0,
+    mostAttempts: 0,
+  })
+}, 20_000)
+
+/** How a destination takes what it is told about an account. */
+type Destination = 'takes it' | 'takes it the third time' | 'refuses' | 'is slow and refuses'
+interface World {
+  store: Destination
+  tombstones: 'takes it' | 'takes it the third time'
+  metering: Destination
+}
+type Step = { account: number; reason: 'plan' | 'overage' | 'top_up' | 'revoked' }
+
+const destination = fc.constantFrom<Destination>(
+  'takes it',
+  'takes it the third time',
+  'refuses',
+  'is slow and refuses',
+)
+const world: fc.Arbitrary<World> = fc.record({
+  store: destination,
+  tombstones: fc.constantFrom('takes it', 'takes it the third time'),
+  metering: destination,
+})
+const step: fc.Arbitrary<Step> = fc.record({
+  account: fc.nat(3),
+  reason: fc.constantFrom('plan', 'overage', 'top_up', 'revoked'),
+})
+const SLOW_MS = 700
+const HASTE = 20
+const KNOWN_WITHIN_MS = 2_000
+
+describe('whatever is changed, and wherever it cannot be told', () => {
+  test('an account hears of its changes in order, and a revoke is known soon', async () => {
+    await keys.changes[Symbol.asyncDispose]()
+    await keys.database
+      .query(`create table keys.forgotten (nr int generated always as identity, id bigint, account text, reason text);
+      create function keys.note_forgotten() returns trigger language plpgsql as $$ begin
+        insert into keys.forgotten (id, account, reason) values (old.id, old.account, old.reason); return old; end $$;
+      create trigger note_forgotten after delete on keys.outbox for each row execute function keys.note_forgotten()`)
+    let worlds: Map<string, World>
+    const asked = new Map<string, number>()
+    const tell = async (account: string, place: keyof World) => {
+      const times = (asked.get(`${account} ${place}`) ?? 0) + 1
+      asked.set(`${account} ${place}`, times)
+      const takes = worlds.get(account)![place]
+      if (takes === 'is slow and refuses') await sleep(SLOW_MS)
+      if (takes === 'takes it' || (takes === 'takes it the third time' && times >= 3)) return
+      throw new Error(`${place} does not take it`)
+    }
+    await keys.bus.serve(subjects.meteringWarm, 'metering', async (question) => {
+      await tell((JSON.parse(Buffer.from(question).toString()) as { account: string }).account, 'metering')
+      return Buffer.from('{}')
+    })
+    const admission: KeysAdmission = {
+      ...keys.admission,
+      fill: (facts) => tell(facts.account, 'store').then(() => keys.admission.fill(facts)),
+      deactivate: (dead) => tell(dead.account, 'tombstones').then(() => keys.admission.deactivate(dead)),
+    }
+
+    let run = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.tuple(world, world, world, world),
+        fc.array(step, { minLength: 4, maxLength: 16, size: 'max' }),
+        async (given, steps) => {
+          const held = await Promise.all(given.map((_, index) => mint(`${++run} ${index}`)))
+          worlds = new Map(held.map((key, index) => [tagOf(key), given[index]!]))
+          const revoked = new Set<string>()
+          for (const { account, reason } of steps) {
+            const key = held[account]!
+            if (reason !== 'revoked') await leaveChange(key, reason)
+            else if (!revoked.has(key)) {
+              revoked.add(key)
+              await leaveRevoke(key)
+            }
+          }
+          await keys.database.query('update keys.outbox set next_try_at = now()')
+          const pace = { lookEveryMs: 20, pauseMs: (...of: Parameters<typeof pauseMs>) => pauseMs(...of) / HASTE }
+          const announcer = startAnnouncer({ ...keys, admission }, pace)
+          for (const key of revoked) {
+            await expect.poll(() => stateOf(key), { timeout: KNOWN_WITHIN_MS, interval: 10 }).toBe('deny')
+          }
+          const reachable = held.filter((key) => !/refuses/.test(JSON.stringify(worlds.get(tagOf(key)))))
+          const left = async () =>
+            (await keys.database.query('select from keys.outbox where account = any($1)', [reachable.map(tagOf)]))
+              .rowCount
+          await expect.poll(left, { timeout: 5_000, interval: 10 }).toBe(0)
+          await announcer[Symbol.asyncDispose]()
+
+          const { rows } = await keys.database.query<{ id: number; account: string }>(
+            `select id, account from keys.forgotten where reason in ('plan', 'overage', 'top_up') order by nr`,
+          )
+          for (const [, ofOne] of Map.groupBy(rows, ({ account }) => account)) {
+            const ids = ofOne.map(({ id }) => id)
+            expect(ids).toEqual(ids.toSorted((a, b) => a - b))
+          }
+          await keys.database.query('delete from keys.outbox')
+          await keys.database.query('delete from keys.forgotten')
+        },
+      ),
+      { numRuns: 15 },
+    )
+  }, 120_000)
+})

@@ -3,7 +3,11 @@
  * present facts in the store. The caller's reply waits for it, because a reply promises that the change holds.
  *
  * Should the store stay away, or this process die, the change is still in the outbox: whichever process gets to it first
- * announces it, at its start and every second. Announcing twice, late or out of order does no harm.
+ * announces it, at its start and every second. Announcing twice or late does no harm.
+ *
+ * The changes of an account are announced in order, and a failing one holds up no other account. A revocation waits for
+ * no other change: it has a lane of its own, and it is known once its tombstone and its word are out. The account's
+ * facts may follow later.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,8 +20,18 @@ import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/service/config-source'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/service/logger'
+import { pauseMs, type Lane } from './core/outbox-pace.ts'
 import { unitOf } from './core/plans.ts'
-import { forgetChange, lockLeftChange, type Change } from './db/outbox.ts'
+import {
+  claimLeftChanges,
+  firstChangeUpTo,
+  forgetChange,
+  laneOf,
+  leaveFactsOf,
+  postponeChange,
+  type Change,
+  type LeftChange,
+} from './db/outbox.ts'
 import { fillAdmission } from './fill-admission.ts'
 
 export interface Announcer extends AsyncDisposable {
@@ -38,50 +52,99 @@ const GIVE_UP_AFTER_MS = 3_000
 const FIRST_PAUSE_MS = 50
 const LOOK_EVERY_MS = 1_000
 const METERING_TIMEOUT_MS = 2_000
+/** How long a revocation's answer may wait for the account's facts. */
+const FACTS_WITHIN_MS = 500
+/** A process that has died with a change leaves it to others for so long. */
+const LEASE_MS = 5_000
+/** Changes that a process announces at once: those of accounts take connections of the common pool. */
+const AT_ONCE: Record<Lane, number> = { revocation: 8, account: 4 }
 
-export function startAnnouncer(parts: AnnouncerParts): Announcer {
+interface Pace {
+  lookEveryMs: number
+  pauseMs: typeof pauseMs
+}
+const PACE: Pace = { lookEveryMs: LOOK_EVERY_MS, pauseMs }
+
+export function startAnnouncer(parts: AnnouncerParts, pace: Pace = PACE): Announcer {
   const stopping = new AbortController()
-  const announcing = announceWhatIsLeft(parts, stopping.signal)
+  const lanes = (['revocation', 'account'] as const).map((lane) =>
+    announceWhatIsLeft({ parts, lane, pace, stopping: stopping.signal }),
+  )
   return {
     async announce(change) {
       failpoint('keys.change-committed')
       await deliverInTime(parts, change)
-      failpoint('keys.change-announced')
-      await forgetChange(parts.database, change)
     },
     async [Symbol.asyncDispose]() {
       stopping.abort()
-      await announcing
+      await Promise.all(lanes)
     },
   }
 }
 
 async function deliverInTime(parts: AnnouncerParts, change: Change): Promise<void> {
   const giveUpAtMs = performance.now() + GIVE_UP_AFTER_MS
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+  for (let pause = FIRST_PAUSE_MS; ; pause *= 2) {
     try {
-      return await deliver(parts, change)
+      return await deliverInTurn(parts, change)
     } catch (cause) {
-      if (performance.now() + pauseMs > giveUpAtMs) {
+      if (performance.now() + pause > giveUpAtMs) {
         const message = 'The change is stored and will hold soon; ask again to be certain'
         throw new GatewayError('SERVICE_UNAVAILABLE', message, {}, { cause })
       }
-      await sleep(pauseMs)
+      await sleep(pause)
     }
   }
 }
 
-async function deliver(parts: AnnouncerParts, { account: tag, reason, deadKey }: Change): Promise<void> {
-  if (deadKey && (reason === 'rotated' || reason === 'revoked')) {
-    const { keyId, version } = deadKey
-    const keyHash = Buffer.from(deadKey.hash).toString('base64url')
-    await parts.admission.deactivate({ account: tag, keyHash, version })
-    failpoint('keys.tombstone-written')
-    const word: KeysInvalidated = { account: tag, keyHash, keyId, reason }
-    parts.bus.broadcast(subjects.keysInvalidated, Buffer.from(JSON.stringify(word)))
+/** A change of an account waits for the older ones, which it announces itself. Another process may have announced all. */
+async function deliverInTurn(parts: AnnouncerParts, change: Change): Promise<void> {
+  if (laneOf(change) === 'revocation') return deliver(parts, change)
+  for (;;) {
+    const next = await firstChangeUpTo(parts.database, change)
+    if (!next) return
+    await deliver(parts, next)
   }
-  const account = await fillAdmission(parts, tag)
-  if (reason === 'plan' && account) await tellMetering(parts, tag, account.plan)
+}
+
+/** Announces the change and forgets it. */
+async function deliver(parts: AnnouncerParts, change: Change): Promise<void> {
+  if (laneOf(change) === 'revocation') await revoke(parts, change)
+  else await tellAccount(parts, change)
+}
+
+async function revoke(parts: AnnouncerParts, change: Change): Promise<void> {
+  await bury(parts, change)
+  const filled = fillAdmission(parts, change.account).then(
+    () => true,
+    (error: unknown) => {
+      parts.logger.warn({ err: error, account: change.account }, 'a key is dead, but its account could not be told')
+      return false
+    },
+  )
+  const isFilled = await Promise.race([filled, sleep(FACTS_WITHIN_MS, false, { ref: false })])
+  failpoint('keys.change-announced')
+  // The key is dead all the same. Another process finds the note when its lease is over.
+  await (isFilled ? forgetChange : leaveFactsOf)(parts.database, change).catch((error: unknown) => {
+    parts.logger.warn({ err: error, id: change.id }, 'a revocation is announced, but its note could not be taken away')
+  })
+}
+
+async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change): Promise<void> {
+  if (!deadKey || (reason !== 'rotated' && reason !== 'revoked')) return
+  const { keyId, version } = deadKey
+  const keyHash = Buffer.from(deadKey.hash).toString('base64url')
+  await parts.admission.deactivate({ account, keyHash, version })
+  failpoint('keys.tombstone-written')
+  const word: KeysInvalidated = { account, keyHash, keyId, reason }
+  parts.bus.broadcast(subjects.keysInvalidated, Buffer.from(JSON.stringify(word)))
+}
+
+async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {
+  const account = await fillAdmission(parts, change.account)
+  if (change.reason === 'plan' && account) await tellMetering(parts, change.account, account.plan)
+  failpoint('keys.change-announced')
+  await forgetChange(parts.database, change)
 }
 
 /** The store's total must be in the unit of the new plan before a request is measured against its limit. */
@@ -90,23 +153,50 @@ async function tellMetering({ bus, config }: AnnouncerParts, account: string, pl
   await bus.request(subjects.meteringWarm, Buffer.from(JSON.stringify(question)), { timeoutMs: METERING_TIMEOUT_MS })
 }
 
-async function announceWhatIsLeft(parts: AnnouncerParts, stopping: AbortSignal): Promise<void> {
-  while (!stopping.aborted) {
-    const announced = await announceOne(parts).catch((error: unknown) => {
-      parts.logger.warn({ err: error }, 'a change that was left in the outbox could not be announced')
-      return false
-    })
-    if (!announced) await sleep(LOOK_EVERY_MS, undefined, { signal: stopping }).catch(() => {})
-  }
+interface Rest {
+  parts: AnnouncerParts
+  lane: Lane
+  pace: Pace
+  stopping: AbortSignal
 }
 
-/** Leaves alone what is so new that the handler that made it is announcing it. */
-function announceOne(parts: AnnouncerParts): Promise<boolean> {
-  return parts.database.transaction(async (transaction) => {
-    const change = await lockLeftChange(transaction, GIVE_UP_AFTER_MS)
-    if (!change) return false
+/** Announces what handlers left behind, several at once, so that a slow one holds up only itself. */
+async function announceWhatIsLeft(rest: Rest): Promise<void> {
+  const { parts, lane, pace, stopping } = rest
+  const announcing = new Map<number, Promise<void>>()
+  const claim = async () => {
+    const atMost = AT_ONCE[lane] - announcing.size
+    const except = announcing.keys()
+    const claimed = await claimLeftChanges(parts.database, { lane, atMost, leaseMs: LEASE_MS, except })
+    for (const change of claimed) {
+      const delivery = deliverOrPostpone(parts, change, pace).finally(() => announcing.delete(change.id))
+      announcing.set(change.id, delivery)
+    }
+    return claimed.length
+  }
+  const nap = () => sleep(pace.lookEveryMs, undefined, { signal: stopping }).catch(() => {})
+  while (!stopping.aborted) {
+    const claimed = await claim().catch((error: unknown) => {
+      parts.logger.warn({ err: error }, 'the outbox could not be read')
+      return 0
+    })
+    const isFull = announcing.size === AT_ONCE[lane]
+    // Where one of them ends, a later change of its account is due.
+    if (isFull || claimed > 0) await Promise.race([...announcing.values(), ...(isFull ? [] : [nap()])])
+    else await nap()
+  }
+  await Promise.all(announcing.values())
+}
+
+async function deliverOrPostpone(parts: AnnouncerParts, change: LeftChange, pace: Pace): Promise<void> {
+  try {
     await deliver(parts, change)
-    await forgetChange(transaction, change)
-    return true
-  })
+  } catch (error) {
+    const { id, account, reason } = change
+    const attempts = change.attempts + 1
+    const pause = pace.pauseMs(laneOf(change), attempts)
+    parts.logger.warn({ err: error, id, account, reason, attempts, pauseMs: pause }, 'a change pauses in the outbox')
+    // When even that fails, the change is due again after its lease.
+    await postponeChange(parts.database, change, pause).catch(() => {})
+  }
 }

@@ -1,25 +1,32 @@
 /**
- * Watches how many changes of keys are committed and not yet announced everywhere, and how long the oldest has waited.
+ * Watches how many changes of keys are committed and not yet announced everywhere, how long the oldest has waited, and
+ * how long failing ones pause. Revocations are told apart from other changes.
  * While the database is away the last figures stand: the service is not ready then, which says more.
  */
 
 import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/service/logger'
 import type { Metrics } from '@gateway/service/metrics'
+import { pauseMs } from './core/outbox-pace.ts'
 import { measureOutbox } from './db/outbox.ts'
 
 const LOOK_EVERY_MS = 5_000
 
 export function watchOutbox(parts: { database: Database; metrics: Metrics; logger: Logger }): AsyncDisposable {
   const { database, metrics, logger } = parts
-  const depth = metrics.gauge('gateway_keys_outbox_depth', 'Changes of keys not yet known everywhere').labels()
-  const age = metrics.gauge('gateway_keys_outbox_age_seconds', 'How long the oldest of them has waited').labels()
+  const lanes = ['lane']
+  const depth = metrics.gauge('gateway_keys_outbox_depth', 'Changes of keys not yet known everywhere', lanes)
+  const age = metrics.gauge('gateway_keys_outbox_age_seconds', 'How long the oldest of them has waited', lanes)
+  const help = 'How long the one that has failed most often pauses between attempts'
+  const pause = metrics.gauge('gateway_keys_outbox_pause_seconds', help, lanes)
 
   async function look(): Promise<void> {
     try {
-      const outbox = await measureOutbox(database)
-      depth.set(outbox.depth)
-      age.set(outbox.oldestSeconds)
+      for (const { lane, ...outbox } of await measureOutbox(database)) {
+        depth.labels(lane).set(outbox.depth)
+        age.labels(lane).set(outbox.oldestSeconds)
+        pause.labels(lane).set(pauseMs(lane, outbox.mostAttempts) / 1_000)
+      }
     } catch (error) {
       logger.warn({ err: error }, 'the outbox could not be measured')
     }
