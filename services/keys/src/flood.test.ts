@@ -1,0 +1,147 @@
+/**
+ * Nobody anonymous takes keys down: floods of guest mints and of made-up keys, on a real PostgreSQL that is made slow.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { parseKey } from '@gateway/contracts/api-key'
+import { mintKeyReply, revokeKeyReply } from '@gateway/contracts/developer-keys-api'
+import { fillReply } from '@gateway/contracts/keys-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { openConfigSource } from '@gateway/service/config-source'
+import { createLogger } from '@gateway/service/logger'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { hashOf, MASTER_SECRET } from '../test/keys-service.ts'
+import { startKeys } from './start.ts'
+
+let postgres: PostgresServer
+let running: AsyncDisposableStack
+let parts: Awaited<ReturnType<typeof openParts>>
+/** A connection of the test's own. */
+let besides: Database
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  running = new AsyncDisposableStack()
+  parts = await openParts()
+  running.use(await startKeys({ ...parts, masterSecret: MASTER_SECRET }))
+})
+afterEach(() => running.disposeAsync())
+
+async function openParts() {
+  const { url } = running.use(await postgres.createDatabase())
+  const database = running.use(await openDatabase(url))
+  besides = running.use(await openDatabase(url, { poolSize: 1 }))
+  const logger = createLogger({ service: 'keys', level: 'silent' })
+  const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
+  const config = running.use(await openConfigSource({ logger }))
+  return { bus, database, logger, config, admission: running.use(openMemoryAdmission()) }
+}
+
+/** As an edge asks: for five seconds. */
+async function ask(subject: string, question: object): Promise<unknown> {
+  const reply = await parts.bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 5_000 })
+  return JSON.parse(Buffer.from(reply).toString())
+}
+
+const ownerOf = (index: number) => ({ issuer: 'https://id.example', subject: `developer-${index}` })
+const mintFor = async (index: number) => mintKeyReply.parse(await ask(subjects.keysMint, { owner: ownerOf(index) })).key
+const fillFor = async (key: string) =>
+  fillReply.parse(await ask(subjects.keysFill, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }))
+
+/** Whoever locks a network's log keeps it for so much longer. */
+async function holdNetworkLogs(seconds: number): Promise<void> {
+  await besides.query(`create function keys.hold_on() returns trigger language plpgsql as $$
+    begin perform pg_sleep(${seconds}); return new; end $$;
+    create trigger hold_on before insert or update on keys.guest_networks for each row execute function keys.hold_on()`)
+}
+
+interface Flood {
+  /** How many were sent, and how they were answered. */
+  sent: number
+  answers: Map<string, number>
+  stop(): Promise<void>
+}
+
+/** Asks at this rate, whatever becomes of the questions. */
+function flood(perSecond: number, send: (index: number) => Promise<{ kind: string }>): Flood {
+  const answers = new Map<string, number>()
+  const asked = new Set<Promise<void>>()
+  const count = (kind: string) => void answers.set(kind, (answers.get(kind) ?? 0) + 1)
+  const startedAtMs = performance.now()
+  const running: Flood = {
+    sent: 0,
+    answers,
+    async stop() {
+      clearInterval(timer)
+      await Promise.all(asked)
+    },
+  }
+  const timer = setInterval(() => {
+    const due = ((performance.now() - startedAtMs) / 1_000) * perSecond
+    while (running.sent < due) {
+      const answer = send(running.sent++).then(
+        ({ kind }) => count(kind),
+        () => count('failed'),
+      )
+      asked.add(answer)
+      void answer.finally(() => asked.delete(answer))
+    }
+  }, 5)
+  return running
+}
+
+async function tookMs(action: () => Promise<unknown>): Promise<number> {
+  const startedAtMs = performance.now()
+  await action()
+  return performance.now() - startedAtMs
+}
+
+const mintGuest = (clientNetwork: string) => (index: number) =>
+  ask(subjects.keysMintGuest, { deviceId: `made-up-${index}`, clientNetwork }) as Promise<{ kind: string }>
+const fillMadeUp = () =>
+  ask(subjects.keysFill, {
+    account: randomBytes(4).toString('hex'),
+    keyHash: randomBytes(32).toString('base64url'),
+  }) as Promise<{ kind: string }>
+
+test('2,000 mints a second of one network, and as many made-up keys, hold up no revoke and no live key', async () => {
+  const developers = Array.from({ length: 8 }, (_, index) => index)
+  const held = await Promise.all(developers.map(mintFor))
+  await holdNetworkLogs(0.02)
+  const mints = flood(2_000, mintGuest('203.0.113.7'))
+  const madeUp = flood(2_000, fillMadeUp)
+  await sleep(1_500)
+  const waits: { revoke: number; fill: number }[] = []
+  for (const index of developers) {
+    const key = held[index]!
+    const fill = await tookMs(async () => expect(await fillFor(key)).toMatchObject({ kind: 'filled' }))
+    const revoke = await tookMs(async () => {
+      const reply = await ask(subjects.keysRevoke, { owner: ownerOf(index), keyHash: hashOf(key) })
+      expect(revokeKeyReply.parse(reply)).toMatchObject({ kind: 'revoked' })
+    })
+    waits.push({ revoke, fill })
+    await sleep(100)
+  }
+  await Promise.all([mints.stop(), madeUp.stop()])
+  expect(Math.max(...waits.map(({ revoke }) => revoke))).toBeLessThan(500)
+  expect(Math.max(...waits.map(({ fill }) => fill))).toBeLessThan(1_000)
+  expect(mints.answers.get('minted')).toBe(20)
+  expect(Object.fromEntries(mints.answers)).toEqual({ minted: 20, limited: mints.sent - 20 })
+  expect(Object.fromEntries(madeUp.answers)).toEqual({ unknown: madeUp.sent })
+}, 60_000)
+
+test('thousands of networks that mint at once hold up no revoke; those beyond the queue are refused at once', async () => {
+  const key = await mintFor(0)
+  await holdNetworkLogs(0.02)
+  const mints = flood(2_000, (index) => mintGuest(`198.51.${index >> 8}.${index & 255}`)(index))
+  await sleep(2_000)
+  const revoke = await tookMs(() => ask(subjects.keysRevoke, { owner: ownerOf(0), keyHash: hashOf(key) }))
+  await mints.stop()
+  expect(revoke).toBeLessThan(500)
+  expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'minted'])
+}, 60_000)
