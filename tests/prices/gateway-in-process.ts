@@ -23,7 +23,7 @@ import { startIdentityProvider } from '@gateway/testing/identity-provider'
 import { signIn } from '@gateway/testing/identity-provider/sign-in'
 import { createTestDatabase } from '@gateway/testing/servers'
 import { loadEdgeSettings, startEdge } from '../../services/edge/src/start.ts'
-import { startKeys } from '../../services/keys/src/start.ts'
+import { startKeys, URGENT_CONNECTIONS } from '../../services/keys/src/start.ts'
 import { startMetering } from '../../services/metering/src/start.ts'
 import { startRouter } from '../../services/router/src/start.ts'
 import { type Address, manageKeys, mintGuest } from '../promises/gateway.ts'
@@ -69,6 +69,7 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const backend = opening.use(await startBackend())
   const { url: databaseUrl } = opening.use(await createTestDatabase())
   const database = opening.use(await openDatabase(databaseUrl))
+  const urgent = opening.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
   const provider = opening.use(await startIdentityProvider({ audience: AUDIENCE, redirectUris: [REDIRECT_URI] }))
   const admission = opening.use(openMemoryAdmission())
   const idempotency = opening.use(openMemoryIdempotency())
@@ -77,7 +78,7 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
 
   opening.use(await startMetering({ bus: await openBus(), admission, database, logger }))
   const masterSecret = randomUUID() + randomUUID()
-  opening.use(await startKeys({ bus: await openBus(), admission, database, config, masterSecret, logger }))
+  opening.use(await startKeys({ bus: await openBus(), admission, database, urgent, config, masterSecret, logger }))
   const environment = { [SIMULATED_BACKEND_VARIABLE]: backend.url }
   opening.use(await startRouter({ bus: await openBus(), config, environment, logger }))
   const signIn = { issuer: provider.issuer, audience: AUDIENCE }

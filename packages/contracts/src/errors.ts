@@ -41,7 +41,7 @@ export type RateLimitType = (typeof rateLimitTypes)[number]
 export const errorDetails = z.object({
   /** rate_limit_exceeded */
   type: z.enum(rateLimitTypes).optional(),
-  /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. */
+  /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. SERVICE_UNAVAILABLE: when to try again. */
   retryAfterMs: z.number().optional(),
   /** quota_exceeded: ISO 8601. */
   resetDate: z.string().optional(),
@@ -143,7 +143,8 @@ function errorBody(error: GatewayError, links: { docsUrl: string; topupUrl: stri
 }
 
 function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {
-  if (code === 'rate_limit_exceeded' && details.type !== 'plan_limit') {
+  const isLimit = code === 'rate_limit_exceeded' && details.type !== 'plan_limit'
+  if (isLimit || (code === 'SERVICE_UNAVAILABLE' && details.retryAfterMs !== undefined)) {
     const waitMs = Math.ceil(details.retryAfterMs ?? 0)
     return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
   }

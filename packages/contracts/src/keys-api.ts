@@ -38,6 +38,8 @@ export const mintGuestRequest = z.object({
 export const mintGuestReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string(), rateLimitPerDay: z.int() }),
   z.object({ kind: z.literal('limited'), retryAfterMs: z.int() }),
+  /** More ask for new keys than can be made. */
+  z.object({ kind: z.literal('busy'), retryAfterMs: z.int() }),
 ])
 export type MintGuestRequest = z.infer<typeof mintGuestRequest>
 export type MintGuestReply = z.infer<typeof mintGuestReply>

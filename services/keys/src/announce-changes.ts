@@ -43,6 +43,8 @@ export interface AnnouncerParts {
   bus: Bus
   admission: KeysAdmission
   database: Database
+  /** For revocations. */
+  urgent: Database
   config: ConfigSource
   logger: Logger
 }
@@ -53,7 +55,7 @@ const FIRST_PAUSE_MS = 50
 const LOOK_EVERY_MS = 1_000
 const METERING_TIMEOUT_MS = 2_000
 /** How long a revocation's answer may wait for the account's facts. */
-const FACTS_WITHIN_MS = 500
+const FACTS_WITHIN_MS = 250
 /** A process that has died with a change leaves it to others for so long. */
 const LEASE_MS = 5_000
 /** Changes that a process announces at once: those of accounts take connections of the common pool. */
@@ -125,7 +127,7 @@ async function revoke(parts: AnnouncerParts, change: Change): Promise<void> {
   const isFilled = await Promise.race([filled, sleep(FACTS_WITHIN_MS, false, { ref: false })])
   failpoint('keys.change-announced')
   // The key is dead all the same. Another process finds the note when its lease is over.
-  await (isFilled ? forgetChange : leaveFactsOf)(parts.database, change).catch((error: unknown) => {
+  await (isFilled ? forgetChange : leaveFactsOf)(parts.urgent, change).catch((error: unknown) => {
     parts.logger.warn({ err: error, id: change.id }, 'a revocation is announced, but its note could not be taken away')
   })
 }
@@ -164,10 +166,11 @@ interface Rest {
 async function announceWhatIsLeft(rest: Rest): Promise<void> {
   const { parts, lane, pace, stopping } = rest
   const announcing = new Map<number, Promise<void>>()
+  const database = connectionsOf(parts, lane)
   const claim = async () => {
     const atMost = AT_ONCE[lane] - announcing.size
     const except = announcing.keys()
-    const claimed = await claimLeftChanges(parts.database, { lane, atMost, leaseMs: LEASE_MS, except })
+    const claimed = await claimLeftChanges(database, { lane, atMost, leaseMs: LEASE_MS, except })
     for (const change of claimed) {
       const delivery = deliverOrPostpone(parts, change, pace).finally(() => announcing.delete(change.id))
       announcing.set(change.id, delivery)
@@ -188,6 +191,10 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
   await Promise.all(announcing.values())
 }
 
+function connectionsOf({ database, urgent }: AnnouncerParts, lane: Lane): Database {
+  return lane === 'revocation' ? urgent : database
+}
+
 async function deliverOrPostpone(parts: AnnouncerParts, change: LeftChange, pace: Pace): Promise<void> {
   try {
     await deliver(parts, change)
@@ -197,6 +204,6 @@ async function deliverOrPostpone(parts: AnnouncerParts, change: LeftChange, pace
     const pause = pace.pauseMs(laneOf(change), attempts)
     parts.logger.warn({ err: error, id, account, reason, attempts, pauseMs: pause }, 'a change pauses in the outbox')
     // When even that fails, the change is due again after its lease.
-    await postponeChange(parts.database, change, pause).catch(() => {})
+    await postponeChange(connectionsOf(parts, laneOf(change)), change, pause).catch(() => {})
   }
 }

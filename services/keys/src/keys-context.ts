@@ -10,11 +10,17 @@ import type { Logger } from '@gateway/service/logger'
 import type { Announcer } from './announce-changes.ts'
 import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
+import type { LookUps } from './gather-look-ups.ts'
+import type { MintGate } from './mint-gate.ts'
 
 export interface KeysContext {
   bus: Bus
   admission: KeysAdmission
   database: Database
+  /** A few connections for rotating and revoking alone, which wait for nothing else. */
+  urgent: Database
+  lookUps: LookUps
+  mintGate: MintGate
   config: ConfigSource
   masterKeys: MasterKeys
   pepper: Pepper

@@ -10,7 +10,7 @@ import { createLogger } from '@gateway/service/logger'
 import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { hashOf, MASTER_SECRET } from '../test/keys-service.ts'
-import { startKeys } from './start.ts'
+import { startKeys, URGENT_CONNECTIONS } from './start.ts'
 
 let postgres: PostgresServer
 let running: AsyncDisposableStack
@@ -26,10 +26,11 @@ afterEach(() => running.disposeAsync())
 async function openParts() {
   const { url } = running.use(await postgres.createDatabase())
   const database = running.use(await openDatabase(url))
+  const urgent = running.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
   const logger = createLogger({ service: 'keys', level: 'silent' })
   const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
   const config = running.use(await openConfigSource({ logger }))
-  return { bus, database, logger, config, admission: running.use(openMemoryAdmission()) }
+  return { bus, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
 }
 
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }

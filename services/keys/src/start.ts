@@ -17,6 +17,7 @@ import { announceThresholds } from './announce-thresholds.ts'
 import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
+import { openLookUps } from './gather-look-ups.ts'
 import { fill } from './handlers/fill.ts'
 import { findAccount } from './handlers/find-account.ts'
 import { findSession } from './handlers/find-session.ts'
@@ -32,14 +33,19 @@ import { rotateKey } from './handlers/rotate-key.ts'
 import { shareAnswerSecrets } from './handlers/share-answer-secrets.ts'
 import { keepTidy } from './keep-tidy.ts'
 import type { KeysContext } from './keys-context.ts'
+import { openMintGate } from './mint-gate.ts'
 import { listenForUse } from './listen-for-use.ts'
 import { requireMasterKeys } from './seal-anew.ts'
 import { watchOutbox } from './watch-outbox.ts'
+
+export const URGENT_CONNECTIONS = 4
 
 export interface KeysParts {
   bus: Bus
   admission: KeysAdmission
   database: Database
+  /** A few connections of their own for rotating and revoking. */
+  urgent: Database
   config: ConfigSource
   masterSecret: string
   logger: Logger
@@ -56,7 +62,8 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   const pepper = await readPepper(parts.database, masterKeys)
   await using starting = new AsyncDisposableStack()
   const changes = starting.use(startAnnouncer(parts))
-  const context: KeysContext = { ...parts, masterKeys, pepper, changes }
+  const lookUps = openLookUps(parts.database)
+  const context: KeysContext = { ...parts, masterKeys, pepper, changes, lookUps, mintGate: openMintGate() }
   starting.use(keepTidy(context))
   starting.use(announceThresholds(context))
   starting.use(await listenForUse(parts))

@@ -17,7 +17,10 @@ import { startAnnouncer } from '../src/announce-changes.ts'
 import { hashKey } from '../src/core/hashing.ts'
 import { deriveMasterKeys } from '../src/core/master-keys.ts'
 import { readPepper } from '../src/db/pepper.ts'
+import { openLookUps } from '../src/gather-look-ups.ts'
 import type { KeysContext } from '../src/keys-context.ts'
+import { openMintGate } from '../src/mint-gate.ts'
+import { URGENT_CONNECTIONS } from '../src/start.ts'
 
 /** The memory adapter, and a switch that takes it away from keys. */
 export interface TestAdmission extends KeysAdmission {
@@ -61,12 +64,16 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
   const config = opening.use(await openConfigSource({ logger }))
   const bus = opening.use(await openMemoryBus({ hub: createMemoryHub() }))
   const admission = openAdmission()
-  const changes = opening.use(startAnnouncer({ bus, admission, database, config, logger }))
+  const urgent = opening.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
+  const changes = opening.use(startAnnouncer({ bus, admission, database, urgent, config, logger }))
   const opened = opening.move()
   return {
     bus,
     admission,
     database,
+    urgent,
+    lookUps: openLookUps(database),
+    mintGate: openMintGate(),
     config,
     masterKeys,
     pepper,

@@ -15,7 +15,7 @@ import { accountStream, usageStream } from '@gateway/contracts/subjects'
 import { startEdge } from '@gateway/edge/start'
 import { startEmbeddedPostgres } from '@gateway/embedded-postgres/start'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
-import { startKeys } from '@gateway/keys/start'
+import { startKeys, URGENT_CONNECTIONS } from '@gateway/keys/start'
 import { startMetering } from '@gateway/metering/start'
 import { openDatabase } from '@gateway/postgres/database'
 import { startRouter } from '@gateway/router/start'
@@ -56,6 +56,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   opening.use(postgres)
   opening.use(backend)
   const database = opening.use(await openDatabase(postgres.url))
+  const urgent = opening.use(await openDatabase(postgres.url, { poolSize: URGENT_CONNECTIONS }))
   const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
   const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream, accountStream] })
@@ -72,7 +73,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
 
   const [metering, keys, router] = await Promise.all([
     startMetering({ ...(await shared('metering')), admission, database }),
-    startKeys({ ...(await shared('keys')), admission, database, config, masterSecret }),
+    startKeys({ ...(await shared('keys')), admission, database, urgent, config, masterSecret }),
     startRouter({
       ...(await shared('router')),
       config,

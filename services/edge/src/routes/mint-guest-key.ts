@@ -20,6 +20,10 @@ export function mintGuestKey(edge: Edge): RequestHandler {
         retryAfterMs: reply.retryAfterMs,
       })
     }
+    if (reply.kind === 'busy') {
+      const { retryAfterMs } = reply
+      throw new GatewayError('SERVICE_UNAVAILABLE', 'Too many ask for new keys; try again shortly', { retryAfterMs })
+    }
     response.json({
       key: reply.key,
       plan: reply.plan,

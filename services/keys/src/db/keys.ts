@@ -34,13 +34,25 @@ export interface KeyState {
 const STORED = `key.key_id as "keyId", key.account, account.plan, key.hash, key.sealed,
   key.master_key_id as "masterKeyId"`
 
-export async function findGuestKey(database: Queryable, deviceHash: Uint8Array): Promise<StoredKey | undefined> {
-  const { rows } = await database.query<StoredKey>(
-    `select ${STORED} from keys.accounts account join keys.keys key on key.account = account.tag
-     where account.device_hash = $1 and key.status = 'active'`,
-    [deviceHash],
+export interface GuestDevice {
+  /** The device has an account, with or without an active key. */
+  isKnown: boolean
+  key: StoredKey | undefined
+}
+
+/** What is known of each of these devices, in their order. */
+export async function findGuestDevices(database: Queryable, hashes: readonly Uint8Array[]): Promise<GuestDevice[]> {
+  const { rows } = await database.query<StoredKey & { deviceHash: Buffer }>(
+    `select account.device_hash as "deviceHash", ${STORED}
+     from keys.accounts account left join keys.keys key on key.account = account.tag and key.status = 'active'
+     where account.device_hash = any($1)`,
+    [hashes],
   )
-  return rows[0]
+  const known = new Map(rows.map(({ deviceHash, ...key }) => [deviceHash.toString('base64'), key]))
+  return hashes.map((hash) => {
+    const key = known.get(Buffer.from(hash).toString('base64'))
+    return { isKnown: key !== undefined, key: key?.keyId ? key : undefined }
+  })
 }
 
 export async function findDeveloperKey(database: Queryable, owner: KeyOwner): Promise<StoredKey | undefined> {
@@ -128,9 +140,17 @@ export async function listKeys(database: Queryable, account: string): Promise<Om
   }))
 }
 
-export async function isKeyOf(database: Queryable, account: string, hash: Uint8Array): Promise<boolean> {
-  const { rowCount } = await database.query('select from keys.keys where hash = $1 and account = $2', [hash, account])
-  return rowCount > 0
+/** Of each, in their order, whether the account has had such a key. */
+export async function areKeysOf(
+  database: Queryable,
+  keys: readonly { account: string; hash: Uint8Array }[],
+): Promise<boolean[]> {
+  const { rows } = await database.query<{ hash: Buffer; account: string }>(
+    'select hash, account from keys.keys where hash = any($1)',
+    [keys.map(({ hash }) => hash)],
+  )
+  const accountOf = new Map(rows.map(({ hash, account }) => [hash.toString('base64'), account]))
+  return keys.map(({ account, hash }) => accountOf.get(Buffer.from(hash).toString('base64')) === account)
 }
 
 /** The account's active key, and the one with this hash whatever its state. */

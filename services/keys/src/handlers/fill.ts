@@ -4,14 +4,13 @@
 
 import { fillRequest, type FillReply } from '@gateway/contracts/keys-api'
 import type { KeysContext } from '../keys-context.ts'
-import { isKeyOf } from '../db/keys.ts'
 import { fillAdmission } from '../fill-admission.ts'
 
 export async function fill(context: KeysContext, question: unknown): Promise<FillReply> {
   const { account: tag, keyHash } = fillRequest.parse(question)
   const hash = Buffer.from(keyHash, 'base64url')
-  // Made-up keys end here, at one look into an index.
-  if (!(await isKeyOf(context.database, tag, hash))) return { kind: 'unknown' }
+  // Made-up keys end here, many at one look into an index.
+  if (!(await context.lookUps.isKeyOf(tag, hash))) return { kind: 'unknown' }
   const write = () => fillAdmission(context, tag, hash)
   // A second try: the store may have begun a new life between its epoch and the writing.
   const account = await write().catch(write)

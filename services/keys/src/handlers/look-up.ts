@@ -8,9 +8,11 @@ import { findHolder } from '../db/accounts.ts'
 import { readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function lookUp({ database, config }: KeysContext, question: unknown): Promise<LookUpReply> {
+export async function lookUp({ database, config, lookUps }: KeysContext, question: unknown): Promise<LookUpReply> {
   const { account: tag, keyHash } = lookUpRequest.parse(question)
-  const holder = await findHolder(database, tag, Buffer.from(keyHash, 'base64url'))
+  const hash = Buffer.from(keyHash, 'base64url')
+  if (!(await lookUps.isKeyOf(tag, hash))) return { kind: 'dead' }
+  const holder = await findHolder(database, tag, hash)
   if (!holder) return { kind: 'dead' }
   const { plan, overage } = holder
   const unit = unitOf(config.current.plans, plan)

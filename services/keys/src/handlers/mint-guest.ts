@@ -1,6 +1,7 @@
 /**
  * A guest key for a device: the same one for the same device, however many ask at once.
  *
+ * Nobody signs in for this, so a device is looked up together with others, and the transaction is behind a gate.
  * A new device counts against its network's cap, decided under the lock of the network's log. Locks are taken in one
  * order, network before device, so requests from several networks for the same device wait and never deadlock.
  */
@@ -15,7 +16,7 @@ import { newAccountTag, openKey } from '../core/new-key.ts'
 import { guestPlan, planHeld, requestsPerDay } from '../core/plans.ts'
 import { insertGuestAccount, lockGuestAccount, raiseVersion, type Account } from '../db/accounts.ts'
 import { lockNetworkLog, writeNetworkLog } from '../db/guest-networks.ts'
-import { findActiveKey, findGuestKey, type StoredKey } from '../db/keys.ts'
+import { findActiveKey, type StoredKey } from '../db/keys.ts'
 
 type Outcome =
   | { kind: 'held'; key: StoredKey }
@@ -25,20 +26,29 @@ type Outcome =
 export async function mintGuest(context: KeysContext, question: unknown): Promise<MintGuestReply> {
   const { deviceId, clientNetwork } = mintGuestRequest.parse(question)
   const deviceHash = hashDevice(context.pepper, deviceId)
-  const held = await findGuestKey(context.database, deviceHash)
-  const outcome: Outcome = held
-    ? { kind: 'held', key: held }
-    : await context.database.transaction((transaction) =>
-        makeGuestKey(context, transaction, deviceHash, hashNetwork(context.pepper, clientNetwork)),
-      )
-  if (outcome.kind === 'limited') return outcome
-  if (outcome.kind === 'made') await fillBeforehand(context, outcome.key.account)
+  const device = await context.lookUps.guestDevice(deviceHash)
+  if (device.key) return minted(context, device.key)
+  const visit = { network: clientNetwork, isKnownDevice: device.isKnown }
+  const outcome = await context.mintGate.enter(visit, () => mintNew(context, deviceHash, clientNetwork))
+  return outcome.kind === 'limited' || outcome.kind === 'busy' ? outcome : minted(context, outcome.key)
+}
+
+function minted(context: KeysContext, key: StoredKey): MintGuestReply {
   return {
     kind: 'minted',
-    key: openKey(context.masterKeys, outcome.key),
-    plan: outcome.key.plan,
-    rateLimitPerDay: requestsPerDay(planHeld(context.config.current.plans, outcome.key.plan)),
+    key: openKey(context.masterKeys, key),
+    plan: key.plan,
+    rateLimitPerDay: requestsPerDay(planHeld(context.config.current.plans, key.plan)),
   }
+}
+
+async function mintNew(context: KeysContext, deviceHash: Uint8Array, clientNetwork: string): Promise<Outcome> {
+  const networkHash = hashNetwork(context.pepper, clientNetwork)
+  const outcome = await context.database.transaction((transaction) =>
+    makeGuestKey(context, transaction, deviceHash, networkHash),
+  )
+  if (outcome.kind === 'made') await fillBeforehand(context, outcome.key.account)
+  return outcome
 }
 
 async function makeGuestKey(

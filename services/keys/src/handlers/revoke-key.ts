@@ -15,7 +15,7 @@ import type { KeysContext } from '../keys-context.ts'
 export async function revokeKey(context: KeysContext, question: unknown): Promise<RevokeKeyReply> {
   const { owner, keyHash } = revokeKeyRequest.parse(question)
   const hash = Buffer.from(keyHash, 'base64url')
-  const change = await context.database.transaction(async (transaction) => {
+  const change = await context.urgent.transaction(async (transaction) => {
     const account = await lockDeveloperAccount(transaction, owner)
     const key = account && (await findOwnKey(transaction, account.tag, hash))
     return key && revoke(transaction, key)
@@ -27,7 +27,7 @@ export async function revokeKey(context: KeysContext, question: unknown): Promis
 
 export async function revokeKeyById(context: KeysContext, question: unknown): Promise<RevokeKeyByIdReply> {
   const { keyId } = revokeKeyByIdRequest.parse(question)
-  const change = await context.database.transaction(async (transaction) => {
+  const change = await context.urgent.transaction(async (transaction) => {
     const key = await lockKeyById(transaction, keyId)
     return key && revoke(transaction, key)
   })

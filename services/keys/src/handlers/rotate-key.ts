@@ -17,7 +17,7 @@ import { makeKey } from '../make-key.ts'
 export async function rotateKey(context: KeysContext, question: unknown): Promise<RotateKeyReply> {
   const { owner, keyHash } = rotateKeyRequest.parse(question)
   const hash = Buffer.from(keyHash, 'base64url')
-  const rotated = await context.database.transaction((transaction) => replace(context, transaction, owner, hash))
+  const rotated = await context.urgent.transaction((transaction) => replace(context, transaction, owner, hash))
   if (!rotated) return { kind: 'invalid' }
   await context.changes.announce(rotated.change)
   return { kind: 'rotated', key: openKey(context.masterKeys, rotated.key), plan: rotated.key.plan }
