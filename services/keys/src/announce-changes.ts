@@ -177,7 +177,7 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
     }
     return claimed.length
   }
-  const nap = () => sleep(pace.lookEveryMs, undefined, { signal: stopping }).catch(() => {})
+  const nap = (signal = stopping) => sleep(pace.lookEveryMs, undefined, { signal }).catch(() => {})
   while (!stopping.aborted) {
     const claimed = await claim().catch((error: unknown) => {
       parts.logger.warn({ err: error }, 'the outbox could not be read')
@@ -185,8 +185,13 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
     })
     const isFull = announcing.size === AT_ONCE[lane]
     // Where one of them ends, a later change of its account is due.
-    if (isFull || claimed > 0) await Promise.race([...announcing.values(), ...(isFull ? [] : [nap()])])
-    else await nap()
+    if (isFull) await Promise.race(announcing.values())
+    else if (claimed === 0) await nap()
+    else {
+      const awake = new AbortController()
+      await Promise.race([...announcing.values(), nap(AbortSignal.any([stopping, awake.signal]))])
+      awake.abort()
+    }
   }
   await Promise.all(announcing.values())
 }

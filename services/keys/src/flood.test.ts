@@ -54,7 +54,7 @@ const mintFor = async (index: number) => mintKeyReply.parse(await ask(subjects.k
 const fillFor = async (key: string) =>
   fillReply.parse(await ask(subjects.keysFill, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }))
 
-/** Whoever locks a network's log keeps it for so much longer. */
+/** Each lock of a network's log is held for so much longer. */
 async function holdNetworkLogs(seconds: number): Promise<void> {
   await besides.query(`create function keys.hold_on() returns trigger language plpgsql as $$
     begin perform pg_sleep(${seconds}); return new; end $$;

@@ -51,7 +51,7 @@ describe('of new devices that ask at once', () => {
     expect(await gate.enter(visit, async () => made)).toEqual(made)
   })
 
-  test('whoever would wait too long is refused, and never kept', async () => {
+  test('a visitor that would wait too long is refused, and never kept', async () => {
     let nowMs = 0
     const gate = openMintGate(() => nowMs)
     const { begun, mint } = openMints()

@@ -28,7 +28,7 @@ export interface Busy {
 const AT_ONCE = 3
 const MAX_WAITING = 200
 const MAX_WAITING_PER_NETWORK = 100
-/** Below the five seconds that an edge waits. Whoever has waited longer is refused when their turn comes. */
+/** Below the five seconds that an edge waits. A visitor that has waited longer is refused at its turn. */
 const LONGEST_WAIT_MS = 2_000
 const BELIEVED_MS = 1_000
 const BUSY: Busy = { kind: 'busy', retryAfterMs: 1_000 }
@@ -80,7 +80,7 @@ export function openMintGate(nowMs: () => number = () => performance.now()): Min
       const line = lines.get(network)!
       const visitor = line.shift()!
       waiting--
-      // Whoever had a turn goes to the end.
+      // A network that had a turn goes to the end.
       lines.delete(network)
       if (line.length > 0) lines.set(network, line)
       if (nowMs() - visitor.sinceMs > LONGEST_WAIT_MS) {
