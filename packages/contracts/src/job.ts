@@ -24,6 +24,8 @@ export const jobHeader = z.object({
   kind: z.enum(jobKinds),
   /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   remainingMs: z.int().min(0),
+  /** Time left until the answer's head: its client waits no longer for the headers. Within `remainingMs`, which holds after. */
+  headWithinMs: z.int().min(0).optional(),
   configRevision: z.string(),
   pool: z.string(),
   needs: z.array(capability),

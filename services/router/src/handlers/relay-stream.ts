@@ -39,8 +39,8 @@ export async function relayStream(
   function send(pieces: Buffer[]): Promise<void> {
     if (!run.shown) {
       endWaiting(run)
-      exchange.extendBudget(remainingMs(run))
       show(run, 'text/event-stream', { target, usage })
+      exchange.extendBudget(remainingMs(run))
     }
     metrics.chunk(performance.now() - exchange.receivedAt)
     return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
