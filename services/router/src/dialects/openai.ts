@@ -7,6 +7,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import {
   choicesOf,
+  errorEvent,
   errorIn,
   generatedText,
   hasContent,
@@ -102,6 +103,7 @@ class OpenAiStream implements StreamReading {
       this.done = true
       return null
     }
+    if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
     const fault = errorIn(chunk)
     if (fault) throw fault

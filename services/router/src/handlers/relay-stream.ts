@@ -60,8 +60,8 @@ export async function relayStream(
     }
   } catch (fault) {
     if (!(fault instanceof BackendFault)) throw fault
-    // After the last finish reason only the goodbye is missing: the answer is whole.
-    if (!reading.complete) {
+    // After the last finish reason only the goodbye is missing: the answer is whole, unless the backend says that it is not.
+    if (!reading.complete || fault.kind === 'error_event') {
       if (run.shown) await relay()
       throw fault
     }

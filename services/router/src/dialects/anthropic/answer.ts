@@ -31,7 +31,7 @@ function parseMessage(bytes: Buffer): JsonObject {
     throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
   }
   if (!isObject(value)) throw invalid('the answer is not a JSON object')
-  if (value.type === 'error') throw faultOf(value)
+  if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
   if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
   return value
 }
@@ -107,6 +107,17 @@ const ERROR_STATUS: Record<string, number> = {
   api_error: 500,
   timeout_error: 504,
   overloaded_error: 529,
+}
+
+/** What an event named `error` says; a proxy in front of the API may write one that is no JSON. */
+export function errorMessageOf(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (isObject(value)) return value
+  } catch {
+    // Told as text.
+  }
+  return { error: { message: data } }
 }
 
 /** The failure in an `error` event, or in an error body under a 200. */
