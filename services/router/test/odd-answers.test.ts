@@ -25,6 +25,11 @@ interface Row {
   answers: string
   asking: Asking
   answer: Answer
+  /** The settings of the first and second backend. */
+  backends?: [object, object?]
+  /** Instead of a good one. */
+  secondAnswer?: Answer
+  body?: object
   next: 'asked' | 'not asked'
   health: 'untouched' | 'out after three in a row' | 'out at once'
   sees: string
@@ -133,16 +138,172 @@ const rows: Row[] = [
   },
 ]
 
+const OTHER_KIND: [object, object] = [{}, { capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'] }]
+const ANTHROPIC_FIRST: [object, object] = [{ dialect: 'anthropic' }, {}]
+const refusal = (status: number, message: string) => json(status, { error: { message, type: 'invalid_request_error' } })
+const MODERATED = {
+  error: {
+    code: 403,
+    message: 'openai/gpt-4o requires moderation. Your input was flagged.',
+    metadata: { reasons: ['violence'], flagged_input: 'How do I', provider_name: 'OpenAI', model_slug: 'gpt-4o' },
+  },
+}
+
+/** By which vendors tell with a 400 that our own account or credential is the trouble. */
+const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a row'][] = [
+  [
+    'a bad key (Gemini)',
+    {
+      error: {
+        code: 400,
+        message: 'API key not valid. Please pass a valid API key.',
+        status: 'INVALID_ARGUMENT',
+        details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+      },
+    },
+    'out at once',
+  ],
+  [
+    'a bad key in a list (Gemini for OpenAI clients)',
+    [{ error: { code: 400, message: 'API Key not found. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } }],
+    'out at once',
+  ],
+  ['an expired key (Gemini)', { error: { code: 400, message: 'API key expired. Please renew the API key.' } }, 'out at once'],
+  [
+    'a place that is not served (Gemini)',
+    { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } },
+    'out at once',
+  ],
+  [
+    'a bad key (xAI)',
+    { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: na***ys. You can obtain one' },
+    'out at once',
+  ],
+  [
+    'a disabled organisation (Anthropic)',
+    { type: 'error', error: { type: 'invalid_request_error', message: 'This organization has been disabled.' } },
+    'out at once',
+  ],
+  ['a bad signature (Bedrock)', { __type: 'IncompleteSignature', message: 'The request signature does not' }, 'out at once'],
+  [
+    "another vendor's bad key (OpenRouter)",
+    { error: { code: 400, message: 'Provider returned error', metadata: { raw: '{"error":{"message":"API key not valid."}}' } } },
+    'out at once',
+  ],
+  [
+    'no credit (Anthropic)',
+    { type: 'error', error: { type: 'invalid_request_error', message: 'Your credit balance is too low to access' } },
+    'out after three in a row',
+  ],
+  [
+    'a spent limit (Anthropic)',
+    { type: 'error', error: { message: 'You have reached your specified API usage limits. You will regain access' } },
+    'out after three in a row',
+  ],
+  [
+    'a spent limit (OpenAI)',
+    { error: { code: 'billing_hard_limit_reached', message: 'Billing hard limit has been reached' } },
+    'out after three in a row',
+  ],
+]
+
+const OWN_FAULT = { asking: 'plain', health: 'untouched' } as const
+
+rows.push(
+  ...[400, 413, 414, 415, 422, 451].flatMap((status): Row[] => [
+    {
+      answers: `status ${status}`,
+      ...OWN_FAULT,
+      answer: refusal(status, 'no such role'),
+      next: 'not asked',
+      sees: '400: no such role',
+    },
+    {
+      answers: `status ${status}, and the second is of another kind`,
+      ...OWN_FAULT,
+      answer: refusal(status, 'no such role'),
+      backends: OTHER_KIND,
+      next: 'asked',
+      sees: THE_SECOND,
+    },
+  ]),
+  {
+    answers: 'status 400, and the second of another kind answers 400',
+    ...OWN_FAULT,
+    answer: refusal(400, 'no such role'),
+    backends: OTHER_KIND,
+    secondAnswer: refusal(400, 'unknown role'),
+    next: 'asked',
+    sees: '400: no such role',
+  },
+  {
+    answers: 'status 400, and the second of another kind answers 500',
+    ...OWN_FAULT,
+    answer: refusal(400, 'no such role'),
+    backends: OTHER_KIND,
+    secondAnswer: json(500, {}),
+    next: 'asked',
+    sees: '400: no such role',
+  },
+  {
+    answers: 'nothing: its dialect cannot ask for two choices, and that of the second can',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
+    answer: refusal(500, 'asked'),
+    backends: ANTHROPIC_FIRST,
+    next: 'asked',
+    sees: THE_SECOND,
+  },
+  {
+    answers: 'nothing: neither dialect can ask for two choices',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
+    answer: refusal(500, 'asked'),
+    backends: [{ dialect: 'anthropic' }, { dialect: 'anthropic' }],
+    next: 'not asked',
+    sees: '400: n must be 1 for this model',
+  },
+  ...ACCOUNT_TROUBLES.map(([name, said, health]): Row => {
+    return { answers: `400 for ${name}`, asking: 'plain', answer: json(400, said), next: 'asked', health, sees: THE_SECOND }
+  }),
+  {
+    answers: '200 with an error 400 for a bad key',
+    asking: 'stream',
+    answer: stream(event({ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } })),
+    next: 'asked',
+    health: 'out at once',
+    sees: THE_SECOND,
+  },
+  {
+    answers: '400 with words about a bad key that its client wrote',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'API key not valid. Please pass a valid API key.' }] },
+    answer: refusal(400, 'API key not valid. Please pass a valid API key.'),
+    next: 'asked',
+    sees: THE_SECOND,
+  },
+  {
+    answers: '403 for flagged input (OpenRouter)',
+    ...OWN_FAULT,
+    answer: json(403, MODERATED),
+    next: 'not asked',
+    sees: '400: openai/gpt-4o requires moderation. Your input was flagged.',
+  },
+)
+
 describe('odd answers', () => {
-  test.for(rows)('$answers ($asking)', async ({ answers, asking, answer, next, health, sees }) => {
+  test.for(rows)('$answers ($asking)', async (row) => {
+    const { answers, asking, answer, backends, secondAnswer, next, health, sees } = row
     const a = await backend(answer)
-    const b = await backend((response, request) => askOf(asking).good(response, request))
-    const under = await router(poolOver([a.url, b.url]))
-    const { header, body } = askOf(asking)
+    const b = await backend(secondAnswer ?? ((response, request) => askOf(asking).good(response, request)))
+    const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
+    const { header, body } = { ...askOf(asking), ...(row.body ? { body: row.body } : {}) }
     const first = await under.ask(header, body)
+    const jobs = [first]
     const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
-    for (let i = 0; i < 3; i++) await under.ask(header, body)
-    expect({ ...seen, health: HEALTH_BY_REQUESTS[a.seen.length] }).toEqual({ next, sees, health })
+    while (jobs.length < 4) jobs.push(await under.ask(header, body))
+    const wasAsked = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
+    expect({ ...seen, health: HEALTH_BY_REQUESTS[wasAsked] }).toEqual({ next, sees, health })
     page.row(answers, asking, next, health, sees)
   })
 })
@@ -150,10 +311,14 @@ describe('odd answers', () => {
 /** How many of four requests went to the backend. */
 const HEALTH_BY_REQUESTS: Record<number, Row['health']> = { 1: 'out at once', 3: 'out after three in a row', 4: 'untouched' }
 
+const attemptsOf = (job: FakeJob) => job.end?.attempts ?? job.failure?.attempts ?? []
+
 function seenBy(job: FakeJob): string {
   if (job.end) return job.head?.backend === 'a' ? 'the answer of the first' : THE_SECOND
   if (job.head) return job.text().includes('finish_reason":"') ? 'a whole answer that is none' : BROKEN_OFF
-  return job.failure!.code
+  const { code, backendBody } = job.failure!
+  if (code !== 'BACKEND_REFUSED') return code
+  return `400: ${(JSON.parse(backendBody ?? '{}') as { error?: { message?: string } }).error?.message}`
 }
 
 test('docs/fault-table.md says what was seen, and no more', () => page.close())

@@ -41,13 +41,13 @@ export function configOf(backends: object[], pools: object[]): GatewayConfig {
 /** One pool `spark` over backends named a, b, c, …, in that order of priority unless told otherwise. */
 export function poolOver(
   urls: string[],
-  options: { backend?: object; targets?: object[]; pool?: object } = {},
+  options: { backend?: object; backends?: object[]; targets?: object[]; pool?: object } = {},
 ): GatewayConfig {
   const ids = urls.map((_, i) => String.fromCharCode(97 + i))
   const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 }
   const capabilities = ['chat', 'tools', 'embeddings', 'images']
   return configOf(
-    urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend })),
+    urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend, ...options.backends?.[i] })),
     [
       {
         id: 'spark',
