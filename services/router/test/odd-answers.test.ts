@@ -26,7 +26,7 @@ interface Row {
   asking: Asking
   answer: Answer
   /** The settings of the first and second backend. */
-  backends?: [object, object?]
+  backends?: [object, object]
   /** Instead of a good one. */
   secondAnswer?: Answer
   body?: object

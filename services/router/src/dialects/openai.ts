@@ -32,7 +32,7 @@ export const openai: Dialect = {
   request: (question) => ({ path: PATHS[question.kind], body: writeBody(question) }),
   readAnswer,
   readStream: (options) => new OpenAiStream(options),
-  readErrorBody: (body) => (isJson(body) ? body : null),
+  readErrorBody,
 }
 
 function writeBody(question: Question): Buffer {
@@ -68,11 +68,14 @@ function readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer {
   return { bytes, json, usage: usageOf(json) }
 }
 
-function isJson(text: string): boolean {
+/** Gemini's answers to OpenAI clients put the error into a list. */
+function readErrorBody(body: string): string | null {
   try {
-    return isObject(JSON.parse(text))
+    const value: unknown = JSON.parse(body)
+    if (isObject(value)) return body
+    return Array.isArray(value) && isObject(value[0]) ? JSON.stringify(value[0]) : null
   } catch {
-    return false
+    return null
   }
 }
 

@@ -11,7 +11,8 @@ import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { silenceAllowed } from '../core/attempt-patience.ts'
-import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
+import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -48,9 +49,10 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     outcome = 'served'
     if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
-  } catch (error) {
-    exchange?.abort(error)
-    outcome = settleHealth(target, error, router)
+  } catch (thrown) {
+    exchange?.abort(thrown)
+    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : thrown
+    outcome = settleHealth(target, error, exchange !== null, router)
     throw error
   } finally {
     endWaiting(run)
@@ -145,13 +147,19 @@ async function readRefusal(
   })
 }
 
+function circumstances(run: Run, { backend }: Target): Circumstances {
+  return { asked: run.body, secrets: secretsOf(backend.config) }
+}
+
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(target: Target, error: unknown, router: Router): string {
+function settleHealth(target: Target, error: unknown, wasCalled: boolean, router: Router): string {
   if (!(error instanceof BackendFault)) {
     noteNothing(target)
     return 'aborted'
   }
-  if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
+  // What its dialect cannot ask for was never asked.
+  if (!wasCalled) noteNothing(target)
+  else if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
   else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))
   return error.outcome
 }

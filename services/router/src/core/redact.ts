@@ -1,0 +1,123 @@
+/**
+ * Takes out of a backend's words what no client may read: the backend's own credentials, headers and address, whatever
+ * looks like a credential, an address or the name of an organisation, and all that makes them long.
+ *
+ * The backend's own secrets never come through, however they are written in the JSON: where one would be left, nothing
+ * is told. Shapes are matched as well as can be. What the client wrote itself may be said back to it.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import { isObject } from './read-usage.ts'
+
+const MARK = '[redacted]'
+/** What is shorter is no secret: a version, a team's number, the key of a server that asks for none. */
+const SHORTEST_SECRET = 8
+const LONGEST_TEXT = 2_000
+const LONGEST_BODY = 4_000
+
+type Secrets = readonly string[]
+
+/** All of a backend's settings that are its own business. */
+export function secretsOf({ url, apiKey, headers }: Pick<BackendConfig, 'url' | 'apiKey' | 'headers'>): Secrets {
+  const { origin, host, hostname, username, password, searchParams } = new URL(url)
+  const values = [apiKey ?? '', ...Object.values(headers), username, password, ...searchParams.values()]
+  const parts = values.flatMap((value) => [value, ...value.split(/[\s,;=:]+/)])
+  const long = parts.filter((part) => part.length >= SHORTEST_SECRET)
+  const secrets = [url, origin, host, hostname, ...long].flatMap((secret) => [secret, encodeURIComponent(secret)])
+  const distinct = new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))
+  return [...distinct].sort((a, b) => b.length - a.length)
+}
+
+/** The body of an error with no secret in it; null where nothing can be told. */
+export function redactBody(body: string, secrets: Secrets, asked: Uint8Array): string | null {
+  let said: unknown
+  try {
+    said = JSON.parse(body)
+  } catch {
+    return null
+  }
+  const words = wordsOfClient(asked)
+  const told = redact(said, (text) => redactText(text, secrets, words))
+  const json = JSON.stringify(told)
+  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(told))
+  return holdsSecret(short, secrets) ? null : short
+}
+
+function redact(value: unknown, text: (value: string) => string): unknown {
+  if (typeof value === 'string') return text(value)
+  if (Array.isArray(value)) return value.map((entry) => redact(entry, text))
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner, text)]))
+}
+
+/** What is left of a body that is too long. */
+function sentenceOf(told: unknown): object {
+  if (!isObject(told)) return {}
+  const { error, message } = told
+  if (typeof error === 'string') return { error }
+  return isObject(error) ? { error: { message: error.message } } : { message }
+}
+
+function holdsSecret(text: string, secrets: Secrets): boolean {
+  const lower = text.toLowerCase()
+  return secrets.some((secret) => lower.includes(secret.toLowerCase()))
+}
+
+/** Whether the client wrote this itself. */
+type WordsOfClient = (words: string) => boolean
+
+function wordsOfClient(asked: Uint8Array): WordsOfClient {
+  const bytes = Buffer.from(asked.buffer, asked.byteOffset, asked.byteLength)
+  return (words) => bytes.includes(words)
+}
+
+export function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
+  let told = text
+  for (const secret of secrets) told = replaceAll(told, secret)
+  for (const shape of CREDENTIALS) told = told.replace(shape, MARK)
+  for (const shape of NAMES_OF_ORGANISATIONS) told = told.replace(shape, `$1${MARK}`)
+  for (const shape of ADDRESSES) told = told.replace(shape, (address) => (isClients(address) ? address : MARK))
+  told = told.length <= LONGEST_TEXT ? told : `${told.slice(0, LONGEST_TEXT)}…`
+  return holdsSecret(told, secrets) ? '' : told
+}
+
+/** Hosts are the same in capital letters, so nothing is taken to differ by them. */
+function replaceAll(text: string, secret: string): string {
+  const lower = text.toLowerCase()
+  const sought = secret.toLowerCase()
+  // Some letters have a lower case of another length.
+  if (lower.length !== text.length) return text.replaceAll(secret, MARK)
+  let told = ''
+  let from = 0
+  for (let at = lower.indexOf(sought); at >= 0; at = lower.indexOf(sought, from)) {
+    told += text.slice(from, at) + MARK
+    from = at + sought.length
+  }
+  return told + text.slice(from)
+}
+
+const CREDENTIALS = [
+  /\b(?:Bearer|Basic)\s+[^\s"',;]{6,}/gi,
+  /\b(?:sk|pk|rk|xai|gsk|nvapi|hf|fw|csk|pplx|tgp|r8|svc)[-_][\w*.…-]{6,}/g,
+  /\bAIza[\w*-]{10,}/g,
+  /\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{12,}/g,
+  /\bya29\.[\w.-]{8,}/g,
+  /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
+  // A key of which the middle is hidden.
+  /[\w-]{0,24}\*{3,}[\w-]{0,24}/g,
+]
+
+const NAMES_OF_ORGANISATIONS = [
+  /()\b(?:org|proj|acct|wrkspc|team|user)[-_][A-Za-z0-9]{6,}/g,
+  /(\b(?:organi[sz]ation|project|workspace|tenant|account|team|subscription)(?:\s+(?:named|called|id|name))?[\s:=]+)(?:"[^"]{1,200}"|'[^']{1,200}'|`[^`]{1,200}`|“[^”]{1,200}”)/gi,
+]
+
+const ADDRESSES = [
+  /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>()]+/gi,
+  /\barn:[\w-]+:[^\s"',]+/gi,
+  /\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
+  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d{1,5})?/gi,
+  /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}\b/gi,
+  /\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|lan|corp|svc|intranet)\b/gi,
+]

@@ -1,0 +1,36 @@
+/**
+ * What kind of target a backend is. Targets of one kind refuse the same requests; one of another kind may take what the
+ * first refused: it speaks another dialect, can do other things, or is another vendor's.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+
+/** By the domains of their public addresses. All others are the operator's own servers, and one kind. */
+const VENDOR_DOMAINS = [
+  'openai.com',
+  'azure.com',
+  'anthropic.com',
+  'googleapis.com',
+  'amazonaws.com',
+  'openrouter.ai',
+  'x.ai',
+  'mistral.ai',
+  'groq.com',
+  'together.xyz',
+  'fireworks.ai',
+  'deepseek.com',
+  'deepinfra.com',
+  'cohere.com',
+  'cerebras.ai',
+  'perplexity.ai',
+  'nvidia.com',
+]
+
+export function kindOf({ dialect, url, capabilities }: Pick<BackendConfig, 'dialect' | 'url' | 'capabilities'>): string {
+  return [dialect, vendorOf(url), ...capabilities.toSorted()].join(' ')
+}
+
+function vendorOf(url: string): string {
+  const { hostname } = new URL(url)
+  return VENDOR_DOMAINS.find((domain) => hostname === domain || hostname.endsWith(`.${domain}`)) ?? ''
+}
