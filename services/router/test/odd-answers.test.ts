@@ -60,7 +60,14 @@ const json = (status: number, body: object): Answer => {
 
 const ERROR = { code: 502, message: 'Provider disconnected' }
 const withChoices = (extra: object, finishReason: string | null, delta: object = { content: '' }): string =>
-  event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', ...extra, ...choices(finishReason, delta) })
+  event({
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    ...extra,
+    ...choices(finishReason, delta),
+  })
 const choices = (finishReason: string | null, delta: object, extra: object = {}): object => ({
   choices: [{ index: 0, delta, finish_reason: finishReason, ...extra }],
 })
@@ -74,7 +81,10 @@ const ERROR_EVENTS: [string, string][] = [
   ['an error as a text beside choices', withChoices({ error: 'out of memory' }, null)],
   ['the finish reason `error` and nothing else', withChoices({}, 'error')],
   ['an error within a choice', event(choices('stop', { content: '' }, { error: ERROR }))],
-  ['an object of the kind `error`', event({ object: 'error', message: 'CUDA', type: 'InternalServerError', code: 500 })],
+  [
+    'an object of the kind `error`',
+    event({ object: 'error', message: 'CUDA', type: 'InternalServerError', code: 500 }),
+  ],
   ['an event named `error` that is no JSON', 'event: error\ndata: upstream connect error\n\n'],
   ['an event named `error`', `event: error\n${event({ message: 'overloaded' })}`],
   ['an error as Anthropic writes it', event({ type: 'error', error: { type: 'overloaded_error', message: 'busy' } })],
@@ -116,7 +126,10 @@ const rows: Row[] = [
   {
     answers: '200 and a choice that finished by `error`',
     asking: 'plain',
-    answer: json(200, { ...completion(), choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'error' }] }),
+    answer: json(200, {
+      ...completion(),
+      choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'error' }],
+    }),
     ...SOFT,
   },
   {
@@ -131,7 +144,12 @@ const rows: Row[] = [
   {
     answers: 'chunks with an empty `error`',
     asking: 'stream',
-    answer: stream(ROLE, withChoices({ error: null }, null, { content: 'Hi' }), withChoices({ error: '' }, 'stop'), DONE),
+    answer: stream(
+      ROLE,
+      withChoices({ error: null }, null, { content: 'Hi' }),
+      withChoices({ error: '' }, 'stop'),
+      DONE,
+    ),
     next: 'not asked',
     health: 'untouched',
     sees: 'the answer of the first',
@@ -168,7 +186,11 @@ const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a r
     [{ error: { code: 400, message: 'API Key not found. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } }],
     'out at once',
   ],
-  ['an expired key (Gemini)', { error: { code: 400, message: 'API key expired. Please renew the API key.' } }, 'out at once'],
+  [
+    'an expired key (Gemini)',
+    { error: { code: 400, message: 'API key expired. Please renew the API key.' } },
+    'out at once',
+  ],
   [
     'a place that is not served (Gemini)',
     { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } },
@@ -184,10 +206,20 @@ const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a r
     { type: 'error', error: { type: 'invalid_request_error', message: 'This organization has been disabled.' } },
     'out at once',
   ],
-  ['a bad signature (Bedrock)', { __type: 'IncompleteSignature', message: 'The request signature does not' }, 'out at once'],
+  [
+    'a bad signature (Bedrock)',
+    { __type: 'IncompleteSignature', message: 'The request signature does not' },
+    'out at once',
+  ],
   [
     "another vendor's bad key (OpenRouter)",
-    { error: { code: 400, message: 'Provider returned error', metadata: { raw: '{"error":{"message":"API key not valid."}}' } } },
+    {
+      error: {
+        code: 400,
+        message: 'Provider returned error',
+        metadata: { raw: '{"error":{"message":"API key not valid."}}' },
+      },
+    },
     'out at once',
   ],
   [
@@ -264,7 +296,14 @@ rows.push(
     sees: '400: n must be 1 for this model',
   },
   ...ACCOUNT_TROUBLES.map(([name, said, health]): Row => {
-    return { answers: `400 for ${name}`, asking: 'plain', answer: json(400, said), next: 'asked', health, sees: THE_SECOND }
+    return {
+      answers: `400 for ${name}`,
+      asking: 'plain',
+      answer: json(400, said),
+      next: 'asked',
+      health,
+      sees: THE_SECOND,
+    }
   }),
   {
     answers: '200 with an error 400 for a bad key',
@@ -309,7 +348,11 @@ describe('odd answers', () => {
 })
 
 /** How many of four requests went to the backend. */
-const HEALTH_BY_REQUESTS: Record<number, Row['health']> = { 1: 'out at once', 3: 'out after three in a row', 4: 'untouched' }
+const HEALTH_BY_REQUESTS: Record<number, Row['health']> = {
+  1: 'out at once',
+  3: 'out after three in a row',
+  4: 'untouched',
+}
 
 const attemptsOf = (job: FakeJob) => job.end?.attempts ?? job.failure?.attempts ?? []
 

@@ -20,9 +20,7 @@ const slowStream: Answer = async (response) => {
 describe('a client that waits only so long for the headers', () => {
   test('gets a stream whole that has begun by then', async () => {
     const a = await backend(slowStream)
-    const job = await (
-      await router(poolOver([a.url]))
-    ).ask({ stream: true, headWithinMs: 500, remainingMs: 10_000 })
+    const job = await (await router(poolOver([a.url]))).ask({ stream: true, headWithinMs: 500, remainingMs: 10_000 })
     expect(job.failure).toBeNull()
     expect(job.text()).toContain('six')
     expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])

@@ -69,13 +69,17 @@ describe("a refusal in the backend's words", () => {
   test('may repeat an address that the client itself wrote', async () => {
     const message = 'https://example.com/cat.png is no image'
     const a = await backend((response) => sendJson(response, 400, { error: { message } }))
-    const body = { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }] }] }
+    const body = {
+      messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }] }],
+    }
     const { failure } = await (await router(poolOver([a.url]))).ask({}, body)
     expect(failure!.backendBody).toContain(message)
   })
 
   test('is short', async () => {
-    const a = await backend((response) => sendJson(response, 400, { detail: 'x'.repeat(40_000), error: { message: 'y'.repeat(20_000) } }))
+    const a = await backend((response) =>
+      sendJson(response, 400, { detail: 'x'.repeat(40_000), error: { message: 'y'.repeat(20_000) } }),
+    )
     const { failure } = await (await router(poolOver([a.url]))).ask()
     expect(failure!.backendBody!.length).toBeLessThan(5_000)
     expect(failure!.backendBody).toContain('yyyy')
@@ -84,7 +88,11 @@ describe("a refusal in the backend's words", () => {
 
 const escapeAll = (json: string) =>
   json.replace(/[a-zA-Z0-9/]/g, (letter, at: number) =>
-    json[at - 1] === '\\' || json[at - 1] === 'u' ? letter : isInString(json, at) ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}` : letter,
+    json[at - 1] === '\\' || json[at - 1] === 'u'
+      ? letter
+      : isInString(json, at)
+        ? `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`
+        : letter,
   )
 
 /** Whether the character stands in a string of the JSON text, and behind no backslash. */

@@ -21,8 +21,15 @@ test('no secret of a backend is in what is told, whatever its settings are and w
         const url = `http://${settings.host}:8000/v1`
         const own = [settings.apiKey, ...Object.values(settings.headers), settings.host, `${settings.host}:8000`, url]
         fc.pre(own.every((text) => text.isWellFormed()))
-        const text = pieces.map((piece) => (typeof piece === 'string' ? piece : written(own[piece % own.length]!))).join('')
-        const body = { message: { error: { message: text } }, error: { error: text }, key: { [text]: [text] }, number: [text] }
+        const text = pieces
+          .map((piece) => (typeof piece === 'string' ? piece : written(own[piece % own.length]!)))
+          .join('')
+        const body = {
+          message: { error: { message: text } },
+          error: { error: text },
+          key: { [text]: [text] },
+          number: [text],
+        }
         const told = redactBody(JSON.stringify(body[place]), secretsOf({ ...settings, url }), Buffer.from(text)) ?? ''
         for (const inside of own) expect(told).not.toContain(inside)
       },

@@ -14,7 +14,12 @@ test.each([
   ['another capability too', backend('http://a/v1'), backend('http://a/v1', { capabilities: ['chat'] }), false],
   ['their order is none', backend('http://a/v1'), backend('http://a/v1', { capabilities: ['tools', 'chat'] }), true],
   ['another vendor too', backend('https://api.openai.com/v1'), backend('https://api.x.ai/v1'), false],
-  ['two regions of a vendor are not', backend('https://a.openai.azure.com/v1'), backend('https://b.openai.azure.com/v1'), true],
+  [
+    'two regions of a vendor are not',
+    backend('https://a.openai.azure.com/v1'),
+    backend('https://b.openai.azure.com/v1'),
+    true,
+  ],
   ['a look-alike is nobody', backend('https://notopenai.com/v1'), backend('https://openai.com.evil.org/v1'), true],
 ])('%s', (_, one, other, same) => {
   expect(kindOf(one) === kindOf(other)).toBe(same)

@@ -26,7 +26,11 @@ const VENDOR_DOMAINS = [
   'nvidia.com',
 ]
 
-export function kindOf({ dialect, url, capabilities }: Pick<BackendConfig, 'dialect' | 'url' | 'capabilities'>): string {
+export function kindOf({
+  dialect,
+  url,
+  capabilities,
+}: Pick<BackendConfig, 'dialect' | 'url' | 'capabilities'>): string {
   return [dialect, vendorOf(url), ...capabilities.toSorted()].join(' ')
 }
 
