@@ -271,6 +271,17 @@ export function promiseAnswers(gateway: () => Gateway): void {
       expect(await sizeOf('512x512')).toBe('512x512')
       expect(await sizeOf('2048x2048')).toBe('2048x2048')
     })
+
+    test('an image whose backend tells no usage costs what was reserved for it', async () => {
+      const { client } = await newDeveloper(gateway())
+      const fault = gateway().backends.steadyA.fail({ times: 1, endpoint: 'images', noUsage: true })
+      try {
+        const image = await client.images.generate({ model: 'svc-image', prompt: 'a lighthouse' })
+        expect(image.usage).toMatchObject({ output_tokens: 6_240 })
+      } finally {
+        fault.cancel()
+      }
+    })
   })
 
   describe('what anyone may ask', () => {
