@@ -37,6 +37,8 @@ export const jobHeader = z.object({
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
   promptTokensEstimate: z.int().min(0),
+  /** images: what was reserved for the pictures, which is what they cost where their backend does not count them. */
+  reservedOutputTokens: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
 

@@ -3,6 +3,7 @@
  */
 
 import type { ServerResponse } from 'node:http'
+import type { JobHeader } from '@gateway/contracts/job'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sendJson, type Answer } from './http-backend.ts'
@@ -13,7 +14,7 @@ import { PNG } from './well-behaved.ts'
 type Body = Record<string, unknown>
 
 const JPEG = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 1, 2, 3, 4, 5, 6, 7, 8])
-const IMAGES = { kind: 'images', needs: ['images'], reservedOutputTokens: 6_240 } as const
+const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], reservedOutputTokens: 6_240 }
 
 const unknown = (response: ServerResponse, param: string) =>
   sendJson(response, 400, {

@@ -121,6 +121,7 @@ function planJob(
     encodingFormat: asked.encodingFormat,
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     promptTokensEstimate: estimate.usualPromptTokens,
+    reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
     affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
     account: caller.account,
     keyId: caller.keyId,

@@ -15,6 +15,7 @@ import {
   parseChunk,
   type Chunk,
 } from '../core/chat-chunk.ts'
+import { writeImagesBody } from '../core/image-form.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -36,6 +37,9 @@ export const openai: Dialect = {
 }
 
 function writeBody(question: Question): Buffer {
+  if (question.kind === 'images') {
+    return Buffer.from(writeImagesBody(question.body, question.model, question.imageForm))
+  }
   const members: Record<string, unknown> = { model: question.model }
   if (question.stream) {
     members.stream = true

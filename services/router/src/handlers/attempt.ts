@@ -15,6 +15,7 @@ import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from
 import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
+import { imageFormOf } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -94,6 +95,7 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
+    imageForm: imageFormOf(target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
   const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })

@@ -14,6 +14,7 @@ import { chooseTarget, type Candidate } from '../core/choose-target.ts'
 import { kindOf } from '../core/target-kind.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
 import { capableTargets, hasPlaceAt, isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
+import { learnForm } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { attempt, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
@@ -62,6 +63,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
+      if (learnForm(run, target, fault)) continue
       faults.set(target.key, fault)
       if (refused) return refusal(run, refused.fault)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) {

@@ -28,8 +28,9 @@ export async function relayPlain(
     target,
     target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000)),
   )
-  const usage = answer.usage ?? (await estimate(run, answer, tokens))
-  const bytes = answer.usage ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
+  const told = usageTold(run, answer)
+  const usage = told ?? (await estimate(run, answer, tokens))
+  const bytes = told ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return usage
@@ -52,12 +53,28 @@ async function changedForm(run: Run, target: Target, { json }: PlainAnswer): Pro
   }
 }
 
+/** The backend's own figures; those that count no picture are none. */
+function usageTold({ header }: Run, { usage }: PlainAnswer): TokenUsage | null {
+  return header.kind === 'images' && usage?.completionTokens === 0 ? null : usage
+}
+
 async function estimate(run: Run, answer: PlainAnswer, tokens: TokenCounter): Promise<TokenUsage> {
   return {
-    promptTokens: run.header.promptTokensEstimate,
-    completionTokens: run.header.kind === 'chat' ? await tokens.count(generatedTextOf(answer.json)) : 0,
+    promptTokens: answer.usage?.promptTokens ?? run.header.promptTokensEstimate,
+    completionTokens: await completionTokens(run, answer, tokens),
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,
+  }
+}
+
+async function completionTokens({ header }: Run, { json }: PlainAnswer, tokens: TokenCounter): Promise<number> {
+  switch (header.kind) {
+    case 'chat':
+      return tokens.count(generatedTextOf(json))
+    case 'embeddings':
+      return 0
+    case 'images':
+      return header.reservedOutputTokens ?? 0
   }
 }
