@@ -7,11 +7,13 @@
 
 import { describe, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
+import type { JobHeader } from '@gateway/contracts/job'
+import { endlessBody, endlessStream, nested, sendOver } from './endless.ts'
 import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
 import { poolOver } from './router-under-test.ts'
-import { askOf, goodAnswer, type Asking } from './well-behaved.ts'
+import { askOf, goodAnswer, PNG, type Asking } from './well-behaved.ts'
 
 const page = faultPageSection('answers', [
   'The first backend answers …',
@@ -29,6 +31,7 @@ interface Row {
   backends?: [object, object]
   /** Instead of a good one. */
   secondAnswer?: Answer
+  header?: Partial<JobHeader>
   body?: object
   next: 'asked' | 'not asked'
   health: 'untouched' | 'out after three in a row' | 'out at once'
@@ -330,13 +333,89 @@ rows.push(
   },
 )
 
+const vectorsIn = (extra: string) => `${JSON.stringify(goodAnswer('embeddings')).slice(0, -1)},"x":${extra}}`
+const raw =
+  (text: string, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+const addresses = (count: number) => ({
+  created: 1,
+  data: Array.from({ length: count }, (_, i) => ({ url: `/${i}.png` })),
+})
+
+rows.push(
+  { answers: 'an event without end', asking: 'stream', answer: endlessStream('x', 'data: '), ...SOFT },
+  { answers: 'a comment without end', asking: 'stream', answer: endlessStream('x', ': '), ...SOFT },
+  {
+    answers: 'chunks without content, without end',
+    asking: 'stream',
+    answer: endlessStream(ROLE),
+    next: 'asked',
+    health: 'untouched',
+    sees: THE_SECOND,
+  },
+  { answers: 'a body without end', asking: 'plain', answer: endlessBody(200, '{"choices":"', 'x'), ...SOFT },
+  { answers: 'status 500 and a body without end', asking: 'plain', answer: endlessBody(500, '"', 'x'), ...SOFT },
+  {
+    answers: 'headers of a megabyte',
+    asking: 'plain',
+    answer: (_, __, socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n{}`),
+    ...SOFT,
+  },
+  {
+    answers: 'trailers of a megabyte',
+    asking: 'plain',
+    answer: (_, __, socket) =>
+      socket.end(
+        `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n`,
+      ),
+    ...SOFT,
+  },
+  {
+    answers: 'interim responses without end',
+    asking: 'plain',
+    answer: async (response) => {
+      while (!response.destroyed) {
+        response.writeEarlyHints({ link: '</x>; rel=preload' })
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    },
+    ...SOFT,
+  },
+  {
+    answers: 'vectors beside arrays that are nested a million times',
+    asking: 'embeddings',
+    header: { encodingFormat: 'base64' },
+    answer: raw(vectorsIn(nested(1_000_000))),
+    ...SOFT,
+  },
+  {
+    answers: 'status 400 and arrays that are nested 30,000 times',
+    ...OWN_FAULT,
+    answer: raw(`{"x":${nested(30_000)},"error":{"message":"no such role"}}`, 400),
+    next: 'not asked',
+    sees: '400: no such role',
+  },
+  { answers: 'a thousand images behind addresses', asking: 'images', answer: json(200, addresses(1_000)), ...SOFT },
+  {
+    answers: 'an image without end behind an address',
+    asking: 'images',
+    answer: (response, request, socket) =>
+      request.path.endsWith('.png')
+        ? endlessBody(200, PNG.toString('latin1'), 'x')(response, request, socket)
+        : sendJson(response, 200, addresses(1)),
+    ...SOFT,
+  },
+)
+
 describe('odd answers', () => {
   test.for(rows)('$answers ($asking)', async (row) => {
     const { answers, asking, answer, backends, secondAnswer, next, health, sees } = row
     const a = await backend(answer)
     const b = await backend(secondAnswer ?? ((response, request) => askOf(asking).good(response, request)))
     const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
-    const { header, body } = { ...askOf(asking), ...(row.body ? { body: row.body } : {}) }
+    const header = { ...askOf(asking).header, ...row.header }
+    const body = row.body ?? askOf(asking).body
     const first = await under.ask(header, body)
     const jobs = [first]
     const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
@@ -363,5 +442,19 @@ function seenBy(job: FakeJob): string {
   if (code !== 'BACKEND_REFUSED') return code
   return `400: ${(JSON.parse(backendBody ?? '{}') as { error?: { message?: string } }).error?.message}`
 }
+
+test('chunks without content before the first content are not kept without bound, and their first one is', async () => {
+  const a = await backend(async (response) => {
+    openStream(response)
+    response.write(ROLE)
+    await sendOver(response, withChoices({}, null), 64 * 1024 * 1024)
+    response.end(chunk({ content: 'Hello' }) + STOP + DONE)
+  })
+  const job = await (await router(poolOver([a.url]))).ask({ stream: true, remainingMs: 25_000 })
+  expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
+  expect(job.text().startsWith(ROLE)).toBe(true)
+  expect(job.text().endsWith(chunk({ content: 'Hello' }) + STOP)).toBe(true)
+  expect(job.text().length).toBeLessThan(256 * 1024)
+})
 
 test('docs/fault-table.md says what was seen, and no more', () => page.close())
