@@ -354,7 +354,13 @@ rows.push(
     health: 'untouched',
     sees: THE_SECOND,
   },
-  { answers: 'a body without end', asking: 'plain', answer: endlessBody(200, '{"choices":"', 'x'), ...SOFT },
+  {
+    answers: 'a body without end',
+    asking: 'plain',
+    header: { remainingMs: 60_000 },
+    answer: endlessBody(200, '{"choices":"', 'x'),
+    ...SOFT,
+  },
   { answers: 'status 500 and a body without end', asking: 'plain', answer: endlessBody(500, '"', 'x'), ...SOFT },
   {
     answers: 'headers of a megabyte',

@@ -63,6 +63,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
+  parts: { answerBytes?: number } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   let heard: (payload: Uint8Array) => void = () => {}
@@ -97,7 +98,7 @@ export async function startRouterUnderTest(
     },
   }
   const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
-  const router = await startRouter({ bus, config: source as never, environment, logger })
+  const router = await startRouter({ bus, config: source as never, environment, logger, ...parts })
 
   function send(header: Partial<JobHeader> = {}, body?: object): FakeJob {
     const full = headerOf(header)

@@ -14,6 +14,11 @@ const MARK = '[redacted]'
 const SHORTEST_SECRET = 8
 const LONGEST_TEXT = 2_000
 const LONGEST_BODY = 4_000
+/** What is longer, or nested more deeply, is not looked through: of such a body only the sentence is told. */
+const LONGEST_BODY_READ = 16_000
+const DEEPEST = 8
+/** A client's own words are sought for so many addresses at the most. */
+const MOST_ADDRESSES = 20
 
 type Secrets = readonly string[]
 
@@ -37,17 +42,19 @@ export function redactBody(body: string, secrets: Secrets, asked: Uint8Array): s
     return null
   }
   const words = wordsOfClient(asked)
-  const told = redact(said, (text) => redactText(text, secrets, words))
+  const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
+  const told = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
   const json = JSON.stringify(told)
   const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(told))
   return holdsSecret(short, secrets) ? null : short
 }
 
-function redact(value: unknown, text: (value: string) => string): unknown {
+function redact(value: unknown, text: (value: string) => string, depth: number): unknown {
   if (typeof value === 'string') return text(value)
-  if (Array.isArray(value)) return value.map((entry) => redact(entry, text))
-  if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner, text)]))
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return null
+  if (Array.isArray(value)) return value.map((entry) => redact(entry, text, depth - 1))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner, text, depth - 1)]))
 }
 
 /** What is left of a body that is too long. */
@@ -68,12 +75,14 @@ type WordsOfClient = (words: string) => boolean
 
 function wordsOfClient(asked: Uint8Array): WordsOfClient {
   const bytes = Buffer.from(asked.buffer, asked.byteOffset, asked.byteLength)
-  return (words) => bytes.includes(words)
+  let left = MOST_ADDRESSES
+  return (words) => left-- > 0 && bytes.includes(words)
 }
 
 export function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
   let told = text
   for (const secret of secrets) told = replaceAll(told, secret)
+  told = told.slice(0, 2 * LONGEST_TEXT)
   for (const shape of CREDENTIALS) told = told.replace(shape, MARK)
   for (const shape of NAMES_OF_ORGANISATIONS) told = told.replace(shape, `$1${MARK}`)
   for (const shape of ADDRESSES) told = told.replace(shape, (address) => (isClients(address) ? address : MARK))
@@ -115,9 +124,9 @@ const NAMES_OF_ORGANISATIONS = [
 const ADDRESSES = [
   /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>()]+/gi,
   /\barn:[\w-]+:[^\s"',]+/gi,
-  /\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b/g,
+  /\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{1,63}\b/g,
   /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
   /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d{1,5})?/gi,
-  /\b(?:localhost|[a-z0-9-]+(?:\.[a-z0-9-]+)+):\d{2,5}\b/gi,
-  /\b[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:internal|local|lan|corp|svc|intranet)\b/gi,
+  /\b(?:localhost|(?:[a-z0-9-]{1,63}\.){1,8}[a-z0-9-]{1,63}):\d{2,5}\b/gi,
+  /\b(?:[a-z0-9-]{1,63}\.){1,8}(?:internal|local|lan|corp|svc|intranet)\b/gi,
 ]

@@ -52,7 +52,7 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     return usage
   } catch (thrown) {
     exchange?.abort(thrown)
-    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : thrown
+    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
     outcome = settleHealth(target, error, exchange !== null, router)
     throw error
   } finally {
@@ -125,7 +125,7 @@ async function relayAnswer(
   response: ExchangeResponse,
   router: Router,
 ): Promise<TokenUsage> {
-  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens)
+  if (!run.header.stream) return relayPlain(run, target, exchange, router)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
@@ -147,6 +147,12 @@ async function readRefusal(
     ...(body === null ? {} : { body }),
     ...(retryAfterMs === null ? {} : { retryAfterMs }),
   })
+}
+
+/** JSON can be read that is nested so deeply that nothing can be written of it. */
+function tooDeep(thrown: unknown): unknown {
+  if (!(thrown instanceof RangeError)) return thrown
+  return new BackendFault('invalid_answer', 'the answer is nested too deeply', { cause: thrown })
 }
 
 function circumstances(run: Run, { backend }: Target): Circumstances {

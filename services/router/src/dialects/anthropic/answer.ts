@@ -72,6 +72,14 @@ export function finishReasonOf(stopReason: unknown): string {
   return FINISH_REASONS[String(stopReason)] ?? 'stop'
 }
 
+/** The fields of `usage` that count tokens. */
+export const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+] as const
+
 /** Tokens written to and read from the prompt cache are part of the prompt, here beside `input_tokens`. */
 export function usageOf(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null

@@ -9,7 +9,7 @@ import { isObject } from '../../core/read-usage.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
-import { errorMessageOf, faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
+import { COUNTS, errorMessageOf, faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements StreamReading {
   begun = false
@@ -118,7 +118,7 @@ export class MessagesStream implements StreamReading {
 
   #count(usage: unknown): void {
     if (!isObject(usage)) return
-    for (const [field, value] of Object.entries(usage)) if (value != null) this.#counted[field] = value
+    for (const field of COUNTS) if (usage[field] != null) this.#counted[field] = usage[field]
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): Buffer {
