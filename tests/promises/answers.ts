@@ -272,7 +272,7 @@ export function promiseAnswers(gateway: () => Gateway): void {
       expect(await sizeOf('2048x2048')).toBe('2048x2048')
     })
 
-    test('an image whose backend tells no usage costs what was reserved for it', async () => {
+    test('an image whose backend tells no usage costs the tokens reserved for it', async () => {
       const { client } = await newDeveloper(gateway())
       const fault = gateway().backends.steadyA.fail({ times: 1, endpoint: 'images', noUsage: true })
       try {

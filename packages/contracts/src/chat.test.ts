@@ -143,7 +143,7 @@ describe('an image request', () => {
     expect(faultsOf(imagesRequest, body)).toEqual([field])
   })
 
-  test('may name what it gets anyway', () => {
+  test('may name the form that it gets anyway', () => {
     const asked = { response_format: 'b64_json', output_format: 'png', stream: false, partial_images: 0, n: 10 }
     expect(faultsOf(imagesRequest, { prompt: 'A fox', ...asked })).toEqual([])
     const nothing = { response_format: null, output_format: null, stream: null, partial_images: null }

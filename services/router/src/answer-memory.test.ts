@@ -9,7 +9,7 @@ const patience =
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the memory for answers', () => {
-  test('small answers hold what they like', () => {
+  test('small answers never wait', () => {
     const memory = new AnswerMemory(0)
     for (let i = 0; i < 1_000; i++) expect(memory.open().add(FREE_BYTES, patience())).toBeUndefined()
   })
@@ -83,7 +83,7 @@ describe('the memory for answers', () => {
           await turn()
           check()
         }
-        // Whoever can go on ends: then everybody comes to its turn.
+        // Each answer that can go on ends. Then each of the others gets its turn.
         for (let round = 0; open.size > 0 && round < 20; round++) {
           for (const [id, { waits }] of open) if (!waits) end(id)
           await turn()

@@ -1,9 +1,10 @@
 /**
  * Bounds the bytes that answers hold in this process at once, whatever backends send.
  *
- * Small answers are free. A larger one takes what it holds from a budget, and where there is none left it waits, in
- * order. One answer at a time, the one that has waited longest, may draw on a reserve that is large enough for any
- * answer: so one can always be finished, and no two wait for each other for ever.
+ * Small answers are free. A larger one takes its bytes from a budget. When none are left the answer waits, in order.
+ * The answer that has waited longest may draw on a reserve, which is large enough for any answer. Therefore one answer
+ * can always be finished, and no two answers wait for each other for ever. An answer that waits longer than its request
+ * has time fails, and no target is blamed.
  */
 
 import { totalmem } from 'node:os'
@@ -11,7 +12,7 @@ import { BackendFault } from './core/backend-fault.ts'
 
 /** The most that one answer may hold. */
 export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
-/** What each answer may hold without asking. */
+/** Bytes that each answer may hold without asking. */
 export const FREE_BYTES = 256 * 1024
 
 /** An answer takes several times its bytes while it is parsed and written anew. */
@@ -109,9 +110,9 @@ interface Waiting {
   inVain(): void
 }
 
-/** What one answer holds. */
+/** The bytes of one answer. */
 export class HeldAnswer implements Disposable {
-  /** Of the budget; what it has of the reserve is not counted. */
+  /** Bytes of the budget; those of the reserve are not counted. */
   taken = 0
   #bytes = 0
   #asked = 0

@@ -1,5 +1,5 @@
 /**
- * In which form each target is asked for images, with what its refusals have taught.
+ * The form in which each target is asked for images. The router learns it from the target's refusals.
  */
 
 import type { BackendFault } from './core/backend-fault.ts'

@@ -20,7 +20,7 @@ export interface Router {
   fleet: Fleet
   places: Places
   tokens: TokenCounter
-  /** Bounds what large answers hold at once. */
+  /** Bounds the bytes that large answers hold at once. */
   answerMemory: AnswerMemory
   reports: UsageReports
   metrics: RouterMetrics

@@ -34,7 +34,7 @@ test('images are fetched as there is room for them, in order, and all of them co
   const a = await backend(answer)
   const under = await router(poolOver([a.url]), {}, { answerBytes: LARGEST_ANSWER_BYTES + 24 * MIB })
   const jobs = Array.from({ length: 8 }, () => under.send(IMAGES, { prompt: 'a cat' }))
-  // Their readers take nothing, so what is fetched stays held.
+  // Their readers take nothing, so the router keeps the images that it has fetched.
   for (const job of jobs) job.hold()
   await expect.poll(() => taken.whole, SOON).toBeGreaterThan(0)
   await new Promise((resolve) => setTimeout(resolve, 500))

@@ -1,5 +1,5 @@
 /**
- * Answers of backends that mean harm, or are broken for good: what they send has no end, or no bottom.
+ * Answers of backends that mean harm, or are broken for good. Such an answer has no end, or no bottom.
  */
 
 import { once } from 'node:events'

@@ -80,7 +80,7 @@ describe('images', () => {
       const { text, end, failure } = await under.ask(IMAGES, { prompt: 'a cat' })
       expect(failure).toBeNull()
       expect(JSON.parse(text())).toMatchObject({ data: [{ b64_json: PNG.toString('base64') }] })
-      // What a refusal has taught is remembered.
+      // The router remembers the lesson of a refusal.
       if (i > 0) expect(end?.attempts).toHaveLength(1)
     }
   })
@@ -144,7 +144,7 @@ describe('images', () => {
     ['no usage', undefined, 2 * 6_240],
     ['a usage without the picture', { input_tokens: 4, output_tokens: 0, total_tokens: 4 }, 2 * 6_240],
     ['nothing but zeros', { input_tokens: 0, output_tokens: 0, total_tokens: 0 }, 2 * 6_240],
-  ])('whose backend tells %s cost what was reserved for them, marked estimated', async (_, usage, tokens) => {
+  ])('whose backend tells %s cost the tokens reserved for them, marked estimated', async (_, usage, tokens) => {
     const data = [{ b64_json: PNG.toString('base64') }, { b64_json: PNG.toString('base64') }]
     const a = await backend((response) => sendJson(response, 200, { created: 1, data, usage }))
     const under = await router(poolOver([a.url]))

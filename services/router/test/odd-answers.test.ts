@@ -1,8 +1,8 @@
 /**
- * The table of odd answers: what a backend says that is neither a good answer nor a plain failure. Each row tells whether
- * another target is asked, whether the backend's health suffers, and what the client sees.
+ * The table of odd answers: they are neither good nor plain failures. Each row tells whether the router asks another
+ * target, whether the backend's health suffers, and the client's view.
  *
- * Health is judged by what follows: four requests, one after the other, and how many of them still go to that backend.
+ * The test judges health by four requests, one after the other: it counts those that still go to that backend.
  */
 
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * What a client is told in a backend's words never holds a secret of that backend, whatever the backend wrote.
+ * A client never reads a secret of a backend in that backend's words, for all that the backend may write.
  */
 
 import fc from 'fast-check'

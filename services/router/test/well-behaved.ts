@@ -1,5 +1,5 @@
 /**
- * A backend that does all well, and what to ask of it: one entry for each way in which a client can ask.
+ * A backend that does all well, and the questions for it: one entry for each way in which a client can ask.
  */
 
 import type { JobHeader } from '@gateway/contracts/job'

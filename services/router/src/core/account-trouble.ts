@@ -1,16 +1,16 @@
 /**
- * Finds a vendor's word that our own account is the trouble, in an answer by which it blames the request: with such a
- * status (a 400) some vendors refuse a bad credential, an account that is disabled, or one that has not been paid.
+ * Finds a vendor's word that our own account is the trouble. Some vendors answer a 400, which blames the request, to a
+ * bad credential, to a disabled account and to one that has not been paid.
  *
  * Only a vendor's own fields and the beginning of its sentence count. A sentence that the client wrote itself proves
- * nothing: backends quote what they refuse, and no client may take a backend from everybody.
+ * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
  */
 
 import { isObject } from './read-usage.ts'
 
 /**
  * `credential`: nothing will be served until an operator acts. `unpaid`: nothing until someone pays, or a new month.
- * `quoted`: the client itself wrote these words, so nobody can tell.
+ * `quoted`: the client itself wrote these words, so the router cannot tell.
  */
 export type AccountTrouble = 'credential' | 'unpaid' | 'quoted'
 

@@ -56,13 +56,13 @@ export class BackendFault extends Error {
   }
 }
 
-/** What a fault came of: the client's request, and the secrets of the backend. */
+/** The client's request, and the secrets of the backend. */
 export interface Circumstances {
   asked: Uint8Array
   secrets: readonly string[]
 }
 
-/** The same fault, as it may be judged, logged and told: whose trouble it is, and nothing in its body that is secret. */
+/** The same fault, fit to be judged, logged and told: with our account's trouble named, and no secret in its body. */
 export function understood(fault: BackendFault, { asked, secrets }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined) return fault
@@ -79,7 +79,7 @@ export function understood(fault: BackendFault, { asked, secrets }: Circumstance
 
 /** Statuses by which a backend says that the request itself is wrong. */
 const OWN_FAULT_STATUSES = new Set([400, 413, 414, 415, 422, 451])
-/** A moderation's 403 is no refusal of our credential: it counts as what other vendors answer. */
+/** A moderation's 403 does not refuse our credential. It counts as the 400 that other vendors answer. */
 const MODERATED = 400
 
 function blamesRequest(status: number | undefined): boolean {

@@ -4,7 +4,7 @@
  * Two parameters say so, and no server takes both for sure. OpenAI's `dall-e` models know `response_format` alone (without
  * it they answer addresses), its GPT image models `output_format` alone (they always answer base64), and refuse the other
  * one (the official SDK's types of `images.generate`, 7.55, of 2026). Of other names nobody can tell, so such targets are
- * asked with both, and what a refusal names is left out from then on.
+ * asked with both. The router leaves out the parameter that a refusal names from then on.
  */
 
 import { isObject } from './read-usage.ts'
@@ -34,7 +34,7 @@ function clientsOptions(body: Uint8Array): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([name]) => !FORM_OPTIONS.has(name)))
 }
 
-/** The parameters of ours that a refusal names. What the client wrote itself, a backend may merely quote. */
+/** The parameters of ours that a refusal names. A name that the client wrote itself may be a mere quotation. */
 export function refusedParameters(refusal: string, body: Uint8Array): FormParameter[] {
   const named = namedParameters(refusal)
   const quoted = JSON.stringify(clientsOptions(body))

@@ -6,7 +6,7 @@ const label = fc.stringMatching(/^[a-z][a-z0-9]{0,10}$/)
 const host = fc.array(label, { minLength: 1, maxLength: 3 }).map((labels) => labels.join('.'))
 const secret = fc.string({ minLength: 8, maxLength: 40 })
 
-test('no secret of a backend is in what is told, whatever its settings are and whatever it wrote', () => {
+test('the text for a client holds no secret of a backend, for all settings and all that it wrote', () => {
   fc.assert(
     fc.property(
       fc.record({ apiKey: secret, headers: fc.dictionary(label, secret, { maxKeys: 3 }), host }),

@@ -1,21 +1,22 @@
 /**
- * Takes out of a backend's words what no client may read: the backend's own credentials, headers and address, whatever
- * looks like a credential, an address or the name of an organisation, and all that makes them long.
+ * Makes a backend's words fit for a client: takes out the backend's own credentials, headers and address, and all text
+ * of the shape of a credential, an address or an organisation's name. Shortens them, too.
  *
- * The backend's own secrets never come through, however they are written in the JSON: where one would be left, nothing
- * is told. Shapes are matched as well as can be. What the client wrote itself may be said back to it.
+ * The backend's own secrets never come through, however they are written in the JSON. Where one would be left, the
+ * client is told nothing. Shapes are matched as well as can be. An address that the client wrote itself may stay.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { isObject } from './read-usage.ts'
 
 const MARK = '[redacted]'
-/** What is shorter is no secret: a version, a team's number, the key of a server that asks for none. */
+/** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */
 const SHORTEST_SECRET = 8
 const LONGEST_TEXT = 2_000
 const LONGEST_BODY = 4_000
-/** What is longer, or nested more deeply, is not looked through: of such a body only the sentence is told. */
+/** A longer body is not looked through: the client gets only its sentence. */
 const LONGEST_BODY_READ = 16_000
+/** Values that are nested more deeply are left out. */
 const DEEPEST = 8
 /** A client's own words are sought for so many addresses at the most. */
 const MOST_ADDRESSES = 20
@@ -57,7 +58,7 @@ function redact(value: unknown, text: (value: string) => string, depth: number):
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner, text, depth - 1)]))
 }
 
-/** What is left of a body that is too long. */
+/** The sentence of a body that is too long. */
 function sentenceOf(told: unknown): object {
   if (!isObject(told)) return {}
   const { error, message } = told

@@ -1,6 +1,6 @@
 /**
- * What kind of target a backend is. Targets of one kind refuse the same requests; one of another kind may take what the
- * first refused: it speaks another dialect, can do other things, or is another vendor's.
+ * The kind of a target. Targets of one kind refuse the same requests. A target of another kind may accept a request that
+ * the first one refused: it speaks another dialect, has other capabilities, or is another vendor's.
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'

@@ -165,7 +165,7 @@ function settleHealth(target: Target, error: unknown, wasCalled: boolean, router
     noteNothing(target)
     return 'aborted'
   }
-  // What its dialect cannot ask for was never asked.
+  // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) noteNothing(target)
   else if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
   else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))

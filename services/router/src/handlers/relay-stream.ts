@@ -21,7 +21,7 @@ import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
-/** Chunks without content beyond this, before the first content, are left out: they say nothing that the first did not. */
+/** Chunks without content beyond this, before the first content, are left out: they repeat the first one. */
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
 export async function relayStream(
@@ -114,7 +114,7 @@ function addReady(unsent: Unsent, { begun }: StreamReading, bytes: Buffer): void
   unsent.ready.push(bytes)
 }
 
-/** An event that is large takes its part of what answers may hold, for as long as it is not whole. */
+/** A large event takes its bytes from the memory for answers until it is whole. */
 function roomForLargeEvents(run: Run, memory: AnswerMemory) {
   let held: HeldAnswer | null = null
   let heldBytes = 0

@@ -117,7 +117,7 @@ const ERROR_STATUS: Record<string, number> = {
   overloaded_error: 529,
 }
 
-/** What an event named `error` says; a proxy in front of the API may write one that is no JSON. */
+/** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
 export function errorMessageOf(data: string): JsonObject {
   try {
     const value: unknown = JSON.parse(data)
