@@ -120,8 +120,8 @@ function renewArguments(lease: RunningLease): (string | number)[] {
 
 function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
-    fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
-      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
+    fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
+      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '', moreLater ? 1 : 0]
       const states = keys.flatMap((key) => [key.keyHash, key.version, key.active ? 1 : 0])
       await ask('fill', account, [...facts, ...states], epoch)
     },
