@@ -66,6 +66,8 @@ type Accounts = ReturnType<typeof rememberAccounts>
 
 function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   return {
+    partOf: () => '',
+
     admit: async (ask) => {
       const nowMs = now()
       const account = accounts.at(ask.account, nowMs)

@@ -95,6 +95,8 @@ export interface EdgeAdmission {
    * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.
    */
   renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
+  /** The part of the store that holds the account, by a name to compare. The accounts of a part are unavailable together. */
+  partOf(account: string): string
   /** Key state alone, for routes that admit nothing (quota). */
   authenticate(key: { account: string; keyHash: string }): Promise<KeyState>
 }

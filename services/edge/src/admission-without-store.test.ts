@@ -61,6 +61,7 @@ describe('while the admission store is away', () => {
     isLate = false
     const store = new Proxy(shared, {
       get: (target, name: keyof EdgeAdmission) => {
+        if (name === 'partOf') return target.partOf
         if (isLate) {
           return (...args: [never, never]) => {
             heardLate.push(() => target[name](...args))
@@ -91,7 +92,7 @@ describe('while the admission store is away', () => {
     const parts = {
       keys: { lookUp: async () => facts } as unknown as KeysClient,
       metering: { quota: async () => ({ used: ledger, window, resetAtMs: 0 }) } as unknown as MeteringClient,
-      unitOf: () => 'tokens',
+      unitOf: () => 'tokens' as const,
       running: () => running,
       edgesMax: 2,
       logger: createLogger({ service: 'test', level: 'silent' }),
