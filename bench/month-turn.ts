@@ -55,7 +55,9 @@ export async function monthTurn({ accounts, rate, signal, say }: Options): Promi
     const [result] = await Promise.all([rig.run(PLAIN, { ...load, seconds: SECONDS }, door), happens()])
     const after = await countCalls(rig)
     rows.push({ name, result, fills: after.fills - before.fills, warms: after.warms - before.warms })
-    say(`  ${name}: p50 ${result.latency.p50} ms, p99 ${result.latency.p99} ms, ${result.failed} failed ${result.firstFailure}`)
+    say(
+      `  ${name}: p50 ${result.latency.p50} ms, p99 ${result.latency.p99} ms, ${result.failed} failed ${result.firstFailure}`,
+    )
   }
 
   await rig.run(PLAIN, { ...load, seconds: WARM_UP_SECONDS }, door)
