@@ -155,7 +155,8 @@ test('an account that 1,000 edges ask for at once is written once a batch', asyn
   const [account] = (await storeAccounts(1)) as [string]
   const replies = await Promise.all(Array.from({ length: 1_000 }, () => fill(account)))
   expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['filled']))
-  expect(store.fills).toBeLessThanOrEqual(4)
+  // Two look-ups let one through each, and 998 more are four batches.
+  expect(store.fills).toBeLessThanOrEqual(6)
 })
 
 test('made-up keys share one query, and nothing is written for them', async () => {
