@@ -12,6 +12,7 @@ import { UsageError } from '@gateway/service/usage-error'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
 import { monthTurn } from './month-turn.ts'
+import { overload } from './overload/run.ts'
 import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
@@ -32,6 +33,7 @@ const HELP = `npm run bench -- [part] [options]
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
   profile  where edge and router spend their time: plain, stream
   month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted
+  overload 1, 2, 3 and 5 times what the machine holds: what comes out; --rounds 2 launches
   soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
 
   --rounds 3           launches of each, in turn
@@ -118,6 +120,8 @@ async function run(): Promise<void> {
         signal,
         say,
       })
+    case 'overload':
+      return overload({ rounds, deadlineMs, fresh: values.fresh, signal, say })
     case 'soak':
       return soak({ minutes, signal, say })
     case 'peers':

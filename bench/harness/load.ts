@@ -31,6 +31,8 @@ export interface LoadOptions {
   measureAfterSeconds?: number
   /** How long running requests may take to end; 0 cuts them. */
   drainSeconds?: number
+  /** How long a client waits for its whole answer before it gives up and leaves; without it, for ever. */
+  patienceSeconds?: number
   signal?: AbortSignal
 }
 
@@ -64,6 +66,8 @@ const loadResult = z.object({
   refused: z.number(),
   unfinished: z.number(),
   unsent: z.number(),
+  /** Given up by their clients, sent or not. */
+  impatient: z.number(),
   chunks: z.number(),
   bytes: z.number(),
   cpuSeconds: z.number(),
@@ -73,6 +77,8 @@ const loadResult = z.object({
   firstByte: distribution,
   lag: distribution,
   sendLate: distribution,
+  /** Until a 429 or a 503. */
+  refusal: distribution,
   firstFailure: z.string(),
 })
 
@@ -94,6 +100,7 @@ export async function runLoad(program: string, door: Door, order: Order, options
     if (options.rampSeconds !== undefined) args.push('--ramp', String(options.rampSeconds))
     if (options.measureAfterSeconds !== undefined) args.push('--after', String(options.measureAfterSeconds))
     if (options.drainSeconds !== undefined) args.push('--drain', String(options.drainSeconds))
+    if (options.patienceSeconds !== undefined) args.push('--patience', String(options.patienceSeconds))
     if (order.stream) args.push('--expect-done')
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal: options.signal })
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])

@@ -3,6 +3,8 @@
 // Closed loop: each connection asks again as soon as it was answered; tells what a server can do.
 // Open loop (--rate): requests are due at even distances whatever the server does, wait for a free connection when all
 // are busy, and their latency counts from when they were due: a server that stalls is charged for all whom it kept waiting.
+// With --patience nobody waits longer than that: such a request is given up, its connection closed and opened anew. One
+// that was not even sent by then is given up, too.
 // After --seconds nothing new is asked and what runs may finish. The result is one line of JSON.
 
 #define _GNU_SOURCE
@@ -16,7 +18,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, RECONNECT_MS = 20 };
+enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, RECONNECT_MS = 20, LOOK_FOR_IMPATIENT_MS = 20 };
 
 struct connection {
   int fd;
@@ -32,7 +34,7 @@ struct connection {
 static struct connection *connections, **idle;
 static unsigned idle_count, busy_count, lost_count;
 static int epoll_fd;
-static uint64_t measure_from_ns, stop_ns, random_state = 88172645463325252u;
+static uint64_t measure_from_ns, stop_ns, patience_ns, random_state = 88172645463325252u;
 static bool stopping;
 
 static uint64_t next_random(void) {
@@ -137,7 +139,13 @@ static struct connection *longest_idle(void) {
 // Open loop: sends what is due, as long as a connection is free. What is not sent waits, and its clock runs.
 static void send_due(void) {
   uint64_t now = now_ns();
-  while (!stopping && idle_count > 0 && due_of(arrivals) <= now && due_of(arrivals) < stop_ns) {
+  while (!stopping && due_of(arrivals) <= now && due_of(arrivals) < stop_ns) {
+    if (patience_ns && now - due_of(arrivals) > patience_ns) {
+      arrivals++;
+      result.impatient++;
+      continue;
+    }
+    if (idle_count == 0) break;
     struct connection *c = longest_idle();
     uint64_t due = due_of(arrivals++);
     if (due >= measure_from_ns) histogram_add(&result.late, now - due);
@@ -159,6 +167,7 @@ static void answered(struct connection *c) {
   result.requests++;
   result.bytes += a->content_bytes;
   if (a->status < MAX_STATUS) result.statuses[a->status]++;
+  if (a->status == 503 || a->status == 429) histogram_add(&result.refusal, now_ns() - c->due_ns);
   if (a->status != 200) fail(c, "status");
   else if (options.expects_done && !a->says_done) fail(c, "a stream without [DONE], status");
   else if (c->due_ns >= measure_from_ns) histogram_add(&result.latency, now_ns() - c->due_ns);
@@ -251,6 +260,20 @@ static uint64_t open_due(unsigned *opened) {
   return next;
 }
 
+// Those whose client has waited long enough. Answers when to look again.
+static uint64_t give_up_impatient(uint64_t now, unsigned opened) {
+  static uint64_t next_ns;
+  if (!patience_ns) return UINT64_MAX;
+  if (now < next_ns) return next_ns;
+  for (unsigned i = 0; i < opened; i++) {
+    struct connection *c = &connections[i];
+    if (!c->busy || now - c->due_ns <= patience_ns) continue;
+    result.impatient++;
+    reopen(c);
+  }
+  return next_ns = now + LOOK_FOR_IMPATIENT_MS * 1000000u;
+}
+
 static void run(void) {
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   static char timing;
@@ -259,6 +282,7 @@ static void run(void) {
   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer, &e);
   started_ns = now_ns();
   stop_ns = started_ns + (uint64_t)(options.seconds * 1e9);
+  patience_ns = (uint64_t)(options.patience_seconds * 1e9);
   measure_from_ns = started_ns + (uint64_t)(options.measure_after_seconds * 1e9);
   uint64_t give_up_ns = stop_ns + (uint64_t)(options.drain_seconds * 1e9);
   unsigned opened = 0;
@@ -267,6 +291,8 @@ static void run(void) {
     // An open loop goes on until all that was due is sent: what waits is not forgotten.
     stopping = now >= stop_ns && (options.rate <= 0 || due_of(arrivals) >= stop_ns);
     if (now >= give_up_ns || (stopping && busy_count == 0)) break;
+    uint64_t look_next = give_up_impatient(now, opened);
+    if (look_next < next) next = look_next;
     if (!stopping) {
       uint64_t open_next = open_due(&opened);
       if (open_next < next) next = open_next;

@@ -13,14 +13,14 @@ enum { MAX_TARGETS = 16, MAX_STATUS = 600 };
 static struct {
   struct sockaddr_in targets[MAX_TARGETS];
   unsigned target_count, connections, token_length, token_count;
-  double seconds, rate, ramp_seconds, measure_after_seconds, drain_seconds;
+  double seconds, rate, ramp_seconds, measure_after_seconds, drain_seconds, patience_seconds;
   bool expects_done;
 } options = {.connections = 1, .seconds = 1, .drain_seconds = 10};
 
 static struct {
-  unsigned long long requests, failed, broken, refused, unfinished, chunks, bytes;
+  unsigned long long requests, failed, broken, refused, unfinished, impatient, chunks, bytes;
   unsigned statuses[MAX_STATUS];
-  struct histogram latency, first, lag, late;
+  struct histogram latency, first, lag, late, refusal;
   char first_failure[EXCERPT_BYTES + 64];
 } result;
 
@@ -71,7 +71,7 @@ static bool read_options(int argc, char **argv) {
   static const struct option names[] = {{"ports", 1, 0, 'p'},        {"request", 1, 0, 'q'}, {"tokens", 1, 0, 't'},
                                         {"connections", 1, 0, 'c'},  {"seconds", 1, 0, 's'}, {"rate", 1, 0, 'r'},
                                         {"ramp", 1, 0, 'm'},         {"after", 1, 0, 'a'},   {"drain", 1, 0, 'd'},
-                                        {"expect-done", 0, 0, 'e'},  {0}};
+                                        {"expect-done", 0, 0, 'e'},  {"patience", 1, 0, 'w'}, {0}};
   for (int name; (name = getopt_long(argc, argv, "", names, NULL)) != -1;) switch (name) {
     case 'p': read_targets(optarg); break;
     case 'q': read_request(optarg); break;
@@ -83,6 +83,7 @@ static bool read_options(int argc, char **argv) {
     case 'a': options.measure_after_seconds = atof(optarg); break;
     case 'd': options.drain_seconds = atof(optarg); break;
     case 'e': options.expects_done = true; break;
+    case 'w': options.patience_seconds = atof(optarg); break;
     default: return false;
     }
   return request && options.target_count > 0 && options.connections > 0;
@@ -92,10 +93,10 @@ static int print_result(void) {
   struct rusage own;
   getrusage(RUSAGE_SELF, &own);
   double cpu = (double)own.ru_utime.tv_sec + (double)own.ru_stime.tv_sec + (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec) / 1e6;
-  printf("{\"seconds\":%.4f,\"requests\":%llu,\"failed\":%llu,\"broken\":%llu,\"refused\":%llu,\"unfinished\":%llu,\"unsent\":%lld,"
+  printf("{\"seconds\":%.4f,\"requests\":%llu,\"failed\":%llu,\"broken\":%llu,\"refused\":%llu,\"unfinished\":%llu,\"unsent\":%lld,\"impatient\":%llu,"
          "\"chunks\":%llu,\"bytes\":%llu,\"cpuSeconds\":%.4f,\"statuses\":{",
          (double)(now_ns() - started_ns) / 1e9, result.requests, result.failed, result.broken, result.refused, result.unfinished,
-         options.rate > 0 ? (long long)(options.seconds * options.rate) - (long long)arrivals : 0, result.chunks, result.bytes, cpu);
+         options.rate > 0 ? (long long)(options.seconds * options.rate) - (long long)arrivals : 0, result.impatient, result.chunks, result.bytes, cpu);
   const char *comma = "";
   for (int status = 0; status < MAX_STATUS; status++)
     if (result.statuses[status]) printf("%s\"%d\":%u", comma, status, result.statuses[status]), comma = ",";
@@ -107,6 +108,8 @@ static int print_result(void) {
   histogram_print("lag", &result.lag);
   printf(",");
   histogram_print("sendLate", &result.late);
+  printf(",");
+  histogram_print("refusal", &result.refusal);
   printf(",\"firstFailure\":\"");
   for (const char *c = result.first_failure; *c; c++) {
     if (*c == '"' || *c == '\\') printf("\\%c", *c);

@@ -1,0 +1,50 @@
+/**
+ * What an overload run keeps.
+ */
+
+import * as z from 'zod'
+import { environment } from '../harness/machine.ts'
+
+const level = z.object({
+  /** Times the capacity. */
+  times: z.number(),
+  /** Requests that were due each second, whatever the gateway did. */
+  offered: z.number(),
+  /** Answers that came whole, each second, to clients that still waited. */
+  goodput: z.number(),
+  p50: z.number(),
+  p99: z.number(),
+  /** Of those that were due, 0 to 1. */
+  refused: z.number(),
+  refusalP99: z.number(),
+  /** Of those that were due: their clients gave up. */
+  gaveUp: z.number(),
+  /** Anything else than an answer, a refusal or a client that left. */
+  errors: z.number(),
+})
+
+const streams = z.object({
+  asked: z.number(),
+  whole: z.number(),
+  refused: z.number(),
+  refusalP99: z.number(),
+  /** Neither whole nor refused. */
+  broken: z.number(),
+  lagP99: z.number(),
+})
+
+const launch = z.object({
+  /** Requests per second in a closed loop. */
+  capacity: z.number(),
+  levels: z.array(level),
+  streams,
+  loadBefore: z.number(),
+  loadAfter: z.number(),
+  othersShare: z.number(),
+})
+
+export const overloadResult = z.object({ environment, launches: z.array(launch) })
+
+export type Level = z.infer<typeof level>
+export type Streams = z.infer<typeof streams>
+export type OverloadResult = z.infer<typeof overloadResult>

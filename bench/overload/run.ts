@@ -1,0 +1,135 @@
+/**
+ * `npm run bench -- overload`: what comes out when more goes in than the machine holds. Requests are due at a fixed rate of
+ * 1, 2, 3 and 5 times the capacity, and every client waits two seconds at most. Then three thousand streams within two
+ * seconds. One edge, one router, each launch afresh.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { runLoad, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
+import { describeEnvironment, loadNow } from '../harness/machine.ts'
+import { compileNative } from '../harness/native.ts'
+import { watchNeighbours } from '../harness/neighbours.ts'
+import { readResult, writeResult } from '../harness/results.ts'
+import { writeIntoReadme } from '../report/pages.ts'
+import { openRig, PLAIN } from '../scale/rig.ts'
+import { overloadResult, type Level, type OverloadResult, type Streams } from './overload-result.ts'
+import { reportOverload } from './report.ts'
+
+const PART = 'overload'
+/** Kept by hand from a run of this very part on the code before the gateway shed anything. */
+const PART_BEFORE = 'overload-before'
+const TIMES = [1, 2, 3, 5]
+const SECONDS = 20
+const PATIENCE_SECONDS = 2
+/** More than wait at once while the gateway keeps up; those for whom none is free wait for one, and give up, too. */
+const CONNECTIONS = 4_000
+const CLOSED_CONNECTIONS = 64
+const STREAMS = 3_000
+/** What is left of one load is over before the next begins. */
+const REST_MS = 4_000
+
+export interface OverloadOptions {
+  rounds: number
+  fresh: boolean
+  deadlineMs: number
+  signal: AbortSignal
+  say(line: string): void
+}
+
+export async function overload({ rounds, fresh, deadlineMs, signal, say }: OverloadOptions): Promise<void> {
+  const result = await begin(fresh)
+  while (result.launches.length < rounds) {
+    if (Date.now() > deadlineMs) return say('the time is up; the same command goes on from here')
+    signal.throwIfAborted()
+    const [loadBefore, others] = [loadNow(), watchNeighbours()]
+    const { load: program } = await compileNative()
+    await using rig = await openRig(signal)
+    // A load of which nothing came whole is a result here.
+    const run: Run = (order, options) => runLoad(program, rig.gateway.door, order, { ...options, signal })
+    const capacity = await measureCapacity(run)
+    say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
+    const levels: Level[] = []
+    for (const times of TIMES) {
+      levels.push(await measureLevel(run, times, times * capacity, signal))
+      const { goodput, p99, refused, gaveUp } = levels.at(-1)!
+      const shares = `${percent(refused)} refused, ${percent(gaveUp)} gave up`
+      say(`  ${times} times: ${goodput.toFixed(0)} whole a second, p99 ${p99.toFixed(0)} ms, ${shares}`)
+    }
+    const streams = await measureStreams(run, signal)
+    say(`  ${STREAMS} streams: ${streams.whole} whole, ${streams.refused} refused, ${streams.broken} broken`)
+    result.launches.push({ capacity, levels, streams, loadBefore, loadAfter: loadNow(), othersShare: others() })
+    await writeResult(PART, result)
+    await writeIntoReadme(PART, reportOverload(result, await readResult(PART_BEFORE, overloadResult)))
+  }
+}
+
+async function begin(fresh: boolean): Promise<OverloadResult> {
+  const environment = describeEnvironment()
+  const earlier = await readResult(PART, overloadResult)
+  const isSame = earlier?.environment.code === environment.code && earlier.environment.machine === environment.machine
+  return isSame && !fresh ? earlier : { environment, launches: [] }
+}
+
+type Run = (order: Order, options: LoadOptions) => Promise<LoadResult>
+
+async function measureCapacity(run: Run): Promise<number> {
+  await run(PLAIN, { connections: 32, seconds: 5 })
+  await run({ stream: true, chunks: 20, everyUs: 50_000, bytes: 20 }, { connections: 50, seconds: 1 })
+  const { latency, seconds } = await run(PLAIN, { connections: CLOSED_CONNECTIONS, seconds: 8 })
+  return latency.count / seconds
+}
+
+async function measureLevel(run: Run, times: number, offered: number, signal: AbortSignal): Promise<Level> {
+  await sleep(REST_MS, undefined, { signal })
+  const load = await run(PLAIN, {
+    connections: CONNECTIONS,
+    seconds: SECONDS,
+    rate: offered,
+    patienceSeconds: PATIENCE_SECONDS,
+    drainSeconds: PATIENCE_SECONDS + 1,
+  })
+  const due = offered * SECONDS
+  const { latency, impatient } = load
+  return {
+    times,
+    offered,
+    goodput: latency.count / SECONDS,
+    p50: latency.p50,
+    p99: latency.p99,
+    refused: refusalsOf(load) / due,
+    refusalP99: load.refusal.p99,
+    gaveUp: impatient / due,
+    errors: load.failed - refusalsOf(load),
+  }
+}
+
+async function measureStreams(run: Run, signal: AbortSignal): Promise<Streams> {
+  await sleep(REST_MS, undefined, { signal })
+  // One on each connection.
+  const order = { stream: true, chunks: 140, everyUs: 50_000, bytes: 20 }
+  const rampSeconds = 2
+  const load = await run(order, {
+    connections: STREAMS,
+    rate: STREAMS / rampSeconds,
+    seconds: rampSeconds,
+    drainSeconds: 20,
+  })
+  const whole = load.requests - load.failed + load.broken
+  const refused = refusalsOf(load)
+  return {
+    asked: STREAMS,
+    whole,
+    refused,
+    refusalP99: load.refusal.p99,
+    broken: STREAMS - whole - refused,
+    lagP99: load.lag.p99,
+  }
+}
+
+function refusalsOf({ refusal }: LoadResult): number {
+  return refusal.count
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(0)} %`
+}
