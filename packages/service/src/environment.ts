@@ -159,6 +159,10 @@ export const variables = {
     whole(1, 10_000).default(1),
     'the most edges that ever run at once; while Redis is away, each takes this share of the rates and counts what it runs this many times',
   ),
+  BYTES_IN_FLIGHT_MAX: variable(
+    whole(64 * 1024 * 1024, Number.MAX_SAFE_INTEGER).optional(),
+    "the most bytes of clients' bodies and unread answers that an edge holds, 67108864 or more; a quarter of the memory when not set",
+  ),
   KEYS_MASTER_SECRET: variable(
     z
       .string()

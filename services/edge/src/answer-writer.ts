@@ -1,12 +1,14 @@
 /**
  * Writes an answer to the client, as JSON or as server-sent events. Both hold back the very end (a JSON answer's last
  * bytes, a stream's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much the
- * client has taken, so that a slow one slows its own backend and nobody else.
+ * client has taken, so that a slow one slows its own backend and nobody else. What waits for a client counts as the
+ * process' memory; where that is used up, those who let most of it wait lose their answers.
  */
 
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { answerHoldOf } from './bytes-in-flight.ts'
 
 export type Headers = Record<string, string>
 
@@ -54,6 +56,7 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
   let heldBytes = 0
   let contentType = ''
   let headersOfBegin: () => Headers = () => ({})
+  const hold = answerHoldOf(response)
 
   return {
     begun: () => response.headersSent,
@@ -65,7 +68,8 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
       held.push(bytes)
       heldBytes += bytes.byteLength
       if (!response.headersSent && heldBytes <= HELD_JSON_BYTES) {
-        consumed(bytes.byteLength)
+        if (hold.owe(bytes.byteLength)) consumed(bytes.byteLength)
+        else response.destroy()
         return
       }
       if (!response.headersSent) response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
@@ -138,13 +142,16 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 /** Sends bytes and reports them as consumed once the client's socket has room again. */
 function sendingTo(response: ServerResponse, consumed: Consumed): (bytes: Uint8Array) => void {
+  const hold = answerHoldOf(response)
   let owed = 0
   response.on('drain', () => {
     consumed(owed)
+    hold.paid(owed)
     owed = 0
   })
   return (bytes) => {
-    if (response.write(bytes)) consumed(bytes.byteLength)
-    else owed += bytes.byteLength
+    if (response.write(bytes)) return consumed(bytes.byteLength)
+    owed += bytes.byteLength
+    if (!hold.owe(bytes.byteLength)) response.destroy()
   }
 }

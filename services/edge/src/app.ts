@@ -5,10 +5,11 @@
 import type { RequestListener } from 'node:http'
 import express from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
-import { proveLargeSender, requireAccount, requireKey, requireSignIn } from './authenticate.ts'
+import { requireAccount, requireKey, requireSignIn } from './authenticate.ts'
 import { CONSOLE_PATH } from './config.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
+import { makeRoom } from './make-room.ts'
 import { measureRequest } from './measure-request.ts'
 import { nameRequest } from './name-request.ts'
 import { readJsonBody, readSmallJsonBody } from './read-json-body.ts'
@@ -30,7 +31,7 @@ import { walk, type Step } from './walk.ts'
 export function createApp(edge: Edge): RequestListener {
   const first: Step[] = [measureRequest(edge), nameRequest, refuseAmbiguous, allowBrowsers(edge.settings.corsOrigins)]
   const withKey = requireKey(edge)
-  const readBody = [proveLargeSender(edge), readJsonBody]
+  const readBody = [makeRoom(edge), readJsonBody]
   const fail = renderErrors(edge)
 
   const app = express()

@@ -40,20 +40,6 @@ export function requireKey(edge: Edge): Step {
   }
 }
 
-/** Up to this size a body is read before its sender's key is looked up, which is then one call with admission. */
-const SMALL_BODY_BYTES = 256 * 1024
-
-/** Nobody makes the edge read and unpack megabytes with a key that only looks like one. */
-export function proveLargeSender(edge: Edge): Step {
-  return async (request, response, next) => {
-    const { 'content-length': length, 'content-encoding': encoding } = request.headers
-    // Not to be told beforehand: a body in chunks, or one that is packed.
-    const mayBeLarge = length === undefined || Number(length) > SMALL_BODY_BYTES || encoding !== undefined
-    if (mayBeLarge) await proveKey(edge, callerFrom(response))
-    next()
-  }
-}
-
 export function callerFrom(response: StepResponse): Caller {
   return response.locals['caller'] as Caller
 }

@@ -23,6 +23,8 @@ export interface EdgeSettings {
   stopNoticeMs: number
   /** The most edges that ever run at once. */
   edgesMax: number
+  /** Of clients' bodies and unread answers; null: a part of the memory that there is. */
+  bytesInFlightMax: number | null
   /** Null: the console has a host of its own. */
   console: ConsoleSettings | null
   /** Whose sign-in tokens are taken; null: none are. */
@@ -56,6 +58,7 @@ const EDGE_VARIABLES = {
   DRAIN_MS: variables.DRAIN_MS,
   STOP_NOTICE_MS: variables.STOP_NOTICE_MS,
   EDGE_REPLICAS_MAX: variables.EDGE_REPLICAS_MAX,
+  BYTES_IN_FLIGHT_MAX: variables.BYTES_IN_FLIGHT_MAX,
   AUTH_ISSUER: variables.AUTH_ISSUER.optional(),
   AUTH_AUDIENCE: variables.AUTH_AUDIENCE,
 }
@@ -75,6 +78,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     drainMs: parsed.DRAIN_MS,
     stopNoticeMs: parsed.STOP_NOTICE_MS,
     edgesMax: parsed.EDGE_REPLICAS_MAX,
+    bytesInFlightMax: parsed.BYTES_IN_FLIGHT_MAX ?? null,
     console: servesConsole
       ? {
           url: consoleUrl,

@@ -8,6 +8,7 @@ import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/service/config-source'
 import type { Logger } from '@gateway/service/logger'
 import type { Tracer } from '@gateway/service/tracing'
+import type { BytesInFlight } from './bytes-in-flight.ts'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
@@ -30,6 +31,7 @@ export interface Edge {
   metering: MeteringClient
   plans: RememberedPlans
   running: RunningRequests
+  bytes: BytesInFlight
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
   usage: UsageReporter
   metrics: EdgeMetrics

@@ -9,6 +9,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { Server, type AddressInfo } from 'node:net'
+import { memoryBytes } from './bytes-in-flight.ts'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -17,6 +18,8 @@ const HEADERS_TIMEOUT_MS = 20_000
 const REQUEST_TIMEOUT_MS = 120_000
 /** Without a byte in either direction: longer than any request may take (600 s). A client that never reads ends here. */
 const SILENCE_TIMEOUT_MS = 660_000
+/** What a connection with its headers may take. More connections than fit into the memory are closed unheard. */
+const CONNECTION_BYTES = 64 * 1024
 /** Open answers were given their time before; what is left now is closed. */
 const CLOSE_GRACE_MS = 1_000
 
@@ -33,6 +36,11 @@ export async function listen(
   { host, port }: { host: string; port: number },
 ): Promise<ListeningServer> {
   let isStopping = false
+  const serve: RequestListener = (request, response) => {
+    if (isStopping) response.setHeader('connection', 'close')
+    endWithItsClient(request, response)
+    app(request, response)
+  }
   const server = createServer(
     {
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -40,13 +48,12 @@ export async function listen(
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: 5_000,
     },
-    (request, response) => {
-      if (isStopping) response.setHeader('connection', 'close')
-      endWithItsClient(request, response)
-      app(request, response)
-    },
+    serve,
   )
+  // Whoever reads the body says that it is wanted.
+  server.on('checkContinue', serve)
   server.timeout = SILENCE_TIMEOUT_MS
+  server.maxConnections = Math.floor(memoryBytes() / CONNECTION_BYTES)
   server.listen(port, host)
   await once(server, 'listening')
   const { port: boundPort } = server.address() as AddressInfo

@@ -9,6 +9,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
 import { countTokens } from '@gateway/service/count-tokens'
 import { remember } from '@gateway/service/remember'
+import type { BytesInFlight } from './bytes-in-flight.ts'
 import type { RunningRequests } from './running-requests.ts'
 
 export interface EdgeMetrics {
@@ -22,7 +23,12 @@ export interface EdgeMetrics {
   tokens(lane: string, usage: TokenUsage): void
   /** What became of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void
+  /** Refused or given up so that the rest is served. */
+  shed(reason: ShedReason): void
 }
+
+const SHED_REASONS = ['late', 'routers_busy', 'no_room', 'sender_full', 'unread_answer'] as const
+export type ShedReason = (typeof SHED_REASONS)[number]
 
 const IDEMPOTENCY_OUTCOMES = ['ran', 'joined', 'replayed', 'refused'] as const
 type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number]
@@ -33,12 +39,23 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
     ...admissionMetrics(metrics),
     tokens: countTokens(metrics),
     idempotent: countIdempotent(metrics),
+    shed: countShed(metrics),
   }
 }
 
 export function observeRunning(metrics: Metrics, running: RunningRequests): void {
   metrics.observedGauge('gateway_requests_in_flight', 'Admitted requests under way', () => running.count)
   metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () => running.streams)
+}
+
+/** By what holds them. */
+export function observeBytes(metrics: Metrics, { budget }: BytesInFlight): void {
+  metrics.observedGauge(
+    'gateway_bytes_in_flight',
+    'Bytes of bodies and unread answers that are held',
+    () => Object.entries(budget.pots).map(([pot, { used }]) => [[pot], used] as const),
+    ['pot'],
+  )
 }
 
 function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added' | 'firstToken'> {
@@ -89,6 +106,14 @@ function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
   const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])
   const cells = new Map(IDEMPOTENCY_OUTCOMES.map((outcome) => [outcome, counter.labels(outcome)]))
   return (outcome) => cells.get(outcome)?.add()
+}
+
+function countShed(metrics: Metrics): EdgeMetrics['shed'] {
+  const counter = metrics.counter('gateway_shed_total', 'Requests refused or given up so that the rest is served', [
+    'reason',
+  ])
+  const cells = new Map(SHED_REASONS.map((reason) => [reason, counter.labels(reason)]))
+  return (reason) => cells.get(reason)?.add()
 }
 
 type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']

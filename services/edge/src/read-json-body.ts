@@ -1,19 +1,18 @@
 /**
  * Reads a JSON body: of up to 25 MB where a request to a model comes, small ones elsewhere. Anything that is not JSON is
- * refused with what to send instead; the limits hold for what is unpacked, too.
+ * refused with what to send instead; the limits hold for what is unpacked, too. Where the request has room taken for its
+ * body (`make-room.ts`), what is read is held against it.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
+import { holdOf, LARGEST_BODY_BYTES } from './bytes-in-flight.ts'
 import { shapeProblem } from './core/json-shape.ts'
 import type { Next, Step, StepRequest, StepResponse } from './walk.ts'
 
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
-
-/** Most bodies are small, of an announced length and as they are: all that the library prepares for is not needed. */
-const SMALL_BYTES = 256 * 1024
 
 interface ParserError {
   type?: string
@@ -26,7 +25,7 @@ function explain(error: ParserError): unknown {
   const invalid = (message: string) => new GatewayError('VALIDATION_ERROR', message, {}, { cause: error })
   switch (error.type) {
     case 'entity.too.large':
-      return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${sizeOf(error)}`, {}, { cause: error })
+      return tooLarge(error)
     case 'entity.parse.failed':
       return notJson(error)
     case 'encoding.unsupported':
@@ -44,6 +43,10 @@ function explain(error: ParserError): unknown {
   }
 }
 
+function tooLarge(cause: { limit?: number }): GatewayError {
+  return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${sizeOf(cause)}`, {}, { cause })
+}
+
 function notJson(cause?: unknown): GatewayError {
   return new GatewayError('VALIDATION_ERROR', 'body: is not valid JSON', {}, { cause })
 }
@@ -53,7 +56,9 @@ function sizeOf({ limit = 0 }: { limit?: number }): string {
 }
 
 /** Bytes of another encoding could hide their shape. */
-function verify(_request: IncomingMessage, _response: ServerResponse, body: Buffer, encoding: string): void {
+function verify(_request: IncomingMessage, response: ServerResponse, body: Buffer, encoding: string): void {
+  // What was taken for the largest that it may unpack to.
+  holdOf(response as StepResponse)?.bodyIs(body.length)
   if (encoding !== 'utf-8') throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8 JSON')
   refuseShape(body)
 }
@@ -63,26 +68,51 @@ function refuseShape(body: Buffer): void {
   if (problem !== null) throw new GatewayError('VALIDATION_ERROR', `body: ${problem}`)
 }
 
-/** One that can be read whole without asking what it is. Anything out of the ordinary is the library's. */
+/** UTF-8 JSON as it is. Anything out of the ordinary is the library's. */
+const ORDINARY_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
+
+/** Most bodies are as they are, and need nothing of all that the library prepares for. */
 function isOrdinary({ headers }: IncomingMessage, mostBytes: number): boolean {
-  const length = Number(headers['content-length'])
-  const isSmall = length > 0 && length <= mostBytes
-  return isSmall && headers['content-type'] === JSON_TYPE && headers['content-encoding'] === undefined
+  const { 'content-type': type = '', 'content-length': length } = headers
+  if (headers['content-encoding'] !== undefined || (type !== JSON_TYPE && !ORDINARY_TYPE.test(type))) return false
+  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0' && Number(length) <= mostBytes
 }
 
-function readOrdinary(request: StepRequest, response: StepResponse, next: Next): void {
-  const pieces: Buffer[] = []
-  request.on('data', (piece: Buffer) => pieces.push(piece))
+/** In chunks, of no announced length, each of which is counted as it comes. */
+export function countsItself(request: IncomingMessage): boolean {
+  return request.headers['content-length'] === undefined && isOrdinary(request, LARGEST_BODY_BYTES)
+}
+
+function readOrdinary(request: StepRequest, response: StepResponse, next: Next, limit: number): void {
+  const grow = countsItself(request) ? holdOf(response) : undefined
+  let pieces: Buffer[] = []
+  let bytes = 0
+  let isRefused = false
+  const refuse = (error: GatewayError) => {
+    isRefused = true
+    pieces = []
+    next(error)
+  }
+  request.on('data', (piece: Buffer) => {
+    if (isRefused) return
+    bytes += piece.length
+    if (bytes > limit) return refuse(tooLarge({ limit }))
+    const refusal = grow?.bodyIs(bytes)
+    if (refusal) return refuse(refusal)
+    pieces.push(piece)
+  })
   request.on('end', () => {
+    if (isRefused) return
     try {
-      request.body = parseBytes(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+      request.body = bytes === 0 ? {} : parseBytes(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
     } catch (error) {
       return next(error)
     }
+    pieces = []
     next()
   })
   request.on('close', () => {
-    if (!request.complete) response.destroy()
+    if (!request.complete && !isRefused) response.destroy()
   })
 }
 
@@ -115,8 +145,13 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 const readJsonUpTo = (limit: number): Step => {
   const readAny = express.json({ limit, type: () => true, verify })
   return (request, response, next) => {
-    if (isOrdinary(request, Math.min(limit, SMALL_BYTES))) return readOrdinary(request, response, next)
+    if (isOrdinary(request, limit)) {
+      goAhead(request, response)
+      return readOrdinary(request, response, next, limit)
+    }
     refuseOtherTypes(request)
+    // What is announced to be too large is refused unread.
+    if (!(Number(request.headers['content-length']) > limit)) goAhead(request, response)
     readAny(request, response, (error?: ParserError) => {
       if (error === undefined) return next()
       const explained = explain(error)
@@ -127,5 +162,10 @@ const readJsonUpTo = (limit: number): Step => {
   }
 }
 
-export const readJsonBody = readJsonUpTo(25 * MEGABYTE)
+/** Some clients wait with a large body until they are told that it is wanted. */
+function goAhead({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void {
+  if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue()
+}
+
+export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
 export const readSmallJsonBody = readJsonUpTo(64 * 1024)

@@ -28,7 +28,8 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
     const measured = measuredOf(response)
     measured.failure = error.code
-    if (ERROR_STATUS[error.code] >= 500) {
+    // What says when to come back was refused on purpose, and is counted: a line for each would make the load heavier.
+    if (ERROR_STATUS[error.code] >= 500 && error.details.retryAfterMs === undefined) {
       const fields = requestFields(requestIdOf(response), measured.span.traceparent)
       edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')
     }

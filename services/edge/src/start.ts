@@ -13,6 +13,7 @@ import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
 import { surviveWithoutStore } from './admission-without-store.ts'
 import { createApp } from './app.ts'
+import { trackBytesInFlight, usualBytesInFlight } from './bytes-in-flight.ts'
 import { createKeysClient } from './clients/keys.ts'
 import { createMeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
@@ -21,11 +22,12 @@ import { followCuts } from './follow-cuts.ts'
 import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
 import { trackRunningAnswers } from './idempotency/running-answers.ts'
 import { listen } from './listen.ts'
-import { edgeMetrics, observeRunning } from './metrics.ts'
+import { edgeMetrics, observeBytes, observeRunning } from './metrics.ts'
 import { rememberPlans } from './remember-plans.ts'
 import { createUsageReporter } from './report-usage.ts'
 import { trackRunningRequests } from './running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './sign-in/verify-token.ts'
+import { trustProxies } from './trust-proxies.ts'
 
 export { loadEdgeSettings, type EdgeSettings } from './config.ts'
 
@@ -69,11 +71,15 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   })
   const running = trackRunningRequests(admission, logger)
   observeRunning(page, running)
+  const mostBytes = settings.bytesInFlightMax ?? usualBytesInFlight()
+  const bytes = trackBytesInFlight(mostBytes, trustProxies(settings.trustProxy), metrics.shed)
+  observeBytes(page, bytes)
   const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
   const edge: Edge = {
     ...parts,
     admission,
     running,
+    bytes,
     idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
     keys,
     metering,

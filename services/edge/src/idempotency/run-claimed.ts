@@ -28,7 +28,7 @@ export function runClaimed(
   run: (client: Client) => Promise<void>,
 ): void {
   const keeper = keepOf(edge, claim)
-  const answer = shareAnswer(keeper)
+  const answer = shareAnswer(keeper, edge.bytes.holdAnswer(claim.account))
   edge.idempotency.running.begin(claim, answer)
   answer.join(reader)
   run(answer.client)
@@ -40,7 +40,10 @@ export function runClaimed(
         'a kept answer was not noted as metered; the next to ask for it reports its usage again',
       )
     })
-    .finally(() => edge.idempotency.running.end(claim.requestId))
+    .finally(() => {
+      edge.idempotency.running.end(claim.requestId)
+      answer.close()
+    })
 }
 
 /** What becomes of the answer. */

@@ -3,12 +3,14 @@
  * came later, each of whom gets it from its beginning and then as it comes.
  *
  * It runs on when its clients leave, because the next attempt will ask for it. That ends at the size above which it cannot
- * be kept: from there on nobody can join, the slowest reader sets the pace, and when the last one leaves it is stopped.
+ * be kept, or where the process has no room for it: from there on nobody can join, the slowest reader sets the pace, and
+ * when the last one leaves it is stopped.
  */
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { AnswerWriter, Client, Consumed, Headers } from '../answer-writer.ts'
+import { NOTHING_COUNTED, type AnswerHold } from '../bytes-in-flight.ts'
 import { MAX_KEPT_BYTES } from './kept-answer.ts'
 import type { Reader } from './reader.ts'
 
@@ -32,6 +34,8 @@ export interface SharedAnswer {
   fail(error: GatewayError): Promise<void>
   /** Stops the request. */
   stop(error: GatewayError): void
+  /** Nobody will join any more: what was held for them is free. */
+  close(): void
 }
 
 type End = { headers: Headers } | { error: GatewayError }
@@ -44,7 +48,7 @@ export interface Keeper {
   free(): Promise<void>
 }
 
-export function shareAnswer(keeper: Keeper): SharedAnswer {
+export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED): SharedAnswer {
   const readers = new Map<Reader, { taken: number }>()
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -55,7 +59,22 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
   let headersOnSilence = (): Headers => ({})
   let stopRequest = (): void => {}
 
-  const isKeepable = (): boolean => bytes <= MAX_KEPT_BYTES
+  /** Of the pieces. */
+  let held = 0
+  let hasRoom = true
+  const isKeepable = (): boolean => hasRoom && bytes <= MAX_KEPT_BYTES
+
+  function holdPiece(piece: Uint8Array): void {
+    pieces.push(piece)
+    held += piece.byteLength
+    hasRoom = hold.owe(piece.byteLength)
+  }
+
+  function dropPieces(): void {
+    pieces.length = 0
+    if (held > 0) hold.paid(held)
+    held = 0
+  }
 
   /** What is held here counts as taken; beyond that, what the slowest reader has taken. */
   function passOn(): void {
@@ -102,8 +121,8 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       bytes += arrived.byteLength
       // A copy: the bytes may lie in a message that carries much else.
       const piece = isKeepable() ? Buffer.from(arrived) : arrived
-      if (isKeepable()) pieces.push(piece)
-      else pieces.length = 0
+      if (isKeepable()) holdPiece(piece)
+      if (!isKeepable()) dropPieces()
       for (const reader of readers.keys()) reader.write(piece)
       if (readers.size === 0 && !isKeepable()) stopRequest()
       else passOn()
@@ -159,5 +178,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       stopRequest()
       conclude({ error })
     },
+
+    close: dropPieces,
   }
 }

@@ -12,6 +12,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS, type Client } from '../answer-writer.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
+import { holdOf } from '../bytes-in-flight.ts'
 import { adviceHeader } from '../core/advice-header.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import { timeForHeadersMs, type SdkTimeouts } from '../core/time-for-headers.ts'
@@ -29,6 +30,9 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
     const caller = callerFrom(response)
     const config = edge.config.current
     const { asked, model } = await understand(edge, caller, config, parse, request.body)
+    // What is needed of it is in `asked`.
+    request.body = undefined
+    const hold = holdOf(response)!
     const measured = measuredOf(response)
     measured.model = model.id
     const { span } = measured
@@ -46,6 +50,7 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
       let admitted: Admitted
       try {
         admitted = await admit(edge, config, caller, requestId, model, asked)
+        hold.admitted(caller.account, admitted.plan.guest)
         failpoint('edge.admitted')
       } finally {
         admitting.end()
@@ -58,7 +63,10 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
     }
 
     if (key === undefined) await run(httpClient(response))
-    else await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, run)
+    else {
+      const runForAll = (client: Client) => hold.whileRunning(() => run(client))
+      await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
+    }
   }
 }
 

@@ -2,11 +2,11 @@
  * `POST /v1/keys/guest`: a key for a device, without an account. The same device gets the same key.
  */
 
-import { isIPv6 } from 'node:net'
 import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
+import { networkOf } from '../core/client-network.ts'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../inference-kinds.ts'
 
@@ -30,20 +30,4 @@ export function mintGuestKey(edge: Edge): RequestHandler {
       rate_limit_per_day: reply.rateLimitPerDay,
     } satisfies z.infer<typeof guestKeyResponse>)
   }
-}
-
-/** A person holds a whole IPv6 /64, so that is what the cap counts. */
-export function networkOf(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
-  if (mapped) return mapped
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.toLowerCase().split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
-  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
-  return `${groups
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':')}::/64`
 }

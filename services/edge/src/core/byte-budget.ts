@@ -1,0 +1,122 @@
+/**
+ * How many bytes of clients may be in this process at once, and how many of one sender.
+ *
+ * Each kind of bytes has a pot of its own, so that those who cost nothing to become (a key that is made up, a guest) can
+ * never take the room of those who pay, and large bodies never that of small ones. In every pot one sender has a share only:
+ * an address while nobody has proven a key, and for guests; the account otherwise. Pure: takes and gives, nothing else.
+ *
+ * What is taken is given back by the same amount. So when nothing is in flight, every pot is whole again and no sender
+ * is remembered.
+ */
+
+export type Pot =
+  /** Small bodies that are read before their key was looked up. */
+  | 'unproven'
+  /** What a connection holds while its key is looked up, before its body is read. */
+  | 'proving'
+  /** Bodies of guests. */
+  | 'guests'
+  /** Bodies of all others whose key is alive. */
+  | 'accounts'
+  /** Answers that their readers have not taken. */
+  | 'answers'
+
+/** Who has no room left: the sender alone, or everybody. */
+export type Taken = 'taken' | 'sender_full' | 'full'
+
+interface PotState {
+  limit: number
+  perSender: number
+  used: number
+  bySender: Map<string, number>
+}
+
+export interface ByteBudget {
+  readonly totalBytes: number
+  /** Of `guests` and `accounts` together. */
+  readonly provenLimit: number
+  /** Of all pots but `answers`. */
+  readonly bodiesLimit: number
+  readonly pots: Readonly<Record<Pot, PotState>>
+}
+
+/** Parts of the whole. Those of bodies come to 5/8; together with `answers` the whole is given out. */
+const SHARES: Record<Pot, { pot: number; sender: number }> = {
+  unproven: { pot: 1 / 16, sender: 1 / 32 },
+  proving: { pot: 1 / 16, sender: 1 / 32 },
+  guests: { pot: 1 / 4, sender: 1 / 8 },
+  accounts: { pot: 1 / 2, sender: 3 / 8 },
+  // Nothing is refused here: who has more than a fair part of a pot that is full is told (`isCrowding`).
+  answers: { pot: 3 / 8, sender: 3 / 8 },
+}
+const PROVEN_SHARE = 1 / 2
+const BODIES_SHARE = 5 / 8
+
+/** `largestBody`: of any kind of sender, one at least has room. */
+export function createByteBudget(totalBytes: number, largestBody: number): ByteBudget {
+  const bodyFits = (bytes: number) => Math.max(largestBody, Math.floor(bytes))
+  const potOf = (pot: Pot): PotState => {
+    const { pot: ofAll, sender } = SHARES[pot]
+    const size = pot === 'guests' || pot === 'accounts' ? bodyFits : Math.floor
+    return { limit: size(totalBytes * ofAll), perSender: size(totalBytes * sender), used: 0, bySender: new Map() }
+  }
+  const pots = {
+    unproven: potOf('unproven'),
+    proving: potOf('proving'),
+    guests: potOf('guests'),
+    accounts: potOf('accounts'),
+    answers: potOf('answers'),
+  }
+  const provenLimit = bodyFits(totalBytes * PROVEN_SHARE)
+  return { totalBytes, provenLimit, bodiesLimit: Math.max(provenLimit, Math.floor(totalBytes * BODIES_SHARE)), pots }
+}
+
+/** Takes the bytes, or none of them. */
+export function take(budget: ByteBudget, pot: Pot, sender: string, bytes: number): Taken {
+  const { limit, perSender, used, bySender } = budget.pots[pot]
+  if ((bySender.get(sender) ?? 0) + bytes > perSender) return 'sender_full'
+  if (used + bytes > limit) return 'full'
+  if (pot !== 'answers') {
+    if (isProven(pot) && provenBytes(budget) + bytes > budget.provenLimit) return 'full'
+    if (bodyBytes(budget) + bytes > budget.bodiesLimit) return 'full'
+  }
+  takeAnyway(budget, pot, sender, bytes)
+  return 'taken'
+}
+
+/** For bytes that are there already, whatever the limits say. What is taken later meets them. */
+export function takeAnyway({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
+  const state = pots[pot]
+  state.used += bytes
+  state.bySender.set(sender, (state.bySender.get(sender) ?? 0) + bytes)
+}
+
+export function give({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
+  const state = pots[pot]
+  state.used -= bytes
+  const left = (state.bySender.get(sender) ?? 0) - bytes
+  if (left > 0) state.bySender.set(sender, left)
+  else state.bySender.delete(sender)
+}
+
+function isProven(pot: Pot): boolean {
+  return pot === 'guests' || pot === 'accounts'
+}
+
+function provenBytes({ pots }: ByteBudget): number {
+  return pots.guests.used + pots.accounts.used
+}
+
+function bodyBytes(budget: ByteBudget): number {
+  return budget.pots.unproven.used + budget.pots.proving.used + provenBytes(budget)
+}
+
+export function bytesInFlight(budget: ByteBudget): number {
+  return bodyBytes(budget) + budget.pots.answers.used
+}
+
+/** The pot is full, and this sender has at least its part of it. While it is full, there is such a sender. */
+export function isCrowding({ pots }: ByteBudget, pot: Pot, sender: string): boolean {
+  const { used, limit, bySender } = pots[pot]
+  return used > limit && (bySender.get(sender) ?? 0) * bySender.size >= limit
+}

@@ -1,0 +1,34 @@
+/**
+ * Whom a limit of an address counts: the client's own address, or the one that the proxies in front say, as far as they
+ * are trusted.
+ */
+
+import { isIPv6 } from 'node:net'
+
+/** Whether this address, so many hops away, is a proxy whose word counts. */
+export type Trusts = (address: string, hop: number) => boolean
+
+/** `forwardedFor`: the header as it came, the nearest last. */
+export function clientAddress(remoteAddress: string, forwardedFor: string | undefined, trusts: Trusts): string {
+  if (forwardedFor === undefined) return remoteAddress
+  const further = forwardedFor.split(',').map((address) => address.trim()).filter(Boolean)
+  let address = remoteAddress
+  for (let hop = 0; further.length > 0 && trusts(address, hop); hop++) address = further.pop()!
+  return address
+}
+
+/** A person holds a whole IPv6 /64, so that is what the cap counts. */
+export function networkOf(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped) return mapped
+  if (!isIPv6(address)) return address
+  const [head = '', tail] = address.toLowerCase().split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
+  const groups = [...before, ...Array<string>(zeros).fill('0'), ...after]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':')}::/64`
+}
