@@ -86,6 +86,8 @@ export function take(budget: ByteBudget, pot: Pot, sender: string, bytes: number
 
 /** For bytes that are there already, whatever the limits say. What is taken later meets them. */
 export function takeAnyway({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
+  // A sender of nothing would be remembered for ever: nobody gives nothing back.
+  if (bytes === 0) return
   const state = pots[pot]
   state.used += bytes
   state.bySender.set(sender, (state.bySender.get(sender) ?? 0) + bytes)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { networkOf } from './client-network.ts'
+import { clientAddress, networkOf } from './client-network.ts'
 
 test.each([
   ['203.0.113.9', '203.0.113.9'],
@@ -10,4 +10,15 @@ test.each([
   ['::1', '0:0:0:0::/64'],
 ])('the cap on new devices counts %s as %s', (address, network) => {
   expect(networkOf(address)).toBe(network)
+})
+
+test.each<[string, string | undefined, number, string]>([
+  ['no proxy is trusted', '1.1.1.1', 0, '9.9.9.9'],
+  ['one is', '2.2.2.2, 1.1.1.1', 1, '1.1.1.1'],
+  ['two are', '2.2.2.2, 1.1.1.1', 2, '2.2.2.2'],
+  ['more than there are', '1.1.1.1', 5, '1.1.1.1'],
+  ['nothing was forwarded', undefined, 5, '9.9.9.9'],
+  ['nothing was said', ' , ', 5, '9.9.9.9'],
+])('whom a client says that it is counts as far as proxies are trusted: %s', (_, forwardedFor, hops, address) => {
+  expect(clientAddress('9.9.9.9', forwardedFor, (_address, hop) => hop < hops)).toBe(address)
 })

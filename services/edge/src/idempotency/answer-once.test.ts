@@ -21,6 +21,7 @@ import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import type { AnswerWriter, Client } from '../answer-writer.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../bytes-in-flight.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../inference-kinds.ts'
 import { measureRequest } from '../measure-request.ts'
@@ -93,6 +94,7 @@ async function openEdge(index: number) {
   const running = new Map<string, RunningRequest>()
   const edge = {
     bus,
+    bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, () => false, () => {}),
     logger,
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     tracer: NO_TRACING,
