@@ -86,9 +86,11 @@ export const answerFailure = z.object({
   backendStatus: z.int().optional(),
   backendBody: z.string().optional(),
   usage: tokenUsage.optional(),
+  /** SERVICE_UNAVAILABLE: refused because all are late; when to try again. */
+  retryAfterMs: z.number().optional(),
 })
 export type AnswerFailure = z.infer<typeof answerFailure>
 
-/** Why a router gave a job back unserved; the edge dispatches it elsewhere. */
-export const rejectReasons = ['no_pool', 'no_place', 'draining'] as const
+/** Why a router gave a job back unserved; the edge dispatches it elsewhere. `busy`: it is late with what it has. */
+export const rejectReasons = ['no_pool', 'no_place', 'draining', 'busy'] as const
 export type RejectReason = (typeof rejectReasons)[number]

@@ -5,7 +5,7 @@
  * call is repeated. Whatever the answer, nothing is held for a request that is not admitted.
  */
 
-import type { AdmitAnswer, Standing } from '@gateway/admission/edge'
+import type { AdmitAnswer, AdmitAsk, Standing } from '@gateway/admission/edge'
 import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
 import { planIncludes, plansThatInclude } from '@gateway/contracts/plan-includes'
@@ -53,9 +53,7 @@ export async function admit(
   let planHint = edge.plans.planOf(caller.account)
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
-    const askedAtMs = performance.now()
-    const answer = await orUnavailable(edge.admission.admit(toAsk(caller, requestId, planHint, offer)))
-    edge.metrics.admission(answer, performance.now() - askedAtMs)
+    const answer = await askStore(edge, toAsk(caller, requestId, planHint, offer))
     switch (answer.kind) {
       case 'allow':
         if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')
@@ -77,6 +75,18 @@ export async function admit(
   throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission did not settle; try again shortly')
 }
 
+/** Only this call is the store's; what it lacks is asked of others outside of it. */
+async function askStore(edge: Edge, ask: AdmitAsk): Promise<AdmitAnswer> {
+  const askedAtMs = edge.intake.begin()
+  try {
+    const answer = await orUnavailable(edge.admission.admit(ask))
+    edge.metrics.admission(answer, performance.now() - askedAtMs)
+    return answer
+  } finally {
+    edge.intake.end(askedAtMs)
+  }
+}
+
 export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
   const plan = findPlan(config, planSlug)
   const choice = planIncludes(plan, model) ? chooseLane(config, plan, model, asked.needs, asked.messages) : null
@@ -90,7 +100,7 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
   }
 }
 
-function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null) {
+function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitAsk {
   const { plan, chosen } = offer ?? { plan: null, chosen: null }
   return {
     requestId,

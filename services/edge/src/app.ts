@@ -9,6 +9,7 @@ import { requireAccount, requireKey, requireSignIn } from './authenticate.ts'
 import { CONSOLE_PATH } from './config.ts'
 import type { Edge } from './edge.ts'
 import { chat, embeddings, images, type InferenceKind } from './inference-kinds.ts'
+import { refuseWhileLate } from './intake.ts'
 import { makeRoom } from './make-room.ts'
 import { measureRequest } from './measure-request.ts'
 import { nameRequest } from './name-request.ts'
@@ -47,7 +48,7 @@ export function createApp(edge: Edge): RequestListener {
   // a path may come with a query, and each has other methods.
   const ways = new Map<string, RequestListener>()
   const serve = (path: string, kind: InferenceKind): void => {
-    const steps = [withKey, ...readBody, infer(edge, kind)]
+    const steps = [refuseWhileLate(edge), withKey, ...readBody, infer(edge, kind)]
     ways.set(path, walk(path, [...first, ...steps], fail))
     app
       .route(path)

@@ -14,6 +14,7 @@ import type { MeteringClient } from './clients/metering.ts'
 import type { EdgeSettings } from './config.ts'
 import type { AnswerKeySource } from './idempotency/answer-keys.ts'
 import type { RunningAnswers } from './idempotency/running-answers.ts'
+import type { Intake } from './intake.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import type { RememberedPlans } from './remember-plans.ts'
 import type { RunningRequests } from './running-requests.ts'
@@ -32,6 +33,7 @@ export interface Edge {
   plans: RememberedPlans
   running: RunningRequests
   bytes: BytesInFlight
+  intake: Intake
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
   usage: UsageReporter
   metrics: EdgeMetrics

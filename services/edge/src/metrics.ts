@@ -10,6 +10,7 @@ import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/me
 import { countTokens } from '@gateway/service/count-tokens'
 import { remember } from '@gateway/service/remember'
 import type { BytesInFlight } from './bytes-in-flight.ts'
+import type { Intake } from './intake.ts'
 import type { RunningRequests } from './running-requests.ts'
 
 export interface EdgeMetrics {
@@ -46,6 +47,11 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
 export function observeRunning(metrics: Metrics, running: RunningRequests): void {
   metrics.observedGauge('gateway_requests_in_flight', 'Admitted requests under way', () => running.count)
   metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () => running.streams)
+}
+
+export function observeIntake(metrics: Metrics, intake: Intake): void {
+  metrics.observedGauge('gateway_intake', 'Requests on their way to a router', () => intake.count)
+  metrics.observedGauge('gateway_intake_limit', 'The most that are taken on at once', () => intake.limit)
 }
 
 /** By what holds them. */

@@ -59,6 +59,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     client.onLeave(() => {
       if (abandon()) resolve()
     })
+    const offeredAtMs = edge.intake.begin()
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
@@ -81,6 +82,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       },
       onEnd: (end) => void completed(end),
       onFailure: failed,
+      onOffered: () => edge.intake.end(offeredAtMs),
       onInterrupted: interrupted,
     })
     failpoint('edge.dispatched')
@@ -129,6 +131,10 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
 
     function failed({ usage = NOTHING, attempts, ...failure }: AnswerFailure): void {
       isOver = true
+      if (failure.retryAfterMs !== undefined) {
+        edge.metrics.shed('routers_busy')
+        edge.intake.refusedBehind()
+      }
       endWith(failureToError({ ...failure, attempts }, job.lane))
       const settled = head
         ? settle(edge, usageEvent(job, head, { outcome: 'backend_failed', delivered: false, usage, attempts }))

@@ -17,6 +17,7 @@ import {
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
 import { acceptPatienceMs, redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
+import { retryAfterMs } from './intake.ts'
 
 export interface AnswerEvents {
   onHead(head: AnswerHead): void
@@ -26,6 +27,8 @@ export interface AnswerEvents {
   onFailure(failure: AnswerFailure): void
   /** The router was lost after the head. */
   onInterrupted(): void
+  /** Once: the first router that was asked has taken the job, or it has not; also where the run ends before that. */
+  onOffered?(): void
 }
 
 export interface JobRun {
@@ -48,6 +51,7 @@ export function runJob(
   let waitingSinceMs = performance.now()
   let hasHead = false
   let isOver = false
+  let isOffered = false
   const deadlineAtMs = performance.now() + deadlineMs
   const headDueAtMs = performance.now() + Math.min(deadlineMs, fixed.headWithinMs ?? Infinity)
   // The router keeps both; this guards against one that does not answer at all.
@@ -79,9 +83,13 @@ export function runJob(
           events.onHead(answerHead.parse(parseJson(bytes)))
         },
         onData: events.onData,
+        onAccept: offered,
         onEnd: (bytes) => finish(() => events.onEnd(answerEnd.parse(parseJson(bytes)))),
         onFailure: (bytes) => finish(() => events.onFailure(answerFailure.parse(parseJson(bytes)))),
-        onUnavailable: (reason) => tryAgain(reason),
+        onUnavailable(reason, detail) {
+          offered()
+          tryAgain(detail === 'busy' ? 'busy' : reason)
+        },
         onLost() {
           if (hasHead) finish(events.onInterrupted)
           else tryAgain('lost')
@@ -112,11 +120,27 @@ export function runJob(
 
   function giveUp(message: string): void {
     finish(() => events.onFailure({ code: 'SERVICE_UNAVAILABLE', message, attempted: [], attempts: [] }))
+    const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, deadlineAtMs - nowMs)
+    if (delayMs === null && reason === 'busy') giveUp('The routers have more to do than they can', retryAfterMs())
+    else if (delayMs === null) giveUp('No router took the request in time; try again shortly')
+    else retryTimer = setTimeout(dispatch, delayMs)
+  }
+
+  function giveUp(message: string, comeBackAfterMs?: number): void {
+    const failure = { code: 'SERVICE_UNAVAILABLE' as const, message, attempted: [], attempts: [] }
+    finish(() => events.onFailure({ ...failure, retryAfterMs: comeBackAfterMs }))
+  }
+
+  function offered(): void {
+    if (isOffered) return
+    isOffered = true
+    events.onOffered?.()
   }
 
   function finish(last: () => void): void {
     if (isOver) return
     isOver = true
+    offered()
     clearTimeout(deadlineTimer)
     clearTimeout(retryTimer)
     last()

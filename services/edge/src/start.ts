@@ -21,8 +21,9 @@ import type { Edge } from './edge.ts'
 import { followCuts } from './follow-cuts.ts'
 import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
 import { trackRunningAnswers } from './idempotency/running-answers.ts'
+import { openIntake } from './intake.ts'
 import { listen } from './listen.ts'
-import { edgeMetrics, observeBytes, observeRunning } from './metrics.ts'
+import { edgeMetrics, observeBytes, observeIntake, observeRunning } from './metrics.ts'
 import { rememberPlans } from './remember-plans.ts'
 import { createUsageReporter } from './report-usage.ts'
 import { trackRunningRequests } from './running-requests.ts'
@@ -74,12 +75,15 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
   const mostBytes = settings.bytesInFlightMax ?? usualBytesInFlight()
   const bytes = trackBytesInFlight(mostBytes, trustProxies(settings.trustProxy), metrics.shed)
   observeBytes(page, bytes)
+  const intake = openIntake()
+  observeIntake(page, intake)
   const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
   const edge: Edge = {
     ...parts,
     admission,
     running,
     bytes,
+    intake,
     idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
     keys,
     metering,
@@ -105,6 +109,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
       await cuts[Symbol.asyncDispose]()
       await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()
+      intake[Symbol.dispose]()
     },
   }
 }

@@ -10,6 +10,7 @@ import { remember } from '@gateway/service/remember'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, placesAt, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
+import type { Intake } from './intake.ts'
 import type { Places } from './places.ts'
 
 export interface RouterMetrics {
@@ -24,6 +25,8 @@ export interface RouterMetrics {
   /** From receiving a part of a stream to passing it on. */
   chunk(tookMs: number): void
   tokens(model: string, usage: TokenUsage): void
+  /** A job was given back because this router is late. */
+  shed(): void
 }
 
 export function routerMetrics(metrics: Metrics): RouterMetrics {
@@ -39,6 +42,9 @@ export function routerMetrics(metrics: Metrics): RouterMetrics {
   const chunks = metrics
     .histogram('gateway_router_chunk_lag_seconds', 'From receiving a part of a stream to passing it on', CHUNK_BOUNDS)
     .labels()
+  const shed = metrics
+    .counter('gateway_shed_total', 'Requests refused or given up so that the rest is served', ['reason'])
+    .labels('late')
   return {
     ...callMetrics(metrics),
     failover: (pool, backend) => failovers.labels(pool, backend).add(),
@@ -49,6 +55,7 @@ export function routerMetrics(metrics: Metrics): RouterMetrics {
     waited: (pool, tookMs) => waits.labels(pool).observe(tookMs / 1_000),
     chunk: (tookMs) => chunks.observe(tookMs / 1_000),
     tokens: countTokens(metrics),
+    shed: () => shed.add(),
   }
 }
 
@@ -89,9 +96,10 @@ function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
 /** What is read when somebody asks. */
 export function observeRouter(
   metrics: Metrics,
-  parts: { fleet: Fleet; places: Places; runs: InFlightList<Run> },
+  parts: { fleet: Fleet; places: Places; runs: InFlightList<Run>; intake: Intake },
 ): void {
-  const { fleet, places, runs } = parts
+  const { fleet, places, runs, intake } = parts
+  metrics.observedGauge('gateway_intake_limit', 'The most that are taken on at once', () => intake.limit)
   metrics.observedGauge('gateway_router_jobs_running', 'Jobs under way', () => runs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'Jobs that wait for a place at a backend', () => places.waiting)
   metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () =>

@@ -8,6 +8,7 @@ import type { Logger } from '@gateway/service/logger'
 import type { Tracer } from '@gateway/service/tracing'
 import type { AnswerMemory } from './answer-memory.ts'
 import type { Fleet } from './fleet.ts'
+import type { Intake } from './intake.ts'
 import type { RouterMetrics } from './metrics.ts'
 import type { Run } from './handlers/run.ts'
 import type { Places } from './places.ts'
@@ -31,4 +32,5 @@ export interface Router {
   expired: boolean
   /** Jobs under way. */
   runs: InFlightList<Run>
+  intake: Intake
 }

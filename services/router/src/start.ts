@@ -23,6 +23,7 @@ import { serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
+import { openIntake } from './intake.ts'
 import { observeRouter, routerMetrics } from './metrics.ts'
 import { openPlaces } from './places.ts'
 import { startProbes } from './probes.ts'
@@ -56,7 +57,8 @@ export async function startRouter({
   const places = openPlaces()
   const runs = new InFlightList<Run>()
   const counts = routerMetrics(metrics)
-  observeRouter(metrics, { fleet, places, runs })
+  const turns = openIntake(counts.shed)
+  observeRouter(metrics, { fleet, places, runs, intake: turns })
   const router: Router = {
     bus,
     logger,
@@ -68,6 +70,7 @@ export async function startRouter({
     draining: false,
     expired: false,
     runs,
+    intake: turns,
     metrics: counts,
     tracer,
   }
@@ -111,6 +114,7 @@ export async function startRouter({
       await router.reports.settled()
       await bus.flush()
       probes[Symbol.dispose]()
+      turns[Symbol.dispose]()
       await fleet.close()
       await router.tokens.close()
     },

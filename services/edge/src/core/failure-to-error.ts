@@ -16,7 +16,7 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
       return new GatewayError('VALIDATION_ERROR', refusalSentence(failure.backendBody) ?? failure.message)
     case 'SERVICE_UNAVAILABLE':
     case 'INTERNAL_ERROR':
-      return new GatewayError(failure.code, failure.message)
+      return new GatewayError(failure.code, failure.message, { retryAfterMs: failure.retryAfterMs })
   }
 }
 

@@ -13,13 +13,16 @@ export function acceptPatienceMs(attempt: number): number | undefined {
   return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
 }
 
-export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost'
+/** `busy`: the router that was asked is late with what it has. */
+export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost' | 'busy'
 
 /** How long a job waits for any router at all before its client is told. */
 const MAX_WAIT_FOR_ROUTER_MS = 15_000
 const FIRST_PATIENCE_MS = 500
 const MAX_PATIENCE_MS = 2_000
 const FIRST_DELAY_MS = 25
+/** Routers that are all late are not asked for ever: another one may be free, and two more are asked. */
+const BUSY_ATTEMPTS = 3
 const MAX_DELAY_MS = 500
 
 /** Null: give up. `waitedMs` counts from the first dispatch, or from the loss of the router that had the job. */
@@ -31,6 +34,7 @@ export function redispatchDelayMs(
 ): number | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS) return null
   if (reason === 'timeout' || reason === 'lost') return 0
+  if (reason === 'busy' && attempt >= BUSY_ATTEMPTS) return null
   const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 10))
   return delayMs < remainingMs ? delayMs : null
 }

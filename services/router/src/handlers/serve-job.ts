@@ -24,6 +24,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   if (router.draining) return job.reject('draining')
   if (!pool) return job.reject('no_pool')
   if (isForOthers(pool, header)) return job.reject('no_place')
+  if (!router.intake.takes()) return job.reject('busy')
 
   job.accept()
   failpoint('router.job-accepted')

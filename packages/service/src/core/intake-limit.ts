@@ -1,0 +1,104 @@
+/**
+ * How much a process takes on at once, found out from how long what it took on had to wait.
+ *
+ * A process that is late takes less, so that what it takes is done in time; one that is not takes more again. Late means
+ * that in two windows in a row even the shortest wait was longer than the target, as CoDel judges a queue: a pause of the
+ * collector, a burst or one slow shard leaves others that waited little, and what began before a window is no witness in
+ * it. The limit then falls in proportion to the lateness, and rises by a quarter for each window whose shortest wait is
+ * below half of the target. In between it stays, which is where it comes to rest.
+ *
+ * It never falls below `least`, so that something always goes through and tells how long it took. Pure: the clock is an
+ * argument.
+ */
+
+export interface IntakeTuning {
+  targetMs: number
+  least: number
+  /** Without a sign of lateness so much is taken at least, and half of what is done in a second if that is more. */
+  most: number
+}
+
+export interface IntakeLimit {
+  readonly tuning: IntakeTuning
+  /** At most so many at once. */
+  value: number
+  windowFromMs: number
+  shortestMs: number
+  waits: number
+  /** All that came to their end, witnesses or not. */
+  done: number
+  /** Given back by those who were to do the work, because they are late themselves. */
+  refusedBehind: number
+  /** The most at once in this window. */
+  peak: number
+  lateWindows: number
+}
+
+/** How often `judge` is to be called. */
+export const WINDOW_MS = 250
+/** Fewer witnesses are waited for. */
+const LEAST_WAITS = 4
+const LONGEST_WINDOW_MS = 1_000
+const LATE_WINDOWS = 2
+const LEAST_FALL = 0.5
+const RISE = 1.25
+const SECONDS_AT_ONCE = 0.5
+/** Of what came to its end in a window. */
+const REFUSED_SHARE = 0.1
+
+export function createIntakeLimit(tuning: IntakeTuning, nowMs: number): IntakeLimit {
+  const limit = { tuning, value: tuning.most, lateWindows: 0 } as IntakeLimit
+  beginWindow(limit, nowMs)
+  return limit
+}
+
+function beginWindow(limit: IntakeLimit, nowMs: number): void {
+  limit.windowFromMs = nowMs
+  limit.shortestMs = Infinity
+  limit.waits = 0
+  limit.done = 0
+  limit.refusedBehind = 0
+  limit.peak = 0
+}
+
+/** Whether one more is taken on beside `count` others. */
+export function hasRoom(limit: IntakeLimit, count: number): boolean {
+  if (count >= limit.peak) limit.peak = count + 1
+  return count < limit.value
+}
+
+export function noteWait(limit: IntakeLimit, sinceMs: number, nowMs: number): void {
+  limit.done++
+  if (sinceMs < limit.windowFromMs) return
+  limit.waits++
+  if (nowMs - sinceMs < limit.shortestMs) limit.shortestMs = nowMs - sinceMs
+}
+
+export function noteRefusedBehind(limit: IntakeLimit): void {
+  limit.refusedBehind++
+}
+
+/** `count`: what is under way now. */
+export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
+  const lastedMs = nowMs - limit.windowFromMs
+  const isAwaited = limit.waits < LEAST_WAITS && (count > 0 || limit.waits > 0)
+  if (isAwaited && lastedMs < LONGEST_WINDOW_MS) return
+  const { targetMs, least, most } = limit.tuning
+  // Where things are under way and none came through, all have waited for as long as the window lasted.
+  const shortestMs = limit.waits > 0 ? limit.shortestMs : count > 0 && limit.peak > 0 ? lastedMs : 0
+  const isRefused = limit.refusedBehind > Math.max(1, limit.done * REFUSED_SHARE)
+  if (shortestMs > targetMs || isRefused) {
+    limit.lateWindows++
+    if (limit.lateWindows >= LATE_WINDOWS) {
+      const fall = isRefused ? LEAST_FALL : Math.max(LEAST_FALL, targetMs / shortestMs)
+      limit.value = Math.max(least, Math.floor(Math.min(limit.value, Math.max(limit.peak, least)) * fall))
+    }
+  } else {
+    limit.lateWindows = 0
+    if (shortestMs <= targetMs / 2) {
+      const ceiling = Math.max(most, ((limit.done * 1_000) / lastedMs) * SECONDS_AT_ONCE)
+      if (limit.value < ceiling) limit.value = Math.min(ceiling, Math.ceil(limit.value * RISE))
+    }
+  }
+  beginWindow(limit, nowMs)
+}
