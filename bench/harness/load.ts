@@ -31,7 +31,7 @@ export interface LoadOptions {
   measureAfterSeconds?: number
   /** How long running requests may take to end; 0 cuts them. */
   drainSeconds?: number
-  /** How long a client waits for its whole answer before it gives up and leaves; without it, for ever. */
+  /** An answer that comes later is of no use to its client; without it, all are. */
   patienceSeconds?: number
   signal?: AbortSignal
 }
@@ -66,7 +66,7 @@ const loadResult = z.object({
   refused: z.number(),
   unfinished: z.number(),
   unsent: z.number(),
-  /** Given up by their clients, sent or not. */
+  /** Answered too late for their clients, or never sent because no connection became free in time. */
   impatient: z.number(),
   chunks: z.number(),
   bytes: z.number(),

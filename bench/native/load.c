@@ -3,8 +3,8 @@
 // Closed loop: each connection asks again as soon as it was answered; tells what a server can do.
 // Open loop (--rate): requests are due at even distances whatever the server does, wait for a free connection when all
 // are busy, and their latency counts from when they were due: a server that stalls is charged for all whom it kept waiting.
-// With --patience nobody waits longer than that: such a request is given up, its connection closed and opened anew. One
-// that was not even sent by then is given up, too.
+// With --patience an answer that comes later than that is of no use: its request counts as given up. One for which no
+// connection became free by then is not sent at all.
 // After --seconds nothing new is asked and what runs may finish. The result is one line of JSON.
 
 #define _GNU_SOURCE
@@ -18,7 +18,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, RECONNECT_MS = 20, LOOK_FOR_IMPATIENT_MS = 20 };
+enum { READ_BYTES = 256 * 1024, MAX_EVENTS = 512, RECONNECT_MS = 20 };
 
 struct connection {
   int fd;
@@ -170,6 +170,7 @@ static void answered(struct connection *c) {
   if (a->status == 503 || a->status == 429) histogram_add(&result.refusal, now_ns() - c->due_ns);
   if (a->status != 200) fail(c, "status");
   else if (options.expects_done && !a->says_done) fail(c, "a stream without [DONE], status");
+  else if (patience_ns && now_ns() - c->due_ns > patience_ns) result.impatient++;
   else if (c->due_ns >= measure_from_ns) histogram_add(&result.latency, now_ns() - c->due_ns);
   release(c);
   if (a->keeps_alive) became_free(c);
@@ -260,20 +261,6 @@ static uint64_t open_due(unsigned *opened) {
   return next;
 }
 
-// Those whose client has waited long enough. Answers when to look again.
-static uint64_t give_up_impatient(uint64_t now, unsigned opened) {
-  static uint64_t next_ns;
-  if (!patience_ns) return UINT64_MAX;
-  if (now < next_ns) return next_ns;
-  for (unsigned i = 0; i < opened; i++) {
-    struct connection *c = &connections[i];
-    if (!c->busy || now - c->due_ns <= patience_ns) continue;
-    result.impatient++;
-    reopen(c);
-  }
-  return next_ns = now + LOOK_FOR_IMPATIENT_MS * 1000000u;
-}
-
 static void run(void) {
   epoll_fd = epoll_create1(EPOLL_CLOEXEC);
   static char timing;
@@ -291,8 +278,6 @@ static void run(void) {
     // An open loop goes on until all that was due is sent: what waits is not forgotten.
     stopping = now >= stop_ns && (options.rate <= 0 || due_of(arrivals) >= stop_ns);
     if (now >= give_up_ns || (stopping && busy_count == 0)) break;
-    uint64_t look_next = give_up_impatient(now, opened);
-    if (look_next < next) next = look_next;
     if (!stopping) {
       uint64_t open_next = open_due(&opened);
       if (open_next < next) next = open_next;

@@ -25,6 +25,8 @@ const PATIENCE_SECONDS = 2
 const CONNECTIONS = 4_000
 const CLOSED_CONNECTIONS = 64
 const STREAMS = 3_000
+/** Clients do not all come in the same moment. */
+const RAMP_SECONDS = 2
 /** What is left of one load is over before the next begins. */
 const REST_MS = 4_000
 
@@ -85,6 +87,7 @@ async function measureLevel(run: Run, times: number, offered: number, signal: Ab
     connections: CONNECTIONS,
     seconds: SECONDS,
     rate: offered,
+    rampSeconds: RAMP_SECONDS,
     patienceSeconds: PATIENCE_SECONDS,
     drainSeconds: PATIENCE_SECONDS + 1,
   })

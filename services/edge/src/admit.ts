@@ -31,12 +31,14 @@ export interface Admitted {
   /** What the request holds of the allowance while it runs. */
   worstCharge: number
   standing: Standing
+  /** For the store. */
+  waitedMs: number
 }
 
 /** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
 export interface Offer {
   plan: PlanConfig
-  chosen: Omit<Admitted, 'plan' | 'standing'> | null
+  chosen: Omit<Admitted, 'plan' | 'standing' | 'waitedMs'> | null
 }
 
 /** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */
@@ -51,13 +53,15 @@ export async function admit(
   asked: AskedRequest,
 ): Promise<Admitted> {
   let planHint = edge.plans.planOf(caller.account)
+  let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
-    const answer = await askStore(edge, toAsk(caller, requestId, planHint, offer))
+    const { answer, tookMs } = await askStore(edge, toAsk(caller, requestId, planHint, offer))
+    waitedMs += tookMs
     switch (answer.kind) {
       case 'allow':
         if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')
-        return { plan: offer.plan, ...offer.chosen, standing: answer.standing }
+        return { plan: offer.plan, ...offer.chosen, standing: answer.standing, waitedMs }
       case 'deny':
         throw denial(answer, config, model)
       case 'plan':
@@ -76,14 +80,16 @@ export async function admit(
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
-async function askStore(edge: Edge, ask: AdmitAsk): Promise<AdmitAnswer> {
-  const askedAtMs = edge.intake.begin()
+async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswer; tookMs: number }> {
+  const askedAtMs = performance.now()
+  edge.intake.enter()
   try {
     const answer = await orUnavailable(edge.admission.admit(ask))
-    edge.metrics.admission(answer, performance.now() - askedAtMs)
-    return answer
+    const tookMs = performance.now() - askedAtMs
+    edge.metrics.admission(answer, tookMs)
+    return { answer, tookMs }
   } finally {
-    edge.intake.end(askedAtMs)
+    edge.intake.leave()
   }
 }
 

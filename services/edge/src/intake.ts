@@ -23,9 +23,10 @@ const TUNING = { targetMs: 250, least: 8, most: 1_024 }
 
 export interface Intake extends Disposable {
   hasRoom(): boolean
-  /** Answers when, for `end`. */
-  begin(): number
-  end(beganAtMs: number): void
+  enter(): void
+  leave(): void
+  /** One has come to a router, or to none, after all of its waits together. */
+  arrived(sinceMs: number): void
   /** The routers gave a request back, because they are late. */
   refusedBehind(): void
   readonly count: number
@@ -38,14 +39,9 @@ export function openIntake(): Intake {
   const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
   return {
     hasRoom: () => hasRoom(limit, count),
-    begin() {
-      count++
-      return performance.now()
-    },
-    end(beganAtMs) {
-      count--
-      noteWait(limit, beganAtMs, performance.now())
-    },
+    enter: () => void count++,
+    leave: () => void count--,
+    arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
     refusedBehind: () => noteRefusedBehind(limit),
     get count() {
       return count
@@ -67,24 +63,46 @@ export function retryAfterMs(): number {
 
 const SENTENCE = 'The gateway has more to do than it can; try again shortly'
 
+const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
+
 /** A refusal has to cost next to nothing, since there are many of them: no error is made, nothing is logged. */
 export function refuseWhileLate({ intake, metrics }: Pick<Edge, 'intake' | 'metrics'>): Step {
-  const body = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
   return (_request, response, next) => {
     if (intake.hasRoom()) return next()
     metrics.shed('late')
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
-    refuse(response, body)
+    refuseAtTurnsEnd(response)
   }
 }
 
-function refuse(response: ServerResponse, body: Buffer): void {
+/** In one turn: what the rest of the process has to say goes out in between. */
+const REFUSED_AT_ONCE = 256
+let refused: ServerResponse[] = []
+
+/**
+ * Said at once, a refusal would be answered by the next request within the same turn of the event loop. With thousands of
+ * connections the turn would have no end, and whatever leaves at its end, timers and heartbeats too, would wait for it.
+ */
+function refuseAtTurnsEnd(response: ServerResponse): void {
+  if (refused.push(response) === 1) setImmediate(refuseSome)
+}
+
+function refuseSome(): void {
+  const some = refused.slice(0, REFUSED_AT_ONCE)
+  refused = refused.slice(REFUSED_AT_ONCE)
+  if (refused.length > 0) setImmediate(refuseSome)
+  for (const response of some) refuse(response)
+}
+
+function refuse(response: ServerResponse): void {
+  // Its client has not waited for it.
+  if (response.destroyed) return
   const waitMs = retryAfterMs()
   response.writeHead(503, {
     'retry-after-ms': String(waitMs),
     'retry-after': String(Math.ceil(waitMs / 1_000)),
     'content-type': 'application/json; charset=utf-8',
-    'content-length': body.byteLength,
+    'content-length': BODY.byteLength,
   })
-  response.end(body)
+  response.end(BODY)
 }

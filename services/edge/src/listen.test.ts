@@ -1,6 +1,7 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
-import { connect } from 'node:net'
+import { connect, createServer, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { listen } from './listen.ts'
@@ -93,4 +94,59 @@ test('an answer that is written whole still reaches a client that has closed its
   expect(await text(client)).toContain(MEBIBYTE)
   server.stopAccepting()
   await server.close()
+})
+
+/** A process of its own, since this one is busy: connects, asks once on each connection, says when all are connected. */
+const CROWD = String.raw`
+  const [count, port] = process.argv.slice(1).map(Number)
+  let open = 0
+  for (let i = 0; i < count; i++) {
+    const socket = require('node:net').connect(port, '127.0.0.1', () => {
+      socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+      if (++open === count) console.log('connected')
+    })
+    socket.on('error', () => {})
+  }
+`
+
+test('an edge whose turns are long takes new clients all the same', async () => {
+  const CLIENTS = 300
+  const answered = Promise.withResolvers<void>()
+  let count = 0
+  const server = await listen(
+    (_, response) => {
+      response.end('hello')
+      if (++count === CLIENTS) answered.resolve()
+    },
+    { host: '127.0.0.1', port: 0 },
+  )
+  // Each turn of this process takes 20 ms from now on.
+  let turns = 0
+  let isBusy = true
+  const turn = () => {
+    for (const untilMs = performance.now() + 20; performance.now() < untilMs; );
+    turns++
+    if (isBusy) setImmediate(turn)
+  }
+  const clients = spawn(process.execPath, ['-e', CROWD, String(CLIENTS), new URL(server.url).port])
+  turn()
+  await once(clients.stdout, 'data')
+  const connectedAt = turns
+  await answered.promise
+  isBusy = false
+  clients.kill()
+  expect(turns - connectedAt).toBeLessThan(30)
+  await server.close()
+}, 30_000)
+
+test('a port that another process has is an error', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  await expect(listen(() => {}, { host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  other.close()
+  const first = await listen(() => {}, { host: '127.0.0.1', port: 0 })
+  const taken = Number(new URL(first.url).port)
+  await expect(listen(() => {}, { host: '127.0.0.1', port: taken })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+  await first.close()
 })

@@ -62,7 +62,7 @@ async function stage(
     admission: {
       finish: async ({ charge, tokens }: { charge: number; tokens: number }) => void finished.push({ charge, tokens }),
     },
-    intake: { begin: () => 0, end() {}, refusedBehind() {} },
+    intake: { enter() {}, leave() {}, arrived() {}, refusedBehind() {} },
     running: {
       begin: (request: RunningRequest) => running.set(request.requestId, request),
       end: (requestId: string) => running.delete(requestId),

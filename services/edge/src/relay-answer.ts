@@ -59,7 +59,8 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
     client.onLeave(() => {
       if (abandon()) resolve()
     })
-    const offeredAtMs = edge.intake.begin()
+    const enteredAtMs = performance.now() - admitted.waitedMs
+    edge.intake.enter()
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
@@ -82,7 +83,10 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       },
       onEnd: (end) => void completed(end),
       onFailure: failed,
-      onOffered: () => edge.intake.end(offeredAtMs),
+      onOffered() {
+        edge.intake.leave()
+        edge.intake.arrived(enteredAtMs)
+      },
       onInterrupted: interrupted,
     })
     failpoint('edge.dispatched')

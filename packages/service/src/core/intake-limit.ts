@@ -14,7 +14,7 @@
 export interface IntakeTuning {
   targetMs: number
   least: number
-  /** Without a sign of lateness so much is taken at least, and half of what is done in a second if that is more. */
+  /** Without a sign of lateness so much is taken, or what is done in the target's time if that is more. */
   most: number
 }
 
@@ -42,7 +42,6 @@ const LONGEST_WINDOW_MS = 1_000
 const LATE_WINDOWS = 2
 const LEAST_FALL = 0.5
 const RISE = 1.25
-const SECONDS_AT_ONCE = 0.5
 /** Of what came to its end in a window. */
 const REFUSED_SHARE = 0.1
 
@@ -96,7 +95,7 @@ export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
   } else {
     limit.lateWindows = 0
     if (shortestMs <= targetMs / 2) {
-      const ceiling = Math.max(most, ((limit.done * 1_000) / lastedMs) * SECONDS_AT_ONCE)
+      const ceiling = Math.max(most, Math.ceil((limit.done / lastedMs) * targetMs))
       if (limit.value < ceiling) limit.value = Math.min(ceiling, Math.ceil(limit.value * RISE))
     }
   }
