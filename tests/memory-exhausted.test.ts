@@ -9,7 +9,7 @@ import { connect } from 'node:net'
 import { formatKey, randomBase62 } from '@gateway/contracts/api-key'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { parseMetrics, sumOf } from '@gateway/testing/scrape'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startHealthyClient, type HealthyClient } from './hostile/healthy-client.ts'
 import { configFor, newDeveloper, newGuest, send, startBackends, type Gateway } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'
@@ -44,13 +44,6 @@ beforeAll(async () => {
   stack.defer(() => healthy.stop())
 }, 60_000)
 afterAll(() => stack.disposeAsync())
-
-afterEach(async () => {
-  const served = healthy.served
-  await expect.poll(() => healthy.served, { timeout: 10_000 }).toBeGreaterThan(served + 5)
-  expect(healthy.troubles).toEqual([])
-  await expect.poll(bytesInFlight, { timeout: 10_000 }).toBeLessThan(100_000)
-})
 
 /** On a connection of its own: one that is kept may be closed just then, as this process is busy. */
 async function page() {
@@ -91,7 +84,7 @@ const statusOf = ({ answer }: Uploader) => Number(/^HTTP\/1\.1 (\d+)/.exec(answe
 
 async function mostMemory(forMs: number): Promise<number> {
   let most = 0
-  for (const untilMs = performance.now() + forMs; performance.now() < untilMs; ) most = Math.max(most, await memory())
+  for (const untilMs = performance.now() + forMs; performance.now() < untilMs;) most = Math.max(most, await memory())
   return most
 }
 
@@ -169,3 +162,10 @@ test('who asks beforehand whether to send a large body is told before a byte of 
   first.leave()
   await expect.poll(() => ask(LARGEST_BODY), { timeout: 5_000 }).toBe('HTTP/1.1 100 Continue')
 }, 60_000)
+
+test('all the while the well-behaved client was served, and nothing of what was sent is held', async () => {
+  const served = healthy.served
+  await expect.poll(() => healthy.served, { timeout: 10_000 }).toBeGreaterThan(served + 5)
+  expect(healthy.troubles).toEqual([])
+  await expect.poll(bytesInFlight, { timeout: 10_000 }).toBeLessThan(100_000)
+}, 30_000)

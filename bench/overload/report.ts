@@ -6,12 +6,11 @@ import { describeTaking, figure, spread, table } from '../report/markdown.ts'
 import type { Level, OverloadResult } from './overload-result.ts'
 
 export function reportOverload(after: OverloadResult, before?: OverloadResult): string {
-  const runs = [
-    ...(before ? [{ name: 'before', result: before }] : []),
-    { name: before ? 'after' : '', result: after },
-  ]
+  const runs = [...(before ? [{ name: 'before', result: before }] : []), { name: before ? 'after' : '', result: after }]
   return [
-    ...runs.map(({ name, result }) => [name, describeTaking(result.environment, result.launches)].filter(Boolean).join(': ')),
+    ...runs.map(({ name, result }) =>
+      [name, describeTaking(result.environment, result.launches)].filter(Boolean).join(': '),
+    ),
     levelTable(runs),
     'Goodput and the rate offered are in times the capacity that the same launch had in a closed loop of 64 connections: ' +
       `${runs.map(({ name, result }) => `${name} ${spread(result.launches.map(({ capacity }) => capacity))}`.trim()).join(', ')} requests a second. ` +
@@ -63,5 +62,8 @@ function streamTable(runs: Runs): string {
       of(({ lagP99 }) => lagP99),
     ]
   })
-  return table([`${asked} streams within two seconds`, 'whole', 'refused', 'refusal p99 ms', 'neither', 'lag p99 ms'], rows)
+  return table(
+    [`${asked} streams within two seconds`, 'whole', 'refused', 'refusal p99 ms', 'neither', 'lag p99 ms'],
+    rows,
+  )
 }

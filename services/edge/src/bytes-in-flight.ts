@@ -7,16 +7,8 @@ import type { IncomingMessage } from 'node:http'
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
-import {
-  createByteBudget,
-  give,
-  isCrowding,
-  take,
-  takeAnyway,
-  type ByteBudget,
-  type Pot,
-} from './core/byte-budget.ts'
-import { clientAddress, networkOf, type Trusts } from './core/client-network.ts'
+import { createByteBudget, give, isCrowding, take, takeAnyway, type ByteBudget, type Pot } from './core/byte-budget.ts'
+import { clientAddress, networkOf, type Trusts } from './client-network.ts'
 import type { StepResponse } from './walk.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -124,7 +124,7 @@ test('an edge whose turns are long takes new clients all the same', async () => 
   let turns = 0
   let isBusy = true
   const turn = () => {
-    for (const untilMs = performance.now() + 20; performance.now() < untilMs; );
+    for (const untilMs = performance.now() + 20; performance.now() < untilMs;);
     turns++
     if (isBusy) setImmediate(turn)
   }

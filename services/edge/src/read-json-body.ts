@@ -75,7 +75,9 @@ const ORDINARY_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
 function isOrdinary({ headers }: IncomingMessage, mostBytes: number): boolean {
   const { 'content-type': type = '', 'content-length': length } = headers
   if (headers['content-encoding'] !== undefined || (type !== JSON_TYPE && !ORDINARY_TYPE.test(type))) return false
-  return length === undefined ? headers['transfer-encoding'] !== undefined : length !== '0' && Number(length) <= mostBytes
+  return length === undefined
+    ? headers['transfer-encoding'] !== undefined
+    : length !== '0' && Number(length) <= mostBytes
 }
 
 /** In chunks, of no announced length, each of which is counted as it comes. */

@@ -3,7 +3,7 @@
  */
 
 import express from 'express'
-import type { Trusts } from './core/client-network.ts'
+import type { Trusts } from './client-network.ts'
 
 export function trustProxies(trustProxy: boolean | number | string): Trusts {
   // Express compiles the setting; nothing else of this application is used.

@@ -98,9 +98,13 @@ describe('what a process does stays level, whatever is asked of it', () => {
 
 test('nothing is refused at a load that is held, for any capacity', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 20, max: 20_000 }), fc.double({ min: 0, max: 0.95, noNaN: true }), (capacity, part) => {
-      expect(sum(run(openPlant(), 10, capacity * part, capacity), 'refused')).toBe(0)
-    }),
+    fc.property(
+      fc.integer({ min: 20, max: 20_000 }),
+      fc.double({ min: 0, max: 0.95, noNaN: true }),
+      (capacity, part) => {
+        expect(sum(run(openPlant(), 10, capacity * part, capacity), 'refused')).toBe(0)
+      },
+    ),
     { numRuns: 40 },
   )
 }, 60_000)

@@ -94,7 +94,11 @@ async function openEdge(index: number) {
   const running = new Map<string, RunningRequest>()
   const edge = {
     bus,
-    bytes: trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, () => false, () => {}),
+    bytes: trackBytesInFlight(
+      LEAST_BYTES_IN_FLIGHT,
+      () => false,
+      () => {},
+    ),
     logger,
     metrics: edgeMetrics(createMetrics({ service: 'edge' })),
     tracer: NO_TRACING,

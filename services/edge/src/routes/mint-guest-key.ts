@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
-import { networkOf } from '../core/client-network.ts'
+import { networkOf } from '../client-network.ts'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../inference-kinds.ts'
 

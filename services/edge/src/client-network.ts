@@ -11,7 +11,10 @@ export type Trusts = (address: string, hop: number) => boolean
 /** `forwardedFor`: the header as it came, the nearest last. */
 export function clientAddress(remoteAddress: string, forwardedFor: string | undefined, trusts: Trusts): string {
   if (forwardedFor === undefined) return remoteAddress
-  const further = forwardedFor.split(',').map((address) => address.trim()).filter(Boolean)
+  const further = forwardedFor
+    .split(',')
+    .map((address) => address.trim())
+    .filter(Boolean)
   let address = remoteAddress
   for (let hop = 0; further.length > 0 && trusts(address, hop); hop++) address = further.pop()!
   return address
