@@ -154,3 +154,14 @@ test('the private reason stays with the error, for the log', () => {
   const error = new GatewayError('SERVICE_UNAVAILABLE', 'Try again shortly', {}, { cause })
   expect([error.name, error.cause]).toEqual(['GatewayError', cause])
 })
+
+test('what is refused because there is too much of it says when to come back; other 503 leave that to the client', () => {
+  const links = { docsUrl: 'http://docs', topupUrl: 'http://topup' }
+  const refusal = new GatewayError('SERVICE_UNAVAILABLE', 'Too much', { retryAfterMs: 1_200 })
+  expect(renderError(refusal, links)).toMatchObject({
+    status: 503,
+    headers: { 'retry-after-ms': '1200', 'retry-after': '2' },
+    body: '{"error":"Too much","code":"SERVICE_UNAVAILABLE"}',
+  })
+  expect(renderError(new GatewayError('SERVICE_UNAVAILABLE', 'Away'), links).headers).toEqual({})
+})

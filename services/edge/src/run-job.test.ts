@@ -234,4 +234,50 @@ describe('a client that waits only so long for the headers', () => {
     expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
+test('where every router is late, the client is told soon, and when to come back', async () => {
+  let offers = 0
+  await startRouter((job) => {
+    offers++
+    job.reject('busy')
+  })
+  const startedAtMs = performance.now()
+  const told = run()
+  await told.over
+  expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
+  expect(offers).toBe(3)
+  expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+  expect(told.ends).toBe(1)
+})
+
+test('where one router is late, another serves', async () => {
+  let refusals = 0
+  await startRouter((job) => {
+    // The memory bus asks one after the other.
+    if (refusals++ === 0) job.reject('busy')
+    else answer(job)
+  })
+  const told = run()
+  await told.over
+  expect(told.failure).toBeNull()
+  expect(told.text).toBe('hello')
+})
+
+test.each<[string, (job: IncomingJob) => void]>([
+  ['taken', answer],
+  ['given back', (job) => job.reject('no_place')],
+  ['left alone', () => {}],
+])('a job has been offered once, however often it is dispatched: %s', async (_, handler) => {
+  await startRouter(handler)
+  let offered = 0
+  const over = Promise.withResolvers<void>()
+  runJob(edge, plannedJob(), Buffer.from('{}'), 500, {
+    onHead() {},
+    onData() {},
+    onEnd: () => over.resolve(),
+    onFailure: () => over.resolve(),
+    onInterrupted: () => over.resolve(),
+    onOffered: () => void offered++,
+  })
+  await over.promise
+  expect(offered).toBe(1)
 })

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { acceptPatienceMs, redispatchDelayMs, type Unavailability } from './redispatch.ts'
 
-const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost']
+const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost', 'busy']
 
 test('a job of a lost or frozen router goes elsewhere at once', () => {
   expect(redispatchDelayMs('lost', 1, 0, 60_000)).toBe(0)
@@ -19,6 +19,10 @@ test('a job that nobody accepts is not multiplied: each attempt waits longer', (
     2_000,
     2_000,
   ])
+})
+
+test('routers that are late with what they have are asked three times in all', () => {
+  expect([1, 2, 3].map((attempt) => redispatchDelayMs('busy', attempt, 0, 60_000))).toEqual([25, 50, null])
 })
 
 test('while no router is there, the job waits longer between tries', () => {

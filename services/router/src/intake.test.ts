@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openIntake, type Intake } from './intake.ts'
+
+let nowMs: number
+let intake: Intake
+let refused: number
+beforeEach(() => {
+  vi.useFakeTimers()
+  nowMs = 0
+  refused = 0
+  intake = openIntake(
+    () => refused++,
+    () => nowMs,
+  )
+})
+afterEach(() => {
+  intake[Symbol.dispose]()
+  vi.useRealTimers()
+})
+
+/** Turns of the event loop, each of which takes so long and begins with so many jobs. Answers how many were taken. */
+function turns(count: number, tookMs: number, jobs: number): number {
+  let taken = 0
+  for (let turn = 0; turn < count; turn++) {
+    for (let job = 0; job < jobs; job++) if (intake.takes()) taken++
+    nowMs += tookMs
+    vi.advanceTimersByTime(20)
+  }
+  return taken
+}
+
+test('a router in time takes whatever comes', () => {
+  expect(turns(200, 20, 100)).toBe(20_000)
+  expect(refused).toBe(0)
+})
+
+test('one long pause refuses nothing', () => {
+  turns(50, 20, 10)
+  turns(1, 2_000, 500)
+  expect(turns(50, 20, 10)).toBe(500)
+  expect(refused).toBe(0)
+})
+
+test('one whose every turn is long gives jobs back, never all of them, and takes all when it is in time again', () => {
+  turns(50, 400, 500)
+  expect(refused).toBeGreaterThan(0)
+  expect(turns(10, 400, 500)).toBe(10 * 4)
+  turns(250, 20, 10)
+  expect(turns(50, 20, 100)).toBe(5_000)
+})
