@@ -39,6 +39,8 @@ export const WINDOW_MS = 250
 /** Fewer witnesses are waited for. */
 const LEAST_WAITS = 4
 const LONGEST_WINDOW_MS = 1_000
+/** Without any witness: an outage of a broker or a store is shorter mostly, and taking less would not mend it. */
+const LONGEST_SILENCE_MS = 3_000
 const LATE_WINDOWS = 2
 const LEAST_FALL = 0.5
 const RISE = 1.25
@@ -81,7 +83,7 @@ export function noteRefusedBehind(limit: IntakeLimit): void {
 export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
   const lastedMs = nowMs - limit.windowFromMs
   const isAwaited = limit.waits < LEAST_WAITS && (count > 0 || limit.waits > 0)
-  if (isAwaited && lastedMs < LONGEST_WINDOW_MS) return
+  if (isAwaited && lastedMs < (limit.waits === 0 ? LONGEST_SILENCE_MS : LONGEST_WINDOW_MS)) return
   const { targetMs, least, most } = limit.tuning
   // Where things are under way and none came through, all have waited for as long as the window lasted.
   const shortestMs = limit.waits > 0 ? limit.shortestMs : count > 0 && limit.peak > 0 ? lastedMs : 0
