@@ -83,9 +83,10 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       },
       onEnd: (end) => void completed(end),
       onFailure: failed,
-      onOffered() {
+      onOffered(isAnswered) {
         edge.intake.leave()
-        edge.intake.arrived(enteredAtMs)
+        // A client that leaves early has not waited for us.
+        if (isAnswered) edge.intake.arrived(enteredAtMs)
       },
       onInterrupted: interrupted,
     })

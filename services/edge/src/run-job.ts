@@ -27,8 +27,8 @@ export interface AnswerEvents {
   onFailure(failure: AnswerFailure): void
   /** The router was lost after the head. */
   onInterrupted(): void
-  /** Once: the first router that was asked has taken the job, or it has not; also where the run ends before that. */
-  onOffered?(): void
+  /** Once: the first router that was asked has taken the job, or it has not. `isAnswered` is false where the run ends before. */
+  onOffered?(isAnswered: boolean): void
 }
 
 export interface JobRun {
@@ -83,11 +83,11 @@ export function runJob(
           events.onHead(answerHead.parse(parseJson(bytes)))
         },
         onData: events.onData,
-        onAccept: offered,
+        onAccept: () => offered(true),
         onEnd: (bytes) => finish(() => events.onEnd(answerEnd.parse(parseJson(bytes)))),
         onFailure: (bytes) => finish(() => events.onFailure(answerFailure.parse(parseJson(bytes)))),
         onUnavailable(reason, detail) {
-          offered()
+          offered(true)
           tryAgain(detail === 'busy' ? 'busy' : reason)
         },
         onLost() {
@@ -131,16 +131,16 @@ export function runJob(
     finish(() => events.onFailure({ ...failure, retryAfterMs: comeBackAfterMs }))
   }
 
-  function offered(): void {
+  function offered(isAnswered: boolean): void {
     if (isOffered) return
     isOffered = true
-    events.onOffered?.()
+    events.onOffered?.(isAnswered)
   }
 
   function finish(last: () => void): void {
     if (isOver) return
     isOver = true
-    offered()
+    offered(false)
     clearTimeout(deadlineTimer)
     clearTimeout(retryTimer)
     last()
