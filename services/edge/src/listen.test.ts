@@ -150,3 +150,30 @@ test('a port that another process has is an error', async () => {
   await expect(listen(() => {}, { host: '127.0.0.1', port: taken })).rejects.toMatchObject({ code: 'EADDRINUSE' })
   await first.close()
 })
+
+test('a connection goes on after a body that its client asked about only where the body was read', async () => {
+  const server = await listen(
+    (asked, response) => {
+      if (asked.url === '/read') {
+        response.writeContinue()
+        asked.resume().on('end', () => response.end('read'))
+      } else response.writeHead(503).end('refused')
+    },
+    { host: '127.0.0.1', port: 0 },
+  )
+  const say = async (path: string) => {
+    const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+    let heard = ''
+    socket.on('data', (bytes) => {
+      if (heard === '' && String(bytes).includes('100 Continue')) socket.write('abc')
+      heard += String(bytes)
+    })
+    socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 3\r\n\r\n`)
+    await expect.poll(() => heard).toMatch(/read|refused/)
+    socket.destroy()
+    return /connection: ([a-z-]+)/i.exec(heard)?.[1]
+  }
+  expect(await say('/refuse')).toBe('close')
+  expect(await say('/read')).not.toBe('close')
+  await server.close()
+})

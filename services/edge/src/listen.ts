@@ -56,8 +56,10 @@ export async function listen(
     },
     serve,
   )
-  // Whoever reads the body says that it is wanted.
-  server.on('checkContinue', serve)
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    closeUnlessRead(response, () => isStopping)
+    serve(request, response)
+  })
   server.timeout = SILENCE_TIMEOUT_MS
   const { listeners, boundPort } = await listenManifold(server, { host, port })
   const closed = Promise.all(listeners.map((listener) => once(listener, 'close')))
@@ -79,6 +81,19 @@ export async function listen(
       await closed
       clearTimeout(timer)
     },
+  }
+}
+
+/**
+ * Whoever reads the body says that it is wanted (`writeContinue`). Where nobody does, the client may leave it out or send
+ * it all the same: what follows on that connection could be read in two ways, so nothing follows.
+ */
+function closeUnlessRead(response: ServerResponse, isStopping: () => boolean): void {
+  response.setHeader('connection', 'close')
+  const writeContinue = response.writeContinue.bind(response)
+  response.writeContinue = (callback) => {
+    if (!isStopping()) response.removeHeader('connection')
+    writeContinue(callback)
   }
 }
 
