@@ -234,6 +234,8 @@ describe('a client that waits only so long for the headers', () => {
     expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
+})
+
 test('where every router is late, the client is told soon, and when to come back', async () => {
   let offers = 0
   await startRouter((job) => {

@@ -103,7 +103,8 @@ export function runJob(
     const nowMs = performance.now()
     if (reason === 'lost') waitingSinceMs = nowMs
     const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, headDueAtMs - nowMs)
-    if (delayMs === null) giveUp('No router took the request in time; try again shortly')
+    if (delayMs === null && reason === 'busy') giveUp('The routers have more to do than they can', retryAfterMs())
+    else if (delayMs === null) giveUp('No router took the request in time; try again shortly')
     else retryTimer = setTimeout(dispatch, delayMs)
   }
 
@@ -116,14 +117,6 @@ export function runJob(
     handle?.stop()
     if (hasHead) finish(events.onInterrupted)
     else giveUp('The time for this request is up')
-  }
-
-  function giveUp(message: string): void {
-    finish(() => events.onFailure({ code: 'SERVICE_UNAVAILABLE', message, attempted: [], attempts: [] }))
-    const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, deadlineAtMs - nowMs)
-    if (delayMs === null && reason === 'busy') giveUp('The routers have more to do than they can', retryAfterMs())
-    else if (delayMs === null) giveUp('No router took the request in time; try again shortly')
-    else retryTimer = setTimeout(dispatch, delayMs)
   }
 
   function giveUp(message: string, comeBackAfterMs?: number): void {
