@@ -1,0 +1,99 @@
+/**
+ * What the ledger must hold of a request when everything has come to rest.
+ */
+
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { expect } from 'vitest'
+import { mergeReports } from '../../services/metering/src/core/merge-reports.ts'
+import { readReports } from '../../services/metering/src/core/read-reports.ts'
+import { PROMPT_TOKENS, type DrivenCall } from './backend-calls.ts'
+import { PROMPT_ESTIMATE, type SimulatedGateway } from './simulated-gateway.ts'
+import type { Story } from './steps.ts'
+
+export function expectOneReport(gateway: SimulatedGateway, story: Story): void {
+  expectOneRow(gateway, story)
+  if (!gateway.dead.has('edge')) expectHonestReservation(gateway)
+}
+
+/** The row alone. */
+export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
+  const { calls, dead, client } = gateway
+  const row = rowOf(gateway.reports)
+  const accepted = calls.filter(hasAccepted)
+  const last = accepted.find(({ attempt }) => attempt === gateway.lastAttempt)
+  const isCalm = isCalmAt(gateway)
+
+  // Nobody pays for nothing.
+  if (accepted.length === 0) expect(row, 'a charge though no backend had accepted').toBeNull()
+  if (row) expectGenerated(row, calls, gateway.wordsSeen)
+
+  if (isWhole(gateway, story)) {
+    expect(row, 'a whole answer without its row').not.toBeNull()
+    expect(row).toMatchObject({ outcome: 'completed', delivered: true, reporter: 'edge' })
+    const served = calls.filter(({ state }) => state === 'ended')
+    expect(served.map(({ words }) => words)).toContain(row!.usage.completionTokens)
+  } else if (isCalm) {
+    if (client.hasLeft && last) expect(row, 'left by its client, and free').not.toBeNull()
+    if (!last) expect(row, 'failed, and charged').toBeNull()
+  } else if (dead.has('edge')) {
+    const witness = last && !dead.has(last.router) && !gateway.hasLostRouter
+    if (witness) expect(row, "an edge's death makes it free").not.toBeNull()
+  }
+  if (!dead.has('edge') && gateway.wordsSeen > 0) expect(row, 'shown, and free').not.toBeNull()
+
+  for (const call of calls) {
+    const isAlive = !dead.has(call.router)
+    if (isAlive) expect(['ended', 'refused', 'broken', 'aborted'], 'a backend works for nobody').toContain(call.state)
+  }
+}
+
+/** The client is promised one good answer where a router is lost before the client has seen any of the first. */
+export function expectUnnoticed(gateway: SimulatedGateway, story: Story): void {
+  const { client, dead, calls } = gateway
+  const isRoutersLoss = dead.size === 1 && !dead.has('edge')
+  const hasFailed = calls.some(({ state }) => state === 'refused' || state === 'broken')
+  if (!isRoutersLoss || client.hasLeft || hasFailed || gateway.wordsAtKill > 0 || gateway.isCut) return
+  expect(isWhole(gateway, story), 'a router was lost, and its client has noticed').toBe(true)
+}
+
+function rowOf(events: readonly UsageEvent[]): UsageEvent | null {
+  const payload = Buffer.from(JSON.stringify({ v: 1, events }))
+  const { reports, rejected } = readReports([{ payload, sequence: 1 }])
+  expect(rejected).toEqual([])
+  const rows = mergeReports(reports)
+  expect(rows.length).toBeLessThanOrEqual(1)
+  return rows[0]?.event ?? null
+}
+
+/** The request was sent to it, and it has not refused. */
+function hasAccepted({ state, wasWorking }: DrivenCall): boolean {
+  return state === 'ended' || state === 'broken' || (state === 'aborted' && wasWorking)
+}
+
+function isWhole({ client, outcome }: SimulatedGateway, { stream }: Story): boolean {
+  if (!client.isEnded || outcome?.error !== null) return false
+  return stream ? client.text.endsWith('data: [DONE]\n\n') : client.text.includes('chat.completion')
+}
+
+/** No less than the client was shown, no more than a backend has sent. */
+function expectGenerated({ usage }: UsageEvent, calls: readonly DrivenCall[], wordsSeen: number): void {
+  expect([PROMPT_TOKENS, PROMPT_ESTIMATE]).toContain(usage.promptTokens)
+  expect(usage.estimated).toBe(usage.promptTokens === PROMPT_ESTIMATE)
+  expect(usage.completionTokens).toBeGreaterThanOrEqual(wordsSeen)
+  expect(usage.completionTokens).toBeLessThanOrEqual(Math.max(0, ...calls.map(({ words }) => words)))
+}
+
+/** Nobody has died, or was taken for dead. */
+function isCalmAt({ dead, hasLost }: SimulatedGateway): boolean {
+  return dead.size === 0 && !hasLost
+}
+
+function expectHonestReservation(gateway: SimulatedGateway): void {
+  const { finished, hasLost } = gateway
+  const row = rowOf(gateway.reports)
+  expect(gateway.isRunning, 'still renewed').toBe(false)
+  expect(finished.length).toBeLessThanOrEqual(1)
+  if (isCalmAt(gateway)) expect(finished, 'held until it lapses').toHaveLength(1)
+  const tokens = row === null ? 0 : row.usage.promptTokens + row.usage.completionTokens
+  if (finished[0] && !hasLost) expect(finished[0].tokens, 'freed as something else than the row').toBe(tokens)
+}

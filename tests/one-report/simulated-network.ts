@@ -1,0 +1,76 @@
+/**
+ * The network between the processes of a simulated gateway: every message waits until a test delivers, loses or
+ * overtakes it. What a process has sent may still arrive when the process is dead, as on a real network.
+ */
+
+import { createMemoryHub, type MemoryHub } from '@gateway/bus/memory'
+
+type Wire = ReturnType<MemoryHub['connect']>
+
+interface Message {
+  subject: string
+  payload: Uint8Array
+  replyTo: string | undefined
+}
+
+export interface SimulatedNetwork {
+  /** What the processes connect to. */
+  readonly hub: MemoryHub
+  readonly waiting: number
+  /** Delivers messages in their order. */
+  deliver(count: number): void
+  /** The oldest message never arrives. Jobs themselves are not lost: only frames have numbers to be missed by. */
+  lose(): void
+  /** The oldest message is overtaken by all others that wait. */
+  delay(): void
+  kill(processId: string): void
+  /** While true, messages are delivered as soon as they are sent. */
+  isQuick: boolean
+}
+
+export function simulateNetwork(): SimulatedNetwork {
+  const inner = createMemoryHub()
+  const carrier = inner.connect('network', () => {})
+  const waiting: Message[] = []
+
+  const deliver = (count: number): void => {
+    for (const { subject, payload, replyTo } of waiting.splice(0, count)) carrier.publish(subject, payload, replyTo)
+  }
+  const network: SimulatedNetwork = {
+    isQuick: false,
+    get waiting() {
+      return waiting.length
+    },
+    deliver,
+    lose() {
+      if (waiting[0] && isFrames(waiting[0].subject)) waiting.shift()
+    },
+    delay() {
+      const oldest = waiting.shift()
+      if (oldest) waiting.push(oldest)
+    },
+    kill: (processId) => inner.cut(processId),
+    hub: {
+      ...inner,
+      connect(processId, onStatus): Wire {
+        const wire = inner.connect(processId, onStatus)
+        return Object.create(wire, {
+          publish: {
+            value(subject: string, payload: Uint8Array, replyTo?: string) {
+              if (!wire.connected) return
+              // A process hears itself whatever happens between processes.
+              if (subject.startsWith(`inbox.${processId}.h.`)) return wire.publish(subject, payload, replyTo)
+              waiting.push({ subject, payload, replyTo })
+              if (network.isQuick) deliver(waiting.length)
+            },
+          },
+        }) as Wire
+      },
+    },
+  }
+  return network
+}
+
+function isFrames(subject: string): boolean {
+  return /^inbox\.[^.]+\.f\./.test(subject)
+}
