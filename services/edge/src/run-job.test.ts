@@ -4,7 +4,7 @@ import type { Bus, IncomingJob } from '@gateway/bus/port'
 import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
-import { runJob, type JobRun } from './run-job.ts'
+import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
 
 /** A router that is lost is known to be within a fraction of a second. */
 const TUNING = { acceptTimeoutMs: 60, heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
@@ -48,11 +48,12 @@ interface Told {
   isInterrupted: boolean
   /** How many last words came: never more than one. */
   ends: number
+  losses: RouterLoss[]
   over: Promise<void>
   run: JobRun
 }
 
-function run(deadlineMs = 10_000): Told {
+function run(deadlineMs = 10_000, canRestart = () => true): Told {
   const over = Promise.withResolvers<void>()
   const last = () => {
     told.ends++
@@ -64,15 +65,16 @@ function run(deadlineMs = 10_000): Told {
     failure: null,
     isInterrupted: false,
     ends: 0,
+    losses: [],
     over: over.promise,
     run: runJob(edge, plannedJob(), Buffer.from('{}'), deadlineMs, {
       onHead() {},
       onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
-      onEnd(end) {
+      async onEnd(end) {
         told.end = end
         last()
       },
-      onFailure(failure) {
+      async onFailure(failure) {
         told.failure = failure
         last()
       },
@@ -80,6 +82,12 @@ function run(deadlineMs = 10_000): Told {
         told.isInterrupted = true
         last()
       },
+      onRouterLost(loss) {
+        told.losses.push(loss)
+        if (canRestart()) told.text = ''
+        return canRestart()
+      },
+      onOverdue: () => told.run.stop(),
     }),
   }
   return told
@@ -128,6 +136,36 @@ test('a router that is lost before the answer began is not noticed', async () =>
   expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
 
+test('a router that is lost after its head is not noticed while nothing was given to the client', async () => {
+  const bus = await startRouter((job) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel')).catch(() => {})
+    setTimeout(() => hub.cut(bus.processId), 40)
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+})
+
+test('a job that loses router after router is given up at the third, and each is told of', async () => {
+  const taken: string[] = []
+  for (let routers = 0; routers < 5; routers++) {
+    const bus = await startRouter((job) => {
+      job.accept()
+      taken.push(bus.processId)
+      setTimeout(() => hub.cut(bus.processId), 20)
+    })
+  }
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+  expect(taken).toHaveLength(3)
+  expect(told.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
+})
+
 test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
   let taken = 0
   const bus = await startRouter((job) => {
@@ -137,7 +175,7 @@ test('a router that is lost after the answer began is told of, and nothing is re
     void job.data(Buffer.from('hel'))
     setTimeout(() => hub.cut(bus.processId), 40)
   })
-  const told = run()
+  const told = run(10_000, () => false)
   await expect.poll(() => told.text).toBe('hel')
   await startRouter(() => taken++)
   await told.over
@@ -166,20 +204,40 @@ test('a job whose time is up before anybody took it is given up', async () => {
   expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
 })
 
-test('a job that is stopped has no last word, and its router stops', async () => {
+test('a job that is stopped gets its router’s last word, and that one stops', async () => {
   const stopped = Promise.withResolvers<unknown>()
+  const verdict = { code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [], usage: USAGE }
   await startRouter((job) => {
     job.accept()
     job.head(encode(HEAD))
     void job.data(Buffer.from('hel')).catch(() => {})
-    job.signal.addEventListener('abort', () => stopped.resolve(job.signal.reason))
+    job.signal.addEventListener('abort', () => {
+      stopped.resolve(job.signal.reason)
+      job.failure(encode(verdict))
+    })
   })
   const told = run()
   await expect.poll(() => told.text).toBe('hel')
   told.run.stop()
   expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
-  await sleep(TUNING.lostAfterMs * 2)
-  expect(told.ends).toBe(0)
+  await told.over
+  expect(told).toMatchObject({ failure: { usage: USAGE }, ends: 1 })
+})
+
+test('a job that is stopped and loses its router goes to no other', async () => {
+  let taken = 0
+  const bus = await startRouter((job) => {
+    taken++
+    job.accept()
+  })
+  const told = run()
+  await expect.poll(() => taken).toBe(1)
+  hub.cut(bus.processId)
+  told.run.stop()
+  await startRouter(() => taken++)
+  await told.over
+  expect(told).toMatchObject({ isInterrupted: true, ends: 1 })
+  expect(taken).toBe(1)
 })
 
 test('a job that is stopped while it waits for a router is never dispatched', async () => {
@@ -188,5 +246,5 @@ test('a job that is stopped while it waits for a router is never dispatched', as
   let taken = 0
   await startRouter(() => taken++)
   await sleep(150)
-  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 0 })
+  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 1 })
 })
