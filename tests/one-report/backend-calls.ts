@@ -31,6 +31,8 @@ export interface DrivenCall extends Call {
   refuse(): void
   /** Its connection breaks. */
   break(): void
+  /** Its router is dead. */
+  lose(): void
 }
 
 /** Says for which router and dispatch a call is made. */
@@ -56,10 +58,7 @@ function driveCall(
     paused: false,
     reason: null,
     abort(reason: Error) {
-      if (call.state === 'connecting' || call.state === 'working') {
-        call.wasWorking = call.state === 'working'
-        call.state = 'aborted'
-      }
+      call.lose()
       queueMicrotask(() => handler.onResponseError?.(controller, reason))
     },
     pause() {},
@@ -112,6 +111,11 @@ function driveCall(
       headers(401)
       send('{"error":{"message":"no"}}')
       handler.onResponseEnd?.(controller, {})
+    },
+    lose() {
+      if (call.state !== 'connecting' && call.state !== 'working') return
+      call.wasWorking = call.state === 'working'
+      call.state = 'aborted'
     },
     break() {
       if (call.state !== 'working' || call.words === 0) return

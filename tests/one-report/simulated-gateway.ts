@@ -65,8 +65,6 @@ export interface SimulatedGateway extends AsyncDisposable {
   readonly hasLost: boolean
   /** The edge has taken a router for dead. */
   readonly hasLostRouter: boolean
-  /** How many words the client had when a process died. */
-  readonly wordsAtKill: number
   readonly isCut: boolean
   /** How many words were written to the client. */
   readonly wordsSeen: number
@@ -107,7 +105,6 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   const logger = createLogger({ service: 'test', level: 'silent' })
   let outcome: { error: unknown } | null = null
   let lastAttempt = 0
-  let wordsAtKill = 0
   let isCut = false
   let unstored: (() => void)[] = []
   driveBackends(calls, reportsUsage)
@@ -226,9 +223,6 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     get hasLostRouter() {
       return edgeBus.counters.jobsLost > 0
     },
-    get wordsAtKill() {
-      return wordsAtKill
-    },
     get isCut() {
       return isCut
     },
@@ -241,10 +235,9 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     kill(process) {
       if (dead.has(process)) return
       dead.add(process)
-      wordsAtKill = Math.max(wordsAtKill, gateway.wordsSeen)
       network.kill(processes.find(([name]) => name === process)![1].processId)
       if (process === 'edge') client.leave()
-      else for (const call of calls) if (call.router === process && isOpen(call)) call.state = 'aborted'
+      else for (const call of calls) if (call.router === process) call.lose()
     },
     store() {
       for (const done of unstored) done()
@@ -262,10 +255,6 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   }
   await gateway.settle()
   return gateway
-}
-
-function isOpen({ state }: DrivenCall): boolean {
-  return state === 'connecting' || state === 'working'
 }
 
 const WINDOW = { limit: 100, remaining: 99, resetMs: 0 }

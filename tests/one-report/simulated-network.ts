@@ -8,6 +8,7 @@ import { createMemoryHub, type MemoryHub } from '@gateway/bus/memory'
 type Wire = ReturnType<MemoryHub['connect']>
 
 interface Message {
+  sentAtMs: number
   subject: string
   payload: Uint8Array
   replyTo: string | undefined
@@ -17,6 +18,8 @@ export interface SimulatedNetwork {
   /** What the processes connect to. */
   readonly hub: MemoryHub
   readonly waiting: number
+  /** Of all messages that were delivered. */
+  readonly longestWaitMs: number
   /** Delivers messages in their order. */
   deliver(count: number): void
   /** The oldest message never arrives. Jobs themselves are not lost: only frames have numbers to be missed by. */
@@ -33,13 +36,21 @@ export function simulateNetwork(): SimulatedNetwork {
   const carrier = inner.connect('network', () => {})
   const waiting: Message[] = []
 
+  let longestWaitMs = 0
+
   const deliver = (count: number): void => {
-    for (const { subject, payload, replyTo } of waiting.splice(0, count)) carrier.publish(subject, payload, replyTo)
+    for (const { subject, payload, replyTo, sentAtMs } of waiting.splice(0, count)) {
+      longestWaitMs = Math.max(longestWaitMs, performance.now() - sentAtMs)
+      carrier.publish(subject, payload, replyTo)
+    }
   }
   const network: SimulatedNetwork = {
     isQuick: false,
     get waiting() {
       return waiting.length
+    },
+    get longestWaitMs() {
+      return longestWaitMs
     },
     deliver,
     lose() {
@@ -60,7 +71,7 @@ export function simulateNetwork(): SimulatedNetwork {
               if (!wire.connected) return
               // A process hears itself whatever happens between processes.
               if (subject.startsWith(`inbox.${processId}.h.`)) return wire.publish(subject, payload, replyTo)
-              waiting.push({ subject, payload, replyTo })
+              waiting.push({ subject, payload, replyTo, sentAtMs: performance.now() })
               if (network.isQuick) deliver(waiting.length)
             },
           },

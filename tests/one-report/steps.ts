@@ -36,7 +36,7 @@ const kill = fc
   .constantFrom<Process>('edge', ...Array.from({ length: ROUTERS }, (_, index) => index))
   .map((process) => ({ do: 'kill' as const, process }))
 const troubles: fc.WeightedArbitrary<Step>[] = [
-  { weight: 2, arbitrary: only('cut', 'refuse', 'break', 'break') },
+  { weight: 4, arbitrary: only('cut', 'refuse', 'break', 'break') },
   { weight: 1, arbitrary: kill },
   { weight: 1, arbitrary: fc.constant({ do: 'wait' as const, ms: 4_000 }) },
 ]
@@ -98,7 +98,7 @@ export async function take(gateway: SimulatedGateway, step: Step): Promise<void>
 
 const HEARD_WITHIN_MS = 5_000
 /** By then every process knows who is gone. */
-const SETTLED_WITHIN_MS = 120_000
+const SETTLED_WITHIN_MS = 5_000
 
 /** From here on nothing is lost, backends end what they are asked, and the client reads on where it is still there. */
 export async function comeToRest(gateway: SimulatedGateway): Promise<void> {
@@ -106,7 +106,7 @@ export async function comeToRest(gateway: SimulatedGateway): Promise<void> {
   network.isQuick = true
   network.deliver(network.waiting)
   client.read()
-  for (let turn = 0; turn < 8; turn++) {
+  for (let turn = 0; turn < 6; turn++) {
     await gateway.wait(HEARD_WITHIN_MS)
     gateway.store()
     if (!client.hasLeft) for (const call of openCalls(gateway)) call.end()

@@ -65,9 +65,13 @@ export interface JobEvents {
   onAccept?(workerId: string): void
   onHead(head: Uint8Array): void
   onData(bytes: Uint8Array): void
-  onEnd(end: Uint8Array): void
-  /** The worker's own failure frame. */
-  onFailure(failure: Uint8Array): void
+  /**
+   * Until the promise is settled the worker keeps the end, and answers for the job should this process die: it is told
+   * that the end was taken in only then.
+   */
+  onEnd(end: Uint8Array): void | Promise<void>
+  /** The worker's own failure frame; taken in as an end is. */
+  onFailure(failure: Uint8Array): void | Promise<void>
   /** Nobody took the job, or the worker gave it back unserved: dispatch it elsewhere. */
   onUnavailable(reason: 'no_responder' | 'timeout' | 'rejected', detail?: string): void
   /** The worker that took it is gone (heartbeats missed) or forgot it (it restarted). */
@@ -77,7 +81,12 @@ export interface JobEvents {
 export interface JobHandle {
   /** Tells how many data bytes the reader has taken since the last call; opens the window for more. */
   consumed(bytes: number): void
-  /** Ends the stream from this side; the worker's `signal` aborts with `stopped`. */
+  /**
+   * Nobody reads the answer any more: the worker's `signal` aborts with `stopped`, and its last word still comes. Until
+   * then everything is told as before; all of it counts as consumed.
+   */
+  leave(): void
+  /** Ends the stream from this side without a word; the worker's `signal` aborts with `stopped`. */
   stop(): void
 }
 
@@ -98,11 +107,19 @@ export interface IncomingJob {
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void
   /**
-   * Aborts with a {@link JobAborted}: the caller stopped the job or is gone. After `end` or `failure` it still aborts
-   * with `caller_lost` when the caller goes without having acknowledged that frame.
+   * Aborts with a {@link JobAborted} when nobody waits for the answer: the caller has left or stopped the job, or is
+   * gone. One that has left still takes an `end` or a `failure`. After those two it aborts no more.
    */
   readonly signal: AbortSignal
+  /** Calls back once, when the stream of an accepted job is over. */
+  onOver(listener: (how: JobOver) => void): void
 }
+
+/**
+ * `acknowledged`: the caller has taken the last frame in, and answers for the job from here on. `stopped`: it lives, and
+ * has no such stream (any more). `caller_lost`: it is gone, and the last frame may never have reached it.
+ */
+export type JobOver = 'acknowledged' | AbortCause
 
 export type AbortCause = 'stopped' | 'caller_lost'
 

@@ -48,6 +48,8 @@ export const jobHeader = z.object({
   lane: z.string(),
   price,
   startedAtMs: z.int(),
+  /** While it lives the edge settles the request however it ends. One of the former version leaves that to the router. */
+  edgeSettles: z.boolean().optional(),
   /** The edge's span, where traces are on. */
   traceparent: traceparent.optional(),
 })
@@ -72,7 +74,10 @@ export const answerEnd = z.object({
 })
 export type AnswerEnd = z.infer<typeof answerEnd>
 
-/** A request that failed for good; after a head, `usage` is what the client was shown until then. */
+/**
+ * A request that failed for good, or that its client has left. `usage` is what it costs all the same: what the client was
+ * shown until then; after it has left also what a backend was at work on, the last of the attempts.
+ */
 export const answerFailure = z.object({
   code: z.enum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
   message: z.string(),

@@ -16,6 +16,8 @@ export interface AnswerWriter {
   /** `headers` are asked for when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
+  /** Forgets what was written, so that another answer can take its place. False: some of it has been sent. */
+  restart(): boolean
   /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
   keep?(usage: UsageEvent): Promise<void>
   /** `headers` replace those of `begin` where none has been sent yet. */
@@ -74,6 +76,12 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
       held = last ? [last] : []
       heldBytes = last?.byteLength ?? 0
     },
+    restart() {
+      if (response.headersSent) return false
+      held = []
+      heldBytes = 0
+      return true
+    },
     finish(headers) {
       if (!response.headersSent) {
         response.writeHead(200, { ...headers(), 'content-type': contentType, 'content-length': heldBytes })
@@ -105,6 +113,8 @@ export function streamAnswer(
   }, KEEP_ALIVE_AFTER_MS)
   response.once('close', () => clearInterval(keepAlive))
 
+  let hasContent = false
+
   function begin(contentType: string, headers: () => Headers): void {
     if (response.headersSent) return
     const ofStreams = { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
@@ -116,9 +126,12 @@ export function streamAnswer(
     begun: () => response.headersSent,
     begin,
     write(bytes) {
+      hasContent = true
       keepAlive.refresh()
       send(bytes)
     },
+    // Headers are the same for any router's answer, and comments are nobody's.
+    restart: () => !hasContent,
     finish() {
       clearInterval(keepAlive)
       response.end(DONE)

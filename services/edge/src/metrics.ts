@@ -20,6 +20,8 @@ export interface EdgeMetrics {
   admission(answer: AdmitAnswer, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
+  /** A router was lost while it had a request; `isLast`: one too many, the request is given up. */
+  routerLost(isLast: boolean): void
   /** What became of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void
 }
@@ -32,6 +34,7 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
     ...requestMetrics(metrics),
     ...admissionMetrics(metrics),
     tokens: countTokens(metrics),
+    routerLost: countLosses(metrics),
     idempotent: countIdempotent(metrics),
   }
 }
@@ -84,6 +87,16 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
 
 export const OK = 'ok'
 const DEFECT: ErrorCode = 'INTERNAL_ERROR'
+
+function countLosses(metrics: Metrics): EdgeMetrics['routerLost'] {
+  const counter = metrics.counter(
+    'gateway_router_losses_total',
+    'Requests whose router was lost; given_up: too often',
+    ['given_up'],
+  )
+  const [once, tooOften] = [counter.labels('no'), counter.labels('yes')]
+  return (isLast) => (isLast ? tooOften : once).add()
+}
 
 function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
   const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])

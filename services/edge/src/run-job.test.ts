@@ -232,6 +232,8 @@ test('a job that is stopped and loses its router goes to no other', async () => 
   })
   const told = run()
   await expect.poll(() => taken).toBe(1)
+  // The edge hears that it was accepted.
+  await sleep(20)
   hub.cut(bus.processId)
   told.run.stop()
   await startRouter(() => taken++)

@@ -1,8 +1,9 @@
 /**
- * Runs one job on the routers: dispatches it, and dispatches it again while nobody took it or its router was lost
- * before the answer began. After the head nothing is repeated: a loss is told to the caller.
+ * Runs one job on the routers: dispatches it, and dispatches it again while nobody took it or its router was lost before
+ * the client was given anything.
  *
- * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last, unless `stop` was called.
+ * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last, also after `stop`: then as soon as the router has said
+ * what the job had cost.
  */
 
 import type { Bus, JobHandle } from '@gateway/bus/port'
@@ -16,24 +17,39 @@ import {
   type JobHeader,
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
-import { acceptPatienceMs, redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
+import { acceptPatienceMs, MOST_LOSSES, redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
 
 export interface AnswerEvents {
   onHead(head: AnswerHead): void
   onData(bytes: Uint8Array): void
-  onEnd(end: AnswerEnd): void
+  /** The router keeps its last word until the promise is settled. */
+  onEnd(end: AnswerEnd): Promise<void>
   /** The router's own verdict, or `no_router` when nobody took the job in time. */
-  onFailure(failure: AnswerFailure): void
-  /** The router was lost after the head. */
+  onFailure(failure: AnswerFailure): Promise<void>
+  /** The router was lost, and the job can go to no other. */
   onInterrupted(): void
+  /** Whether the answer can begin anew: then the job goes to another router, unless it is given up. */
+  onRouterLost(loss: RouterLoss): boolean
+  /** The time is up, and the router, which keeps it, has not said so. */
+  onOverdue(): void
+}
+
+export interface RouterLoss {
+  /** The process that had the job. */
+  router: string | undefined
+  /** Routers that this job has lost so far. */
+  losses: number
+  /** It goes to no further one. */
+  isLast: boolean
 }
 
 export interface JobRun {
   consumed(bytes: number): void
+  /** Nobody waits for the answer any more. */
   stop(): void
 }
 
-type FixedHeader = Omit<JobHeader, 'attempt' | 'remainingMs'>
+type FixedHeader = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
 export function runJob(
   bus: Bus,
@@ -42,32 +58,29 @@ export function runJob(
   deadlineMs: number,
   events: AnswerEvents,
 ): JobRun {
+  /** Null while the next dispatch is waited for. */
   let handle: JobHandle | null = null
-  let retryTimer: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
   let attempt = 0
+  let losses = 0
+  let router: string | undefined
   let waitingSinceMs = performance.now()
-  let hasHead = false
+  let isStopped = false
   let isOver = false
   const deadlineAtMs = performance.now() + deadlineMs
   // The router keeps the deadline; this guards against one that does not answer at all.
-  const deadlineTimer = setTimeout(() => {
-    handle?.stop()
-    if (hasHead) finish(events.onInterrupted)
-    else giveUp('The time for this request is up')
-  }, deadlineMs + DEADLINE_GRACE_MS)
+  const deadlineTimer = setTimeout(() => events.onOverdue(), deadlineMs + DEADLINE_GRACE_MS)
 
   dispatch()
   return {
     consumed: (bytes) => handle?.consumed(bytes),
-    stop() {
-      finish(() => handle?.stop())
-    },
+    stop,
   }
 
   function dispatch(): void {
     attempt++
     const remainingMs = Math.max(0, Math.floor(deadlineAtMs - performance.now()))
-    const header: JobHeader = { ...fixed, attempt, remainingMs }
+    const header: JobHeader = { ...fixed, attempt, remainingMs, edgeSettles: true }
     handle = bus.dispatch(
       {
         subject: subjects.job(fixed.pool),
@@ -76,45 +89,73 @@ export function runJob(
         acceptTimeoutMs: acceptPatienceMs(attempt),
       },
       {
-        onHead(bytes) {
-          hasHead = true
-          events.onHead(answerHead.parse(parseJson(bytes)))
-        },
+        onAccept: (workerId) => void (router = workerId),
+        onHead: (bytes) => events.onHead(answerHead.parse(parseJson(bytes))),
         onData: events.onData,
-        onEnd: (bytes) => finish(() => events.onEnd(answerEnd.parse(parseJson(bytes)))),
-        onFailure: (bytes) => finish(() => events.onFailure(answerFailure.parse(parseJson(bytes)))),
-        onUnavailable: (reason) => tryAgain(reason),
-        onLost() {
-          if (hasHead) finish(events.onInterrupted)
-          else tryAgain('lost')
+        onEnd(bytes) {
+          const end = answerEnd.parse(parseJson(bytes))
+          return finish(() => events.onEnd(end))
         },
+        onFailure(bytes) {
+          const failure = answerFailure.parse(parseJson(bytes))
+          return finish(() => events.onFailure(failure))
+        },
+        onUnavailable: tryAgain,
+        onLost: lost,
       },
     )
   }
 
+  function lost(): void {
+    losses++
+    waitingSinceMs = performance.now()
+    const isLast = losses >= MOST_LOSSES
+    if (isStopped || !events.onRouterLost({ router, losses, isLast })) finish(events.onInterrupted)
+    else tryAgain('lost')
+  }
+
   function tryAgain(reason: Unavailability): void {
-    if (isOver) return
+    handle = null
     const nowMs = performance.now()
-    if (reason === 'lost') waitingSinceMs = nowMs
-    const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, deadlineAtMs - nowMs)
-    if (delayMs === null) giveUp('No router took the request in time; try again shortly')
-    else retryTimer = setTimeout(dispatch, delayMs)
+    const waitedMs = nowMs - waitingSinceMs
+    const delayMs = isStopped
+      ? null
+      : redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs: deadlineAtMs - nowMs })
+    if (delayMs !== null) timer = setTimeout(dispatch, delayMs)
+    else if (losses >= MOST_LOSSES) giveUp('Every router that took the request was lost')
+    else giveUp('No router took the request in time; try again shortly')
   }
 
+  /** No router has the job. */
   function giveUp(message: string): void {
-    finish(() => events.onFailure({ code: 'SERVICE_UNAVAILABLE', message, attempted: [], attempts: [] }))
+    finish(() => void events.onFailure({ code: 'SERVICE_UNAVAILABLE', message, attempted: [], attempts: [] }))
   }
 
-  function finish(last: () => void): void {
-    if (isOver) return
+  function stop(): void {
+    if (isOver || isStopped) return
+    isStopped = true
+    clearTimeout(deadlineTimer)
+    clearTimeout(timer)
+    if (!handle) return giveUp('Nobody waits for the answer')
+    handle.leave()
+    timer = setTimeout(() => {
+      handle?.stop()
+      finish(events.onInterrupted)
+    }, LAST_WORD_WITHIN_MS)
+  }
+
+  function finish<Result>(last: () => Result): Result | undefined {
+    if (isOver) return undefined
     isOver = true
     clearTimeout(deadlineTimer)
-    clearTimeout(retryTimer)
-    last()
+    clearTimeout(timer)
+    return last()
   }
 }
 
 const DEADLINE_GRACE_MS = 2_000
+/** Longer than the bus takes to know that a router is lost, also after an outage of its own. */
+const LAST_WORD_WITHIN_MS = 45_000
 
 function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())

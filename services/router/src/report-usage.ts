@@ -1,8 +1,7 @@
 /**
- * Reports what a job had produced when the edge cannot: it died, or it stopped the job before the usage reached it.
+ * Reports what a job had cost when the edge cannot, because it died before it had taken in the job's last word.
  *
- * Only an attempt whose head was sent is reported, so a job that was dispatched elsewhere before it showed anything is
- * never billed twice. The ledger ranks an edge's report of the same request higher.
+ * The ledger ranks an edge's report of the same request higher, so one that was only thought dead changes nothing.
  */
 
 import type { Bus } from '@gateway/bus/port'

@@ -94,6 +94,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
   const writer: AnswerWriter = {
     begun: () => head !== null,
     begin(contentType, headersNow) {
+      if (head) return
       const headers = headersNow()
       head = { contentType, headers }
       for (const reader of readers.keys()) reader.begin(contentType, headers)
@@ -108,6 +109,8 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       if (readers.size === 0 && !isKeepable()) stopRequest()
       else passOn()
     },
+    // Readers were given all that was written.
+    restart: () => bytes === 0,
     async keep(usage) {
       if (head && isKeepable()) await keeper.keep({ ...head, pieces, usage })
     },

@@ -43,6 +43,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #silentSince = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
   #controller: Dispatcher.DispatchController | null = null
+  #status: number | undefined
   #fault: unknown = null
   #answered = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
@@ -59,6 +60,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.response.catch(() => {})
     this.closed = this.#over.promise
     this.#arm(timeouts.connectMs)
+  }
+
+  /** The request was sent, and the backend has neither refused it nor failed: it works on the answer, or has given it. */
+  get isAtWork(): boolean {
+    return this.#phase !== 'connect_timeout' && this.#fault === null && (this.#status ?? 200) === 200
   }
 
   /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
@@ -143,6 +149,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ExchangeResponse['headers']): void {
     if (status < 200 || this.#phase === 'over') return
     this.#phase = 'idle_timeout'
+    this.#status = status
     this.#arm(this.#timeouts.idleMs)
     this.#answered.resolve({ status, headers })
   }

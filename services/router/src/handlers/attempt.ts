@@ -39,6 +39,8 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     beginWaiting(run)
     exchange = callTarget(run, target, bounds)
     run.exchange = exchange
+    run.target = target
+    run.usage = null
     failpoint('router.backend-asked')
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response

@@ -23,11 +23,10 @@ export async function relayPlain(
 ): Promise<TokenUsage> {
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES)
   endWaiting(run)
-  const answer = await settle(
-    run,
-    target,
-    target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000)),
-  )
+  const read = target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000))
+  const known = read.usage
+  if (known) run.usage = () => Promise.resolve(known)
+  const answer = await settle(run, target, read)
   const usage = answer.usage ?? (await estimate(run, answer, tokens))
   const bytes = answer.usage ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })

@@ -34,6 +34,7 @@ export async function relayStream(
     created: Math.floor(Date.now() / 1_000),
   })
   const usage = () => usageOf(reading, run, tokens)
+  run.usage = usage
   const unsent: Unsent = { ready: [], kept: [], keptBytes: 0 }
 
   function send(pieces: Buffer[]): Promise<void> {

@@ -33,10 +33,17 @@ export interface Run {
   backendMs: number
   /** By `performance.now()`: since when the call under way is waited for; null when none is. */
   waitingSince: number | null
+  /** Whose call it is. */
+  target: Target | null
+  /** What the call under way has cost so far, where its answer tells. */
+  usage: (() => Promise<TokenUsage>) | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
   shown: Shown | null
+  /** Set when the job is given up before its head, while a backend was at work on it. */
+  abandoned: Shown | null
 }
 
+/** An answer that has to be paid for: its client was shown some of it, or a backend was at work on it to the last. */
 export interface Shown {
   target: Target
   /** Tokens until now: the backend's own figures, or counted. */
@@ -56,6 +63,33 @@ export function show(run: Run, contentType: string, shown: Shown): void {
   if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encode(head))
   failpoint('router.answer-begun')
+}
+
+/**
+ * Nobody waits for the answer any more. A backend is at work once the request was sent to it, until it refuses or fails;
+ * its work costs what is known of it, or the prompt at least.
+ */
+export function abandon(run: Run, reason: unknown): void {
+  const { exchange, target, header } = run
+  if (!run.shown && target && exchange?.isAtWork) {
+    run.abandoned = { target, usage: run.usage ?? (() => Promise.resolve(promptAlone(header))) }
+  }
+  exchange?.abort(reason)
+}
+
+/** What the job costs if nothing more comes of it; null: nothing. */
+export function owed(run: Run): Shown | null {
+  return run.shown ?? run.abandoned
+}
+
+function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
+  return {
+    promptTokens: promptTokensEstimate,
+    completionTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+  }
 }
 
 export function beginWaiting(run: Run): void {
