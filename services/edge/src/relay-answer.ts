@@ -181,7 +181,7 @@ async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void
 /** One request that loses router after router is likely why they die. */
 function tellLoss(edge: Edge, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
   edge.metrics.routerLost(isLast)
-  const fields = { ...requestFields(job.requestId, job.traceparent), router, losses }
+  const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
   if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')
   else edge.logger.warn(fields, 'a request has lost its router')
 }
