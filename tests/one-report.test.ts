@@ -1,6 +1,6 @@
 /**
  * Exactly one of edge and router reports a request, with the tokens generated: for every order of head, data, end, stop,
- * acknowledgement, death and lost frame. The code is the real one on both sides; see `one-report/simulated-gateway.ts`.
+ * acknowledgement, death and lost frame. Both sides run their real code on a simulated network, client and clock.
  */
 
 import * as fc from 'fast-check'
@@ -9,7 +9,7 @@ import { expectOneReport, expectOneRow, expectUnnoticed } from './one-report/exp
 import { simulateGateway, type SimulatedGateway } from './one-report/simulated-gateway.ts'
 import { calmStories, comeToRest, deaths, stories, take, type Story } from './one-report/steps.ts'
 
-/** To look at one of them again: `ONE_REPORT_SEED=<seed> npm test -- tests/one-report.test.ts`. */
+/** To repeat a run: `ONE_REPORT_SEED=<seed> npm test -- tests/one-report.test.ts`. */
 const { ONE_REPORT_SEED, ONE_REPORT_RUNS } = process.env
 const options = {
   numRuns: Number(ONE_REPORT_RUNS ?? 400),

@@ -61,7 +61,7 @@ export async function expectEachMeteredOnce(stage: Stage, lane: Lane, all: Seen[
   expect(await stage.rows(lane)).toHaveLength(all.length)
 }
 
-/** As what the backend had generated when it was stopped: by the edge, or by the router where the edge is lost. */
+/** The row holds the tokens that the backend had generated. The edge reports them, or the router of a lost edge. */
 export async function expectBilledAsGenerated(
   stage: Stage,
   call: BackendCall,

@@ -170,7 +170,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     async () => {
       const { caller, edges, endless, lane: take, rows } = stage()
       const lane = take('endless')
-      // Of so many lengths that with some of them only the last pieces and the end wait between router and edge.
+      // The lengths differ, so that for some readers only the last pieces and the end wait between router and edge.
       const opening = Array.from({ length: LATE_LEAVERS }, (_, index) =>
         openSlowReader({
           url: edges[index % 2]!,

@@ -1,13 +1,13 @@
 /**
- * Backends without sockets: each call of a router to a backend is driven step by step, through the callbacks by which
- * the HTTP client tells a call's progress.
+ * Backends without sockets: a test drives each call of a router to a backend step by step. It uses the callbacks through
+ * which the HTTP client tells a call's progress.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Pool, type Dispatcher } from 'undici'
 import { vi } from 'vitest'
 
-/** The words of an answer: one event each, and one token. */
+/** Each word of an answer is one event and one token. */
 export const WORD = 'w '
 
 export interface Call {
@@ -42,7 +42,7 @@ export const caller = new AsyncLocalStorage<{ router: number; attempt: number }>
 export function driveBackends(calls: DrivenCall[], reportsUsage: boolean): void {
   vi.spyOn(Pool.prototype, 'dispatch').mockImplementation((options, handler) => {
     const { router, attempt } = caller.getStore()!
-    const { stream } = JSON.parse(String(options.body)) as { stream?: boolean }
+    const { stream } = JSON.parse((options.body as Buffer).toString()) as { stream?: boolean }
     calls.push(driveCall({ router, attempt, stream: stream === true }, handler, reportsUsage))
     return true
   })
@@ -126,7 +126,7 @@ function driveCall(
   return call
 }
 
-/** By the backends' own count; the edge's estimate differs, so that the two can be told apart. */
+/** The backends' own count. It differs from the edge's estimate, so that a test can tell the two apart. */
 export const PROMPT_TOKENS = 9
 
 function event(value: object): string {

@@ -1,5 +1,5 @@
 /**
- * What the ledger must hold of a request when everything has come to rest.
+ * The rules for a request's row and reservation when everything has come to rest.
  */
 
 import type { UsageEvent } from '@gateway/contracts/usage-event'
@@ -47,7 +47,7 @@ export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
   }
 }
 
-/** The client is promised one good answer where a router is lost before the client has seen any of the first. */
+/** A client that has seen no content of a lost router gets one whole answer from another router. */
 export function expectUnnoticed(gateway: SimulatedGateway, story: Story): void {
   const { client, dead, calls } = gateway
   const isRoutersLoss = dead.size === 1 && !dead.has('edge')
@@ -65,7 +65,7 @@ function rowOf(events: readonly UsageEvent[]): UsageEvent | null {
   return rows[0]?.event ?? null
 }
 
-/** The request was sent to it, and it has not refused. */
+/** The backend had the request, and did not refuse it. */
 function hasAccepted({ state, wasWorking }: DrivenCall): boolean {
   return state === 'ended' || state === 'broken' || (state === 'aborted' && wasWorking)
 }
@@ -75,7 +75,7 @@ function isWhole({ client, outcome }: SimulatedGateway, { stream }: Story): bool
   return stream ? client.text.endsWith('data: [DONE]\n\n') : client.text.includes('chat.completion')
 }
 
-/** No less than the client was shown, no more than a backend has sent. */
+/** The row holds no less than the client saw, and no more than a backend has sent. */
 function expectGenerated({ usage }: UsageEvent, calls: readonly DrivenCall[], wordsSeen: number): void {
   expect([PROMPT_TOKENS, PROMPT_ESTIMATE]).toContain(usage.promptTokens)
   expect(usage.estimated).toBe(usage.promptTokens === PROMPT_ESTIMATE)

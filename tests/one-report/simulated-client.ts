@@ -5,7 +5,7 @@
 import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 
-/** What fits between the edge and a client that does not read. */
+/** The room between the edge and a client that does not read. */
 const SOCKET_BYTES = 200
 
 export interface SimulatedClient {

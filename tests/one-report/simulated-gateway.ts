@@ -1,6 +1,6 @@
 /**
- * One request through an edge's relay, two routers and their backends, all real but for the network, the backends'
- * sockets and the client's. Everything that happens is a step that the test takes, by a clock that the test moves.
+ * One request through an edge's relay, two routers and their backends. All code is real; the network, the clock and the
+ * sockets of backends and client are simulated. The test takes each step itself.
  */
 
 import type { Standing } from '@gateway/admission/edge'
@@ -51,9 +51,9 @@ export interface SimulatedGateway extends AsyncDisposable {
   readonly client: SimulatedClient
   readonly calls: readonly DrivenCall[]
   readonly dead: ReadonlySet<Process>
-  /** What reached the ledger's stream. */
+  /** The events that the ledger's stream has stored. */
   readonly reports: readonly UsageEvent[]
-  /** What the reservation became, each time that the edge said so. */
+  /** The edge's corrections of the reservation. */
   readonly finished: readonly { charge: number; tokens: number }[]
   /** The edge still counts it as running. */
   readonly isRunning: boolean

@@ -1,6 +1,6 @@
 /**
- * The network between the processes of a simulated gateway: every message waits until a test delivers, loses or
- * overtakes it. What a process has sent may still arrive when the process is dead, as on a real network.
+ * The network between the processes of a simulated gateway. Every message waits until a test delivers, loses or delays it.
+ * A message may arrive after its sender's death, as on a real network.
  */
 
 import { createMemoryHub, type MemoryHub } from '@gateway/bus/memory'
@@ -15,14 +15,14 @@ interface Message {
 }
 
 export interface SimulatedNetwork {
-  /** What the processes connect to. */
+  /** The processes connect to this hub. */
   readonly hub: MemoryHub
   readonly waiting: number
   /** Of all messages that were delivered. */
   readonly longestWaitMs: number
   /** Delivers messages in their order. */
   deliver(count: number): void
-  /** The oldest message never arrives. Jobs themselves are not lost: only frames have numbers to be missed by. */
+  /** The oldest message never arrives, if it is one of frames. */
   lose(): void
   /** The oldest message is overtaken by all others that wait. */
   delay(): void

@@ -66,11 +66,11 @@ export interface JobEvents {
   onHead(head: Uint8Array): void
   onData(bytes: Uint8Array): void
   /**
-   * Until the promise is settled the worker keeps the end, and answers for the job should this process die: it is told
-   * that the end was taken in only then.
+   * The bus acknowledges the end to the worker only when this promise is settled. Until then the worker keeps the end,
+   * and answers for the job if this process dies.
    */
   onEnd(end: Uint8Array): void | Promise<void>
-  /** The worker's own failure frame; taken in as an end is. */
+  /** The worker's own failure frame. The bus acknowledges it as it does an end. */
   onFailure(failure: Uint8Array): void | Promise<void>
   /** Nobody took the job, or the worker gave it back unserved: dispatch it elsewhere. */
   onUnavailable(reason: 'no_responder' | 'timeout' | 'rejected', detail?: string): void
@@ -82,11 +82,11 @@ export interface JobHandle {
   /** Tells how many data bytes the reader has taken since the last call; opens the window for more. */
   consumed(bytes: number): void
   /**
-   * Nobody reads the answer any more: the worker's `signal` aborts with `stopped`, and its last word still comes. Until
-   * then everything is told as before; all of it counts as consumed.
+   * The reader has left: the worker's `signal` aborts with `stopped`, and the caller waits for the worker's last frame.
+   * Until then all events come as before, and all data count as consumed.
    */
   leave(): void
-  /** Ends the stream from this side without a word; the worker's `signal` aborts with `stopped`. */
+  /** Forgets the stream; the worker's `signal` aborts with `stopped`. */
   stop(): void
 }
 
@@ -107,17 +107,17 @@ export interface IncomingJob {
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void
   /**
-   * Aborts with a {@link JobAborted} when nobody waits for the answer: the caller has left or stopped the job, or is
-   * gone. One that has left still takes an `end` or a `failure`. After those two it aborts no more.
+   * Aborts with a {@link JobAborted} when the caller has left or stopped the job, or is gone. A caller that has left
+   * still takes an `end` or a `failure`. The signal does not abort after either of the two.
    */
   readonly signal: AbortSignal
-  /** Calls back once, when the stream of an accepted job is over. */
+  /** Calls the listener once, when the stream of an accepted job is over. */
   onOver(listener: (how: JobOver) => void): void
 }
 
 /**
- * `acknowledged`: the caller has taken the last frame in, and answers for the job from here on. `stopped`: it lives, and
- * has no such stream (any more). `caller_lost`: it is gone, and the last frame may never have reached it.
+ * `acknowledged`: the caller has taken the last frame in, and answers for the job from here on. `stopped`: the caller
+ * lives, and has forgotten the stream. `caller_lost`: the caller is gone, perhaps without the last frame.
  */
 export type JobOver = 'acknowledged' | AbortCause
 

@@ -48,7 +48,7 @@ export const jobHeader = z.object({
   lane: z.string(),
   price,
   startedAtMs: z.int(),
-  /** While it lives the edge settles the request however it ends. One of the former version leaves that to the router. */
+  /** The edge settles the request, also when its client leaves. An edge of the former version leaves that to the router. */
   edgeSettles: z.boolean().optional(),
   /** The edge's span, where traces are on. */
   traceparent: traceparent.optional(),
@@ -75,8 +75,8 @@ export const answerEnd = z.object({
 export type AnswerEnd = z.infer<typeof answerEnd>
 
 /**
- * A request that failed for good, or that its client has left. `usage` is what it costs all the same: what the client was
- * shown until then; after it has left also what a backend was at work on, the last of the attempts.
+ * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the same:
+ * that of the content shown; for a client that has left, also the work of the last attempt's backend.
  */
 export const answerFailure = z.object({
   code: z.enum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),

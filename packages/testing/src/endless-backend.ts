@@ -1,6 +1,6 @@
 /**
- * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them, unless the question
- * says how many (`40 events`). It makes all of them of one text, so that a thousand cost it nothing.
+ * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them. A question may ask for
+ * a number of them (`40 events`). All answers are made of one text, so that a thousand of them cost nothing.
  */
 
 import { once } from 'node:events'

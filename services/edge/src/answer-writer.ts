@@ -16,7 +16,7 @@ export interface AnswerWriter {
   /** `headers` are asked for when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
-  /** Forgets what was written, so that another answer can take its place. False: some of it has been sent. */
+  /** Forgets the answer so far, so that another can take its place. False: the client has some of it. */
   restart(): boolean
   /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
   keep?(usage: UsageEvent): Promise<void>
@@ -130,7 +130,7 @@ export function streamAnswer(
       keepAlive.refresh()
       send(bytes)
     },
-    // Headers are the same for any router's answer, and comments are nobody's.
+    // Headers and comments are the same for every router's answer.
     restart: () => !hasContent,
     finish() {
       clearInterval(keepAlive)

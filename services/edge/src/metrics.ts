@@ -20,7 +20,7 @@ export interface EdgeMetrics {
   admission(answer: AdmitAnswer, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
-  /** A router was lost while it had a request; `isLast`: one too many, the request is given up. */
+  /** A router was lost while it had a request. `isLast`: the edge gives the request up. */
   routerLost(isLast: boolean): void
   /** What became of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void

@@ -1,5 +1,6 @@
 /**
- * Passes an answer's bytes on to its client's writer: a JSON answer as it comes, a stream in whole events, which are counted.
+ * Passes an answer's bytes on to its client's writer. A JSON answer passes as it comes. A stream passes in whole events,
+ * and the passage counts them.
  */
 
 import type { AnswerWriter, Consumed } from './answer-writer.ts'
@@ -8,9 +9,9 @@ import { wholeEvents } from './core/whole-events.ts'
 
 export interface Passage {
   pass(bytes: Uint8Array): void
-  /** Nobody reads any more: only the events are counted. */
+  /** The client has left: counts the events and writes nothing. */
   note(bytes: Uint8Array): void
-  /** The answer has ended in good order: what was held back of it. */
+  /** The answer has ended in good order: writes the rest. */
   end(): void
   /** The client has taken bytes that were written. */
   readonly taken: Consumed
@@ -18,7 +19,7 @@ export interface Passage {
   readonly events: number
 }
 
-/** `consumed` tells the router how much has been taken. */
+/** `consumed` tells the router how many bytes the client has taken. */
 export function openPassage(stream: boolean, writer: AnswerWriter, consumed: Consumed): Passage {
   return stream ? passEvents(writer, consumed) : passBytes(writer, consumed)
 }

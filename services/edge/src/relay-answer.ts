@@ -1,9 +1,9 @@
 /**
  * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
  *
- * What is billed is what the client saw; after it has left, what had been generated until its router heard of that. The
- * router says so in its last word, which is taken in however the client is gone, so the edge settles every request whose
- * router has one to say (`core/bill.ts`). A router reports only where the edge is lost.
+ * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the
+ * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/bill.ts`), whether the
+ * client still waits or not. A router reports only for an edge that is lost.
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
@@ -37,7 +37,7 @@ export interface Relay {
   measured: Measured
 }
 
-/** Where a request is: its client waits for the answer, or has gone in some way, or the last word has been said. */
+/** The client waits for the answer, or has gone in some way, or the router has said its last word. */
 type Phase = 'wanted' | Departure | 'over'
 
 /** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
@@ -95,7 +95,7 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       },
     })
 
-    /** Nobody waits any more: the router stops the backend, and says in its last word what that had cost. */
+    /** The client has gone: the router stops the backend, and its last word tells the cost. */
     function depart(how: Departure): boolean {
       if (phase !== 'wanted') return false
       phase = how
@@ -178,7 +178,7 @@ async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void
   }
 }
 
-/** One request that loses router after router is likely why they die. */
+/** A request that loses router after router likely kills them. */
 function tellLoss(edge: Edge, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
   edge.metrics.routerLost(isLast)
   const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }

@@ -2,8 +2,8 @@
  * Runs one job on the routers: dispatches it, and dispatches it again while nobody took it or its router was lost before
  * the client was given anything.
  *
- * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last, also after `stop`: then as soon as the router has said
- * what the job had cost.
+ * Exactly one of `onEnd`, `onFailure`, `onInterrupted` comes last. That holds after `stop`, too: the router's last word
+ * then tells the cost.
  */
 
 import type { Bus, JobHandle } from '@gateway/bus/port'
@@ -30,7 +30,7 @@ export interface AnswerEvents {
   onInterrupted(): void
   /** Whether the answer can begin anew: then the job goes to another router, unless it is given up. */
   onRouterLost(loss: RouterLoss): boolean
-  /** The time is up, and the router, which keeps it, has not said so. */
+  /** The time is up. The router keeps the time, but has not said so. */
   onOverdue(): void
 }
 
@@ -39,13 +39,13 @@ export interface RouterLoss {
   router: string | undefined
   /** Routers that this job has lost so far. */
   losses: number
-  /** It goes to no further one. */
+  /** The edge gives the job up. */
   isLast: boolean
 }
 
 export interface JobRun {
   consumed(bytes: number): void
-  /** Nobody waits for the answer any more. */
+  /** The client has gone. */
   stop(): void
 }
 
@@ -58,7 +58,7 @@ export function runJob(
   deadlineMs: number,
   events: AnswerEvents,
 ): JobRun {
-  /** Null while the next dispatch is waited for. */
+  /** Null between two dispatches. */
   let handle: JobHandle | null = null
   let timer: NodeJS.Timeout | undefined
   let attempt = 0

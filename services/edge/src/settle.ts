@@ -36,7 +36,7 @@ export function release(edge: Edge, job: PlannedJob): Promise<void> {
   return finishReservation(edge, job, 0, 0)
 }
 
-/** Whether it cost something only a router knows that may live: what is held is held until the ledger tells, or lapses. */
+/** Only a lost router knows the cost. The reservation stays until that router's report reaches the ledger, or lapses. */
 export function lapse(edge: Edge, job: PlannedJob): void {
   edge.running.end(job.requestId)
 }

@@ -98,7 +98,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
       server.stopAccepting()
       await running.drained(settings.drainMs)
       await server.close()
-      // Clients that are cut off have left: their routers have a last word.
+      // The clients of cut connections have left: the edge waits for their routers' last words.
       await running.drained(LAST_WORDS_MS)
       await cuts[Symbol.asyncDispose]()
       await answers[Symbol.asyncDispose]()

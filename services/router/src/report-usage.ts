@@ -1,7 +1,7 @@
 /**
- * Reports what a job had cost when the edge cannot, because it died before it had taken in the job's last word.
+ * Reports the cost of a job for an edge that was lost before it had acknowledged the job's last word.
  *
- * The ledger ranks an edge's report of the same request higher, so one that was only thought dead changes nothing.
+ * The ledger ranks an edge's report of the same request higher, so a report for an edge that still lives changes nothing.
  */
 
 import type { Bus } from '@gateway/bus/port'

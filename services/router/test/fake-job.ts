@@ -20,9 +20,9 @@ export interface FakeJob {
   over: Promise<void>
   /** Resolves at the first data. */
   begun: Promise<void>
-  /** The caller waits for nothing but the last word. */
+  /** The caller's client has left. The caller waits for the last word. */
   leave(): void
-  /** The caller has no such stream, or is gone: nothing reaches it any more. */
+  /** The caller has forgotten the stream, or is gone: no frame reaches it any more. */
   abort(cause: Exclude<JobOver, 'acknowledged'>): void
   /** While held, `data()` waits: a slow client. */
   hold(): void

@@ -77,7 +77,7 @@ export function consume(receiver: Receiver, bytes: number): boolean {
   return receiver.consumedSinceAck >= receiver.ackEveryBytes
 }
 
-/** Nobody reads any more: all that has come counts as consumed. */
+/** The reader has left: every delivered frame counts as consumed. */
 export function consumeAll(receiver: Receiver): void {
   receiver.sizes.length = receiver.numbers.length = receiver.head = receiver.partlyConsumed = 0
 }

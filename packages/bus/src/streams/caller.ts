@@ -4,8 +4,8 @@
  * A stream is `offered` until a frame of a worker comes, then that worker's, then ended, then over. Frames of anyone else,
  * and of streams that are over, are answered with `stop`: an abandoned attempt cannot go on unnoticed.
  *
- * A reader that leaves changes nothing of that order: the worker is asked for its last word, and that is awaited. The last
- * word is acknowledged when it has been taken in: until then the worker keeps it.
+ * A reader that leaves changes nothing of that order: the caller asks the worker for its last frame and waits for it. The
+ * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
  */
 
 import { encodeJob, jobOverhead } from '../core/job-message.ts'
@@ -90,7 +90,7 @@ class CallerStream implements JobHandle, PeerStream {
   #atPeer: Place | undefined
   #held = false
   #left = false
-  /** The last frame has come and is being taken in. */
+  /** The last frame has come, and the service takes it in. */
   #ended = false
   #over = false
   #timer: NodeJS.Timeout | undefined
@@ -256,7 +256,7 @@ class CallerStream implements JobHandle, PeerStream {
     return whole
   }
 
-  /** Everything has come. Once that is taken in, one last acknowledgement lets the worker forget the stream. */
+  /** The service has the last frame. Once it has taken that in, one last acknowledgement ends the worker's stream. */
   #takenIn(peer: Peer, n: number, taking: void | Promise<void>): void {
     const acknowledge = () => {
       if (this.#over) return
@@ -280,7 +280,7 @@ class CallerStream implements JobHandle, PeerStream {
     if (this.#over || this.#ended || this.#left) return
     this.#left = true
     if (this.#peer !== undefined) this.#askForLastWord(this.#peer)
-    // Nobody is in a hurry any more: whoever has taken the job says so while it lives.
+    // No reader waits any more, so a worker that has taken the job gets all the time in which it counts as alive.
     else if (!this.#held) this.#waitForAccept(this.#context.tuning.lostAfterMs)
   }
 
@@ -319,7 +319,7 @@ class CallerStream implements JobHandle, PeerStream {
   lost(): void {
     if (this.#over) return
     this.#close()
-    // Its last word is here already.
+    // The service has the last frame already.
     if (this.#ended) return
     this.#context.counters.jobsLost++
     this.#events.onLost()

@@ -2,7 +2,7 @@
  * The side of a job stream that does the work and produces the answer.
  *
  * A stream lives until its caller has acknowledged the last frame, stopped it or is gone. Frames that are not
- * acknowledged are kept and sent again on request. A caller that has left is owed a last frame all the same.
+ * acknowledged are kept and sent again on request. A caller that has left still gets the last frame.
  */
 
 import { decodeJob, type JobMessage } from '../core/job-message.ts'
@@ -233,7 +233,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     return rejected
   }
 
-  /** Whoever works on the job is told, and may still say its last word. */
+  /** The signal tells the service to stop; the service may still send its last frame. */
   #callerLeft(): void {
     if (!this.#over && !this.#ended && !this.signal.aborted) this.#abort('stopped')
   }
@@ -244,7 +244,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#controller.abort(aborted)
   }
 
-  /** Nobody waits for the body or for room any more. */
+  /** The service needs neither the body nor room for more data. */
   #giveBack(aborted: JobAborted): void {
     this.#body.abandon(aborted)
     if (this.#room === undefined) return

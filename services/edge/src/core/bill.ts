@@ -1,8 +1,8 @@
 /**
- * What a request costs, by the last word on it and by whether its client still waits: the one table behind what the edge
- * reports.
+ * The cost of a request, by its router's last word and by whether the client still waits. The edge reports by this table
+ * alone.
  *
- * A failure before content is free while the client waits. Once it has left, it pays for what a backend was at work on.
+ * A failure before content is free while the client waits. A client that has left pays for the work of its last backend.
  */
 
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
@@ -15,14 +15,14 @@ export type LastWord =
   /** The router was lost, and the job went to no other. */
   | { kind: 'lost' }
 
-/** Why nobody waits for the answer any more, as the ledger calls it. */
+/** The ledger's outcome for a request that no client waits for any more. */
 export type Departure = 'client_gone' | 'cut' | 'router_lost'
 
 export interface Heard {
   /** Null: the client still waits. */
   departure: Departure | null
   head: Served | null
-  /** Of the stream, since the head. */
+  /** Whole events of a stream since its head. */
   events: number
   promptTokensEstimate: number
 }
@@ -42,7 +42,7 @@ export interface Charge {
 export type Bill =
   | { kind: 'charge'; charge: Charge }
   | { kind: 'nothing' }
-  /** A router that is not dead reports it; else nobody knows. */
+  /** Only the lost router knows. If it lives, it reports the cost. */
   | { kind: 'unknown' }
 
 export function billOf(word: LastWord, heard: Heard): Bill {
@@ -72,7 +72,7 @@ function billOfFailure({ usage, attempts }: AnswerFailure, { departure, head }: 
   return { kind: 'charge', charge: { served, outcome, delivered: false, usage: usage ?? NO_USAGE, attempts } }
 }
 
-/** Without the router's count: the usual backend sends one token an event. */
+/** The edge has no count of tokens, but the usual backend sends one token in each event. */
 function billOfLoss({ departure, head, events, promptTokensEstimate }: Heard): Bill {
   if (!head) return { kind: 'unknown' }
   const usage = { ...NO_USAGE, promptTokens: promptTokensEstimate, completionTokens: events, estimated: true }

@@ -2,8 +2,8 @@
  * When a job that nobody serves is dispatched again.
  *
  * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
- * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another. A job that lost its
- * router may be why the router died, so it takes only a few with it, and ever more slowly.
+ * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another. A job may itself have
+ * killed its router. So the edge waits longer after each loss, and gives the job up at the third.
  */
 
 /**
@@ -23,14 +23,14 @@ const MAX_PATIENCE_MS = 2_000
 const FIRST_DELAY_MS = 25
 const MAX_DELAY_MS = 500
 
-/** A job that has lost so many routers is given up. */
+/** The edge gives a job up after this many losses. */
 export const MOST_LOSSES = 3
 const FIRST_DELAY_AFTER_LOSS_MS = 250
 const LOSS_DELAY_GROWTH = 4
 
 export interface Unserved {
   reason: Unavailability
-  /** Which dispatch it was, from 1. */
+  /** The number of the dispatch, from 1. */
   attempt: number
   /** How many routers were lost while they had the job. */
   losses: number

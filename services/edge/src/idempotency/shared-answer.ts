@@ -109,7 +109,7 @@ export function shareAnswer(keeper: Keeper): SharedAnswer {
       if (readers.size === 0 && !isKeepable()) stopRequest()
       else passOn()
     },
-    // Readers were given all that was written.
+    // Each written byte has gone to the readers.
     restart: () => bytes === 0,
     async keep(usage) {
       if (head && isKeepable()) await keeper.keep({ ...head, pieces, usage })

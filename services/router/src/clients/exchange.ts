@@ -62,7 +62,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#arm(timeouts.connectMs)
   }
 
-  /** The request was sent, and the backend has neither refused it nor failed: it works on the answer, or has given it. */
+  /** The backend has the request, and has neither refused it nor failed. */
   get isAtWork(): boolean {
     return this.#phase !== 'connect_timeout' && this.#fault === null && (this.#status ?? 200) === 200
   }

@@ -33,17 +33,17 @@ export interface Run {
   backendMs: number
   /** By `performance.now()`: since when the call under way is waited for; null when none is. */
   waitingSince: number | null
-  /** Whose call it is. */
+  /** The target of the call under way. */
   target: Target | null
-  /** What the call under way has cost so far, where its answer tells. */
+  /** The usage of the call under way so far, where its answer tells it. */
   usage: (() => Promise<TokenUsage>) | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
   shown: Shown | null
-  /** Set when the job is given up before its head, while a backend was at work on it. */
+  /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: Shown | null
 }
 
-/** An answer that has to be paid for: its client was shown some of it, or a backend was at work on it to the last. */
+/** An answer that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
 export interface Shown {
   target: Target
   /** Tokens until now: the backend's own figures, or counted. */
@@ -66,8 +66,8 @@ export function show(run: Run, contentType: string, shown: Shown): void {
 }
 
 /**
- * Nobody waits for the answer any more. A backend is at work once the request was sent to it, until it refuses or fails;
- * its work costs what is known of it, or the prompt at least.
+ * The caller has gone: the router stops the backend. A backend is at work from the moment it has the request until it
+ * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
  */
 export function abandon(run: Run, reason: unknown): void {
   const { exchange, target, header } = run
@@ -77,7 +77,7 @@ export function abandon(run: Run, reason: unknown): void {
   exchange?.abort(reason)
 }
 
-/** What the job costs if nothing more comes of it; null: nothing. */
+/** The answer that the client pays for if the job ends now. Null: it pays nothing. */
 export function owed(run: Run): Shown | null {
   return run.shown ?? run.abandoned
 }

@@ -1,9 +1,9 @@
 /**
  * One job from the bus, from taking it to its last frame.
  *
- * A job has one last word, end or failure, also when its caller has left: then the backend is stopped at once, and the
- * word says what it had cost. The caller answers for the request once it has acknowledged that word. One that is lost
- * before cannot: what is owed is reported from here.
+ * A job has one last word, end or failure, also when its caller has left: then the router stops the backend at once, and
+ * the last word tells the cost. The edge answers for the request from its acknowledgement of that word on. If the edge is
+ * lost before, this router reports the cost.
  */
 
 import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
@@ -120,8 +120,8 @@ function onAbort(run: Run, { metrics }: Router): void {
 }
 
 /**
- * An edge that lives settles the request, also one whose stream it has given up. Of the former version, it leaves what
- * its client had been shown to this router.
+ * An edge that lives settles the request, even if it has forgotten the stream. An edge of the former version leaves that
+ * to this router once its client has seen content.
  */
 function onOver(run: Run, how: JobOver, { reports }: Router): void {
   if (how === 'acknowledged') return
@@ -133,7 +133,7 @@ function onOver(run: Run, how: JobOver, { reports }: Router): void {
   if (lost) reports.report(run, lost, 'edge_lost')
 }
 
-/** A failure, with what is owed all the same. */
+/** A failure, with the usage that the client pays for all the same. */
 async function lastWord(run: Run, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
   const usage = await owed(run)?.usage()
   return {
