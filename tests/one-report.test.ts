@@ -145,6 +145,12 @@ test.each<Ending>([
     row: { reporter: 'edge', outcome: 'router_lost', words: 2 },
   },
   {
+    name: 'loses its router in the middle of a plain answer',
+    stream: false,
+    steps: [...asked, ending, heard, { do: 'kill', process: 0 }],
+    row: { reporter: 'edge', outcome: 'completed', words: 1 },
+  },
+  {
     name: 'loses its edge after content',
     stream: true,
     steps: [...shown, { do: 'kill', process: 'edge' }],
