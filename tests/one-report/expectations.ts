@@ -36,7 +36,8 @@ export function expectOneRow(gateway: SimulatedGateway, story: Story): void {
     if (client.hasLeft && last) expect(row, 'left by its client, and free').not.toBeNull()
     if (!last) expect(row, 'failed, and charged').toBeNull()
   } else if (dead.has('edge')) {
-    const witness = last && !dead.has(last.router) && !gateway.hasLostRouter
+    const inSight = !gateway.hasLostRouter && gateway.network.longestWaitMs < TAKEN_FOR_DEAD_AFTER_MS
+    const witness = inSight && last && !dead.has(last.router)
     if (witness) expect(row, "an edge's death makes it free").not.toBeNull()
   }
   if (!dead.has('edge') && gateway.wordsSeen > 0) expect(row, 'shown, and free').not.toBeNull()
