@@ -21,6 +21,7 @@ import { edgeMetrics } from '../../services/edge/src/metrics.ts'
 import { relayAnswer } from '../../services/edge/src/relay-answer.ts'
 import type { RunningRequest } from '../../services/edge/src/running-requests.ts'
 import { plannedJob } from '../../services/edge/test/planned-job.ts'
+import { AnswerMemory } from '../../services/router/src/answer-memory.ts'
 import { openFleet } from '../../services/router/src/fleet.ts'
 import { serveJob } from '../../services/router/src/handlers/serve-job.ts'
 import { routerMetrics } from '../../services/router/src/metrics.ts'
@@ -142,6 +143,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       places: openPlaces(),
       tokens: { count: async (text: string) => text.split(WORD).length - 1, close: async () => {} },
       reports: openUsageReports(publisher, logger, () => {}),
+      answerMemory: new AnswerMemory(64 * 1024 * 1024),
       draining: false,
       expired: false,
       runs: new InFlightList(),

@@ -67,9 +67,11 @@ export function runJob(
   let waitingSinceMs = performance.now()
   let isStopped = false
   let isOver = false
+  let hasHead = false
   const deadlineAtMs = performance.now() + deadlineMs
-  // The router keeps the deadline; this guards against one that does not answer at all.
-  const deadlineTimer = setTimeout(() => events.onOverdue(), deadlineMs + DEADLINE_GRACE_MS)
+  const headDueAtMs = performance.now() + Math.min(deadlineMs, fixed.headWithinMs ?? Infinity)
+  // The router keeps both; this guards against one that does not answer at all.
+  let deadlineTimer = setTimeout(timeIsUp, headDueAtMs - performance.now() + DEADLINE_GRACE_MS)
 
   dispatch()
   return {
@@ -79,8 +81,9 @@ export function runJob(
 
   function dispatch(): void {
     attempt++
-    const remainingMs = Math.max(0, Math.floor(deadlineAtMs - performance.now()))
-    const header: JobHeader = { ...fixed, attempt, remainingMs, edgeSettles: true }
+    const remainingMs = msUntil(deadlineAtMs)
+    const headWithinMs = fixed.headWithinMs === undefined ? undefined : msUntil(headDueAtMs)
+    const header: JobHeader = { ...fixed, attempt, remainingMs, headWithinMs, edgeSettles: true }
     handle = bus.dispatch(
       {
         subject: subjects.job(fixed.pool),
@@ -90,7 +93,10 @@ export function runJob(
       },
       {
         onAccept: (workerId) => void (router = workerId),
-        onHead: (bytes) => events.onHead(answerHead.parse(parseJson(bytes))),
+        onHead(bytes) {
+          hasHead = true
+          events.onHead(answerHead.parse(parseJson(bytes)))
+        },
         onData: events.onData,
         onEnd(bytes) {
           const end = answerEnd.parse(parseJson(bytes))
@@ -110,8 +116,9 @@ export function runJob(
     losses++
     waitingSinceMs = performance.now()
     const isLast = losses >= MOST_LOSSES
-    if (isStopped || !events.onRouterLost({ router, losses, isLast })) finish(events.onInterrupted)
-    else tryAgain('lost')
+    if (isStopped || !events.onRouterLost({ router, losses, isLast })) return void finish(events.onInterrupted)
+    hasHead = false
+    tryAgain('lost')
   }
 
   function tryAgain(reason: Unavailability): void {
@@ -120,10 +127,16 @@ export function runJob(
     const waitedMs = nowMs - waitingSinceMs
     const delayMs = isStopped
       ? null
-      : redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs: deadlineAtMs - nowMs })
+      : redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs: headDueAtMs - nowMs })
     if (delayMs !== null) timer = setTimeout(dispatch, delayMs)
     else if (losses >= MOST_LOSSES) giveUp('Every router that took the request was lost')
     else giveUp('No router took the request in time; try again shortly')
+  }
+
+  function timeIsUp(): void {
+    const leftMs = deadlineAtMs - performance.now()
+    if (!hasHead || leftMs <= 0) return events.onOverdue()
+    deadlineTimer = setTimeout(timeIsUp, leftMs + DEADLINE_GRACE_MS)
   }
 
   /** No router has the job. */
@@ -156,6 +169,10 @@ export function runJob(
 const DEADLINE_GRACE_MS = 2_000
 /** Longer than the bus takes to know that a router is lost, also after an outage of its own. */
 const LAST_WORD_WITHIN_MS = 45_000
+
+function msUntil(momentMs: number): number {
+  return Math.max(0, Math.floor(momentMs - performance.now()))
+}
 
 function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
