@@ -6,7 +6,7 @@
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import { resolveSecrets } from '@gateway/service/resolve-secrets'
-import { openBackend, type BackendClient } from './clients/backend.ts'
+import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
@@ -56,7 +56,8 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
+/** `connect` opens the connections to a backend. */
+export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnections): Fleet {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
@@ -80,7 +81,7 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
     return {
       config,
       fingerprint,
-      client: openBackend(config, headers),
+      client: openBackend(config, headers, connect(config)),
       dialect,
       health: health.newHealth(),
       outstanding: 0,

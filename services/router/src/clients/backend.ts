@@ -38,23 +38,33 @@ export interface BackendClient {
 
 const PROBE_TIMEOUT_MS = 5_000
 
-export function openBackend(config: BackendConfig, headers: Record<string, string>): BackendClient {
-  const base = new URL(config.url)
-  const pathPrefix = base.pathname.replace(/\/+$/, '')
-  const { timeouts } = config
-  const pool = new Pool(base.origin, {
-    connections: config.maxConcurrent,
+/** The connections to a backend. */
+export type Connections = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> }
+
+export function openConnections({ url, maxConcurrent, timeouts }: BackendConfig): Connections {
+  return new Pool(new URL(url).origin, {
+    connections: maxConcurrent,
     pipelining: 1,
     connect: breakableConnector({ allowH2: false, timeout: timeouts.connectMs }),
     // The exchange keeps time itself, to the millisecond and not while its reader is slow.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
+
+export function openBackend(
+  config: BackendConfig,
+  headers: Record<string, string>,
+  connections: Connections,
+): BackendClient {
+  const base = new URL(config.url)
+  const pathPrefix = base.pathname.replace(/\/+$/, '')
+  const { timeouts } = config
   const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
 
   function start(options: Dispatcher.DispatchOptions, budgetMs: number, silence: Silence = timeouts): Exchange {
     const exchange = new Exchange({ connectMs: timeouts.connectMs, ...silence }, budgetMs)
-    pool.dispatch(options, exchange)
+    connections.dispatch(options, exchange)
     return exchange
   }
 
@@ -95,6 +105,6 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
     fetchOwn: (url, budgetMs) =>
       start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),
     probe,
-    close: () => pool.close(),
+    close: () => connections.close(),
   }
 }
