@@ -298,11 +298,14 @@ describe('time', () => {
     expect(outcomes(late)).toEqual(['a first_byte_timeout', 'b served'])
   })
 
-  test.each([{ stream: true }, { stream: false }])('a pool that is merely slow spares nobody ($stream)', async (mode) => {
-    const [a, b] = [await backend(slow), await backend(slow)]
-    const under = await router(poolOver([a.url, b.url], impatient))
-    for (let i = 0; i < 5; i++) expect(outcomes(await under.ask(mode))).toEqual(['a first_byte_timeout', 'b served'])
-  })
+  test.each([{ stream: true }, { stream: false }])(
+    'a pool that is merely slow spares nobody ($stream)',
+    async (mode) => {
+      const [a, b] = [await backend(slow), await backend(slow)]
+      const under = await router(poolOver([a.url, b.url], impatient))
+      for (let i = 0; i < 5; i++) expect(outcomes(await under.ask(mode))).toEqual(['a first_byte_timeout', 'b served'])
+    },
+  )
 
   test('a target that hangs beside a fast one is spared after three', async () => {
     const [a, b] = [await backend(() => {}), await backend(goodChat)]

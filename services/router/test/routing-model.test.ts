@@ -1,0 +1,206 @@
+/**
+ * Routing under any sequence of events: health, choice, places, waiting, patience and shares together.
+ *
+ * The model knows the truth that routers can only guess: which backends are well. It never says which target has to be
+ * used, only what must not be: a job that waits or fails beside a target that could serve it, a backend beyond its limit,
+ * and a backend that has recovered and is not back. The clock is simulated, so a run takes no time and repeats by its seed.
+ */
+
+import fc from 'fast-check'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { isFull } from '../src/fleet.ts'
+import type { Mood } from './simulated-network.ts'
+import { FIRST_BYTE_MS, World, type Plan, type SentJob } from './routing-world.ts'
+
+vi.mock('node:timers/promises', () => ({ setTimeout: sleepOnTheReplacedClock }))
+
+function sleepOnTheReplacedClock(ms: number, value: unknown, { signal }: { signal?: AbortSignal } = {}) {
+  return new Promise((resolve, reject) => {
+    const timer = globalThis.setTimeout(() => resolve(value), ms)
+    signal?.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason as Error)
+    })
+  })
+}
+
+type Event =
+  | { kind: 'send'; router: number; stream: boolean; lastsMs: number; pool: string; account: string; count: number }
+  | { kind: 'mood'; backend: number; mood: Mood }
+  | { kind: 'time'; ms: number }
+  | { kind: 'leave'; which: number }
+  | { kind: 'share'; others: number }
+
+const MOODS: Mood[] = ['well', 'refuses', 'fails', 'denies', 'hangs', 'limits', 'breaks', 'thinks', 'hides']
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  backends: fc.array(
+    fc.record({ maxConcurrent: fc.integer({ min: 1, max: 4 }), priority: fc.integer({ min: 1, max: 2 }) }),
+    { minLength: 1, maxLength: 3 },
+  ),
+  routers: fc.integer({ min: 1, max: 2 }),
+})
+
+const lastsMs = fc.constantFrom(5, 300, 20_000, 200_000)
+
+const event: fc.Arbitrary<Event> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('send' as const),
+      router: fc.nat(1),
+      stream: fc.boolean(),
+      lastsMs,
+      pool: fc.constantFrom('all', 'all', 'first'),
+      account: fc.constantFrom('a', 'b'),
+      count: fc.integer({ min: 1, max: 4 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('mood' as const),
+      backend: fc.nat(2),
+      mood: fc.constantFrom(...MOODS),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('time' as const),
+      ms: fc.constantFrom(1, 30, 400, 1_100, 2_500, 6_000, 30_000),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(9) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('share' as const), others: fc.nat(2) }) },
+)
+
+beforeEach(() => {
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance', 'Date'],
+  })
+})
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** Chance, too, repeats by the seed. */
+function seedChance(seed: number): void {
+  let state = seed >>> 0
+  vi.spyOn(Math, 'random').mockImplementation(() => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  })
+}
+
+/** The world is looked at this often while time passes. */
+const LOOKS = 12
+
+async function pass(world: World, ms: number): Promise<void> {
+  for (let passed = 0; passed < ms;) {
+    const step = Math.max(1, Math.min(ms - passed, Math.ceil(ms / LOOKS)))
+    await vi.advanceTimersByTimeAsync(step)
+    passed += step
+    world.judge()
+  }
+  expect(world.broken).toEqual([])
+}
+
+async function play(world: World, happening: Event): Promise<void> {
+  switch (happening.kind) {
+    case 'send':
+      for (let i = 0; i < happening.count; i++) {
+        world.send(happening.router % world.routers.length, { lastsMs: happening.lastsMs }, happening)
+      }
+      return pass(world, 1)
+    case 'mood': {
+      const backends = [...world.network.backends.values()]
+      backends[happening.backend % backends.length]!.change(happening.mood)
+      return
+    }
+    case 'time':
+      return pass(world, happening.ms)
+    case 'leave': {
+      const open = [...world.open]
+      if (open.length > 0) world.leave(open[happening.which % open.length]!)
+      return pass(world, 1)
+    }
+    case 'share':
+      world.share(happening.others)
+      return pass(world, 1)
+  }
+}
+
+/** Until no target of those that are well is out by what is known of it. */
+async function oneProbeInterval(world: World): Promise<void> {
+  // A probe that began before the backend was well may still find it dead: that begins the interval which counts.
+  for (let probes = 0; probes < 2; probes++) {
+    await pass(world, Math.max(0, outUntil(world) - performance.now()) + 1)
+    await pass(world, 6_000)
+  }
+}
+
+function outUntil(world: World): number {
+  const ends = world.routers.flatMap((_, router) =>
+    world
+      .targets(router, 'all')
+      .filter((target) => world.isWell(target, performance.now()))
+      .flatMap(({ backend, state }) =>
+        [backend.health, state.health].flatMap((health) => [health.ejectedUntil, health.coolingUntil]),
+      ),
+  )
+  return Math.max(0, ...ends)
+}
+
+async function begun(world: World, sent: SentJob): Promise<boolean> {
+  for (let waited = 0; !sent.job.head && waited < 4 * FIRST_BYTE_MS; waited += 100) await pass(world, 100)
+  return sent.job.head !== null
+}
+
+/** Ten requests to each router; then more than all backends take: those that are well have all that they take. */
+async function expectFullShares(world: World): Promise<void> {
+  for (const router of world.routers.keys()) {
+    for (let i = 0; i < 10; i++) await begun(world, world.send(router, { lastsMs: 5 }, { stream: true }))
+  }
+  for (const router of world.routers.keys()) {
+    const targets = world.targets(router, 'all')
+    const places = targets.reduce((sum, { backend }) => sum + backend.config.maxConcurrent, 0)
+    for (let i = 0; i < places + 2; i++) world.send(router, { lastsMs: 400_000 }, { stream: true })
+    await pass(world, 4 * FIRST_BYTE_MS)
+    for (const target of targets) {
+      if (world.isWell(target, performance.now()) && !isFull(target.backend)) {
+        const { outstanding } = target.backend
+        world.broken.push(`${target.key} is well and has ${outstanding} requests while jobs wait`)
+      }
+    }
+  }
+  expect(world.broken).toEqual([])
+}
+
+test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plan,
+      fc.array(event, { maxLength: 30 }),
+      fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+      fc.integer(),
+      async (planned, events, recovers, seed) => {
+        seedChance(seed)
+        const world = new World(planned)
+        try {
+          for (const happening of events) await play(world, happening)
+          for (const [i, backend] of [...world.network.backends.values()].entries()) {
+            if (recovers[i] || i === 0) backend.change('well')
+          }
+          await oneProbeInterval(world)
+          await expectFullShares(world)
+        } finally {
+          await world.close()
+          vi.clearAllTimers()
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
