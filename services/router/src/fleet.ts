@@ -21,6 +21,8 @@ export interface Backend {
   client: BackendClient
   dialect: Dialect
   health: health.Health
+  /** The start of the newest attempt that brought content, by `performance.now()`. */
+  answeredFrom: number
   outstanding: number
   /** This router's part of every backend's limit; the same object everywhere. */
   share: Share
@@ -84,6 +86,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
       client: openBackend(config, headers, connect(config)),
       dialect,
       health: health.newHealth(),
+      answeredFrom: -Infinity,
       outstanding: 0,
       share: ownShare,
     }
@@ -170,29 +173,52 @@ export function isUsable(target: Target, now: number): boolean {
   return health.isUsable(target.backend.health, now) && health.isUsable(target.state.health, now)
 }
 
-export function noteStart(target: Target): void {
-  target.backend.health = health.afterStart(target.backend.health)
-  target.state.health = health.afterStart(target.state.health)
+/** When time alone makes it usable. */
+export function usableFrom(target: Target): number {
+  return Math.max(health.usableFrom(target.backend.health), health.usableFrom(target.state.health))
 }
 
-export function noteSuccess(target: Target, now: number): void {
-  target.backend.health = health.afterSuccess(target.backend.health, now)
-  target.state.health = health.afterSuccess(target.state.health, now)
+/** One attempt at a target: a place at its backend, and its trial where it is on one. */
+export interface Seat {
+  readonly target: Target
+  readonly startedAt: number
 }
 
-export function noteFault(target: Target, fault: BackendFault, now: number): health.Change {
+export function noteStart(target: Target, now: number): Seat {
+  const seat: Seat = { target, startedAt: now }
+  target.backend.health = health.afterStart(target.backend.health, seat)
+  target.state.health = health.afterStart(target.state.health, seat)
+  return seat
+}
+
+/** The first content has come. True when the target is back by it. */
+export function noteContent(seat: Seat, now: number): boolean {
+  const { backend } = seat.target
+  if (seat.startedAt > backend.answeredFrom) backend.answeredFrom = seat.startedAt
+  return change(seat, (before) => health.afterContent(before, seat, now))
+}
+
+export function noteSuccess(seat: Seat, now: number): boolean {
+  return change(seat, (before) => health.afterSuccess(before, seat, now))
+}
+
+export function noteFault(seat: Seat, fault: BackendFault, now: number): health.Change {
   const blame = blameFor(fault)
-  const blamed = blame.on === 'backend' ? target.backend : target.state
-  const spared = blame.on === 'backend' ? target.state : target.backend
-  spared.health = health.afterNothing(spared.health)
+  if (blame.on === 'nobody') return 'none'
+  const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
   const before = blamed.health
-  blamed.health =
-    blame.on === 'nobody' ? health.afterNothing(before) : health.afterFault(before, blame, now, Math.random())
+  blamed.health = health.afterFault(before, seat, blame, now, Math.random())
   return health.changeOf(before, blamed.health)
 }
 
-/** An attempt ended and proved nothing about the target. */
-export function noteNothing(target: Target): void {
-  target.backend.health = health.afterNothing(target.backend.health)
-  target.state.health = health.afterNothing(target.state.health)
+/** The attempt is over. True when its trial is by it. */
+export function noteEnd(seat: Seat): boolean {
+  return change(seat, (before) => health.afterEnd(before, seat))
+}
+
+function change({ target: { backend, state } }: Seat, next: (before: health.Health) => health.Health): boolean {
+  const [ofBackend, ofTarget] = [backend.health, state.health]
+  backend.health = next(ofBackend)
+  state.health = next(ofTarget)
+  return backend.health !== ofBackend || state.health !== ofTarget
 }

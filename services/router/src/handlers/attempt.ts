@@ -10,49 +10,54 @@ import { operationOf, requestAttributes, usageAttributes } from '@gateway/servic
 import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
-import { silenceAllowed } from '../core/attempt-patience.ts'
 import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
-import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
+import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
 import { beginWaiting, endWaiting, type Run } from './run.ts'
 
+/** A target whose place is taken. */
 export interface Trial {
-  target: Target
+  seat: Seat
   budgetMs: number
-  /** Whether another target stands ready if this one is silent for long. */
-  othersLeft: boolean
+  /** Whether another target would take the request at this moment. */
+  othersLeft(): boolean
+  /** Whether another target has answered a request that began since then. */
+  othersAnsweredSince(at: number): boolean
+  /** The first content has come, so long after the attempt began. */
+  onContent(tookMs: number): void
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(run: Run, { target, ...bounds }: Trial, router: Router): Promise<TokenUsage> {
-  const startedAt = performance.now()
+export async function attempt(run: Run, trial: Trial, router: Router): Promise<TokenUsage> {
+  const { seat } = trial
+  const { target, startedAt } = seat
   let outcome = 'aborted'
-  noteStart(target)
   run.callSpan = beginSpan(run, target, router)
   let exchange: Exchange | null = null
   try {
     beginWaiting(run)
-    exchange = callTarget(run, target, bounds)
+    exchange = callTarget(run, trial)
     run.exchange = exchange
     failpoint('router.backend-asked')
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response
     if (response.status !== 200) throw await readRefusal(response, exchange, target)
-    const usage = await relayAnswer(run, target, exchange, response, router)
-    noteSuccess(target, performance.now())
+    const usage = await relayAnswer(run, trial, exchange, response, router)
+    if (noteSuccess(seat, performance.now())) router.places.look()
     outcome = 'served'
     if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
   } catch (error) {
     exchange?.abort(error)
-    outcome = settleHealth(target, error, router)
+    outcome = settleHealth(run, trial, error, router)
     throw error
   } finally {
+    if (noteEnd(seat)) router.places.look()
     endWaiting(run)
     run.exchange = null
     if (outcome !== 'served') run.callSpan.fail(outcome)
@@ -84,7 +89,7 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   })
 }
 
-function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Trial, 'target'>): Exchange {
+function callTarget(run: Run, { seat: { target }, budgetMs, othersLeft }: Trial): Exchange {
   const { kind, stream } = run.header
   const { path, body } = target.backend.dialect.request({
     kind,
@@ -94,7 +99,6 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     maxTokens: maxTokensFor(run, target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
-  const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
   return target.backend.client.call({
     path,
@@ -103,7 +107,7 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     requestId: run.header.requestId,
     traceparent,
     budgetMs,
-    silence,
+    patience: { stream, othersLeft },
   })
 }
 
@@ -116,17 +120,23 @@ function maxTokensFor(run: Run, target: Target): number | undefined {
 
 async function relayAnswer(
   run: Run,
-  target: Target,
+  { seat, onContent }: Trial,
   exchange: Exchange,
   response: ExchangeResponse,
   router: Router,
 ): Promise<TokenUsage> {
-  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens)
+  const { target, startedAt } = seat
+  const begun = () => {
+    const now = performance.now()
+    if (noteContent(seat, now)) router.places.look()
+    onContent(now - startedAt)
+  }
+  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens, begun)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
   }
-  return relayStream(run, target, exchange, router)
+  return relayStream(run, target, exchange, router, begun)
 }
 
 async function readRefusal(
@@ -146,12 +156,27 @@ async function readRefusal(
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(target: Target, error: unknown, router: Router): string {
-  if (!(error instanceof BackendFault)) {
-    noteNothing(target)
-    return 'aborted'
+function settleHealth(run: Run, { seat, othersAnsweredSince }: Trial, error: unknown, router: Router): string {
+  if (!(error instanceof BackendFault)) return 'aborted'
+  const now = performance.now()
+  if (isRequestsOwnFault(error)) {
+    if (noteSuccess(seat, now)) router.places.look()
+  } else if (run.shown && error.kind === 'idle_timeout') {
+    // Silence alone may be a whole pool's load.
+    if (othersAnsweredSince(now - seat.target.backend.config.timeouts.idleMs)) blame(seat, error, router)
+  } else if (!isLeftWaiting(error)) {
+    blame(seat, error, router)
   }
-  if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
-  else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))
   return error.outcome
+}
+
+/** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
+export function isLeftWaiting({ kind }: BackendFault): boolean {
+  return kind === 'first_byte_timeout' || kind === 'idle_timeout'
+}
+
+export function blame(seat: Seat, fault: BackendFault, router: Router): void {
+  const change = noteFault(seat, fault, performance.now())
+  router.metrics.health(seat.target.backend.config.id, change)
+  if (change !== 'none') router.places.look()
 }

@@ -20,6 +20,7 @@ export async function relayPlain(
   target: Target,
   exchange: Exchange,
   tokens: TokenCounter,
+  onContent: () => void,
 ): Promise<TokenUsage> {
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES)
   endWaiting(run)
@@ -30,6 +31,7 @@ export async function relayPlain(
   )
   const usage = answer.usage ?? (await estimate(run, answer, tokens))
   const bytes = answer.usage ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
+  onContent()
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return usage

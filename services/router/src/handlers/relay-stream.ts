@@ -26,6 +26,7 @@ export async function relayStream(
   target: Target,
   exchange: Exchange,
   { tokens, metrics }: Pick<Router, 'tokens' | 'metrics'>,
+  onContent: () => void,
 ): Promise<TokenUsage> {
   const splitter = createSseSplitter()
   const reading = target.backend.dialect.readStream({
@@ -39,7 +40,8 @@ export async function relayStream(
   function send(pieces: Buffer[]): Promise<void> {
     if (!run.shown) {
       endWaiting(run)
-      exchange.extendBudget(remainingMs(run))
+      exchange.begin(remainingMs(run))
+      onContent()
       show(run, 'text/event-stream', { target, usage })
     }
     metrics.chunk(performance.now() - exchange.receivedAt)
