@@ -64,10 +64,9 @@ export function openPlaces(): Places {
   }
 
   function look(): void {
-    if (queue.size === 0) return
-    while (queue.take((waiting) => waiting.choose()));
     clearTimeout(timer)
     timerAt = Infinity
+    while (queue.take((waiting) => waiting.choose()));
     queue.each((waiting) => lookAt(waiting.choiceAt()))
   }
 

@@ -43,10 +43,13 @@ export class World {
   readonly open = new Set<SentJob>()
   /** What has happened that must not. */
   readonly broken: string[] = []
+  #isMerelySlow: boolean
   #probes: Disposable[]
   #outstanding = new Map<Backend, number>()
 
-  constructor(plan: Plan) {
+  /** `isMerelySlow`: backends may be late, but none of them ever fails. */
+  constructor(plan: Plan, { isMerelySlow = false } = {}) {
+    this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
     this.share(0)
     this.#probes = this.routers.map((router) => startProbes(router.fleet, router.metrics))
@@ -111,6 +114,7 @@ export class World {
   /** A job that failed before its first content, with time left, beside a target that was well all the while. */
   #judgeEnd({ job, router, pool, sentAt, left }: SentJob): void {
     if (!job.failure || job.head || left) return
+    if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
     if (performance.now() >= sentAt + REMAINING_MS - 1_000) return
     for (const target of this.targets(router, pool)) {
       if (!this.isWell(target, sentAt) || isFull(target.backend)) continue
@@ -118,17 +122,30 @@ export class World {
     }
   }
 
+  /** Jobs that have not been given to a backend yet. */
+  waiting(): SentJob[] {
+    return [...this.open].filter((sent) => !this.network.attempts.has(sent.requestId))
+  }
+
   /** Between two events: whatever is wrong at this moment. */
   judge(): void {
     const now = performance.now()
-    for (const sent of this.open) {
-      if (this.network.attempts.has(sent.requestId) || this.routers[sent.router]!.places.waiting === 0) continue
+    for (const sent of this.waiting()) {
       for (const target of this.targets(sent.router, sent.pool)) {
         if (!isUsable(target, now) || isFull(target.backend)) continue
         this.broken.push(`a job waits beside ${target.key}, which is usable and has a place`)
       }
     }
+    if (this.#isMerelySlow) this.#judgeSlowPool(now)
     for (const { fleet } of this.routers) for (const backend of fleet.backends()) this.#judgeLimit(backend)
+  }
+
+  #judgeSlowPool(now: number): void {
+    for (const router of this.routers.keys()) {
+      if (!this.targets(router, 'all').some((target) => isUsable(target, now))) {
+        this.broken.push('a pool that is slow has ejected itself')
+      }
+    }
   }
 
   /** A smaller share does not stop what runs, but nothing may be added. */

@@ -22,6 +22,8 @@ export type Mood =
   | 'breaks'
   /** Begins later than any first byte may. */
   | 'thinks'
+  /** Pauses after its first content for longer than silence may last. */
+  | 'stalls'
   /** Serves, but its key may not list models. */
   | 'hides'
 
@@ -40,7 +42,8 @@ export interface Wish {
 
 const CONNECTED_AFTER_MS = 1
 const BEGINS_AFTER_MS = 10
-export const THINKS_MS = 9_000
+const THINKS_MS = 9_000
+const STALLS_MS = 8_000
 const BETWEEN_PIECES_MS = 2_000
 const FIRST = ROLE + chunk({ content: 'Hello' })
 const LAST = STOP + USAGE_CHUNK + DONE
@@ -157,6 +160,7 @@ function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish): Step[] {
     { afterMs: thinksMs, say: 'data', text: FIRST },
   ]
   if (mood === 'breaks') return [...steps, { afterMs: 5, say: 'error', code: 'ECONNRESET' }]
+  if (mood === 'stalls') steps.push({ afterMs: STALLS_MS, say: 'data', text: chunk({ content: ' again' }) })
   for (let left = lastsMs; left > 0; left -= BETWEEN_PIECES_MS) {
     steps.push({ afterMs: Math.min(left, BETWEEN_PIECES_MS), say: 'data', text: chunk({ content: ' and' }) })
   }

@@ -46,6 +46,8 @@ interface LeftWaiting {
   seat: Seat
   fault: BackendFault
   afterMs: number
+  /** Those of the pool that could have served it. */
+  capable: Target[]
 }
 
 export async function failOver(run: Run, pool: TargetPool, router: Router): Promise<Outcome> {
@@ -80,7 +82,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
       faults.set(target.key, fault)
-      if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt })
+      if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt, capable })
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
     }
   }
@@ -88,8 +90,12 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
 
 /** The request's next target has answered: those that had been given longer than it took were too slow. */
 function blameSlower(leftWaiting: LeftWaiting[], tookMs: number, router: Router): void {
-  for (const { seat, fault, afterMs } of leftWaiting.splice(0)) {
-    if (wasFaster(tookMs, afterMs)) blame(seat, fault, router)
+  const now = performance.now()
+  for (const { seat, fault, afterMs, capable } of leftWaiting.splice(0)) {
+    const isOther = ({ backend }: Target) => backend !== seat.target.backend
+    // The last usable target stays, however slow: there is nobody to go to instead.
+    const othersStay = capable.some((other) => isOther(other) && isUsable(other, now))
+    if (othersStay && wasFaster(tookMs, afterMs)) blame(seat, fault, router)
   }
 }
 
