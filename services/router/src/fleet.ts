@@ -173,6 +173,10 @@ export function isUsable(target: Target, now: number): boolean {
   return health.isUsable(target.backend.health, now) && health.isUsable(target.state.health, now)
 }
 
+export function isOnTrial({ backend, state }: Target): boolean {
+  return backend.health.onTrial || state.health.onTrial
+}
+
 /** When time alone makes it usable. */
 export function usableFrom(target: Target): number {
   return Math.max(health.usableFrom(target.backend.health), health.usableFrom(target.state.health))

@@ -314,6 +314,52 @@ describe('time', () => {
     expect(a.seen).toHaveLength(3)
   })
 
+  test('a slow stream is not left for a target that cannot hold its prompt', async () => {
+    const [a, b] = [await backend(thinks(900)), await backend(goodChat)]
+    const config = poolOver([a.url, b.url], { ...impatient, targets: [{}, { contextWindow: 10 }] })
+    expect(outcomes(await (await router(config)).ask(streamed))).toEqual(['a served'])
+  })
+
+  test.each([
+    { which: 'answers', answer: goodChat, expected: ['a first_byte_timeout', 'b served'] },
+    { which: 'hangs', answer: () => {}, expected: ['a first_byte_timeout', 'b first_byte_timeout', 'a served'] },
+  ])('a slow stream is the trial of a target that is back and $which', async ({ answer, expected }) => {
+    const [a, b] = [await backend(thinks(2_000)), await backend(fails(401))]
+    const under = await router(poolOver([a.url, b.url], { ...impatient, targets: [{ priority: 1 }, { priority: 2 }] }))
+    const out = under.send({ stream: true, remainingMs: 20_000 })
+    await expect.poll(() => b.seen.length, SOON).toBe(1)
+    b.answer = answer
+    expect(outcomes(await under.ask({ stream: true, remainingMs: 20_000 }))).toEqual(expected)
+    await out.over
+    expect(outcomes(out)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
+  })
+
+  test('a target that hangs until its clients leave is spared after three, if another answers meanwhile', async () => {
+    const a = await backend(() => {})
+    const b = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + words(1).join(''))
+    })
+    const config = poolOver([a.url, b.url], impatient)
+    config.backends[1]!.maxConcurrent = 1
+    config.backends[1]!.timeouts.idleMs = 5_000
+    const targets = [{ backend: 'b', model: 'model-b', priority: 1, weight: 1 }]
+    config.pools.push({ id: 'other', affinity: 'none', targets })
+    const under = await router(config)
+    for (let i = 0; i < 3; i++) {
+      const waiting = under.send(streamed)
+      await expect.poll(() => a.seen.length, SOON).toBe(i + 1)
+      const busy = under.send({ ...streamed, pool: 'other' })
+      await busy.begun
+      await sleep(400)
+      waiting.abort('stopped')
+      busy.abort('stopped')
+      await b.seen[i]!.connectionClosed
+    }
+    b.answer = goodChat
+    expect(outcomes(await under.ask(streamed))).toEqual(['b served'])
+  })
+
   test('a slow stream that was left for a dead target is asked again and waited for', async () => {
     const [a, b] = [await backend(thinks(900)), await backend(fails(401))]
     const job = await (await router(poolOver([a.url, b.url], impatient))).ask(streamed)

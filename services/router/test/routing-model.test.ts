@@ -31,7 +31,8 @@ type Event =
   | { kind: 'leave'; which: number }
   | { kind: 'share'; others: number }
 
-const MOODS: Mood[] = ['well', 'refuses', 'fails', 'denies', 'hangs', 'limits', 'breaks', 'thinks', 'hides']
+const SLOW: Mood[] = ['well', 'thinks', 'stalls']
+const MOODS: Mood[] = [...SLOW, 'refuses', 'fails', 'denies', 'hangs', 'limits', 'breaks', 'hides']
 
 const plan: fc.Arbitrary<Plan> = fc.record({
   backends: fc.array(
@@ -43,37 +44,38 @@ const plan: fc.Arbitrary<Plan> = fc.record({
 
 const lastsMs = fc.constantFrom(5, 300, 20_000, 200_000)
 
-const event: fc.Arbitrary<Event> = fc.oneof(
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('send' as const),
-      router: fc.nat(1),
-      stream: fc.boolean(),
-      lastsMs,
-      pool: fc.constantFrom('all', 'all', 'first'),
-      account: fc.constantFrom('a', 'b'),
-      count: fc.integer({ min: 1, max: 4 }),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('mood' as const),
-      backend: fc.nat(2),
-      mood: fc.constantFrom(...MOODS),
-    }),
-  },
-  {
-    weight: 4,
-    arbitrary: fc.record({
-      kind: fc.constant('time' as const),
-      ms: fc.constantFrom(1, 30, 400, 1_100, 2_500, 6_000, 30_000),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(9) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('share' as const), others: fc.nat(2) }) },
-)
+const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>
+  fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('send' as const),
+        router: fc.nat(1),
+        stream: fc.boolean(),
+        lastsMs,
+        pool: fc.constantFrom('all', 'all', 'first'),
+        account: fc.constantFrom('a', 'b'),
+        count: fc.integer({ min: 1, max: 4 }),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('mood' as const),
+        backend: fc.nat(2),
+        mood: fc.constantFrom(...moods),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({
+        kind: fc.constant('time' as const),
+        ms: fc.constantFrom(1, 30, 400, 1_100, 2_500, 6_000, 30_000),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), which: fc.nat(9) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('share' as const), others: fc.nat(2) }) },
+  )
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -164,37 +166,102 @@ async function expectFullShares(world: World): Promise<void> {
     for (let i = 0; i < 10; i++) await begun(world, world.send(router, { lastsMs: 5 }, { stream: true }))
   }
   for (const router of world.routers.keys()) {
+    const isAnyWaiting = () => world.waiting().some((sent) => sent.router === router && sent.pool === 'all')
     const targets = world.targets(router, 'all')
-    const places = targets.reduce((sum, { backend }) => sum + backend.config.maxConcurrent, 0)
-    for (let i = 0; i < places + 2; i++) world.send(router, { lastsMs: 400_000 }, { stream: true })
-    await pass(world, 4 * FIRST_BYTE_MS)
+    const most = targets.reduce((sum, { backend }) => sum + backend.config.maxConcurrent, 0)
+    // A backend that breaks its answers may take many before others wait.
+    for (let round = 0; round < 5 && !isAnyWaiting(); round++) {
+      for (let i = 0; i < most + 2; i++) world.send(router, { lastsMs: 400_000 }, { stream: true })
+      await pass(world, 4 * FIRST_BYTE_MS)
+    }
     for (const target of targets) {
-      if (world.isWell(target, performance.now()) && !isFull(target.backend)) {
-        const { outstanding } = target.backend
-        world.broken.push(`${target.key} is well and has ${outstanding} requests while jobs wait`)
-      }
+      if (!isAnyWaiting() || !world.isWell(target, performance.now()) || isFull(target.backend)) continue
+      const { outstanding } = target.backend
+      world.broken.push(`${target.key} is well and has ${outstanding} requests while jobs wait`)
     }
   }
   expect(world.broken).toEqual([])
 }
 
-test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {
+/** Of a machine that is busy with other tests. */
+const TIME = { timeout: 120_000 }
+
+const send = (count: number, wish: { stream: boolean; lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
+  return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...wish }
+}
+const two = (): Plan => ({
+  backends: [
+    { maxConcurrent: 1, priority: 1 },
+    { maxConcurrent: 1, priority: 1 },
+  ],
+  routers: 1,
+})
+const turns = (mood: Mood): Event => ({ kind: 'mood', backend: 0, mood })
+const time = (ms: number): Event => ({ kind: 'time', ms })
+
+/** What random sequences have found: each was a defect of its own. */
+const FOUND: [Plan, Event[], boolean[], number][] = [
+  // An attempt of the last resort left the mark of a trial.
+  [two(), [turns('refuses'), send(3)], [false, false, false], 0],
+  // The ejection of one target ended while a job waited for the other.
+  [
+    two(),
+    [turns('denies'), send(1, { stream: true, lastsMs: 20_000 }), time(1_100), send(1)],
+    [false, false, false],
+    0,
+  ],
+  // The timer for the end of an ejection was not set again when nobody had waited for the one before.
+  [
+    two(),
+    [turns('refuses'), send(3), time(6_000), send(2, { stream: false, lastsMs: 20_000 }), send(1)],
+    [false, false, false],
+    0,
+  ],
+]
+
+test(
+  'no sequence of events leaves a job beside a target that could serve it, or a recovered target out',
+  TIME,
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        plan,
+        fc.array(eventAmong(MOODS), { maxLength: 30 }),
+        fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+        fc.integer(),
+        async (planned, events, recovers, seed) => {
+          seedChance(seed)
+          const world = new World(planned)
+          try {
+            for (const happening of events) await play(world, happening)
+            for (const [i, backend] of [...world.network.backends.values()].entries()) {
+              if (recovers[i] || i === 0) backend.change('well')
+            }
+            await oneProbeInterval(world)
+            await expectFullShares(world)
+          } finally {
+            await world.close()
+            vi.clearAllTimers()
+          }
+        },
+      ),
+      { numRuns: 100, examples: FOUND },
+    )
+  },
+)
+
+test('a pool that is merely slow always has a usable target, and fails nobody', TIME, async () => {
   await fc.assert(
     fc.asyncProperty(
       plan,
-      fc.array(event, { maxLength: 30 }),
-      fc.array(fc.boolean(), { minLength: 3, maxLength: 3 }),
+      fc.array(eventAmong(SLOW), { maxLength: 30 }),
       fc.integer(),
-      async (planned, events, recovers, seed) => {
+      async (planned, events, seed) => {
         seedChance(seed)
-        const world = new World(planned)
+        const world = new World(planned, { isMerelySlow: true })
         try {
           for (const happening of events) await play(world, happening)
-          for (const [i, backend] of [...world.network.backends.values()].entries()) {
-            if (recovers[i] || i === 0) backend.change('well')
-          }
-          await oneProbeInterval(world)
-          await expectFullShares(world)
+          await pass(world, 60_000)
         } finally {
           await world.close()
           vi.clearAllTimers()

@@ -156,23 +156,35 @@ async function readRefusal(
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(run: Run, { seat, othersAnsweredSince }: Trial, error: unknown, router: Router): string {
-  if (!(error instanceof BackendFault)) return 'aborted'
+function settleHealth(run: Run, trial: Trial, error: unknown, router: Router): string {
+  const { seat } = trial
   const now = performance.now()
-  if (isRequestsOwnFault(error)) {
+  const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
+  const fault = error instanceof BackendFault ? error : null
+  if (fault === null || fault.kind === 'out_of_time') {
+    const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
+    if (isOverdue) settleSilence(trial, seat.startedAt, router)
+  } else if (isRequestsOwnFault(fault)) {
     if (noteSuccess(seat, now)) router.places.look()
-  } else if (run.shown && error.kind === 'idle_timeout') {
-    // Silence alone may be a whole pool's load.
-    if (othersAnsweredSince(now - seat.target.backend.config.timeouts.idleMs)) blame(seat, error, router)
-  } else if (!isLeftWaiting(error)) {
-    blame(seat, error, router)
+  } else if (run.shown && fault.kind === 'idle_timeout') {
+    settleSilence(trial, now - idleMs, router)
+  } else if (!isLeftWaiting(fault)) {
+    blame(seat, fault, router)
   }
-  return error.outcome
+  return fault?.outcome ?? 'aborted'
+}
+
+/**
+ * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
+ * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
+ */
+function settleSilence({ seat, othersAnsweredSince }: Trial, silentSince: number, router: Router): void {
+  if (othersAnsweredSince(silentSince)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
-export function isLeftWaiting({ kind }: BackendFault): boolean {
-  return kind === 'first_byte_timeout' || kind === 'idle_timeout'
+export function isLeftWaiting(fault: BackendFault | undefined): boolean {
+  return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
 }
 
 export function blame(seat: Seat, fault: BackendFault, router: Router): void {

@@ -18,6 +18,7 @@ import {
   hasPlaceAt,
   isFull,
   isFullEvenSo,
+  isOnTrial,
   isUsable,
   noteEnd,
   usableFrom,
@@ -59,7 +60,8 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
-    const choosing: Choosing = { run, capable, faults, onContent, router }
+    const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
+    const choosing: Choosing = { run, capable, faults, canRepeat, onContent, router }
     const next = (await nextUntried(choosing)) ?? (await nextRepeat(choosing, pool, repeats++))
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
@@ -105,6 +107,7 @@ interface Choosing {
   /** In the pool, with every capability that is needed. */
   capable: Target[]
   faults: Map<string, BackendFault>
+  canRepeat(): boolean
   onContent: Trial['onContent']
   router: Router
 }
@@ -145,7 +148,8 @@ async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number)
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
-  const next = await haveNext(choosing, ready)
+  const proven = ready.filter((target) => !isOnTrial(target))
+  const next = await haveNext(choosing, proven.length > 0 ? proven : ready)
   return next.kind === 'attempt' ? { ...next, budgetMs: remainingMs(run), othersLeft: () => false } : next
 }
 
@@ -169,21 +173,37 @@ function takeBest(choosing: Choosing, targets: Target[]): Next | null {
 
 function take(choosing: Choosing, targets: Target[], target: Target, untried: number): Next {
   const { run, capable, onContent, router } = choosing
-  const isOther = ({ backend }: Target) => backend !== target.backend
+  const isTrial = isOnTrial(target)
+  const seat = router.places.take(target)
   return {
     kind: 'attempt',
-    seat: router.places.take(target),
+    seat,
     budgetMs: attemptBudgetMs(remainingMs(run), untried),
-    othersLeft() {
-      const now = performance.now()
-      return targets.some((other) => other !== target && isUsable(other, now) && !isFull(other.backend))
-    },
+    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
     othersAnsweredSince(at) {
       const now = performance.now()
-      return capable.some((other) => isOther(other) && other.backend.answeredFrom >= at && isUsable(other, now))
+      return capable.some(
+        (other) => other.backend !== target.backend && other.backend.answeredFrom >= at && isUsable(other, now),
+      )
     },
     onContent,
   }
+}
+
+/** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
+function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
+  const now = performance.now()
+  return targets.some((other) => {
+    if (other === target || isFull(other.backend) || !isUsable(other, now)) return false
+    return fitsPrompt(other, run) || !fitsPrompt(target, run)
+  })
+}
+
+/** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
+function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
+  const now = performance.now()
+  const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
+  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, now) && !isFull(other.backend))
 }
 
 /** Null when it was in vain. */
@@ -230,7 +250,7 @@ function giveUpWaiting(choosing: Choosing, targets: Target[]): Next {
 }
 
 function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
-  const { key, priority, weight, backend, contextWindow } = target
+  const { key, priority, weight, backend } = target
   return {
     target,
     key,
@@ -239,8 +259,12 @@ function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
     outstanding: backend.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now()),
-    fitsPrompt: contextWindow === undefined || run.header.promptTokensEstimate < contextWindow,
+    fitsPrompt: fitsPrompt(target, run),
   }
+}
+
+function fitsPrompt({ contextWindow }: Target, run: Run): boolean {
+  return contextWindow === undefined || run.header.promptTokensEstimate < contextWindow
 }
 
 function choiceOptions(run: Run): { affinityKey: string | undefined; random: () => number } {
