@@ -243,7 +243,13 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       attempted: [lane.first, lane.second],
     })
     expect(new Set(calls(lane).map(({ backend }) => backend))).toEqual(new Set([lane.first, lane.second]))
-    page.row('answers 500, and the second closes the connection', 'stream', '503 `UPSTREAMS_EXHAUSTED`', 'both asked', 'nothing')
+    page.row(
+      'answers 500, and the second closes the connection',
+      'stream',
+      '503 `UPSTREAMS_EXHAUSTED`',
+      'both asked',
+      'nothing',
+    )
     expect(await rows(lane)).toEqual([])
   })
 }

@@ -93,7 +93,10 @@ export class SimulatedNetwork {
   #dispatch(id: string, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
     const backend = this.#backend(id)
     if (options.method === 'GET') return new Call(handler).play(probeAnswer(backend.mood))
-    const body = JSON.parse(String(options.body)) as { stream?: boolean; messages: { content: string }[] }
+    const body = JSON.parse((options.body as Buffer).toString()) as {
+      stream?: boolean
+      messages: { content: string }[]
+    }
     const wish = JSON.parse(body.messages[0]!.content) as Wish
     const requestId = (options.headers as Record<string, string>)['x-request-id']!
     const attempt = this.attempts.get(requestId) ?? { running: 0, ended: 0 }
