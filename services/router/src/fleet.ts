@@ -197,13 +197,23 @@ export function noteStart(target: Target, now: number): Seat {
 
 /** The first content has come. True when the target is back by it. */
 export function noteContent(seat: Seat, now: number): boolean {
-  const { backend } = seat.target
+  const { backend, state } = seat.target
   if (seat.startedAt > backend.answeredFrom) backend.answeredFrom = seat.startedAt
-  return change(seat, (before) => health.afterContent(before, seat, now))
+  return change(
+    seat.target,
+    health.afterContent(backend.health, seat, now),
+    health.afterContent(state.health, seat, now),
+  )
 }
 
+/** True when the target is back by it. */
 export function noteSuccess(seat: Seat, now: number): boolean {
-  return change(seat, (before) => health.afterSuccess(before, seat, now))
+  const { backend, state } = seat.target
+  return change(
+    seat.target,
+    health.afterSuccess(backend.health, seat, now),
+    health.afterSuccess(state.health, seat, now),
+  )
 }
 
 export function noteFault(seat: Seat, fault: BackendFault, now: number): health.Change {
@@ -217,12 +227,13 @@ export function noteFault(seat: Seat, fault: BackendFault, now: number): health.
 
 /** The attempt is over. True when its trial is by it. */
 export function noteEnd(seat: Seat): boolean {
-  return change(seat, (before) => health.afterEnd(before, seat))
+  const { backend, state } = seat.target
+  return change(seat.target, health.afterEnd(backend.health, seat), health.afterEnd(state.health, seat))
 }
 
-function change({ target: { backend, state } }: Seat, next: (before: health.Health) => health.Health): boolean {
-  const [ofBackend, ofTarget] = [backend.health, state.health]
-  backend.health = next(ofBackend)
-  state.health = next(ofTarget)
-  return backend.health !== ofBackend || state.health !== ofTarget
+function change({ backend, state }: Target, ofBackend: health.Health, ofTarget: health.Health): boolean {
+  if (ofBackend === backend.health && ofTarget === state.health) return false
+  backend.health = ofBackend
+  state.health = ofTarget
+  return true
 }

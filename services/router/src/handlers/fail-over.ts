@@ -62,7 +62,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     if (capable.length === 0) return incapable(run)
     const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
     const choosing: Choosing = { run, capable, faults, canRepeat, onContent, router }
-    const next = (await nextUntried(choosing)) ?? (await nextRepeat(choosing, pool, repeats++))
+    const next = await (nextUntried(choosing) ?? nextRepeat(choosing, pool, repeats++))
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { seat } = next
@@ -119,7 +119,7 @@ function noteFailover(run: Run, pool: TargetPool, router: Router): void {
 }
 
 /** The next target without an attempt so far; undefined when each has had one. */
-async function nextUntried(choosing: Choosing): Promise<Next | undefined> {
+function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
   const { run, capable, faults, router } = choosing
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
@@ -154,8 +154,8 @@ async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number)
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */
-async function haveNext(choosing: Choosing, targets: Target[]): Promise<Next> {
-  return takeBest(choosing, targets) ?? (await waitForPlace(choosing, targets)) ?? giveUpWaiting(choosing, targets)
+function haveNext(choosing: Choosing, targets: Target[]): Next | Promise<Next> {
+  return takeBest(choosing, targets) ?? waitForPlace(choosing, targets)
 }
 
 /** Takes a place at the best target; null while those of the best rank are all full. */
@@ -206,8 +206,7 @@ function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
   return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, now) && !isFull(other.backend))
 }
 
-/** Null when it was in vain. */
-async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next | null> {
+async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
   const { run, router } = choosing
   const waitingSince = performance.now()
   const waited = await router.places.wait<Next>({
@@ -219,12 +218,12 @@ async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next
     signal: run.job.signal,
   })
   router.metrics.waited(run.header.pool, performance.now() - waitingSince)
-  const next = waited.kind === 'chosen' ? waited.choice : null
   if (run.job.signal.aborted) {
-    if (next?.kind === 'attempt') giveBack(next.seat, router)
+    if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
     throw run.job.signal.reason
   }
-  return waited.kind === 'choose_again' ? waited : next
+  if (waited.kind === 'chosen') return waited.choice
+  return waited.kind === 'choose_again' ? waited : giveUpWaiting(choosing, targets)
 }
 
 function giveBack(seat: Seat, router: Router): void {
