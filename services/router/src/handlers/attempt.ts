@@ -27,7 +27,7 @@ export interface Trial {
   /** Whether another target has answered a request that began since then. */
   othersAnsweredSince(at: number): boolean
   /** The first content has come, so long after the attempt began. */
-  onContent(tookMs: number): void
+  onContent(seat: Seat, tookMs: number): void
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024
@@ -129,7 +129,7 @@ async function relayAnswer(
   const begun = () => {
     const now = performance.now()
     if (noteContent(seat, now)) router.places.look()
-    onContent(now - startedAt)
+    onContent(seat, now - startedAt)
   }
   if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens, begun)
   const contentType = String(response.headers['content-type'] ?? '')

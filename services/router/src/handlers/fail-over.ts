@@ -56,7 +56,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
   const leftWaiting: LeftWaiting[] = []
-  const onContent = (tookMs: number) => blameSlower(leftWaiting, tookMs, router)
+  const onContent: Trial['onContent'] = (seat, tookMs) => blameSlower(leftWaiting, seat, tookMs, router)
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
@@ -90,14 +90,14 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   }
 }
 
-/** The request's next target has answered: those that had been given longer than it took were too slow. */
-function blameSlower(leftWaiting: LeftWaiting[], tookMs: number, router: Router): void {
+/** Another target has answered the request: those that had been given longer than it took were too slow. */
+function blameSlower(leftWaiting: LeftWaiting[], answering: Seat, tookMs: number, router: Router): void {
   const now = performance.now()
   for (const { seat, fault, afterMs, capable } of leftWaiting.splice(0)) {
-    const isOther = ({ backend }: Target) => backend !== seat.target.backend
+    const { backend } = seat.target
+    if (backend === answering.target.backend || !wasFaster(tookMs, afterMs)) continue
     // The last usable target stays, however slow: there is nobody to go to instead.
-    const othersStay = capable.some((other) => isOther(other) && isUsable(other, now))
-    if (othersStay && wasFaster(tookMs, afterMs)) blame(seat, fault, router)
+    if (capable.some((other) => other.backend !== backend && isUsable(other, now))) blame(seat, fault, router)
   }
 }
 
