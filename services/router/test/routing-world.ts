@@ -19,7 +19,7 @@ import { configOf } from './router-under-test.ts'
 import { SimulatedNetwork, type Wish } from './simulated-network.ts'
 
 export const FIRST_BYTE_MS = 3_000
-const REMAINING_MS = 600_000
+export const LONG_MS = 600_000
 
 export interface Plan {
   backends: { maxConcurrent: number; priority: number }[]
@@ -32,7 +32,15 @@ export interface SentJob {
   router: number
   pool: string
   sentAt: number
+  remainingMs: number
   left: boolean
+}
+
+export interface Sending {
+  stream: boolean
+  pool?: string
+  account?: string
+  remainingMs?: number
 }
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
@@ -83,11 +91,12 @@ export class World {
     }
   }
 
-  send(router: number, wish: Wish, options: { stream: boolean; pool?: string; account?: string }): SentJob {
-    const { stream, pool = 'all', account = 'a' } = options
-    const header = headerOf({ stream, pool, account, remainingMs: REMAINING_MS })
+  send(router: number, wish: Wish, sending: Sending): SentJob {
+    const { stream, pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
+    const header = headerOf({ stream, pool, account, remainingMs })
     const job = fakeJob(header, { messages: [{ role: 'user', content: JSON.stringify(wish) }] })
-    const sent: SentJob = { job, requestId: header.requestId, router, pool, sentAt: performance.now(), left: false }
+    const { requestId } = header
+    const sent: SentJob = { job, requestId, router, pool, sentAt: performance.now(), remainingMs, left: false }
     this.open.add(sent)
     void serveJob(job.job, this.routers[router]!)
     void job.over.then(() => {
@@ -112,10 +121,14 @@ export class World {
   }
 
   /** A job that failed before its first content, with time left, beside a target that was well all the while. */
-  #judgeEnd({ job, router, pool, sentAt, left }: SentJob): void {
+  #judgeEnd({ job, router, pool, sentAt, remainingMs, left }: SentJob): void {
+    const isAlone = this.targets(router, pool).length === 1
+    if (this.#isMerelySlow && isAlone && (job.end?.attempts.length ?? 0) > 1) {
+      this.broken.push('the only target of a pool that is slow was given up')
+    }
     if (!job.failure || job.head || left) return
+    if (performance.now() >= sentAt + remainingMs - 1_000) return
     if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
-    if (performance.now() >= sentAt + REMAINING_MS - 1_000) return
     for (const target of this.targets(router, pool)) {
       if (!this.isWell(target, sentAt) || isFull(target.backend)) continue
       this.broken.push(`a job failed with ${job.failure.code} beside ${target.key}, which was well and had a place`)
