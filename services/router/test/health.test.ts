@@ -267,13 +267,15 @@ describe('time', () => {
     const a = await backend(async (response) => {
       openStream(response)
       response.write(ROLE + words(1).join(''))
-      for (let i = 0; i < 12; i++) {
+      for (let i = 0; i < 16; i++) {
         await sleep(75)
         response.write(text)
       }
       response.end(wholeStream().slice(ROLE.length))
     })
-    expect(outcomes(await (await router(poolOver([a.url], impatient))).ask(streamed))).toEqual(['a served'])
+    expect(
+      outcomes(await (await router(poolOver([a.url], { backend: { timeouts: { idleMs: 600 } } }))).ask(streamed)),
+    ).toEqual(['a served'])
   })
 
   test('a slow stream is not left for a target that is full, and it is for one that has a place again', async () => {

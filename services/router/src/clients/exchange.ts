@@ -3,7 +3,7 @@
  *
  * One timer guards it, re-armed by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
  * not of the reader). A plain answer begins with its first byte, a stream when its reader says so; headers, comments and
- * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The attempt's budget bounds
+ * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The request's time bounds
  * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
  */
 
@@ -144,7 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#phase = 'first_byte_timeout'
-    this.#arm(this.#timeouts.firstByteMs)
+    this.#arm(Math.min(this.#timeouts.firstByteMs, this.#patience.shareMs))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ExchangeResponse['headers']): void {
@@ -233,7 +233,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.min(lookInMs, budgetLeftMs))
       return
     }
-    const kind: FaultKind = budgetLeftMs <= 1 ? 'out_of_time' : this.#phase
+    const isShareOver = this.#phase === 'first_byte_timeout' && phaseMs < this.#timeouts.firstByteMs
+    const kind: FaultKind = budgetLeftMs <= 1 || isShareOver ? 'out_of_time' : this.#phase
     this.abort(new BackendFault(kind, `the backend took too long: ${kind}`))
   }
 

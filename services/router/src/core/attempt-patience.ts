@@ -3,7 +3,7 @@
  *
  * Until the first content (of a plain answer: as long as it lasts) nobody can tell a hung backend from one at work. So
  * silence ends an attempt only while another target would take the request: where there is none, giving up can only
- * lose, and the attempt's budget alone bounds it. A stream that has begun has no other target; there silence is the end.
+ * lose, and the request's time alone bounds it. A stream that has begun has no other target; there silence is the end.
  */
 
 export interface Silence {
@@ -16,14 +16,19 @@ export interface Silence {
 export interface Patience {
   /** A stream begins with its first content, a plain answer with its first byte. */
   stream: boolean
+  /** This attempt's part of the request's time, where that is shorter than `firstByteMs`. */
+  shareMs: number
   /** Whether another target is usable and has a place, at this moment. */
   othersLeft(): boolean
 }
 
 /** Of calls that no client waits for. */
-export const NO_PATIENCE: Patience = { stream: false, othersLeft: () => true }
+export const NO_PATIENCE: Patience = { stream: false, shareMs: Infinity, othersLeft: () => true }
 
-export function endsAttempt(silence: 'first_byte_timeout' | 'idle_timeout', patience: Patience): boolean {
+export function endsAttempt(
+  silence: 'first_byte_timeout' | 'idle_timeout',
+  patience: Pick<Patience, 'stream' | 'othersLeft'>,
+): boolean {
   return (patience.stream && silence === 'idle_timeout') || patience.othersLeft()
 }
 

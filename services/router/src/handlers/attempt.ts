@@ -16,12 +16,13 @@ import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } 
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { beginWaiting, endWaiting, type Run } from './run.ts'
+import { beginWaiting, endWaiting, remainingMs, type Run } from './run.ts'
 
 /** A target whose place is taken. */
 export interface Trial {
   seat: Seat
-  budgetMs: number
+  /** The time after which another target gets its turn, if one would take the request. */
+  shareMs: number
   /** Whether another target would take the request at this moment. */
   othersLeft(): boolean
   /** Whether another target has answered a request that began since then. */
@@ -89,7 +90,7 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   })
 }
 
-function callTarget(run: Run, { seat: { target }, budgetMs, othersLeft }: Trial): Exchange {
+function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial): Exchange {
   const { kind, stream } = run.header
   const { path, body } = target.backend.dialect.request({
     kind,
@@ -106,8 +107,8 @@ function callTarget(run: Run, { seat: { target }, budgetMs, othersLeft }: Trial)
     accept,
     requestId: run.header.requestId,
     traceparent,
-    budgetMs,
-    patience: { stream, othersLeft },
+    budgetMs: remainingMs(run),
+    patience: { stream, shareMs, othersLeft },
   })
 }
 

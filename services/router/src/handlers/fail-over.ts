@@ -62,7 +62,11 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     if (capable.length === 0) return incapable(run)
     const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
     const choosing: Choosing = { run, capable, faults, canRepeat, onContent, router }
-    const next = await (nextUntried(choosing) ?? nextRepeat(choosing, pool, repeats++))
+    let next = await (nextUntried(choosing) ?? nextRepeat(choosing, pool, repeats++))
+    // Others may have taken the place that an attempt was given up for.
+    if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) {
+      next = await nextRepeat(choosing, pool, repeats++)
+    }
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { seat } = next
@@ -132,7 +136,7 @@ async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number)
   const { run, capable, faults, router } = choosing
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
-  const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!))
+  const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
   const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
   const pauseMs = pauseBeforeRepeat({
@@ -150,7 +154,7 @@ async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number)
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
   const proven = ready.filter((target) => !isOnTrial(target))
   const next = await haveNext(choosing, proven.length > 0 ? proven : ready)
-  return next.kind === 'attempt' ? { ...next, budgetMs: remainingMs(run), othersLeft: () => false } : next
+  return next.kind === 'attempt' ? { ...next, othersLeft: () => false } : next
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */
@@ -178,7 +182,7 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
   return {
     kind: 'attempt',
     seat,
-    budgetMs: attemptBudgetMs(remainingMs(run), untried),
+    shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
     othersAnsweredSince(at) {
       const now = performance.now()
