@@ -60,7 +60,7 @@ onEachAdapter((open) => {
     await stage.admission.warm(former)
     expect(await stage.admit()).toEqual({ kind: 'cold' })
     await stage.warm(0, 0)
-    await stage.admission.applyTotal({ ...former, included: ['before'] })
+    await stage.admission.applyTotal({ ...former, included: [{ requestId: 'before' }] })
     expect(await stage.used()).toBe(0)
   })
 

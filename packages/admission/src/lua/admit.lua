@@ -48,7 +48,7 @@ local function standing(window, window_resets_ms, requests_reset_ms)
 end
 
 -- Asked again: the same answer, and nothing more is taken.
-if held then
+if held and not held.over then
   save_upkeep(use)
   local window, resets_ms = held.window, WINDOW_RESETS_MS
   if window ~= WINDOW then
@@ -97,6 +97,7 @@ if PER_DAY >= 0 then
   use.day, use.day_count = TODAY, day_count
 end
 use.running = use.running + WORST
-local record = running_record(WINDOW, ARGV[12], ARGV[11])
+-- Admitted, over and admitted again: the bucket holds both.
+local record = running_record(WINDOW, ARGV[12], USUAL_TOKENS + (held and held.tokens or 0))
 save_leases(use, { REQUEST }, NOW_MS + LEASE_MS, request_field(REQUEST), record)
 return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

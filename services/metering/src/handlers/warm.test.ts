@@ -36,7 +36,8 @@ function inDollars(planVersion: number, startedAtMs = Date.now()) {
 }
 
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
-const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => warm(ledger, { account: ACCOUNT, unit, planVersion })
+const changePlan = (unit: 'tokens' | 'usd', planVersion: number) =>
+  warm(ledger, { account: ACCOUNT, unit, planVersion })
 const settled = () => ledger.admission.total(ACCOUNT)?.settled
 
 test.each(clocks)(
