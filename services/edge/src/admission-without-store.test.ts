@@ -175,7 +175,7 @@ describe('while the admission store is away', () => {
 
   describe('a store that hears of a request when the ledger has long had it', () => {
     const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
-    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: ['a'] })
+    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: [{ requestId: 'a' }] })
     const hear = async () => {
       for (const late of heardLate) await late()
     }

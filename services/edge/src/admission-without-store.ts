@@ -142,7 +142,11 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     const { used, window } = await metering.quota({ account, unit: unitOf(plan) })
     const total = { account, window, settled: used, version: ++version }
     await local.warm(total)
-    await local.applyTotal({ ...total, version: ++version, included: totals.refreshed(account) })
+    await local.applyTotal({
+      ...total,
+      version: ++version,
+      included: totals.refreshed(account).map((requestId) => ({ requestId })),
+    })
   }
 
   return {

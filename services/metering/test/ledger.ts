@@ -46,7 +46,7 @@ export function rememberingAdmission(): RememberingAdmission {
     async applyTotal(total) {
       take(this, total)
       told.push(total)
-      for (const id of total.included) released.add(id)
+      for (const { requestId } of total.included) released.add(requestId)
     },
     async warm(total) {
       take(this, total)

@@ -12,7 +12,7 @@ export interface LedgerFacts {
   settled: number
   version: number
   /** Which of the held requests have a row. */
-  recorded: ReadonlySet<string>
+  recorded: { has(requestId: string): boolean }
 }
 
 /** What is to be done; those of one account are done together. */

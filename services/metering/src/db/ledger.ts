@@ -12,7 +12,7 @@
  */
 
 import type { Queryable } from '@gateway/postgres/database'
-import type { Report } from '../core/read-reports.ts'
+import { RANK, type Report } from '../core/read-reports.ts'
 import type { WindowTotal } from './windows.ts'
 
 const RECORD = `
@@ -70,23 +70,44 @@ const RECORD = `
     unit = case when excluded.unit_since >= held.unit_since then excluded.unit else held.unit end,
     unit_since = greatest(held.unit_since, excluded.unit_since),
     version = held.version + 1
-  returning account, "window", version,
+  returning account, "window", version, (select count(*) from written)::int as written,
     case unit when 'tokens' then milli_tokens else nano_usd end as settled`
 
-/** Answers the windows whose totals moved. Those of mere repetitions are not among them. */
-export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<WindowTotal[]> {
+export interface Recorded {
+  /** The windows whose totals moved. Those of mere repetitions are not among them. */
+  moved: WindowTotal[]
+  /** Each report has its row now: none was a repetition or of a lower rank. */
+  isWhole: boolean
+}
+
+export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<Recorded> {
   const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
-  const { rows } = await database.query<WindowTotal>(RECORD, [JSON.stringify(records)])
-  return rows
+  const { rows } = await database.query<WindowTotal & { written: number }>(RECORD, [JSON.stringify(records)])
+  return {
+    moved: rows.map(({ written: _, ...total }) => total),
+    isWhole: (rows[0]?.written ?? 0) === reports.length,
+  }
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Which of these requests have a row. */
-export async function readRecorded(database: Queryable, requestIds: readonly string[]): Promise<Set<string>> {
-  const { rows } = await database.query<{ id: string }>(
-    'select request_id::text as id from metering.ledger where request_id = any($1::uuid[])',
-    [requestIds.filter((id) => UUID.test(id))],
+export interface RecordedRequest {
+  account: string
+  tokens: number
+  /** The report of an edge stands; one of a router may be replaced. */
+  mayChange: boolean
+}
+
+/** The rows of these requests, as far as there are any, by request id in lower case. */
+export async function readRecorded(
+  database: Queryable,
+  requestIds: readonly string[],
+): Promise<Map<string, RecordedRequest>> {
+  if (requestIds.length === 0) return new Map()
+  const { rows } = await database.query<RecordedRequest & { id: string }>(
+    `select request_id::text as id, account, prompt_tokens + completion_tokens as tokens, rank < $2 as "mayChange"
+     from metering.ledger where request_id = any($1::uuid[])`,
+    [requestIds.filter((id) => UUID.test(id)), RANK.edge],
   )
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, ...request }) => [id, request]))
 }

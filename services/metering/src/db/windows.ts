@@ -2,6 +2,7 @@
  * The totals of accounts' windows. An account that has no row has used nothing: version 0.
  */
 
+import type { IncludedRequest } from '@gateway/admission/metering'
 import type { Queryable } from '@gateway/postgres/database'
 import type { PlanUnit } from '@gateway/contracts/usage'
 
@@ -11,6 +12,11 @@ export interface WindowTotal {
   /** In the unit of the account's plan: milli-tokens or nano-dollars. */
   settled: number
   version: number
+}
+
+/** What the admission store is told of a window. */
+export interface Settled extends WindowTotal {
+  included: IncludedRequest[]
 }
 
 const SETTLED = `case unit when 'tokens' then milli_tokens else nano_usd end as settled`

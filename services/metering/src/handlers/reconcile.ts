@@ -9,6 +9,7 @@ import type { Queryable } from '@gateway/postgres/database'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareTotals, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
+import { readCurrentTotals } from '../db/owed-totals.ts'
 import { raiseVersionAbove, readTotals } from '../db/windows.ts'
 
 export interface ReconcileContext {
@@ -73,8 +74,8 @@ async function mend(
   }
   const included = repairs.flatMap((repair) => repair.included ?? [])
   if (included.length > 0 || repairs.some(({ aboveVersion }) => aboveVersion !== undefined)) {
-    const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
-    await admission.applyTotal({ ...total, included })
+    const totals = await readCurrentTotals(database, [{ account, window, included }])
+    for (const total of totals) await admission.applyTotal(total)
   }
   if (repairs.some(({ recount }) => recount)) await admission.recount(account)
 }
