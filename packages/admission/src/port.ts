@@ -44,6 +44,8 @@ export interface RunningLease {
 
 export interface Standing {
   plan: string
+  /** The version of the account's facts that the plan is known from. */
+  planVersion: number
   /** Calendar month in UTC by the store's clock: `2026-11`. */
   window: string
   windowResetAtMs: number

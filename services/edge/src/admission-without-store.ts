@@ -99,8 +99,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       limits: shareOf(limits, edgesMax),
       worstCharge: ask.worstCharge * edgesMax,
     })
-    if (answer.kind === 'allow') here.set(ask.requestId, performance.now())
-    return answer
+    if (answer.kind !== 'allow') return answer
+    here.set(ask.requestId, performance.now())
+    // The versions of what is filled here are this process' own.
+    return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
   }
 
   /** What the store had admitted before it went away stands in the way here, too. */

@@ -99,6 +99,7 @@ function allowanceObstacle(now: Use, plan: PlanFacts, allowance: number, nowMs: 
 function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitAsk, window: string, nowMs: number): Standing {
   return {
     plan: plan.plan,
+    planVersion: plan.version,
     window,
     windowResetAtMs: monthNamed(window).resetsAtMs,
     used: now.settled + now.ended,

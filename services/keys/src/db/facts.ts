@@ -40,6 +40,17 @@ export async function readFacts(
   return rows
 }
 
+export async function readHeldPlans(
+  database: Queryable,
+  accounts: readonly string[],
+): Promise<{ account: string; plan: string; version: number }[]> {
+  const { rows } = await database.query<{ account: string; plan: string; version: number }>(
+    'select tag as account, plan, version from keys.accounts where tag = any($1::text[])',
+    [accounts],
+  )
+  return rows
+}
+
 export async function readKeyFacts(database: Queryable, hashes: readonly string[]): Promise<OwnKeyFacts[]> {
   const { rows } = await database.query<Omit<OwnKeyFacts, 'keyHash'> & { hash: Buffer }>(
     `select key_id as "keyId", account, hash, version, status = 'active' as active from keys.keys

@@ -25,6 +25,7 @@ test('a usage event delivered three times is charged once', async () => {
 
 test('all that an event says is in its row', async () => {
   const event = usageEvent({
+    planVersion: 7,
     usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
     outcome: 'client_gone',
     delivered: false,
@@ -39,6 +40,7 @@ test('all that an event says is in its row', async () => {
       account: event.account,
       key_id: event.keyId,
       plan: 'free',
+      plan_version: 7,
       unit: 'tokens',
       window: '2025-01',
       model_asked: 'svc-fast',
@@ -235,11 +237,12 @@ test('writers that meet on the same accounts and requests neither deadlock nor l
 })
 
 test('pay-as-you-go and allowance are counted apart, and the store is told of the unit the plan counts in', async () => {
-  const inTokens = usageEvent()
+  const inTokens = usageEvent({ planVersion: 1 })
   const startedAtMs = inTokens.startedAtMs + 1000
   const inDollars = usageEvent({
     unit: 'usd',
     plan: 'payg',
+    planVersion: 2,
     price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 },
     startedAtMs,
   })

@@ -3,6 +3,7 @@
  */
 
 import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, usageEvent } from '../../test/usage-events.ts'
@@ -27,12 +28,12 @@ const clocks = [
 ] as const
 
 function inTokens(planVersion: number, startedAtMs = Date.now()) {
-  return usageEvent({ plan: 'free', unit: 'tokens', startedAtMs, ...{ planVersion } })
+  return usageEvent({ plan: 'free', unit: 'tokens', startedAtMs, planVersion })
 }
 
 function inDollars(planVersion: number, startedAtMs = Date.now()) {
   const price = { kind: 'base', nanoUsdPerKiloToken: 4_500_000 } as const
-  return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, ...{ planVersion } })
+  return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, planVersion })
 }
 
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
@@ -76,6 +77,67 @@ test('a late report that is the first of its month does not bring back the unit 
   await changePlan('tokens', 2)
   await record(inDollars(1))
   expect(settled()).toBe(0)
+})
+
+test('reports of one message count by their plans, in whatever order they stand', async () => {
+  for (const events of [
+    [inTokens(1), inDollars(2)],
+    [inDollars(4), inTokens(3)],
+  ]) {
+    await consumeUsage(ledger, [messageOf(...events)])
+    const { rows } = await ledger.database.query('select unit, plan_version from metering.windows')
+    expect(rows).toEqual([{ unit: 'usd', plan_version: Math.max(...events.map((event) => event.planVersion!)) }])
+  }
+})
+
+test('processes of a former version, which number nothing, do not undo a numbered change', async () => {
+  const { planVersion: _, ...unnumbered } = inDollars(0)
+  await record(unnumbered)
+  expect(settled()).toBe(IN_DOLLARS)
+  await changePlan('tokens', 2)
+  const { planVersion: __, ...late } = inDollars(0)
+  await record(late)
+  expect(settled()).toBe(0)
+  await warm(ledger, { account: ACCOUNT, unit: 'usd' })
+  expect(settled()).toBe(2 * IN_DOLLARS)
+})
+
+test("a plan's own unit that the config has changed counts from the next report on", async () => {
+  await record(inTokens(3))
+  await record(inDollars(3))
+  expect(settled()).toBe(IN_DOLLARS)
+})
+
+test('whatever comes late, twice and by whatever clock, the total is in the unit of the latest plan', async () => {
+  /** Plans take turns: an odd number counts in tokens. */
+  const unitOf = (planVersion: number) => (planVersion % 2 === 1 ? 'tokens' : 'usd')
+  const step = fc.record({
+    what: fc.constantFrom('report', 'report', 'report', 'change'),
+    planVersion: fc.integer({ min: 1, max: 6 }),
+    aheadMs: fc.integer({ min: -24 * HOUR_MS, max: 24 * HOUR_MS }),
+    again: fc.boolean(),
+  })
+  let used = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+      const account = `acct${String(used++).padStart(4, '0')}`
+      const spent = { tokens: 0, usd: 0 }
+      let latest = 0
+      for (const { what, planVersion, aheadMs, again } of steps) {
+        const unit = unitOf(planVersion)
+        const startedAtMs = Date.now() + aheadMs
+        const event = { ...(unit === 'usd' ? inDollars : inTokens)(planVersion, startedAtMs), account }
+        for (let sent = 0; sent < (again ? 2 : 1); sent++) {
+          if (what === 'change') await warm(ledger, { account, unit, planVersion })
+          else await record(event)
+        }
+        if (what === 'report') spent[unit] += unit === 'usd' ? IN_DOLLARS : IN_TOKENS
+        latest = Math.max(latest, planVersion)
+        expect(ledger.admission.total(account)?.settled).toBe(spent[unitOf(latest)])
+      }
+    }),
+    { numRuns: 60 },
+  )
 })
 
 test('each unit keeps what was charged in it, and nothing is converted', async () => {

@@ -26,11 +26,11 @@ export async function warm(context: WarmContext, question: unknown): Promise<War
 
 async function writeTotal(
   { database, admission, standing }: WarmContext,
-  { account, unit }: WarmRequest,
+  { account, unit, planVersion }: WarmRequest,
 ): Promise<void> {
   const { window, epoch } = await admission.currentWindow(account)
   if (unit) {
-    await setUnit(database, { account, window, unit })
+    await setUnit(database, { account, window, unit, ...(planVersion === undefined ? {} : { planVersion }) })
     // Another plan has another limit.
     standing.moved([{ account, window }])
   }
