@@ -98,6 +98,7 @@ if PER_DAY >= 0 then
 end
 use.running = use.running + WORST
 -- Admitted, over and admitted again: the bucket holds both.
-local record = running_record(WINDOW, ARGV[12], USUAL_TOKENS + (held and held.tokens or 0))
+local in_bucket = held and held.tokens and int(USUAL_TOKENS + held.tokens) or ARGV[11]
+local record = running_record(WINDOW, ARGV[12], in_bucket)
 save_leases(use, { REQUEST }, NOW_MS + LEASE_MS, request_field(REQUEST), record)
 return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

@@ -26,7 +26,7 @@ if of_this_window then use.running = use.running - record.amount end
 if of_this_window and CHARGE > 0 then
   redis.call('ZREM', LEASES, REQUEST)
   use.ended = use.ended + CHARGE
-  save_use(use, request_field(REQUEST), ended_record(WINDOW, ARGV[4], tokens and ARGV[5] or '-'))
+  save_use(use, request_field(REQUEST), 'ended ' .. WINDOW .. ' ' .. ARGV[4] .. ' ' .. (tokens and ARGV[5] or '-'))
 else
   keep_over(use, REQUEST, record.window, tokens, -1)
   save_use(use)

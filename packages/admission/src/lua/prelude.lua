@@ -25,10 +25,8 @@ local BUCKET_SCALE = 60000
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
 local NEVER_MS = 9e15
--- How long it is known what the bucket holds of a request that holds nothing of the allowance any more. The ledger is
--- told of a request within seconds, and its two reporters within moments of each other. A lapsed one may wait for a
--- metering service that is away.
-local OVER_KEPT_MS = 10 * MINUTE_MS
+-- How long it is known what the bucket holds of a request whose lease has lapsed. Its report may wait for a metering
+-- service that is away.
 local LAPSED_KEPT_MS = 60 * MINUTE_MS
 
 local function int(number)
@@ -48,18 +46,18 @@ local NOW_MS = floor(NOW_US / 1000)
 local TODAY = floor(NOW_MS / DAY_MS)
 
 -- Days since 1970 to a month and back, after Howard Hinnant, "chrono-compatible low-level date algorithms".
-local function month_of(day)
-  local z = day + 719468
+local YEAR, MONTH
+do
+  local z = TODAY + 719468
   local era = floor(z / 146097)
   local day_of_era = z - era * 146097
   local year_of_era = floor(
     (day_of_era - floor(day_of_era / 1460) + floor(day_of_era / 36524) - floor(day_of_era / 146096)) / 365)
   local day_of_year = day_of_era - (365 * year_of_era + floor(year_of_era / 4) - floor(year_of_era / 100))
   local month_from_march = floor((5 * day_of_year + 2) / 153)
-  local month = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
-  local year = year_of_era + era * 400
-  if month <= 2 then year = year + 1 end
-  return year, month
+  MONTH = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
+  YEAR = year_of_era + era * 400
+  if MONTH <= 2 then YEAR = YEAR + 1 end
 end
 
 local function first_day_of(year, month)
@@ -72,7 +70,6 @@ local function first_day_of(year, month)
   return era * 146097 + day_of_era - 719468
 end
 
-local YEAR, MONTH = month_of(TODAY)
 local WINDOW = string.format('%04d-%02d', YEAR, MONTH)
 local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or first_day_of(YEAR, MONTH + 1))
 
@@ -90,11 +87,7 @@ local function request_field(request)
 end
 
 local function running_record(window, worst, tokens)
-  return 'running ' .. window .. ' ' .. worst .. ' ' .. (tokens and int(tokens) or '-')
-end
-
-local function ended_record(window, charge, tokens)
-  return 'ended ' .. window .. ' ' .. charge .. ' ' .. tokens
+  return 'running ' .. window .. ' ' .. worst .. ' ' .. tokens
 end
 
 local function over_record(window, tokens, version)
@@ -102,9 +95,10 @@ local function over_record(window, tokens, version)
 end
 
 local function parse_record(text)
-  local state, window, amount, tokens, version = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*) ?(%S*)$')
-  return { running = state == 'running', over = state == 'over', window = window, amount = tonumber(amount),
-    tokens = tonumber(tokens), version = tonumber(version) }
+  local state, window, amount, tokens = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*)')
+  local record = { running = state == 'running', window = window, amount = tonumber(amount), tokens = tonumber(tokens) }
+  if state == 'over' then record.over, record.version = true, tonumber(string.match(text, '%S+$')) end
+  return record
 end
 
 -- Use -----------------------------------------------------------------------------------------------------------------
@@ -242,27 +236,11 @@ local function save_leases(use, requests, lapses_at_ms, ...)
   if use.ran_before == 0 then redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS) end
 end
 
--- Keeps what the bucket holds of a request that is over.
-local function keep_over(use, request, window, tokens, version)
-  local forget_at = NOW_MS + OVER_KEPT_MS
-  redis.call('HSET', USE, request_field(request), over_record(window, tokens, version))
-  redis.call('ZADD', LEASES, forget_at, request)
-  redis.call('PEXPIRE', LEASES, keep_until(use) - NOW_MS)
-  use.next_lapse = min(use.next_lapse, forget_at)
-end
-
 -- The token bucket's level as of now. It begins full.
 local function bucket_level(use, tpm)
   local full = tpm * BUCKET_SCALE
   if not use.level then return full end
   return min(full, use.level + max(0, NOW_MS - use.level_at) * tpm)
-end
-
--- The bucket holds this much of the request from now on.
-local function correct_bucket(use, record, tokens)
-  if not use.level or not record.tokens or record.tokens == tokens then return end
-  local corrected = bucket_level(use, use.tpm) + (record.tokens - tokens) * BUCKET_SCALE
-  use.level, use.level_at = min(use.tpm * BUCKET_SCALE, corrected), NOW_MS
 end
 
 -- Key states ----------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ for i = 4, #ARGV, 3 do
     held_again[request] = true
     if window == '' then window = WINDOW end
     again[#again + 1] = request_field(request)
-    again[#again + 1] = running_record(window, worst, record and record.tokens)
+    again[#again + 1] = running_record(window, worst, record and record.tokens and int(record.tokens) or '-')
     if window == WINDOW then use.running = use.running + worst end
     running = true
   end
