@@ -89,7 +89,7 @@ export async function recordReports(database: Queryable, reports: readonly Repor
   const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
   const { rows } = await database.query<WindowTotal & { written: number }>(RECORD, [JSON.stringify(records)])
   return {
-    moved: rows.map(({ written: _, ...total }) => total),
+    moved: rows.map(({ account, window, settled, version }) => ({ account, window, settled, version })),
     isWhole: (rows[0]?.written ?? 0) === reports.length,
   }
 }
