@@ -40,17 +40,6 @@ export async function readFacts(
   return rows
 }
 
-export async function readHeldPlans(
-  database: Queryable,
-  accounts: readonly string[],
-): Promise<{ account: string; plan: string; version: number }[]> {
-  const { rows } = await database.query<{ account: string; plan: string; version: number }>(
-    'select tag as account, plan, version from keys.accounts where tag = any($1::text[])',
-    [accounts],
-  )
-  return rows
-}
-
 export async function readKeyFacts(database: Queryable, hashes: readonly string[]): Promise<OwnKeyFacts[]> {
   const { rows } = await database.query<Omit<OwnKeyFacts, 'keyHash'> & { hash: Buffer }>(
     `select key_id as "keyId", account, hash, version, status = 'active' as active from keys.keys
@@ -63,4 +52,15 @@ export async function readKeyFacts(database: Queryable, hashes: readonly string[
 /** At least this, so that what is written next outranks what the store has. */
 export async function raiseVersionTo(database: Queryable, account: string, version: number): Promise<void> {
   await database.query('update keys.accounts set version = greatest(version, $2) where tag = $1', [account, version])
+}
+
+export async function readHeldPlans(
+  database: Queryable,
+  accounts: readonly string[],
+): Promise<{ account: string; plan: string; version: number }[]> {
+  const { rows } = await database.query<{ account: string; plan: string; version: number }>(
+    'select tag as account, plan, version from keys.accounts where tag = any($1::text[])',
+    [accounts],
+  )
+  return rows
 }

@@ -36,27 +36,6 @@ export async function readTotals(
   return rows
 }
 
-export interface WindowUnit {
-  account: string
-  window: string
-  unit: PlanUnit
-  planVersion: number
-}
-
-/** What the totals of windows are told in. */
-export async function readUnits(
-  database: Queryable,
-  windows: readonly { account: string; window: string }[],
-): Promise<WindowUnit[]> {
-  if (windows.length === 0) return []
-  const { rows } = await database.query<WindowUnit>(
-    `select account, "window", unit, plan_version as "planVersion" from metering.windows
-     join unnest($1::text[], $2::text[]) as asked (account, "window") using (account, "window")`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
-  return rows
-}
-
 /** What was used in this unit, whichever unit the account's plan counts in now. */
 export async function readUsed(
   database: Queryable,
@@ -86,6 +65,27 @@ export async function raiseVersionAbove(
   )
 }
 
+export interface WindowUnit {
+  account: string
+  window: string
+  unit: PlanUnit
+  planVersion: number
+}
+
+/** What the totals of windows are told in. */
+export async function readUnits(
+  database: Queryable,
+  windows: readonly { account: string; window: string }[],
+): Promise<WindowUnit[]> {
+  if (windows.length === 0) return []
+  const { rows } = await database.query<WindowUnit>(
+    `select account, "window", unit, plan_version as "planVersion" from metering.windows
+     join unnest($1::text[], $2::text[]) as asked (account, "window") using (account, "window")`,
+    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
+  )
+  return rows
+}
+
 /**
  * The account's plan counts in this unit, since the change of this number. A change of unit is a newer version of the
  * total, so that the store takes it although no request has moved it. A change that is older than the latest known one
@@ -94,7 +94,7 @@ export async function raiseVersionAbove(
  */
 export async function setUnit(
   database: Queryable,
-  { account, window, unit, planVersion }: { account: string; window: string; unit: PlanUnit; planVersion?: number },
+  { account, window, unit, planVersion }: Omit<WindowUnit, 'planVersion'> & { planVersion?: number | undefined },
 ): Promise<void> {
   await database.query(
     `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, plan_version, version)

@@ -30,7 +30,7 @@ async function writeTotal(
 ): Promise<void> {
   const { window, epoch } = await admission.currentWindow(account)
   if (unit) {
-    await setUnit(database, { account, window, unit, ...(planVersion === undefined ? {} : { planVersion }) })
+    await setUnit(database, { account, window, unit, planVersion })
     // Another plan has another limit.
     standing.moved([{ account, window }])
   }
