@@ -36,9 +36,9 @@ function inDollars(planVersion: number, startedAtMs = Date.now()) {
   return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, planVersion })
 }
 
+const tell = (question: object) => warm(ledger, question)
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
-const changePlan = (unit: 'tokens' | 'usd', planVersion: number) =>
-  warm(ledger, { account: ACCOUNT, unit, planVersion })
+const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => tell({ account: ACCOUNT, unit, planVersion })
 const settled = () => ledger.admission.total(ACCOUNT)?.settled
 
 test.each(clocks)(
@@ -98,7 +98,7 @@ test('processes of a former version, which number nothing, do not undo a numbere
   const { planVersion: __, ...late } = inDollars(0)
   await record(late)
   expect(settled()).toBe(0)
-  await warm(ledger, { account: ACCOUNT, unit: 'usd' })
+  await tell({ account: ACCOUNT, unit: 'usd' })
   expect(settled()).toBe(2 * IN_DOLLARS)
 })
 
@@ -128,7 +128,7 @@ test('whatever comes late, twice and by whatever clock, the total is in the unit
         const startedAtMs = Date.now() + aheadMs
         const event = { ...(unit === 'usd' ? inDollars : inTokens)(planVersion, startedAtMs), account }
         for (let sent = 0; sent < (again ? 2 : 1); sent++) {
-          if (what === 'change') await warm(ledger, { account, unit, planVersion })
+          if (what === 'change') await tell({ account, unit, planVersion })
           else await record(event)
         }
         if (what === 'report') spent[unit] += unit === 'usd' ? IN_DOLLARS : IN_TOKENS
