@@ -70,6 +70,8 @@ type Accounts = ReturnType<typeof rememberAccounts>
 
 function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   return {
+    partOf: () => '',
+
     admit: async (ask) => {
       const nowMs = now()
       const account = accounts.at(ask.account, nowMs)
@@ -106,10 +108,11 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
 
 function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
-    fill: async ({ account: name, keys, version, plan, overage, extra, window }) => {
+    fill: async ({ account: name, keys, version, plan, overage, extra, window, moreLater = false }) => {
       const nowMs = now()
       const account = accounts.at(name, nowMs)
-      const held = { version, plan, overage, extra, window: window ?? account.use.window }
+      const isLate = window !== undefined && window < account.use.window
+      const held = { version, plan, overage, extra, window: isLate ? '' : (window ?? account.use.window), moreLater }
       account.facts = fill(account.facts, { plan: held, keys }, nowMs)
     },
 

@@ -99,6 +99,8 @@ export interface EdgeAdmission {
    * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.
    */
   renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
+  /** The part of the store that holds the account, by a name to compare. The accounts of a part are unavailable together. */
+  partOf(account: string): string
   /** Key state alone, for routes that admit nothing (quota). */
   authenticate(key: { account: string; keyHash: string }): Promise<KeyState>
 }
@@ -118,7 +120,7 @@ export interface HeldAccount {
   /** Null where the store would ask for them (`miss`). */
   facts: { version: number; plan: string; overage: boolean; extra: number } | null
   keys: { keyHash: string; version: number; active: boolean }[]
-  /** Null where the store would ask for it (`cold`). */
+  /** Null where the store would ask for it (`cold`), or where nothing was asked since the window began. */
   total: { settled: number; version: number } | null
   /** The sums that admission goes by. */
   running: number
@@ -147,8 +149,10 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
     overage: boolean
     /** Top-ups of the current window, in the smallest unit. */
     extra: number
-    /** The window that `extra` belongs to; the store's current one when left out. */
+    /** The window that `extra` belongs to; the store's current one when left out. A later one begins without top-ups. */
     window?: string
+    /** Top-ups of a later window are known: when it begins, the store asks (`miss`). */
+    moreLater?: boolean
     epoch?: string
     keys: { keyHash: string; version: number; active: boolean }[]
   }): Promise<void>

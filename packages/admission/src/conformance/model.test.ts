@@ -96,6 +96,7 @@ const fill = step(
       overage: fc.integer({ min: 0, max: 9 }).map((n) => n === 9),
       extra: fc.constantFrom(0, 50),
       window: fc.oneof({ weight: 9, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: window }),
+      moreLater: fc.integer({ min: 0, max: 9 }).map((n) => n === 9),
       keys: fc.uniqueArray(fc.record({ keyHash: revokedKeyHash, version, active: fc.boolean() }), {
         selector: (key) => key.keyHash,
       }),

@@ -3,7 +3,7 @@
  */
 
 import type { HeldAccount } from '../port.ts'
-import type { AccountFacts } from './account-facts.ts'
+import { presentPlan, type AccountFacts } from './account-facts.ts'
 import { monthOf } from './month.ts'
 import type { EndedRecord, RequestRecord, RunningRecord, Use } from './use.ts'
 
@@ -15,15 +15,12 @@ export interface KeptAccount {
 
 export function heldAccount(kept: KeptAccount | undefined, nowMs: number): HeldAccount {
   const { window } = monthOf(nowMs)
-  const plan = kept?.facts.plan
+  const plan = kept ? presentPlan(kept.facts, window) : null
   const use = kept?.use.window === window ? kept.use : null
   const requests = use === null ? [] : [...kept!.records].flatMap(([id, record]) => pendingOf(window, id, record))
   return {
     window,
-    facts:
-      plan?.window === window
-        ? { version: plan.version, plan: plan.plan, overage: plan.overage, extra: plan.extra }
-        : null,
+    facts: plan && { version: plan.version, plan: plan.plan, overage: plan.overage, extra: plan.extra },
     keys: [...(kept?.facts.keys ?? [])].map(([keyHash, { version, active }]) => ({ keyHash, version, active })),
     total: use?.known ? { settled: use.settled, version: use.version } : null,
     running: use?.running ?? 0,

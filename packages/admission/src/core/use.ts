@@ -10,7 +10,9 @@ import { corrected, type TokenBucket } from './token-bucket.ts'
 
 export interface Use {
   readonly window: string
-  /** Metering has told the window's total. */
+  /** The latest window that was ever heard of. */
+  readonly latest: string
+  /** Metering has told the window's total, or it began with nothing. */
   readonly known: boolean
   readonly settled: number
   readonly version: number
@@ -62,16 +64,19 @@ const LAPSED_KEPT_MS = 60 * 60_000
 export function unused(nowMs: number): Use {
   const { window } = monthOf(nowMs)
   const nothing = { known: false, settled: 0, version: -1, running: 0, ended: 0 }
-  return { window, ...nothing, log: [], bucket: null, day: { day: 0, count: 0 } }
+  return { window, latest: window, ...nothing, log: [], bucket: null, day: { day: 0, count: 0 } }
 }
 
 /**
- * A new window: its total is unknown. Requests that run keep belonging to the window of their admission; those that
- * have ended in another one stand in nobody's way.
+ * A new window. It begins with nothing used where the last total was known, and where nobody has heard of a window as late
+ * as this one; otherwise its total is unknown. Requests that run keep belonging to the window of their admission; those
+ * that have ended in another one stand in nobody's way.
  */
 export function inWindow(use: Use, window: string, records: Iterable<RequestRecord>): Use {
   if (use.window === window) return use
-  const fresh = { ...use, window, known: false, settled: 0, version: -1, running: 0, ended: 0 }
+  const known = use.known && window > use.latest
+  const latest = laterOf(use.latest, window)
+  const fresh = { ...use, window, latest, known, settled: 0, version: known ? 0 : -1, running: 0, ended: 0 }
   return [...records].reduce((sums, record) => withRecord(sums, record), fresh)
 }
 
@@ -160,7 +165,13 @@ export function withTotal(
   total: { window: string; settled: number; version: number },
   askedFor: boolean,
 ): Use {
-  if (total.window !== use.window) return use
+  // A window that has a total before it begins does not begin with nothing.
+  const latest = laterOf(use.latest, total.window)
+  if (total.window !== use.window) return { ...use, latest }
   const { settled, version } = total.version > use.version ? total : use
-  return { ...use, settled, version, known: use.known || askedFor }
+  return { ...use, latest, settled, version, known: use.known || askedFor }
+}
+
+function laterOf(one: string, other: string): string {
+  return one > other ? one : other
 }

@@ -23,7 +23,8 @@ for field, text in pairs(facts) do
   end
 end
 local plan = {}
-if of_this_epoch and facts.window == WINDOW then plan = { facts.version, facts.plan, facts.overage, facts.extra } end
+local extra = present_extra(facts.extra, facts.window, facts.more_later)
+if of_this_epoch and extra then plan = { facts.version, facts.plan, facts.overage, int(extra) } end
 
 local use = read_use()
 if use.epoch ~= EPOCH or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end

@@ -73,6 +73,10 @@ end
 local WINDOW = string.format('%04d-%02d', YEAR, MONTH)
 local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or first_day_of(YEAR, MONTH + 1))
 
+local function max_window(one, other)
+  return one > other and one or other
+end
+
 -- Requests ------------------------------------------------------------------------------------------------------------
 
 -- 'request:<id>' -> '<state> <window> <amount> <tokens>'. The tokens are what the bucket holds of the request; '-' where
@@ -113,16 +117,18 @@ end
 --   kept_until          when all this expires
 --   log_until           when the log does
 --   next_lapse          no lease lapses before
+--   latest              the latest window that this life has heard of
 local function unpack_use(text)
   local s = text and cmsgpack.unpack(text) or { false, false, false, 0, -1, 0, 0, false, 0, 0, 0, 0, 0 }
   return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
     version = s[5], running = s[6], ended = s[7], level = s[8], level_at = s[9], tpm = s[10], day = s[11],
-    day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0 }
+    day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0,
+    latest = s[16] or s[2] or '' }
 end
 
 local function pack_use(use)
   return cmsgpack.pack({ use.epoch, use.window, use.known, use.settled, use.version, use.running, use.ended, use.level,
-    use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse })
+    use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse, use.latest })
 end
 
 -- The use as stored, and the record of a request (or false). Whoever changes a use saves it.
@@ -131,11 +137,17 @@ local function read_use(request)
   return unpack_use(stored[1]), stored[2]
 end
 
+-- Whether the present window begins with nothing used. It does where this life knew the account's total, and has heard
+-- of no window as late as this one: then nobody was admitted to it, and metering has told no total of it.
+local function begins_empty(use)
+  return use.epoch == EPOCH and use.known and WINDOW > use.latest
+end
+
 -- A new month, or a server that may have forgotten something: the total is unknown. Running requests stay, each
 -- belonging to its own month. Ended ones go: those of a former month stand in nobody's way, and of those in an old
 -- snapshot the ledger may already have told, so that nothing would ever remove them.
 local function begin_window(use)
-  local forgetful = use.epoch ~= EPOCH
+  local forgetful, empty = use.epoch ~= EPOCH, begins_empty(use)
   local running, ended = 0, 0
   local fields = redis.call('HGETALL', USE)
   for i = 1, #fields, 2 do
@@ -153,7 +165,8 @@ local function begin_window(use)
       end
     end
   end
-  use.epoch, use.window, use.known, use.settled, use.version = EPOCH, WINDOW, false, 0, -1
+  use.latest = forgetful and WINDOW or max_window(use.latest, WINDOW)
+  use.epoch, use.window, use.known, use.settled, use.version = EPOCH, WINDOW, empty, 0, empty and 0 or -1
   use.running, use.ended, use.changed = running, ended, true
 end
 
@@ -254,4 +267,14 @@ local function parse_key_state(text)
   if not text then return nil end
   local version, state, written_at = string.match(text, '^(%S+) (%a+) (%S+)$')
   return { version = tonumber(version), active = state == 'active', written_at = tonumber(written_at) }
+end
+
+-- Facts ---------------------------------------------------------------------------------------------------------------
+
+-- The top-ups of the present window, of facts that were read in `window`. A later window begins without any, unless keys
+-- knows of some that wait there (`more_later`). Nil: keys is to be asked.
+local function present_extra(extra, window, more_later)
+  if window == WINDOW then return tonumber(extra) end
+  if window and window ~= '' and window < WINDOW and more_later ~= '1' then return 0 end
+  return nil
 end

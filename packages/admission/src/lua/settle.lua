@@ -38,6 +38,8 @@ for first = 7, #ARGV, 3 * READ_AT_ONCE do
   if #not_leased > 0 then redis.call('ZREM', LEASES, unpack(not_leased)) end
 end
 
+-- A window that has a total before it begins does not begin with nothing.
+use.latest = max_window(use.latest, ARGV[3])
 if ARGV[3] == WINDOW then
   if VERSION > use.version then use.settled, use.version = SETTLED, VERSION end
   if ARGV[6] == '1' then use.known = true end

@@ -36,6 +36,21 @@ export async function readTotals(
   return rows
 }
 
+/** Of each window, and of those of its account that come after it. */
+export async function readTotalsSince(
+  database: Queryable,
+  windows: readonly { account: string; window: string }[],
+): Promise<WindowTotal[]> {
+  if (windows.length === 0) return []
+  const { rows } = await database.query<WindowTotal>(
+    `select held.account, held."window", version, ${SETTLED}
+     from unnest($1::text[], $2::text[]) as asked (account, "window")
+     join metering.windows held on held.account = asked.account and held."window" >= asked."window"`,
+    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
+  )
+  return rows
+}
+
 /** What was used in this unit, whichever unit the account's plan counts in now. */
 export async function readUsed(
   database: Queryable,

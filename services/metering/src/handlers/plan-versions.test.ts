@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, usageEvent } from '../../test/usage-events.ts'
 import { consumeUsage } from '../consumers/usage.ts'
-import { warm } from './warm.ts'
+import { warmTogether } from './warm.ts'
 
 const ACCOUNT = usageEvent().account
 /** 1.5x: 100 tokens cost 150,000 milli-tokens, or 450,000 nano-dollars. */
@@ -36,7 +36,7 @@ function inDollars(planVersion: number, startedAtMs = Date.now()) {
   return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, planVersion })
 }
 
-const tell = (question: object) => warm(ledger, question)
+const tell = (question: object) => warmTogether(ledger)(question)
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
 const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => tell({ account: ACCOUNT, unit, planVersion })
 const settled = () => ledger.admission.total(ACCOUNT)?.settled

@@ -11,9 +11,11 @@ import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { silenceAllowed } from '../core/attempt-patience.ts'
-import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
+import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
+import { imageFormOf } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -48,9 +50,10 @@ export async function attempt(run: Run, { target, ...bounds }: Trial, router: Ro
     outcome = 'served'
     if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
-  } catch (error) {
-    exchange?.abort(error)
-    outcome = settleHealth(target, error, router)
+  } catch (thrown) {
+    exchange?.abort(thrown)
+    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
+    outcome = settleHealth(target, error, exchange !== null, router)
     throw error
   } finally {
     endWaiting(run)
@@ -92,6 +95,7 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
+    imageForm: imageFormOf(target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
   const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })
@@ -121,7 +125,7 @@ async function relayAnswer(
   response: ExchangeResponse,
   router: Router,
 ): Promise<TokenUsage> {
-  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens)
+  if (!run.header.stream) return relayPlain(run, target, exchange, router)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
@@ -145,13 +149,25 @@ async function readRefusal(
   })
 }
 
+/** JSON can be read that is nested so deeply that nothing can be written of it. */
+function tooDeep(thrown: unknown): unknown {
+  if (!(thrown instanceof RangeError)) return thrown
+  return new BackendFault('invalid_answer', 'the answer is nested too deeply', { cause: thrown })
+}
+
+function circumstances(run: Run, { backend }: Target): Circumstances {
+  return { asked: run.body, secrets: secretsOf(backend.config) }
+}
+
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(target: Target, error: unknown, router: Router): string {
+function settleHealth(target: Target, error: unknown, wasCalled: boolean, router: Router): string {
   if (!(error instanceof BackendFault)) {
     noteNothing(target)
     return 'aborted'
   }
-  if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
+  // Its dialect could not express the request, so the target was never called.
+  if (!wasCalled) noteNothing(target)
+  else if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
   else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))
   return error.outcome
 }

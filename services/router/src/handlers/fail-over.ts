@@ -11,8 +11,10 @@ import { requestFields } from '@gateway/service/trace-context'
 import { attemptBudgetMs } from '../core/attempt-budget.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
+import { kindOf } from '../core/target-kind.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
 import { capableTargets, hasPlaceAt, isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
+import { learnForm } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { attempt, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
@@ -33,15 +35,18 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   pool.retryBudget = earn(pool.retryBudget)
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
+  let refused: Refused | null = null
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
-    const next =
-      (await nextUntried(run, capable, faults, router)) ??
-      (await nextRepeat(run, pool, capable, faults, repeats++, router))
-    if (next.kind === 'choose_again') continue
+    const next: Next | undefined = refused
+      ? await nextUntried(run, targetsOfOtherKind(refused.by, capable), faults, router)
+      : ((await nextUntried(run, capable, faults, router)) ??
+        (await nextRepeat(run, pool, capable, faults, repeats++, router)))
+    if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
+    if (!next || next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
-    const { target } = next
+    const { target }: Trial = next
     noteFailover(run, pool, router)
     try {
       const usage = await attempt(run, next, router)
@@ -58,10 +63,29 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
+      if (learnForm(run, target, fault)) continue
       faults.set(target.key, fault)
-      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
+      if (refused) return refusal(run, refused.fault)
+      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) {
+        refused = { fault, by: target }
+      }
     }
   }
+}
+
+/** A target has found the request itself to be wrong: one of another kind may be asked, once. */
+interface Refused {
+  fault: BackendFault
+  by: Target
+}
+
+/** Only one that could serve it at once: its client has its answer already. */
+function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[]): Target[] {
+  const kind = kindOf(refusing.config)
+  const now = performance.now()
+  return capable.filter(
+    (target) => kindOf(target.backend.config) !== kind && isUsable(target, now) && !isFull(target.backend),
+  )
 }
 
 /** Another attempt after one that failed. */
