@@ -11,6 +11,7 @@ import { stopSignal } from '@gateway/service/stop-signal'
 import { UsageError } from '@gateway/service/usage-error'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
+import { monthTurn } from './month-turn.ts'
 import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
@@ -30,11 +31,13 @@ const HELP = `npm run bench -- [part] [options]
   plain | latency | stream   one step of it
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
   profile  where edge and router spend their time: plain, stream
+  month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted
   soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
 
   --rounds 3           launches of each, in turn
   --subjects a,b       only these: this gateway, bare Node proxy, Portkey, LiteLLM, Bifrost, backend direct
   --max-minutes 60     nothing new is begun after this; the same command goes on from there
+  --accounts 100000, --rate 600  how many take part in month-turn, and their requests a second
   --most-keys 1000000, --most-rows 10000000   how far two of the curves go
   --fresh              forget what an earlier run has measured
 `
@@ -63,6 +66,8 @@ async function run(): Promise<void> {
       'max-minutes': { type: 'string', default: '60' },
       fresh: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '60' },
+      accounts: { type: 'string', default: '100000' },
+      rate: { type: 'string', default: '600' },
       'most-keys': { type: 'string', default: '1000000' },
       'most-rows': { type: 'string', default: '10000000' },
     },
@@ -106,6 +111,13 @@ async function run(): Promise<void> {
       return scaling()
     case 'profile':
       return profile({ only: names, signal, say })
+    case 'month-turn':
+      return monthTurn({
+        accounts: wholeNumber('accounts', values.accounts),
+        rate: wholeNumber('rate', values.rate),
+        signal,
+        say,
+      })
     case 'soak':
       return soak({ minutes, signal, say })
     case 'peers':

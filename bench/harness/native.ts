@@ -1,5 +1,5 @@
 /**
- * The two C programs of the bench, the backend and the load generator, compiled when their sources have changed.
+ * The C programs of the bench, the backend, the load generator and a clock, compiled when their sources have changed.
  */
 
 import { execFile } from 'node:child_process'
@@ -21,18 +21,27 @@ export interface NativePrograms {
 }
 
 export async function compileNative(): Promise<NativePrograms> {
-  const hash = createHash('sha256')
-  for (const file of globSync('*', { cwd: SOURCES }).sort()) hash.update(readFileSync(join(SOURCES, file)))
-  const folder = join(BENCH_DATA, 'native', hash.digest('hex').slice(0, 12))
+  const folder = folderOfThese()
   return { backend: await compile('backend', folder), load: await compile('load', folder) }
 }
 
-async function compile(name: string, folder: string): Promise<string> {
+/** A library that moves the clock of whoever loads it. */
+export async function compileClock(): Promise<string> {
+  return compile('shift-clock', folderOfThese(), ['-shared', '-fPIC'])
+}
+
+function folderOfThese(): string {
+  const hash = createHash('sha256')
+  for (const file of globSync('*', { cwd: SOURCES }).sort()) hash.update(readFileSync(join(SOURCES, file)))
+  return join(BENCH_DATA, 'native', hash.digest('hex').slice(0, 12))
+}
+
+async function compile(name: string, folder: string, flags: string[] = []): Promise<string> {
   const program = join(folder, name)
   if (existsSync(program)) return program
   const compiler = await findCompiler()
   await mkdir(folder, { recursive: true })
-  await promisify(execFile)(compiler, ['-O2', '-o', `${program}.new`, join(SOURCES, `${name}.c`)])
+  await promisify(execFile)(compiler, ['-O2', ...flags, '-o', `${program}.new`, join(SOURCES, `${name}.c`)])
   await rename(`${program}.new`, program)
   return program
 }

@@ -8,7 +8,7 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
 import { commandRedis } from '@gateway/testing/redis-command'
-import { deriveMasterKeys } from '../../services/keys/src/core/master-keys.ts'
+import { deriveMasterKeys, type MasterKeys } from '../../services/keys/src/core/master-keys.ts'
 import { newAccountTag, newKey, type NewKey } from '../../services/keys/src/core/new-key.ts'
 import type { Curve, Scaling } from './curve.ts'
 import { openRig, PLAIN, sumOf, type Rig } from './rig.ts'
@@ -18,7 +18,7 @@ const CHUNK = 2_000
 const COLD_KEYS = 4_000
 const PLAN = 'team'
 
-interface Held extends NewKey {
+export interface Held extends NewKey {
   account: string
 }
 
@@ -28,11 +28,7 @@ export async function scaleKeys({ signal, say, mostKeys }: Scaling): Promise<Cur
   await using database = await openDatabase(servers.postgres.url)
   await using admission = await openRedisAdmission({ url: servers.redis.url, timeoutMs: 30_000 })
   const masterKeys = deriveMasterKeys(await keepMasterSecret(rig.gateway.dataDir))
-  const make = (count: number): Held[] =>
-    Array.from({ length: count }, () => {
-      const account = newAccountTag()
-      return { account, ...newKey(masterKeys, account) }
-    })
+  const make = (count: number): Held[] => makeKeys(masterKeys, count)
 
   const keys: string[] = []
   const points: Curve['points'] = []
@@ -93,8 +89,15 @@ async function measure(rig: Rig, database: Database, keys: string[], cold: Held[
   }
 }
 
+export function makeKeys(masterKeys: MasterKeys, count: number): Held[] {
+  return Array.from({ length: count }, () => {
+    const account = newAccountTag()
+    return { account, ...newKey(masterKeys, account) }
+  })
+}
+
 /** As minting would leave them. */
-async function store(database: Database, keys: Held[]): Promise<void> {
+export async function store(database: Database, keys: Held[]): Promise<void> {
   await database.query(
     `insert into keys.accounts (tag, kind, issuer, subject, plan)
      select tag, 'developer', 'https://bench.invalid', tag, $2 from unnest($1::text[]) as tag`,
@@ -114,7 +117,7 @@ async function store(database: Database, keys: Held[]): Promise<void> {
 }
 
 /** As their first request would leave them. */
-async function tell(admission: Admission, keys: Held[]): Promise<void> {
+export async function tell(admission: Admission, keys: Held[]): Promise<void> {
   const { window } = await admission.currentWindow()
   await Promise.all(
     keys.map(async ({ account, hash }) => {

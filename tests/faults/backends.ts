@@ -20,6 +20,9 @@ interface Case {
   only?: Mode
 }
 
+/** As Gemini says it. */
+const BAD_KEY = '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}'
+
 /** The first piece of a stream is the role: up to there a client has seen nothing. */
 const BEFORE_CONTENT: Case[] = [
   { name: 'refuses connections', group: 'refused' },
@@ -44,6 +47,12 @@ const BEFORE_CONTENT: Case[] = [
   { name: 'cuts its JSON in half', fault: { truncatedJson: true }, only: 'plain' },
   { name: 'dies after many pieces', fault: { dieAfterChunks: 5 }, only: 'plain' },
   { name: 'reports an error before content', fault: { errorAfterChunks: 1 }, only: 'stream' },
+  {
+    name: 'reports an error beside choices before content',
+    fault: { errorAfterChunks: 1, errorBesideChoices: true },
+    only: 'stream',
+  },
+  { name: 'answers 400 for its own bad key', fault: { status: 400, body: BAD_KEY } },
 ]
 
 /** The role and two of three tokens. */
@@ -56,6 +65,10 @@ const AFTER_CONTENT: Case[] = [
   { name: 'is half-open', fault: { halfOpenAfterChunks: PIECES_SHOWN } },
   { name: 'sends garbage', fault: { garbageAfterChunks: PIECES_SHOWN } },
   { name: 'reports an error', fault: { errorAfterChunks: PIECES_SHOWN } },
+  {
+    name: 'reports an error beside choices',
+    fault: { errorAfterChunks: PIECES_SHOWN, errorBesideChoices: true },
+  },
 ]
 
 const HARMLESS: Case[] = [
@@ -66,6 +79,7 @@ const HARMLESS: Case[] = [
   { name: 'sends no [DONE]', fault: { noDone: true }, only: 'stream' },
   { name: 'tells its usage with the finish reason', fault: { usageWithFinish: true }, only: 'stream' },
   { name: 'tells no usage', fault: { noUsage: true } },
+  { name: 'sends 500 chunks without content first', fault: { emptyChunks: 500 }, only: 'stream' },
 ]
 
 /** What the backend may make of its call. One that waits has to be told; any other may have sent it all by then. */

@@ -75,6 +75,37 @@ export function promiseAnswers(gateway: () => Gateway): void {
       })
     })
 
+    test("a client's own timeout is for the headers: a stream that begins in time comes whole", async () => {
+      const { backends } = gateway()
+      const fault = backends.steadyA.fail({ times: 1, endpoint: 'chat', paceMs: 300 })
+      try {
+        const request = { model: 'svc-core', messages: ask('Say: a b c d e f g h i j k l m n'), stream: true as const }
+        const startedAtMs = performance.now()
+        const stream = await developer.client.chat.completions.create(request, { timeout: 2_000 })
+        let text = ''
+        for await (const { choices } of stream) text += choices[0]?.delta.content ?? ''
+        expect(text).toBe('a b c d e f g h i j k l m n')
+        expect(performance.now() - startedAtMs).toBeGreaterThan(4_000)
+      } finally {
+        fault.cancel()
+      }
+    })
+
+    test("when no answer has begun within a client's own timeout, the backend is stopped", async () => {
+      const { backends } = gateway()
+      const faults = [backends.steadyA, backends.steadyB].map((one) => one.fail({ endpoint: 'chat', hang: true }))
+      const before = backends.steadyA.calls.length
+      try {
+        const request = { model: 'svc-core', messages: ask('Say: late'), stream: true as const }
+        const asked = developer.client.chat.completions.create(request, { timeout: 1_000 })
+        await expect(asked).rejects.toThrow(OpenAI.APIConnectionTimeoutError)
+        await expect.poll(() => backends.steadyA.running + backends.steadyB.running, { timeout: 4_000 }).toBe(0)
+        expect(backends.steadyA.calls.slice(before)).not.toEqual([])
+      } finally {
+        for (const fault of faults) fault.cancel()
+      }
+    })
+
     test('sampling parameters and unknown fields reach the backend as they were sent', async () => {
       const { backends } = gateway()
       const before = backends.steadyA.calls.length
@@ -239,6 +270,17 @@ export function promiseAnswers(gateway: () => Gateway): void {
       expect(await sizeOf()).toBe('1024x1024')
       expect(await sizeOf('512x512')).toBe('512x512')
       expect(await sizeOf('2048x2048')).toBe('2048x2048')
+    })
+
+    test('an image whose backend tells no usage costs the tokens reserved for it', async () => {
+      const { client } = await newDeveloper(gateway())
+      const fault = gateway().backends.steadyA.fail({ times: 1, endpoint: 'images', noUsage: true })
+      try {
+        const image = await client.images.generate({ model: 'svc-image', prompt: 'a lighthouse' })
+        expect(image.usage).toMatchObject({ output_tokens: 6_240 })
+      } finally {
+        fault.cancel()
+      }
     })
   })
 

@@ -57,6 +57,9 @@ export function promiseRefusals(gateway: () => Gateway): void {
       ['input', '/v1/embeddings', { model: 'svc-embed', input: [1, 'two'] }],
       ['prompt', '/v1/images/generations', { model: 'svc-image' }],
       ['size', '/v1/images/generations', { model: 'svc-image', prompt: 'x', size: 'huge' }],
+      ['response_format', '/v1/images/generations', { model: 'svc-image', prompt: 'x', response_format: 'url' }],
+      ['output_format', '/v1/images/generations', { model: 'svc-image', prompt: 'x', output_format: 'jpeg' }],
+      ['stream', '/v1/images/generations', { model: 'svc-image', prompt: 'x', stream: true }],
       ['device_id', '/v1/keys/guest', {}],
       ['device_id', '/v1/keys/guest', { device_id: 7 }],
     ])('400 VALIDATION_ERROR names the field %s (POST %s)', async (field, path, request) => {

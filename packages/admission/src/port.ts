@@ -44,6 +44,8 @@ export interface RunningLease {
 
 export interface Standing {
   plan: string
+  /** The version of the account's facts that the plan is known from. */
+  planVersion: number
   /** Calendar month in UTC by the store's clock: `2026-11`. */
   window: string
   windowResetAtMs: number
@@ -87,7 +89,9 @@ export interface EdgeAdmission {
   admit(ask: AdmitAsk): Promise<AdmitAnswer>
   /**
    * The request ended: its reservation becomes its actual charge, which stays pending until the ledger has it, and its
-   * tokens correct the bucket. Nothing happens when the ledger had it first or the lease had lapsed.
+   * tokens correct the bucket. Where its lease had lapsed, its tokens still do, and its charge is the ledger's to tell.
+   * Nothing happens when the ledger had it first. Of a request whose tokens the caller does not know, nothing is told
+   * here: the bucket holds what was reserved until the ledger says what it had generated.
    */
   finish(end: { account: string; requestId: string; charge: number; tokens: number }): Promise<void>
   /**
@@ -95,6 +99,8 @@ export interface EdgeAdmission {
    * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.
    */
   renew(leases: RunningLease[], leaseMs: number): Promise<string[]>
+  /** The part of the store that holds the account, by a name to compare. The accounts of a part are unavailable together. */
+  partOf(account: string): string
   /** Key state alone, for routes that admit nothing (quota). */
   authenticate(key: { account: string; keyHash: string }): Promise<KeyState>
 }
@@ -114,7 +120,7 @@ export interface HeldAccount {
   /** Null where the store would ask for them (`miss`). */
   facts: { version: number; plan: string; overage: boolean; extra: number } | null
   keys: { keyHash: string; version: number; active: boolean }[]
-  /** Null where the store would ask for it (`cold`). */
+  /** Null where the store would ask for it (`cold`), or where nothing was asked since the window began. */
   total: { settled: number; version: number } | null
   /** The sums that admission goes by. */
   running: number
@@ -143,8 +149,10 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
     overage: boolean
     /** Top-ups of the current window, in the smallest unit. */
     extra: number
-    /** The window that `extra` belongs to; the store's current one when left out. */
+    /** The window that `extra` belongs to; the store's current one when left out. A later one begins without top-ups. */
     window?: string
+    /** Top-ups of a later window are known: when it begins, the store asks (`miss`). */
+    moreLater?: boolean
     epoch?: string
     keys: { keyHash: string; version: number; active: boolean }[]
   }): Promise<void>
@@ -152,14 +160,26 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
 }
 
+/** A request that the ledger's total includes. */
+export interface IncludedRequest {
+  requestId: string
+  /** What the ledger has of it; left out where that is not known, then the bucket stays as it is. */
+  tokens?: number
+  /** A report that ranks higher may still replace this one. */
+  mayChange?: boolean
+}
+
 export interface MeteringAdmission extends StoreClock, StoreAudit {
-  /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
+  /**
+   * The window's total after a commit, and the requests that it now includes: none of them is pending any more, and the
+   * bucket of tokens per minute holds their tokens, however they ended. Older versions change no total.
+   */
   applyTotal(total: {
     account: string
     window: string
     settled: number
     version: number
-    included: string[]
+    included: readonly IncludedRequest[]
   }): Promise<void>
   /**
    * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of

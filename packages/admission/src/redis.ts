@@ -12,6 +12,7 @@ import { monthOf } from './core/month.ts'
 import type {
   Admission,
   EdgeAdmission,
+  IncludedRequest,
   KeysAdmission,
   MeteringAdmission,
   RunningLease,
@@ -58,6 +59,7 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
 }
 
 interface Store {
+  partOf(account: string): string
   /** Runs a script on an account. */
   ask(script: ScriptName, account: string, args: (string | number)[], epoch?: string): Promise<unknown>
   /** The same for scripts that open the account's use: their first figure is how many leases have lapsed. */
@@ -68,6 +70,7 @@ function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissi
   const ask: Store['ask'] = (script, account, args, epoch) =>
     connection.run(scripts[script], accountKeys(account), [now ? now() : '', ...args], epoch)
   return {
+    partOf: (account) => connection.partOf(routingKey(account)),
     ask,
     change: async (...call) => {
       const [lapsed, ...answer] = (await ask(...call)) as [number, ...unknown[]]
@@ -77,8 +80,10 @@ function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissi
   }
 }
 
-function edgeFace({ ask, change }: Store): EdgeAdmission {
+function edgeFace({ ask, change, partOf }: Store): EdgeAdmission {
   return {
+    partOf,
+
     admit: async (request) => {
       const answer = await change('admit', request.account, admitArguments(request))
       return readAdmitAnswer(answer as Parameters<typeof readAdmitAnswer>[0], request.limits)
@@ -120,8 +125,8 @@ function renewArguments(lease: RunningLease): (string | number)[] {
 
 function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
-    fill: async ({ account, version, plan, overage, extra, window, epoch, keys }) => {
-      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '']
+    fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
+      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '', moreLater ? 1 : 0]
       const states = keys.flatMap((key) => [key.keyHash, key.version, key.active ? 1 : 0])
       await ask('fill', account, [...facts, ...states], epoch)
     },
@@ -135,13 +140,17 @@ function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof 
 function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async ({ account, window, settled, version, included }) => {
-      await change('settle', account, [window, settled, version, 0, ...included])
+      await change('settle', account, [window, settled, version, 0, ...included.flatMap(includedArguments)])
     },
 
     warm: async ({ account, window, settled, version, epoch }) => {
       await change('settle', account, [window, settled, version, 1], epoch)
     },
   }
+}
+
+function includedArguments({ requestId, tokens, mayChange }: IncludedRequest): (string | number)[] {
+  return [requestId, tokens ?? '', mayChange ? 1 : 0]
 }
 
 function auditFace({ ask, change }: Store): StoreAudit {

@@ -132,7 +132,21 @@ describe('an image request', () => {
     ['a size without a height', { prompt: 'A fox', size: '1024' }, 'size'],
     ['a size of nothing', { prompt: 'A fox', size: '0x0' }, 'size'],
     ['no image', { prompt: 'A fox', n: 0 }, 'n'],
+    ['too many images', { prompt: 'A fox', n: 11 }, 'n'],
+    ['an address as its answer', { prompt: 'A fox', response_format: 'url' }, 'response_format'],
+    ['a JPEG as its answer', { prompt: 'A fox', output_format: 'jpeg' }, 'output_format'],
+    ['a WebP as its answer', { prompt: 'A fox', output_format: 'webp' }, 'output_format'],
+    ['a moving picture as its answer', { prompt: 'A fox', output_format: 'gif' }, 'output_format'],
+    ['a stream as its answer', { prompt: 'A fox', stream: true }, 'stream'],
+    ['partial images', { prompt: 'A fox', partial_images: 2 }, 'partial_images'],
   ])('with %s is refused, and the field is named', (_, body, field) => {
     expect(faultsOf(imagesRequest, body)).toEqual([field])
+  })
+
+  test('may name the form that it gets anyway', () => {
+    const asked = { response_format: 'b64_json', output_format: 'png', stream: false, partial_images: 0, n: 10 }
+    expect(faultsOf(imagesRequest, { prompt: 'A fox', ...asked })).toEqual([])
+    const nothing = { response_format: null, output_format: null, stream: null, partial_images: null }
+    expect(faultsOf(imagesRequest, { prompt: 'A fox', ...nothing })).toEqual([])
   })
 })

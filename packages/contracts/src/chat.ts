@@ -87,6 +87,11 @@ export const imagesRequest = z.looseObject({
     .regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/, 'must be <width>x<height>, for example 1024x1024')
     .default('1024x1024'),
   n: z.int().min(1).max(10).nullish(),
+  // The answer is always a JSON object with PNGs in base64. The gateway refuses a wish that it cannot grant.
+  response_format: z.literal('b64_json', 'must be b64_json').nullish(),
+  output_format: z.literal('png', 'must be png').nullish(),
+  stream: z.literal(false, 'must be false: images are not streamed').nullish(),
+  partial_images: z.literal(0, 'must be 0: images are not streamed').nullish(),
 })
 
 export type ImagesRequest = z.infer<typeof imagesRequest>

@@ -7,7 +7,7 @@
 
 import * as z from 'zod'
 import { traceparent } from './trace-context.ts'
-import { price, planUnit, tokenUsage } from './usage.ts'
+import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
 import { attemptRecord } from './usage-event.ts'
 
 export const jobKinds = ['chat', 'embeddings', 'images'] as const
@@ -24,6 +24,8 @@ export const jobHeader = z.object({
   kind: z.enum(jobKinds),
   /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   remainingMs: z.int().min(0),
+  /** Time left until the answer's head: its client waits no longer for the headers. After the head, `remainingMs` holds. */
+  headWithinMs: z.int().min(0).optional(),
   configRevision: z.string(),
   pool: z.string(),
   needs: z.array(capability),
@@ -35,6 +37,8 @@ export const jobHeader = z.object({
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
   promptTokensEstimate: z.int().min(0),
+  /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
+  reservedOutputTokens: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
 
@@ -43,6 +47,7 @@ export const jobHeader = z.object({
   keyId: z.string(),
   plan: z.string(),
   unit: planUnit,
+  planVersion: planVersion.optional(),
   window: z.string(),
   modelAsked: z.string(),
   lane: z.string(),

@@ -2,133 +2,256 @@
  * A Redis Cluster as one script connection: a connection to each primary, and the map that says whose a slot is.
  *
  * Each node has lives of its own, so an epoch is that of the node which holds the key. A slot that moves to another
- * node, by a failover or an operator's hand, is another life too, and its state is asked for again. While a node is
- * away, calls for its keys reject, as with a single server, and those for others go on. After every failure the
- * map is read again, from whichever node answers.
+ * node, by a failover or an operator's hand, is another life too, and its state is asked for again. A node that is away
+ * takes its own keys along and no others. A slot on its way is followed: to the node that has its keys already, and where
+ * they are on both sides until they are together, for as long as a call may take.
+ *
+ * The map is read after every failure, from all nodes that answer, and every few seconds. A node that holds no slot any
+ * more is disconnected: should it hold some again, it is asked anew which life it is in.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { newestOf, readClusterMap, type ClusterMap } from './cluster-map.ts'
 import {
   openConnection,
   OPENING_MS,
+  type Arguments,
   type ConnectionOptions,
   type OpeningConnection,
   type ScriptConnection,
 } from './connection.ts'
-import { keySlot } from './key-slot.ts'
+import { keySlot, SLOTS } from './key-slot.ts'
+import { redirectionIn } from './redirection.ts'
+import type { Script } from './script.ts'
 
 /** Failures come in crowds. */
 const READ_MAP_AT_MOST_EVERY_MS = 250
-
-interface SlotRange {
-  first: number
-  last: number
-  /** The primary's `host:port`. */
-  node: string
-}
+/** A process that asks nothing hears of no failure. */
+const READ_MAP_AT_LEAST_EVERY_MS = 5_000
+const ASK_AGAIN_AFTER_MS = 10
+/** A slot that no node would serve is a part by itself for this long. */
+const IN_TROUBLE_MS = 1_000
+/** Where slots are on their way to it, a node is asked before it holds any. */
+const ASKED_IS_KEPT_MS = 3_000
 
 export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
-  const nodes = new Map<string, OpeningConnection>()
-  let ranges: SlotRange[] = []
-  let reading: Promise<void> | null = null
-  /** A call failed since the map was last begun to be read. */
-  let readAgain = false
-  let closed = false
+  const nodes = openNodes(urls[0]!, options)
+  let owners: ClusterMap['owners'] = Array.from({ length: SLOTS })
+  const inTroubleUntilMs = new Map<number, number>()
 
-  const nodeAt = (address: string): OpeningConnection => {
-    const known = nodes.get(address)
-    if (known) return known
-    // Password, database and encryption are those of the addresses that were given.
-    const url = new URL(urls[0]!)
-    const nodeUrl = `${url.protocol}//${credentialsOf(url)}${address}${url.search}`
-    const opened = openConnection({ ...options, url: nodeUrl })
-    nodes.set(address, opened)
-    return opened
+  async function readMap(): Promise<void> {
+    const maps = await Promise.all(
+      nodes.known().map(async ([address, node]) => {
+        const answers = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'INFO')])
+        return answers.then(
+          ([slots, info]) => [readClusterMap(slots, info, address)],
+          () => [],
+        )
+      }),
+    )
+    const newest = newestOf(maps.flat())
+    if (newest) {
+      owners = newest.owners
+      nodes.keepOnly(new Set(owners.filter((owner) => owner !== undefined)))
+    } else {
+      for (const url of urls) nodes.at(new URL(url).host)
+    }
   }
+  const map = readAgainAndAgain(readMap)
 
-  const nodeOf = (key: string): OpeningConnection => {
-    const slot = keySlot(key)
-    const range = ranges.find(({ first, last }) => first <= slot && slot <= last)
-    if (range) return nodeAt(range.node)
-    readMapSoon()
+  const ownerOf = (slot: number): OpeningConnection => {
+    const owner = owners[slot]
+    if (owner !== undefined) return nodes.at(owner)
+    map.readSoon()
     throw new options.Unavailable('no node of the Redis Cluster is known to hold the account')
   }
 
-  async function readMap(): Promise<void> {
-    for (const [address, node] of nodes) {
-      const slots = await node.command('CLUSTER', 'SLOTS').catch(() => null)
-      if (slots === null || closed) continue
-      ranges = readRanges(slots as SlotsReply, address.slice(0, address.lastIndexOf(':')))
-      for (const range of ranges) nodeAt(range.node)
-      return
-    }
-  }
-
-  function readMapSoon(): void {
-    readAgain = reading !== null
-    reading ??= readMap()
-      .then(() => delay(READ_MAP_AT_MOST_EVERY_MS, undefined, { ref: false }))
-      .finally(() => {
-        reading = null
-        if (readAgain && !closed) readMapSoon()
-      })
-  }
-
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
-    const node = nodeOf(keys[0]!)
+    const slot = keySlot(keys[0]!)
     try {
-      return await node.run(script, keys, args, expectedEpoch)
+      return await ownerOf(slot).run(script, keys, args, expectedEpoch)
     } catch (error) {
-      readMapSoon()
-      const owner = movedTo(error)
-      if (owner === undefined || expectedEpoch !== undefined) throw error
-      // It was refused, not run, so it is no repetition.
-      return nodeAt(owner).run(script, keys, args)
+      map.readSoon()
+      if (!redirectionIn(error)) throw error
+      return follow(slot, error, { script, keys, args, expectedEpoch })
     }
   }
 
-  for (const url of urls) nodeAt(new URL(url).host)
+  /** What a node refused instead of running it is no repetition elsewhere. */
+  async function follow(slot: number, refusal: unknown, call: Call): Promise<unknown> {
+    const untilMs = performance.now() + options.timeoutMs
+    for (let [error, hops] = [refusal, 0]; ; hops++) {
+      const way = redirectionIn(error)
+      if (way?.kind === 'moved') owners[slot] = way.node
+      // Facts that were read in the life of another node are asked for anew.
+      const isAnotherLife = way?.kind === 'moved' && call.expectedEpoch !== undefined
+      if (!way || isAnotherLife) throw error
+      if (way.kind === 'nobody' || performance.now() > untilMs) {
+        markInTrouble(slot)
+        throw error
+      }
+      // Nodes that send us to each other agree soon.
+      if (hops > 2) await delay(ASK_AGAIN_AFTER_MS)
+      try {
+        return await goOn(slot, way, call, untilMs)
+      } catch (next) {
+        error = next
+      }
+    }
+  }
+
+  async function goOn(slot: number, way: Way, call: Call, untilMs: number): Promise<unknown> {
+    const { script, keys, args, expectedEpoch } = call
+    if (way.kind === 'moved') return (await nodes.opened(way.node, untilMs)).run(script, keys, args)
+    if (way.kind === 'ask' && expectedEpoch === undefined) {
+      return askAhead(slot, await nodes.opened(way.node, untilMs), call)
+    }
+    await delay(ASK_AGAIN_AFTER_MS)
+    return ownerOf(slot).run(script, keys, args, expectedEpoch)
+  }
+
+  /** A node that has only some of the keys yet does not know whether there are more. */
+  async function askAhead(slot: number, ahead: OpeningConnection, { script, keys, args }: Call): Promise<unknown> {
+    try {
+      return await ahead.runAsked(script, keys, args)
+    } catch (error) {
+      if (redirectionIn(error)?.kind !== 'soon') throw error
+      await delay(ASK_AGAIN_AFTER_MS)
+      return ownerOf(slot).run(script, keys, args)
+    }
+  }
+
+  function markInTrouble(slot: number): void {
+    inTroubleUntilMs.set(slot, performance.now() + IN_TROUBLE_MS)
+  }
+
+  function isInTrouble(slot: number): boolean {
+    if (inTroubleUntilMs.size === 0) return false
+    const untilMs = inTroubleUntilMs.get(slot) ?? 0
+    if (untilMs > performance.now()) return true
+    inTroubleUntilMs.delete(slot)
+    return false
+  }
+
+  for (const url of urls) nodes.at(new URL(url).host)
   await Promise.race([
-    Promise.any([...nodes.values()].map(({ opened }) => opened)),
+    Promise.any(nodes.known().map(([, { opened }]) => opened)),
     delay(OPENING_MS, undefined, { ref: false }),
   ])
   await readMap()
   await Promise.race([
-    Promise.all(ranges.map(({ node }) => nodeAt(node).opened)),
+    Promise.all(nodes.known().map(([, { opened }]) => opened)),
     delay(OPENING_MS, undefined, { ref: false }),
   ])
 
   return {
     run,
+    partOf(key) {
+      const slot = keySlot(key)
+      return isInTrouble(slot) ? `slot ${slot}` : (owners[slot] ?? 'nobody')
+    },
     epoch: async (key) => {
       if (key === undefined) throw new Error('a Redis Cluster has no epoch of its own; each of its nodes has one')
-      return nodeOf(key).epoch()
+      return ownerOf(keySlot(key)).epoch()
     },
     async timeMs(key) {
-      if (key !== undefined) return nodeOf(key).timeMs()
-      const asked = ranges.map(async ({ node }) => nodeAt(node).timeMs())
+      if (key !== undefined) return ownerOf(keySlot(key)).timeMs()
+      const asked = nodes.known().map(async ([, node]) => node.timeMs())
       return Promise.any(asked).catch((cause: unknown) => {
         throw new options.Unavailable('no node of the Redis Cluster answers', { cause })
       })
     },
     async [Symbol.asyncDispose]() {
-      closed = true
-      await Promise.all([...nodes.values()].map((node) => node[Symbol.asyncDispose]()))
+      map[Symbol.dispose]()
+      await nodes[Symbol.asyncDispose]()
     },
   }
 }
 
-type SlotsReply = [first: number, last: number, primary: [host: string | null, port: number], ...replicas: unknown[]][]
-
-/** A node that does not know its own address is the one that was asked. */
-function readRanges(reply: SlotsReply, askedHost: string): SlotRange[] {
-  return reply.map(([first, last, [host, port]]) => ({ first, last, node: `${host || askedHost}:${port}` }))
+interface Call {
+  script: Script
+  keys: string[]
+  args: Arguments
+  expectedEpoch: string | undefined
 }
 
-/** `MOVED 3999 127.0.0.1:6381` */
-function movedTo(error: unknown): string | undefined {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error ? /^MOVED \d+ (\S+:\d+)/.exec(cause.message)?.[1] : undefined
+type Way = NonNullable<ReturnType<typeof redirectionIn>>
+
+/** The connections, by `host:port`. Password, database and encryption are those of the address that was given. */
+function openNodes(given: string, options: ConnectionOptions) {
+  const nodes = new Map<string, OpeningConnection>()
+  const leaving = new Set<OpeningConnection>()
+  const keptUntilMs = new Map<string, number>()
+  const url = new URL(given)
+  let isClosed = false
+
+  const at = (address: string): OpeningConnection => {
+    const known = nodes.get(address)
+    if (known) return known
+    const nodeUrl = `${url.protocol}//${credentialsOf(url)}${address}${url.search}`
+    const opened = openConnection({ ...options, url: nodeUrl })
+    if (isClosed) void opened[Symbol.asyncDispose]()
+    else nodes.set(address, opened)
+    return opened
+  }
+
+  /** What is under way on it ends first. */
+  function leave(address: string, node: OpeningConnection): void {
+    nodes.delete(address)
+    leaving.add(node)
+    setTimeout(() => {
+      leaving.delete(node)
+      void node[Symbol.asyncDispose]()
+    }, options.timeoutMs).unref()
+  }
+
+  return {
+    at,
+    known: () => [...nodes],
+    /** A node that another one named may be new: it has as long as the call. */
+    async opened(address: string, untilMs: number): Promise<OpeningConnection> {
+      const node = at(address)
+      keptUntilMs.set(address, performance.now() + ASKED_IS_KEPT_MS)
+      await Promise.race([node.opened, delay(Math.max(0, untilMs - performance.now()), undefined, { ref: false })])
+      return node
+    },
+    keepOnly(owners: ReadonlySet<string>): void {
+      for (const owner of owners) at(owner)
+      const nowMs = performance.now()
+      for (const [address, untilMs] of keptUntilMs) if (untilMs < nowMs) keptUntilMs.delete(address)
+      for (const [address, node] of nodes) {
+        if (!owners.has(address) && !keptUntilMs.has(address)) leave(address, node)
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      isClosed = true
+      await Promise.all([...nodes.values(), ...leaving].map((node) => node[Symbol.asyncDispose]()))
+    },
+  }
+}
+
+function readAgainAndAgain(read: () => Promise<void>): { readSoon(): void } & Disposable {
+  let reading: Promise<void> | null = null
+  /** A call failed since the map was last begun to be read. */
+  let again = false
+  let isClosed = false
+  const readSoon = (): void => {
+    again = reading !== null
+    reading ??= read()
+      .then(() => delay(READ_MAP_AT_MOST_EVERY_MS, undefined, { ref: false }))
+      .finally(() => {
+        reading = null
+        if (again && !isClosed) readSoon()
+      })
+  }
+  const anyway = setInterval(readSoon, READ_MAP_AT_LEAST_EVERY_MS).unref()
+  return {
+    readSoon,
+    [Symbol.dispose]() {
+      isClosed = true
+      clearInterval(anyway)
+    },
+  }
 }
 
 function credentialsOf({ username, password }: URL): string {

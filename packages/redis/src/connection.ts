@@ -26,9 +26,11 @@ interface Session {
   readonly epoch: string
 }
 
-type Arguments = (string | number | Buffer)[]
+export type Arguments = (string | number | Buffer)[]
 
 export interface ScriptConnection extends AsyncDisposable {
+  /** What the key lies in that may be away by itself: as a name to compare. Keys of one part are away together. */
+  partOf(key: string): string
   /** The life of the server that answers now, for this key where there are several. Rejects while there is none. */
   epoch(key?: string): Promise<string>
   /** Runs a script with the keys; the epoch goes before the arguments. With `expectedEpoch`, in that life only. */
@@ -55,6 +57,8 @@ export interface OpeningConnection extends ScriptConnection {
   /** Resolves when it serves calls for the first time. */
   readonly opened: Promise<void>
   command(name: string, ...args: string[]): Promise<unknown>
+  /** `run` on a node that another one of the cluster said to ask, while the slot is on its way. */
+  runAsked(script: Script, keys: string[], args: Arguments): Promise<unknown>
 }
 
 /** Away is no reason not to start: calls reject until it is back. */
@@ -113,23 +117,33 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const evaluate = (source: string, keys: number, rest: Arguments): Promise<unknown> =>
     options.binary ? client.callBuffer('EVAL', source, keys, ...rest) : client.eval(source, keys, ...rest)
 
+  /** Holds for the next command only. What it is answered, the script's own answer says again. */
+  const sayAsking = (): void => void client.asking().catch(() => {})
+
+  async function send(on: Session, script: Script, keys: string[], args: Arguments, asked: boolean): Promise<unknown> {
+    const rest = [...keys, on.epoch, ...args]
+    try {
+      gather()
+      if (asked) sayAsking()
+      return await deadlines.wait(evalsha(script.sha1, keys.length, rest), (error) => {
+        // Forgotten by an operator's SCRIPT FLUSH.
+        if (!says(error, 'NOSCRIPT') || session !== on) return null
+        if (asked) sayAsking()
+        return evaluate(script.source, keys.length, rest)
+      })
+    } catch (cause) {
+      // The primary became a replica, or reads another one's data.
+      if ((says(cause, 'READONLY') || says(cause, 'LOADING')) && session === on) giveUp(cause)
+      throw unavailable('did not answer', { cause })
+    }
+  }
+
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
     const on = current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
       throw unavailable('began another life since the facts were read')
     }
-    const rest = [...keys, on.epoch, ...args]
-    try {
-      gather()
-      return await deadlines.wait(evalsha(script.sha1, keys.length, rest), (error) =>
-        // Forgotten by an operator's SCRIPT FLUSH.
-        says(error, 'NOSCRIPT') && session === on ? evaluate(script.source, keys.length, rest) : null,
-      )
-    } catch (cause) {
-      // The primary became a replica.
-      if (says(cause, 'READONLY') && session === on) giveUp(cause)
-      throw unavailable('did not answer', { cause })
-    }
+    return send(on, script, keys, args, false)
   }
 
   const command: OpeningConnection['command'] = (name, ...args) => {
@@ -140,7 +154,9 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
 
   return {
     opened: firstSession.promise,
+    partOf: () => '',
     run,
+    runAsked: async (script, keys, args) => send(current(), script, keys, args, true),
     command: async (...called) => command(...called),
     epoch: async () => current().epoch,
     timeMs: async () => {
@@ -235,6 +251,6 @@ function gatherWrites({ stream }: Redis, expectAnswer: () => void, sent: () => v
   })
 }
 
-function says(error: unknown, code: 'NOSCRIPT' | 'READONLY'): boolean {
+function says(error: unknown, code: 'NOSCRIPT' | 'READONLY' | 'LOADING'): boolean {
   return error instanceof Error && error.message.startsWith(code)
 }

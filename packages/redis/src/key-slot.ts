@@ -3,7 +3,7 @@
  * whole key.
  */
 
-const SLOTS = 16_384
+export const SLOTS = 16_384
 const POLYNOMIAL = 0x1021
 
 export function keySlot(key: string): number {

@@ -37,6 +37,9 @@ describe('while the admission store is away', () => {
   let running: Reservation[]
   let shared: ReturnType<typeof openMemoryAdmission>
   let admission: EdgeAdmission
+  let decidedHere: number
+  /** The same over a store that has lost a part. */
+  let partly: (isLost: (account: string) => boolean) => EdgeAdmission
 
   beforeEach(async () => {
     facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
@@ -58,6 +61,7 @@ describe('while the admission store is away', () => {
     isLate = false
     const store = new Proxy(shared, {
       get: (target, name: keyof EdgeAdmission) => {
+        if (name === 'partOf') return target.partOf
         if (isLate) {
           return (...args: [never, never]) => {
             heardLate.push(() => target[name](...args))
@@ -72,16 +76,29 @@ describe('while the admission store is away', () => {
         }
       },
     })
-    admission = surviveWithoutStore({
-      store,
+    decidedHere = 0
+    const over = (face: EdgeAdmission) => surviveWithoutStore({ ...parts, store: face })
+    partly = (isLost) => {
+      const refuse = () => Promise.reject(new AdmissionUnavailableError('this part is away'))
+      return over({
+        partOf: (of) => (isLost(of) ? 'lost' : 'found'),
+        admit: (asked) => (isLost(asked.account) ? refuse() : shared.admit(asked)),
+        finish: (end) => (isLost(end.account) ? refuse() : shared.finish(end)),
+        renew: (leases, leaseMs) =>
+          leases.some((lease) => isLost(lease.account)) ? refuse() : shared.renew(leases, leaseMs),
+        authenticate: (key) => (isLost(key.account) ? refuse() : shared.authenticate(key)),
+      })
+    }
+    const parts = {
       keys: { lookUp: async () => facts } as unknown as KeysClient,
       metering: { quota: async () => ({ used: ledger, window, resetAtMs: 0 }) } as unknown as MeteringClient,
-      unitOf: () => 'tokens',
+      unitOf: () => 'tokens' as const,
       running: () => running,
       edgesMax: 2,
       logger: createLogger({ service: 'test', level: 'silent' }),
-      onAdmitHere() {},
-    })
+      onAdmitHere: () => void decidedHere++,
+    }
+    admission = over(store)
   })
 
   const kinds = async (...ids: string[]) => {
@@ -92,6 +109,18 @@ describe('while the admission store is away', () => {
 
   test('each of two edges admits half of the requests per minute', async () => {
     expect(await kinds('a', 'b', 'c')).toEqual(['allow', 'allow', 'requests'])
+  })
+
+  test("a request is known by the number of the plan that keys names, and not by one of this edge's", async () => {
+    const numberOf = async (id: string) => {
+      const answer = await admission.admit(ask(id))
+      return answer.kind === 'allow' && answer.standing.planVersion
+    }
+    facts = { kind: 'active', plan: 'free', planVersion: 41, overage: false, extra: 0 }
+    expect(await numberOf('a')).toBe(41)
+    // A former version of keys does not name it.
+    facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
+    expect(await numberOf('b')).toBe(0)
   })
 
   test('a key that is revoked is refused by the next request', async () => {
@@ -175,7 +204,7 @@ describe('while the admission store is away', () => {
 
   describe('a store that hears of a request when the ledger has long had it', () => {
     const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
-    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: ['a'] })
+    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: [{ requestId: 'a' }] })
     const hear = async () => {
       for (const late of heardLate) await late()
     }
@@ -226,6 +255,32 @@ describe('while the admission store is away', () => {
       await admission.finish({ account, requestId: 'b', charge: 5, tokens: 1 })
       expect(await shared.inspect(account)).toMatchObject({ running: 0, ended: 15 })
     })
+  })
+
+  test('a part of the store that is away takes only its own accounts along', async () => {
+    isAway = false
+    const parts = partly((of) => of === account)
+    const [lost, found] = [account, 'Elsewher']
+    const keys = [{ keyHash, version: 1, active: true }]
+    await shared.fill({ account: found, version: 1, plan: 'free', overage: false, extra: 0, keys })
+    await shared.warm({ account: found, window, settled: 0, version: 0 })
+    expect((await parts.admit(ask('found-1', { account: found, worstCharge: 10 }))).kind).toBe('allow')
+    running = [{ account: found, requestId: 'found-1', worstCharge: 10, window }]
+    expect((await parts.admit(ask('lost-1', { account: lost }))).kind).toBe('allow')
+    running.push({ account: lost, requestId: 'lost-1', worstCharge: 10, window })
+    expect(decidedHere).toBe(1)
+
+    expect((await parts.admit(ask('found-2', { account: found }))).kind).toBe('allow')
+    expect(decidedHere).toBe(1)
+    expect((await shared.inspect(found)).running).toBe(20)
+    expect(await parts.authenticate({ account: found, keyHash })).toMatchObject({ used: 0 })
+    // Each is renewed where it is held.
+    shared = openMemoryAdmission()
+    expect(await parts.renew(running, LEASE_MS)).toEqual([])
+    expect((await shared.inspect(found)).running).toBe(10)
+    expect((await shared.inspect(lost)).running).toBe(0)
+    await parts.finish({ account: found, requestId: 'found-1', charge: 10, tokens: 1 })
+    expect((await shared.inspect(found)).ended).toBe(10)
   })
 
   test('an old hint of the plan is corrected, as by the store', async () => {

@@ -1,5 +1,6 @@
 /**
- * Admission while the shared store is away: decided in this process, on facts from their owners.
+ * Admission while the shared store, or the part of it that holds the account, is away: decided in this process, on facts
+ * from their owners. Accounts of other parts notice nothing.
  *
  * The key's state comes from keys each time and is not remembered, so a revoke holds at once. Rates are this edge's
  * share of the plan's, so that all edges together stay within it. The allowance stands on the ledger's total, at most
@@ -52,28 +53,46 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
   const here = new Map<string, number>()
   /** The requests that the store was told to hold and has not answered, and since when. */
   const unanswered = new Map<string, number>()
-  let mayRunUncounted = false
+  /** The parts in which requests may run that are not counted here. */
+  const mayRunUncounted = new Set<string>()
   let version = 0
-  let leaveAloneUntilMs = 0
+  /** The parts that are left alone, and until when. */
+  const aloneUntilMs = new Map<string, number>()
 
   async function orWithout<Answer>(
+    account: string,
     ask: () => Promise<Answer>,
-    without: (wasAsked: boolean) => Promise<Answer>,
+    without: (part: string, wasAsked: boolean) => Promise<Answer>,
   ): Promise<Answer> {
-    if (performance.now() < leaveAloneUntilMs) return without(false)
+    if (aloneUntilMs.size > 0) {
+      const part = store.partOf(account)
+      if (isLeftAlone(part)) return without(part, false)
+    }
     try {
       return await ask()
     } catch (error) {
       if (!(error instanceof AdmissionUnavailableError)) throw error
-      // One line for all the calls that were under way.
-      const nowMs = performance.now()
-      if (nowMs >= leaveAloneUntilMs) {
-        logger.warn({ err: error }, 'the admission store is away; this edge decides alone')
-        mayRunUncounted = true
-      }
-      leaveAloneUntilMs = nowMs + LEAVE_ALONE_MS
-      return without(true)
+      const part = store.partOf(account)
+      leaveAlone(part, error)
+      return without(part, true)
     }
+  }
+
+  function isLeftAlone(part: string): boolean {
+    const untilMs = aloneUntilMs.get(part)
+    if (untilMs === undefined) return false
+    if (performance.now() < untilMs) return true
+    aloneUntilMs.delete(part)
+    return false
+  }
+
+  function leaveAlone(part: string, err: unknown): void {
+    // One line for all the calls that were under way.
+    if (!isLeftAlone(part)) {
+      logger.warn({ err, part }, 'the admission store is away; this edge decides alone')
+      mayRunUncounted.add(part)
+    }
+    aloneUntilMs.set(part, performance.now() + LEAVE_ALONE_MS)
   }
 
   async function admitInStore(ask: AdmitAsk): Promise<AdmitAnswer> {
@@ -82,7 +101,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     return answer
   }
 
-  async function admitHere(ask: AdmitAsk): Promise<AdmitAnswer> {
+  async function admitHere(ask: AdmitAsk, part: string): Promise<AdmitAnswer> {
     parts.onAdmitHere()
     const { account, keyHash, limits } = ask
     const facts = await keys.lookUp({ account, keyHash })
@@ -93,21 +112,23 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     if (refusal) return refusal
     await local.fill({ account, version: ++version, plan, overage, extra, keys: [{ keyHash, version, active: true }] })
     await refreshTotal(account, plan)
-    await countWhatRuns()
+    await countWhatRuns(part)
     const answer = await local.admit({
       ...ask,
       limits: shareOf(limits, edgesMax),
       worstCharge: ask.worstCharge * edgesMax,
     })
-    if (answer.kind === 'allow') here.set(ask.requestId, performance.now())
-    return answer
+    if (answer.kind !== 'allow') return answer
+    here.set(ask.requestId, performance.now())
+    // The versions of what is filled here are this process' own.
+    return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
   }
 
   /** What the store had admitted before it went away stands in the way here, too. */
-  async function countWhatRuns(): Promise<void> {
-    if (!mayRunUncounted) return
-    mayRunUncounted = false
-    const uncounted = parts.running().filter(({ requestId }) => !here.has(requestId))
+  async function countWhatRuns(part: string): Promise<void> {
+    if (!mayRunUncounted.delete(part)) return
+    const isUncounted = (one: Reservation) => !here.has(one.requestId) && store.partOf(one.account) === part
+    const uncounted = parts.running().filter(isUncounted)
     for (const { requestId } of uncounted) here.set(requestId, performance.now())
     const leases = uncounted.map((lease) => ({ ...lease, worstCharge: lease.worstCharge * edgesMax }))
     if (leases.length > 0) await local.renew(leases, LEASE_MS)
@@ -142,15 +163,38 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     const { used, window } = await metering.quota({ account, unit: unitOf(plan) })
     const total = { account, window, settled: used, version: ++version }
     await local.warm(total)
-    await local.applyTotal({ ...total, version: ++version, included: totals.refreshed(account) })
+    await local.applyTotal({
+      ...total,
+      version: ++version,
+      included: totals.refreshed(account).map((requestId) => ({ requestId })),
+    })
+  }
+
+  /** Of one part. */
+  function renewPart(leases: RunningLease[], leaseMs: number): Promise<string[]> {
+    return orWithout(
+      leases[0]!.account,
+      () => renewInStore(leases, leaseMs),
+      async (part) => {
+        await countWhatRuns(part)
+        const counted = leases.filter(({ requestId }) => here.has(requestId))
+        return local.renew(
+          counted.map(({ account, requestId }) => ({ account, requestId })),
+          leaseMs,
+        )
+      },
+    )
   }
 
   return {
+    partOf: (account) => store.partOf(account),
+
     admit: (ask) =>
       orWithout(
+        ask.account,
         () => admitInStore(ask),
-        async (wasAsked) => {
-          const answer = await admitHere(ask)
+        async (part, wasAsked) => {
+          const answer = await admitHere(ask, part)
           // The store may have admitted it all the same, or may yet.
           if (wasAsked && answer.kind !== 'deny') unanswered.set(ask.requestId, performance.now())
           if (wasAsked && answer.kind !== 'allow') giveBack(ask)
@@ -168,23 +212,16 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       await store.finish(toStore).catch(() => {})
     },
 
-    renew(leases, leaseMs) {
+    async renew(leases, leaseMs) {
       forgetLapsed()
-      return orWithout(
-        () => renewInStore(leases, leaseMs),
-        async () => {
-          await countWhatRuns()
-          const counted = leases.filter(({ requestId }) => here.has(requestId))
-          return local.renew(
-            counted.map(({ account, requestId }) => ({ account, requestId })),
-            leaseMs,
-          )
-        },
-      )
+      const byPart = Map.groupBy(leases, ({ account }) => store.partOf(account))
+      const lost = await Promise.all([...byPart.values()].map((ofPart) => renewPart(ofPart, leaseMs)))
+      return lost.flat()
     },
 
     authenticate: (key) =>
       orWithout(
+        key.account,
         () => store.authenticate(key),
         async () => {
           const facts = await keys.lookUp(key)

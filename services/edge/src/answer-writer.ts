@@ -91,7 +91,8 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
 
 const DONE = 'data: [DONE]\n\n'
 const KEEP_ALIVE = ': keep-alive\n\n'
-const KEEP_ALIVE_AFTER_MS = 15_000
+/** A stream's headers are sent by then, whether its backend has begun or not. */
+export const KEEP_ALIVE_AFTER_MS = 15_000
 
 export function streamAnswer(
   response: ServerResponse,

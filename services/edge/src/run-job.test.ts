@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
 import { runJob, type JobRun } from './run-job.ts'
 
@@ -52,7 +52,7 @@ interface Told {
   run: JobRun
 }
 
-function run(deadlineMs = 10_000): Told {
+function run(deadlineMs = 10_000, fields: Partial<JobHeader> = {}): Told {
   const over = Promise.withResolvers<void>()
   const last = () => {
     told.ends++
@@ -65,7 +65,7 @@ function run(deadlineMs = 10_000): Told {
     isInterrupted: false,
     ends: 0,
     over: over.promise,
-    run: runJob(edge, plannedJob(), Buffer.from('{}'), deadlineMs, {
+    run: runJob(edge, plannedJob(fields), Buffer.from('{}'), deadlineMs, {
       onHead() {},
       onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
       onEnd(end) {
@@ -189,4 +189,49 @@ test('a job that is stopped while it waits for a router is never dispatched', as
   await startRouter(() => taken++)
   await sleep(150)
   expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 0 })
+})
+
+describe('a client that waits only so long for the headers', () => {
+  test('each dispatch tells how much of that time is left', async () => {
+    const headers: JobHeader[] = []
+    await startRouter((job, header) => {
+      headers.push(header)
+      if (headers.length === 2) answer(job)
+    })
+    await run(60_000, { headWithinMs: 5_000 }).over
+    const [first, second] = headers.map(({ headWithinMs }) => headWithinMs!)
+    expect(first).toBeLessThanOrEqual(5_000)
+    expect(second).toBeLessThanOrEqual(first! - TUNING.acceptTimeoutMs + 20)
+  })
+
+  test('once the answer has begun, that time is no longer counted', async () => {
+    await startRouter((job) => {
+      job.accept()
+      job.head(encode(HEAD))
+      setTimeout(() => job.end(END), 2_600)
+    })
+    const told = run(60_000, { headWithinMs: 100 })
+    await told.over
+    expect(told).toMatchObject({ end: { usage: USAGE }, isInterrupted: false, ends: 1 })
+  })
+
+  test('a router that does not keep to it is given up, and stopped', async () => {
+    const stopped = Promise.withResolvers<void>()
+    await startRouter((job) => {
+      job.accept()
+      job.signal.addEventListener('abort', () => stopped.resolve())
+    })
+    const told = run(60_000, { headWithinMs: 100 })
+    await told.over
+    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await stopped.promise
+  })
+
+  test('no router in that time is a failure in that time', async () => {
+    const startedAt = performance.now()
+    const told = run(60_000, { headWithinMs: 300 })
+    await told.over
+    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
 })

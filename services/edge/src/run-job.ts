@@ -49,12 +49,9 @@ export function runJob(
   let hasHead = false
   let isOver = false
   const deadlineAtMs = performance.now() + deadlineMs
-  // The router keeps the deadline; this guards against one that does not answer at all.
-  const deadlineTimer = setTimeout(() => {
-    handle?.stop()
-    if (hasHead) finish(events.onInterrupted)
-    else giveUp('The time for this request is up')
-  }, deadlineMs + DEADLINE_GRACE_MS)
+  const headDueAtMs = performance.now() + Math.min(deadlineMs, fixed.headWithinMs ?? Infinity)
+  // The router keeps both; this guards against one that does not answer at all.
+  let deadlineTimer = setTimeout(timeIsUp, headDueAtMs - performance.now() + DEADLINE_GRACE_MS)
 
   dispatch()
   return {
@@ -66,8 +63,9 @@ export function runJob(
 
   function dispatch(): void {
     attempt++
-    const remainingMs = Math.max(0, Math.floor(deadlineAtMs - performance.now()))
-    const header: JobHeader = { ...fixed, attempt, remainingMs }
+    const remainingMs = msUntil(deadlineAtMs)
+    const headWithinMs = fixed.headWithinMs === undefined ? undefined : msUntil(headDueAtMs)
+    const header: JobHeader = { ...fixed, attempt, remainingMs, headWithinMs }
     handle = bus.dispatch(
       {
         subject: subjects.job(fixed.pool),
@@ -96,9 +94,20 @@ export function runJob(
     if (isOver) return
     const nowMs = performance.now()
     if (reason === 'lost') waitingSinceMs = nowMs
-    const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, deadlineAtMs - nowMs)
+    const delayMs = redispatchDelayMs(reason, attempt, nowMs - waitingSinceMs, headDueAtMs - nowMs)
     if (delayMs === null) giveUp('No router took the request in time; try again shortly')
     else retryTimer = setTimeout(dispatch, delayMs)
+  }
+
+  function timeIsUp(): void {
+    const leftMs = deadlineAtMs - performance.now()
+    if (hasHead && leftMs > 0) {
+      deadlineTimer = setTimeout(timeIsUp, leftMs + DEADLINE_GRACE_MS)
+      return
+    }
+    handle?.stop()
+    if (hasHead) finish(events.onInterrupted)
+    else giveUp('The time for this request is up')
   }
 
   function giveUp(message: string): void {
@@ -115,6 +124,10 @@ export function runJob(
 }
 
 const DEADLINE_GRACE_MS = 2_000
+
+function msUntil(momentMs: number): number {
+  return Math.max(0, Math.floor(momentMs - performance.now()))
+}
 
 function parseJson(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())

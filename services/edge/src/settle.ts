@@ -69,6 +69,7 @@ export function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): 
     keyId: job.keyId,
     plan: job.plan,
     unit: job.unit,
+    planVersion: job.planVersion,
     window: job.window,
     modelAsked: job.modelAsked,
     lane: job.lane,

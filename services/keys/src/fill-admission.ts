@@ -1,34 +1,81 @@
 /**
- * Writes what this service knows of an account into the admission store.
+ * Writes what this service knows of accounts into the admission store.
  *
- * The account is held while its facts are on their way, so a change (a revoke, a new plan) commits only after older
- * facts have arrived, and what it then writes itself is the last word. Versions guard against anything later still, and
- * the store's epoch against a store that forgot, meanwhile, what it had been told.
+ * Nothing is held of the database while the store is written to: one statement reads the facts of all the accounts, at
+ * their versions, and the store takes no facts older than those it has. A store that forgot meanwhile what it had been told
+ * is told by its epoch, and where that stays the same (it was emptied by hand) by a look at the versions afterwards: facts
+ * that have changed since they were read are read and written again.
  */
 
 import { unitOf } from './core/plans.ts'
-import { holdAccount, type Account } from './db/accounts.ts'
-import { readKeyStates } from './db/keys.ts'
-import { readExtra } from './db/top-ups.ts'
+import { readAdmissionFacts, readVersions, type AdmissionFacts, type AskedFacts } from './db/facts.ts'
 import type { KeysContext } from './keys-context.ts'
 
-/** `keyHash`: a key to tell of even if it is dead. Undefined when there is no such account. */
-export async function fillAdmission(
-  { database, admission, config }: Pick<KeysContext, 'database' | 'admission' | 'config'>,
-  tag: string,
-  keyHash: Uint8Array | null = null,
-): Promise<Account | undefined> {
-  const { window, epoch } = await admission.currentWindow(tag)
-  return database.transaction(async (transaction) => {
-    const account = await holdAccount(transaction, tag)
-    if (!account) return undefined
-    const keys = await readKeyStates(transaction, tag, keyHash)
-    const { version, plan, overage } = account
-    const extra = await readExtra(transaction, { account: tag, unit: unitOf(config.current.plans, plan), window })
-    const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
-    const facts = { account: tag, version, plan, overage, extra, window, epoch, keys: keyFacts }
-    // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's
-    await admission.fill(facts)
-    return account
+export interface AskedAccount {
+  account: string
+  /** Keys to tell of even if they are dead. */
+  keyHashes: readonly Uint8Array[]
+}
+
+type Parts = Pick<KeysContext, 'database' | 'admission' | 'config'>
+type Filled = AdmissionFacts | undefined
+
+/** Undefined when there is no such account. */
+export async function fillAdmission(parts: Parts, account: string): Promise<Filled> {
+  const [outcome] = await fillAccounts(parts, [{ account, keyHashes: [] }])
+  if (outcome!.status === 'rejected') throw outcome!.reason
+  return outcome!.value
+}
+
+/** Accounts that differ, each with an outcome of its own, in their order. */
+export async function fillAccounts(
+  parts: Parts,
+  asked: readonly AskedAccount[],
+): Promise<PromiseSettledResult<Filled>[]> {
+  const { admission, database } = parts
+  // First the store's epoch, then the facts that it will be held against.
+  const clocks = await Promise.allSettled(asked.map(({ account }) => admission.currentWindow(account)))
+  const questions = asked.flatMap((one, index): AskedFacts[] => {
+    const clock = clocks[index]!
+    return clock.status === 'fulfilled' ? [{ ...one, window: clock.value.window }] : []
   })
+  const facts = await readAdmissionFacts(database, questions)
+  const outcomes = await Promise.allSettled(
+    clocks.map(async (clock, index): Promise<Filled> => {
+      if (clock.status === 'rejected') throw clock.reason
+      const held = facts.get(asked[index]!.account)
+      if (held) await write(parts, held, clock.value.epoch)
+      return held
+    }),
+  )
+  return again(parts, asked, outcomes)
+}
+
+async function write({ admission, config }: Parts, held: AdmissionFacts, epoch: string | undefined): Promise<void> {
+  const { account, version, plan, overage, window, moreLater, keys } = held
+  const extra = unitOf(config.current.plans, plan) === 'tokens' ? held.extraMilliTokens : held.extraNanoUsd
+  const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
+  // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's
+  await admission.fill({ account, version, plan, overage, extra, window, moreLater, epoch, keys: keyFacts })
+}
+
+/** Writes those anew that changed on the way to the store. */
+async function again(
+  parts: Parts,
+  asked: readonly AskedAccount[],
+  outcomes: PromiseSettledResult<Filled>[],
+): Promise<PromiseSettledResult<Filled>[]> {
+  const versions = await readVersions(
+    parts.database,
+    outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value.account] : [])),
+  )
+  const changed = asked.filter((_, index) => {
+    const outcome = outcomes[index]!
+    return (
+      outcome.status === 'fulfilled' && outcome.value && outcome.value.version !== versions.get(outcome.value.account)
+    )
+  })
+  if (changed.length === 0) return outcomes
+  const anew = await fillAccounts(parts, changed)
+  return asked.map((one, index) => anew[changed.indexOf(one)] ?? outcomes[index]!)
 }

@@ -18,7 +18,7 @@ import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
 import { openLookUps } from './gather-look-ups.ts'
-import { fill } from './handlers/fill.ts'
+import { fillTogether } from './handlers/fill.ts'
 import { findAccount } from './handlers/find-account.ts'
 import { findSession } from './handlers/find-session.ts'
 import { listKeys } from './handlers/list-keys.ts'
@@ -85,7 +85,7 @@ function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
 
 function handlersOf(context: KeysContext): Record<string, RequestHandler> {
   return {
-    [subjects.keysFill]: (question) => fill(context, question),
+    [subjects.keysFill]: fillTogether(context),
     [subjects.keysLookUp]: (question) => lookUp(context, question),
     [subjects.keysMintGuest]: (question) => mintGuest(context, question),
     [subjects.keysMint]: (question) => mintKey(context, question),

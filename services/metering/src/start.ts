@@ -18,7 +18,7 @@ import { createPartitions } from './db/partitions.ts'
 import { accountUsage, usageByAccount } from './handlers/account-usage.ts'
 import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'
-import { warm } from './handlers/warm.ts'
+import { warmTogether } from './handlers/warm.ts'
 import { keepPartitionsAhead } from './keep-partitions-ahead.ts'
 import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
@@ -69,7 +69,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
       [subjects.meteringAccountUsage]: (question) => accountUsage({ database }, question),
       [subjects.meteringUsageByAccount]: (question) => usageByAccount({ database }, question),
       [subjects.meteringReconcile]: (question) => reconcile({ database, admission, now: Date.now }, question),
-      [subjects.meteringWarm]: (question) => warm({ database, admission, standing }, question),
+      [subjects.meteringWarm]: warmTogether({ database, admission, standing }),
     }),
   )
   return runUntilDisposed(starting.move())

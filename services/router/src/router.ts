@@ -6,6 +6,7 @@ import type { InFlightList } from '@gateway/in-flight/list'
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/service/logger'
 import type { Tracer } from '@gateway/service/tracing'
+import type { AnswerMemory } from './answer-memory.ts'
 import type { Fleet } from './fleet.ts'
 import type { RouterMetrics } from './metrics.ts'
 import type { Run } from './handlers/run.ts'
@@ -19,6 +20,8 @@ export interface Router {
   fleet: Fleet
   places: Places
   tokens: TokenCounter
+  /** Bounds the bytes that large answers hold at once. */
+  answerMemory: AnswerMemory
   reports: UsageReports
   metrics: RouterMetrics
   tracer: Tracer

@@ -15,6 +15,7 @@ import { createMetrics, type Metrics } from '@gateway/service/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
 import { readSettings } from './config.ts'
 import { BackendFault } from './core/backend-fault.ts'
 import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
@@ -37,6 +38,8 @@ export interface RouterParts {
   /** Where a process writes all its counts; a router of its own makes one. */
   metrics?: Metrics
   tracer?: Tracer
+  /** Bytes that answers may hold at once; a part of the machine's memory when left out. */
+  answerBytes?: number
 }
 
 export async function startRouter({
@@ -46,6 +49,7 @@ export async function startRouter({
   logger,
   metrics = createMetrics({ service: 'router' }),
   tracer = NO_TRACING,
+  answerBytes = answerBytesOfThisProcess(),
 }: RouterParts): Promise<RunningService> {
   const { drainMs } = readSettings(environment)
   const fleet = openFleet(environment)
@@ -59,6 +63,7 @@ export async function startRouter({
     fleet,
     places,
     tokens: openTokenCounter(),
+    answerMemory: new AnswerMemory(answerBytes),
     reports: openUsageReports(bus, logger, counts.tokens),
     draining: false,
     expired: false,

@@ -41,13 +41,13 @@ export function configOf(backends: object[], pools: object[]): GatewayConfig {
 /** One pool `spark` over backends named a, b, c, …, in that order of priority unless told otherwise. */
 export function poolOver(
   urls: string[],
-  options: { backend?: object; targets?: object[]; pool?: object } = {},
+  options: { backend?: object; backends?: object[]; targets?: object[]; pool?: object } = {},
 ): GatewayConfig {
   const ids = urls.map((_, i) => String.fromCharCode(97 + i))
   const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 }
   const capabilities = ['chat', 'tools', 'embeddings', 'images']
   return configOf(
-    urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend })),
+    urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend, ...options.backends?.[i] })),
     [
       {
         id: 'spark',
@@ -63,6 +63,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 10))
 export async function startRouterUnderTest(
   config: GatewayConfig,
   environment: NodeJS.ProcessEnv = {},
+  parts: { answerBytes?: number } = {},
 ): Promise<RouterUnderTest> {
   const reports: UsageEvent[] = []
   let heard: (payload: Uint8Array) => void = () => {}
@@ -97,7 +98,7 @@ export async function startRouterUnderTest(
     },
   }
   const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
-  const router = await startRouter({ bus, config: source as never, environment, logger })
+  const router = await startRouter({ bus, config: source as never, environment, logger, ...parts })
 
   function send(header: Partial<JobHeader> = {}, body?: object): FakeJob {
     const full = headerOf(header)

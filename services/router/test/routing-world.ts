@@ -11,6 +11,7 @@ import { NO_TRACING } from '@gateway/service/tracing'
 import { isFull, isUsable, openFleet, placesAt, type Backend, type Target } from '../src/fleet.ts'
 import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'
+import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
 import { openPlaces } from '../src/places.ts'
 import { startProbes } from '../src/probes.ts'
 import type { Router } from '../src/router.ts'
@@ -74,6 +75,7 @@ export class World {
       places: openPlaces(),
       tokens: { count: (text) => Promise.resolve(text.length), close: () => Promise.resolve() },
       reports: { report() {}, settled: () => Promise.resolve() },
+      answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
       metrics: routerMetrics(metrics),
       tracer: NO_TRACING,
       draining: false,

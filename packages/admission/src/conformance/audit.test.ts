@@ -47,9 +47,11 @@ onEachAdapter((open) => {
     expect(await inspect()).toMatchObject({ facts: { plan: 'free' }, total: null, keys })
     await stage.warm(5, 1)
     expect(await inspect()).toMatchObject({ total: { settled: 5, version: 1 } })
-    // Top-ups and totals are of a month.
+    // Top-ups and totals are of a month. The plan goes on.
+    await stage.fill({ version: 2, extra: 500 })
     stage.clock.advance(12 * HOUR_MS)
-    expect(await inspect()).toEqual({ ...NOTHING, window: '2026-12', keys })
+    const facts = { version: 2, plan: 'free', overage: false, extra: 0 }
+    expect(await inspect()).toEqual({ ...NOTHING, window: '2026-12', facts, keys })
   })
 
   test('a running request whose lease is over is seen as such, and given up by a recount', async () => {

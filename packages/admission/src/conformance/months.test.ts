@@ -1,35 +1,81 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
-import { HOUR_MS, knownAccount, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
+import { HOUR_MS, KEY, knownAccount, newAccount, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
 
 onEachAdapter((open) => {
-  test('a new month begins unknown, and empty once the ledger has said so', async () => {
+  test('a new month begins with nothing used where the last total was known, and nobody is asked', async () => {
     await using stage = await knownAccount(open, { allowance: 1000 })
     await stage.settle(1000, 8, [])
     const refused = await stage.admit()
     stage.clock.advance(waitOf(refused) - 1)
     expect(verdict(await stage.admit())).toBe('allowance')
     stage.clock.advance(1)
-    expect(await stage.admit()).toEqual({ kind: 'miss' })
-    await stage.fill()
-    expect(await stage.admit()).toEqual({ kind: 'cold' })
-    await stage.warm(0, 0)
-    expect(standingOf(await stage.admit())).toMatchObject({
+    expect(await stage.used()).toBe(0)
+    expect(standingOf(await stage.admit({ requestId: 'first' }))).toMatchObject({
       window: '2026-12',
       windowResetAtMs: Date.UTC(2027, 0, 1),
       used: 0,
     })
+    await stage.finish('first', 40)
+    await stage.settle(40, 1, ['first'])
+    expect(await stage.used()).toBe(40)
   })
 
-  test('top-ups of the former month do not count in the new one', async () => {
-    await using stage = await knownAccount(open, { allowance: 1000 })
-    await stage.fill({ version: 2, extra: 500 })
+  test('a new month begins unknown where the last total was unknown', async () => {
+    await using stage = await newAccount(open)
+    await stage.fill()
+    await stage.settle(1000, 8, [])
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
     stage.clock.advance(12 * HOUR_MS)
-    await stage.fill({ version: 2, extra: 500, window: '2026-11' })
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+  })
+
+  test('a new month begins unknown where the ledger had a total of it before it began', async () => {
+    await using stage = await knownAccount(open)
+    const early = { account: stage.account, window: '2026-12', settled: 70, version: 1 }
+    await stage.admission.applyTotal({ ...early, included: [] })
+    expect(verdict(await stage.admit())).toBe('allow')
+    stage.clock.advance(12 * HOUR_MS)
+    expect(await stage.used()).toBeNull()
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+    await stage.warm(70, 1)
+    expect(standingOf(await stage.admit())).toMatchObject({ used: 70 })
+  })
+
+  test('a month that begins again, because the clock went back, is unknown', async () => {
+    await using stage = await knownAccount(open)
+    stage.clock.advance(12 * HOUR_MS)
+    await stage.admit({ requestId: 'paid' })
+    await stage.finish('paid', 30)
+    stage.clock.advance(-1)
+    await stage.fill()
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+    await stage.warm(500, 9)
+    stage.clock.advance(1)
+    await stage.fill()
+    expect(await stage.admit()).toEqual({ kind: 'cold' })
+  })
+
+  test('top-ups of the former month are gone in the new one, and nobody is asked', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000 })
+    await stage.fill({ version: 2, extra: 500, overage: true })
+    expect(standingOf(await stage.admit()).limit).toBe(1500)
+    stage.clock.advance(12 * HOUR_MS)
+    expect(standingOf(await stage.admit())).toMatchObject({ limit: 1000, overage: true })
+    const state = await stage.admission.authenticate({ account: stage.account, keyHash: KEY })
+    expect(state).toMatchObject({ kind: 'active', extra: 0 })
+    expect((await stage.admission.inspect(stage.account)).facts).toMatchObject({ version: 2, extra: 0 })
+  })
+
+  test('top-ups that wait in the new month are asked for when it begins', async () => {
+    await using stage = await knownAccount(open)
+    await stage.fill({ version: 2, extra: 500, moreLater: true })
+    expect(verdict(await stage.admit())).toBe('allow')
+    stage.clock.advance(12 * HOUR_MS)
     expect(await stage.admit()).toEqual({ kind: 'miss' })
-    await stage.fill({ version: 2, extra: 0, window: '2026-12' })
-    await stage.warm()
-    expect(standingOf(await stage.admit()).limit).toBe(1000)
+    expect((await stage.admission.inspect(stage.account)).facts).toBeNull()
+    await stage.fill({ version: 2, extra: 70 })
+    expect(verdict(await stage.admit())).toBe('allow')
   })
 
   test('a request that runs across the turn of the month is charged to the month of its admission', async () => {
@@ -55,12 +101,9 @@ onEachAdapter((open) => {
     await stage.admit({ requestId: 'before', worstCharge: 10 })
     await stage.finish('before', 10)
     stage.clock.advance(12 * HOUR_MS)
-    await stage.fill()
     const former = { account: stage.account, window: '2026-11', settled: 999, version: 90 }
     await stage.admission.warm(former)
-    expect(await stage.admit()).toEqual({ kind: 'cold' })
-    await stage.warm(0, 0)
-    await stage.admission.applyTotal({ ...former, included: ['before'] })
+    await stage.admission.applyTotal({ ...former, included: [{ requestId: 'before' }] })
     expect(await stage.used()).toBe(0)
   })
 

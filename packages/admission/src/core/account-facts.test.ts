@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import { deactivate, fill, keyState, NO_FACTS, type AccountFacts, type Fill } from './account-facts.ts'
 
 const WINDOW = '2026-11'
-const plan = (version: number, name = 'free') => ({ version, plan: name, overage: false, extra: 0, window: WINDOW })
+const plan = (version: number, name = 'free') => {
+  return { version, plan: name, overage: false, extra: 0, window: WINDOW, moreLater: false }
+}
 const oneKey = (version: number, active: boolean): Fill => ({
   plan: plan(1),
   keys: [{ keyHash: 'key', version, active }],
@@ -50,8 +52,17 @@ test('fills give the same facts in whatever order they come', () => {
 
 test('a key is unknown while its plan, or what tops it up this month, is unknown', () => {
   const facts = fill(NO_FACTS, oneKey(1, true), 0)
+  const ending = fill(NO_FACTS, { plan: { ...plan(1), moreLater: true }, keys: oneKey(1, true).keys }, 0)
   expect(keyState(NO_FACTS, 'key', WINDOW)).toEqual({ kind: 'unknown' })
   expect(keyState(facts, 'another', WINDOW)).toEqual({ kind: 'unknown' })
-  expect(keyState(facts, 'key', '2026-12')).toEqual({ kind: 'unknown' })
+  expect(keyState(facts, 'key', '2026-10')).toEqual({ kind: 'unknown' })
+  expect(keyState(ending, 'key', '2026-12')).toEqual({ kind: 'unknown' })
   expect(keyState(facts, 'key', WINDOW)).toEqual({ kind: 'active', plan: plan(1) })
+})
+
+test('in a later month a plan goes on, and its top-ups do not', () => {
+  const topped = { plan: { ...plan(1), extra: 500 }, keys: oneKey(1, true).keys }
+  const facts = fill(NO_FACTS, topped, 0)
+  expect(keyState(facts, 'key', WINDOW)).toMatchObject({ plan: { extra: 500 } })
+  expect(keyState(facts, 'key', '2026-12')).toMatchObject({ kind: 'active', plan: { plan: 'free', extra: 0 } })
 })

@@ -20,8 +20,10 @@ export interface PlanFacts {
   readonly plan: string
   readonly overage: boolean
   readonly extra: number
-  /** The window that `extra` belongs to. */
+  /** The window that `extra` belongs to; empty where it was over when the facts came. */
   readonly window: string
+  /** Top-ups of a later window are known. */
+  readonly moreLater: boolean
 }
 
 export interface AccountFacts {
@@ -65,6 +67,13 @@ export type KeyState = { kind: 'active'; plan: PlanFacts } | { kind: 'dead' } | 
 export function keyState(facts: AccountFacts, keyHash: string, window: string): KeyState {
   const key = facts.keys.get(keyHash)
   if (key && !key.active) return { kind: 'dead' }
-  if (!key || facts.plan?.window !== window) return { kind: 'unknown' }
-  return { kind: 'active', plan: facts.plan }
+  const plan = presentPlan(facts, window)
+  return key && plan ? { kind: 'active', plan } : { kind: 'unknown' }
+}
+
+/** A later window than that of the facts begins without top-ups, unless some are known to wait. Null: to be asked for. */
+export function presentPlan({ plan }: AccountFacts, window: string): PlanFacts | null {
+  if (!plan || plan.window === window) return plan
+  const isOver = plan.window !== '' && plan.window < window
+  return isOver && !plan.moreLater ? { ...plan, extra: 0 } : null
 }

@@ -3,11 +3,12 @@
 -- ARGV  3 key hash
 -- Answers { 'deny' }, { 'miss' } or { 'active', plan, overage (1 or 0), extra, used or -1 }.
 
-local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[3]))
-local key = parse_key_state(facts[6])
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[3]), 'more_later')
+local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
 if key and not key.active then return { 'deny' } end
-if not key or facts[1] ~= EPOCH or facts[5] ~= WINDOW then return { 'miss' } end
+if not key or facts[1] ~= EPOCH or not extra then return { 'miss' } end
 
 local use = read_use()
 local known = use.known and use.epoch == EPOCH and use.window == WINDOW
-return { 'active', facts[2], tonumber(facts[3]), tonumber(facts[4]), known and use.settled + use.ended or -1 }
+local used = known and use.settled + use.ended or begins_empty(use) and 0 or -1
+return { 'active', facts[2], tonumber(facts[3]), extra, used }

@@ -23,7 +23,8 @@ for field, text in pairs(facts) do
   end
 end
 local plan = {}
-if of_this_epoch and facts.window == WINDOW then plan = { facts.version, facts.plan, facts.overage, facts.extra } end
+local extra = present_extra(facts.extra, facts.window, facts.more_later)
+if of_this_epoch and extra then plan = { facts.version, facts.plan, facts.overage, int(extra) } end
 
 local use = read_use()
 if use.epoch ~= EPOCH or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
@@ -34,7 +35,7 @@ local fields = redis.call('HGETALL', USE)
 for i = 1, #fields, 2 do
   if string.sub(fields[i], 1, 8) == 'request:' then
     local id, record = string.sub(fields[i], 9), parse_record(fields[i + 1])
-    if record.window == WINDOW then
+    if record.window == WINDOW and not record.over then
       local lapses_at = record.running and redis.call('ZSCORE', LEASES, id)
       local lapsed = record.running and (not lapses_at or tonumber(lapses_at) <= NOW_MS)
       local count = #requests

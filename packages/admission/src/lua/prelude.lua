@@ -6,7 +6,7 @@
 -- KEYS  1 account  hash  what the keys service owns: plan, top-ups, key states
 --       2 use      hash  the window's total and pending sums, the token bucket, the day's count, and a record of each
 --                        request that runs, or has ended and is not yet included by the ledger
---       3 leases   zset  running request ids by the time (ms) at which they lapse
+--       3 leases   zset  request ids by the time (ms) at which they lapse (running) or are forgotten (over)
 --       4 log      zset  a member for each request admitted in the last minute, by time (us)
 -- ARGV  1 epoch    the life of this server that the caller is connected to
 --       2 now      empty; tests put a time (ms) in place of Redis' own clock
@@ -25,6 +25,9 @@ local BUCKET_SCALE = 60000
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
 local NEVER_MS = 9e15
+-- How long it is known what the bucket holds of a request whose lease has lapsed. Its report may wait for a metering
+-- service that is away.
+local LAPSED_KEPT_MS = 60 * MINUTE_MS
 
 local function int(number)
   return string.format('%.0f', number)
@@ -43,18 +46,18 @@ local NOW_MS = floor(NOW_US / 1000)
 local TODAY = floor(NOW_MS / DAY_MS)
 
 -- Days since 1970 to a month and back, after Howard Hinnant, "chrono-compatible low-level date algorithms".
-local function month_of(day)
-  local z = day + 719468
+local YEAR, MONTH
+do
+  local z = TODAY + 719468
   local era = floor(z / 146097)
   local day_of_era = z - era * 146097
   local year_of_era = floor(
     (day_of_era - floor(day_of_era / 1460) + floor(day_of_era / 36524) - floor(day_of_era / 146096)) / 365)
   local day_of_year = day_of_era - (365 * year_of_era + floor(year_of_era / 4) - floor(year_of_era / 100))
   local month_from_march = floor((5 * day_of_year + 2) / 153)
-  local month = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
-  local year = year_of_era + era * 400
-  if month <= 2 then year = year + 1 end
-  return year, month
+  MONTH = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
+  YEAR = year_of_era + era * 400
+  if MONTH <= 2 then YEAR = YEAR + 1 end
 end
 
 local function first_day_of(year, month)
@@ -67,29 +70,39 @@ local function first_day_of(year, month)
   return era * 146097 + day_of_era - 719468
 end
 
-local YEAR, MONTH = month_of(TODAY)
 local WINDOW = string.format('%04d-%02d', YEAR, MONTH)
 local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or first_day_of(YEAR, MONTH + 1))
 
+local function max_window(one, other)
+  return one > other and one or other
+end
+
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- 'request:<id>' -> 'running <window> <worst charge> <reserved tokens>': the last is '-' where nothing is reserved in
--- the bucket; or 'ended <window> <charge>'.
+-- 'request:<id>' -> '<state> <window> <amount> <tokens>'. The tokens are what the bucket holds of the request; '-' where
+-- the store has lost that, then nothing corrects it.
+--   running  may cost the amount at most; the tokens are reserved
+--   ended    has cost the amount, which the ledger does not yet include
+--   over     holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a
+--            report that another may replace. Its tokens may still turn out to be others. A last figure is the version
+--            of the total that brought them, or -1 where the ledger has not told of it.
 local function request_field(request)
   return 'request:' .. request
 end
 
-local function running_record(window, worst, reserved)
-  return 'running ' .. window .. ' ' .. worst .. ' ' .. reserved
+local function running_record(window, worst, tokens)
+  return 'running ' .. window .. ' ' .. worst .. ' ' .. tokens
 end
 
-local function ended_record(window, charge)
-  return 'ended ' .. window .. ' ' .. charge
+local function over_record(window, tokens, version)
+  return 'over ' .. window .. ' 0 ' .. (tokens and int(tokens) or '-') .. ' ' .. int(version)
 end
 
 local function parse_record(text)
-  local state, window, amount, reserved = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*)$')
-  return { running = state == 'running', window = window, amount = tonumber(amount), reserved = tonumber(reserved) }
+  local state, window, amount, tokens = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*)')
+  local record = { running = state == 'running', window = window, amount = tonumber(amount), tokens = tonumber(tokens) }
+  if state == 'over' then record.over, record.version = true, tonumber(string.match(text, '%S+$')) end
+  return record
 end
 
 -- Use -----------------------------------------------------------------------------------------------------------------
@@ -104,16 +117,18 @@ end
 --   kept_until          when all this expires
 --   log_until           when the log does
 --   next_lapse          no lease lapses before
+--   latest              the latest window that this life has heard of
 local function unpack_use(text)
   local s = text and cmsgpack.unpack(text) or { false, false, false, 0, -1, 0, 0, false, 0, 0, 0, 0, 0 }
   return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
     version = s[5], running = s[6], ended = s[7], level = s[8], level_at = s[9], tpm = s[10], day = s[11],
-    day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0 }
+    day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0,
+    latest = s[16] or s[2] or '' }
 end
 
 local function pack_use(use)
   return cmsgpack.pack({ use.epoch, use.window, use.known, use.settled, use.version, use.running, use.ended, use.level,
-    use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse })
+    use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse, use.latest })
 end
 
 -- The use as stored, and the record of a request (or false). Whoever changes a use saves it.
@@ -122,11 +137,17 @@ local function read_use(request)
   return unpack_use(stored[1]), stored[2]
 end
 
+-- Whether the present window begins with nothing used. It does where this life knew the account's total, and has heard
+-- of no window as late as this one: then nobody was admitted to it, and metering has told no total of it.
+local function begins_empty(use)
+  return use.epoch == EPOCH and use.known and WINDOW > use.latest
+end
+
 -- A new month, or a server that may have forgotten something: the total is unknown. Running requests stay, each
 -- belonging to its own month. Ended ones go: those of a former month stand in nobody's way, and of those in an old
 -- snapshot the ledger may already have told, so that nothing would ever remove them.
 local function begin_window(use)
-  local forgetful = use.epoch ~= EPOCH
+  local forgetful, empty = use.epoch ~= EPOCH, begins_empty(use)
   local running, ended = 0, 0
   local fields = redis.call('HGETALL', USE)
   for i = 1, #fields, 2 do
@@ -135,6 +156,8 @@ local function begin_window(use)
       local of_this_window = record.window == WINDOW
       if record.running then
         if of_this_window then running = running + record.amount end
+      elseif record.over then
+        -- Goes by its own time.
       elseif forgetful or not of_this_window then
         redis.call('HDEL', USE, fields[i])
       else
@@ -142,27 +165,44 @@ local function begin_window(use)
       end
     end
   end
-  use.epoch, use.window, use.known, use.settled, use.version = EPOCH, WINDOW, false, 0, -1
+  use.latest = forgetful and WINDOW or max_window(use.latest, WINDOW)
+  use.epoch, use.window, use.known, use.settled, use.version = EPOCH, WINDOW, empty, 0, empty and 0 or -1
   use.running, use.ended, use.changed = running, ended, true
 end
 
--- Gives up running requests that nobody renewed. Returns how many. Looks for them only when there may be some.
+-- Gives up running requests that nobody renewed, and forgets those that were over long enough. Returns how many were
+-- given up. Looks for them only when there may be some. What a backend does for a request that is given up is not
+-- known: the bucket goes on holding what was reserved, until the ledger tells.
 local function release_lapsed(use)
   if NOW_MS < use.next_lapse then return 0 end
-  local ids = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'LIMIT', '0', RELEASE_AT_MOST)
-  local later = redis.call('ZRANGE', LEASES, #ids, #ids, 'WITHSCORES')
+  local due = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'WITHSCORES', 'LIMIT', '0', RELEASE_AT_MOST)
+  local count = #due / 2
+  local later = redis.call('ZRANGE', LEASES, count, count, 'WITHSCORES')
   use.next_lapse = later[2] and tonumber(later[2]) or NEVER_MS
   use.changed = true
-  if #ids == 0 then return 0 end
-  local fields = {}
-  for i, id in ipairs(ids) do fields[i] = request_field(id) end
-  for _, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
-    local record = text and parse_record(text)
-    if record and record.window == use.window then use.running = use.running - record.amount end
+  if count == 0 then return 0 end
+  local ids, fields = {}, {}
+  for i = 1, count do ids[i], fields[i] = due[2 * i - 1], request_field(due[2 * i - 1]) end
+  local released, gone, gone_fields = 0, {}, {}
+  for i, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
+    local record, forget_at = text and parse_record(text), due[2 * i] + LAPSED_KEPT_MS
+    if record and record.running then
+      released = released + 1
+      if record.window == use.window then use.running = use.running - record.amount end
+    end
+    if record and record.running and record.tokens and forget_at > NOW_MS then
+      redis.call('HSET', USE, fields[i], over_record(record.window, record.tokens, -1))
+      redis.call('ZADD', LEASES, forget_at, ids[i])
+      use.next_lapse = min(use.next_lapse, forget_at)
+    else
+      gone[#gone + 1], gone_fields[#gone_fields + 1] = ids[i], fields[i]
+    end
   end
-  redis.call('HDEL', USE, unpack(fields))
-  redis.call('ZREM', LEASES, unpack(ids))
-  return #ids
+  if #gone > 0 then
+    redis.call('HDEL', USE, unpack(gone_fields))
+    redis.call('ZREM', LEASES, unpack(gone))
+  end
+  return released
 end
 
 -- The account's use as of now, how many leases have lapsed, and the record of a request (or false).
@@ -227,4 +267,14 @@ local function parse_key_state(text)
   if not text then return nil end
   local version, state, written_at = string.match(text, '^(%S+) (%a+) (%S+)$')
   return { version = tonumber(version), active = state == 'active', written_at = tonumber(written_at) }
+end
+
+-- Facts ---------------------------------------------------------------------------------------------------------------
+
+-- The top-ups of the present window, of facts that were read in `window`. A later window begins without any, unless keys
+-- knows of some that wait there (`more_later`). Nil: keys is to be asked.
+local function present_extra(extra, window, more_later)
+  if window == WINDOW then return tonumber(extra) end
+  if window and window ~= '' and window < WINDOW and more_later ~= '1' then return 0 end
+  return nil
 end

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { keySlot } from '@gateway/redis/key-slot'
+import { commandRedis } from '@gateway/testing/redis-command'
 import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../port.ts'
@@ -15,7 +16,7 @@ const LIMITS = { requestsPerMinute: 2, tokensPerMinute: 1e9, requestsPerDay: nul
 let cluster: RedisCluster
 let admission: Admission
 beforeAll(async () => {
-  cluster = await startRedisCluster(3)
+  cluster = await startRedisCluster(3, { replicas: true })
   admission = await openRedisAdmission({ url: cluster.url })
 }, 60_000)
 afterAll(async () => {
@@ -42,12 +43,13 @@ async function prepare(account: string): Promise<void> {
 
 const presentEpoch = async (account: string) => (await admission.currentWindow(account)).epoch
 
-const admit = (account: string) =>
+const admit = (account: string, keyHash = KEY_HASH) =>
   admission.admit({
-    ...{ requestId: randomUUID(), account, keyHash: KEY_HASH, planHint: 'free', planIncludesModel: true },
+    ...{ requestId: randomUUID(), account, keyHash, planHint: 'free', planIncludesModel: true },
     ...{ limits: LIMITS, usualTokens: 1, worstCharge: 1, leaseMs: 60_000 },
   })
-const kinds = async (accounts: string[]) => (await Promise.all(accounts.map(admit))).map(({ kind }) => kind)
+const kinds = async (accounts: string[]) =>
+  (await Promise.all(accounts.map((account) => admit(account)))).map(({ kind }) => kind)
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 20_000
@@ -74,7 +76,7 @@ test('a node that dies takes only its own accounts along, answers in time, and i
   await cluster.nodes[1]!.kill()
 
   const beganAtMs = performance.now()
-  const outcomes = await Promise.allSettled(accounts.map(admit))
+  const outcomes = await Promise.allSettled(accounts.map((account) => admit(account)))
   expect(performance.now() - beganAtMs).toBeLessThan(IN_TIME_MS)
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(outcomes[1]).toMatchObject({ reason: expect.any(AdmissionUnavailableError) as unknown })
@@ -104,4 +106,48 @@ test('a slot that moves to another node is found there, and its state is asked f
   expect(await admission.authenticate({ account, keyHash: 'another' })).toEqual({ kind: 'deny' })
 })
 
+test('a slot on its way to another node does not stop its accounts, and those beside it notice nothing', async () => {
+  const [account, beside] = [accountOn(0), accountOn(0)]
+  await prepare(account)
+  await prepare(beside)
+  expect((await admit(account)).kind).toBe('allow')
+  const move = await cluster.beginMove(keySlot(account), { from: 0, to: 1 })
+  await move.moveKeys(/:(use|log)$/)
+  const waiting = admit(account)
+  expect((await admit(beside)).kind).toBe('allow')
+  expect(admission.partOf(account)).toBe(admission.partOf(beside))
+  await delay(50)
+  await move.moveKeys()
+  await move.finish()
+  expect((await waiting).kind).toBe('miss')
+  await until(() => prepare(account).then(...always))
+  expect((await admit(account)).kind).toBe('allow')
+})
+
+test('a replica that takes over is never silently old: what it had not heard of is asked for', async () => {
+  const account = accountOn(2)
+  await prepare(account)
+  expect((await admit(account)).kind).toBe('allow')
+  const before = await presentEpoch(account)
+  // What happens from here on comes to the primary only.
+  await cluster.replicas[2]!.kill('SIGSTOP')
+  await commandRedis(cluster.nodes[2]!.url, 'CLIENT', 'KILL', 'TYPE', 'replica')
+  await admission.deactivate({ account, keyHash: KEY_HASH, version: 2 })
+  await admission.applyTotal({ account, window: await windowNow(account), settled: 1e12, version: 9, included: [] })
+  expect((await admit(account)).kind).toBe('deny')
+  await cluster.nodes[2]!.kill()
+  await cluster.replicas[2]!.kill('SIGCONT')
+
+  await until(async () => (await presentEpoch(account).catch(() => before)) !== before)
+  expect((await admit(account)).kind).toBe('miss')
+  const dead = [{ keyHash: KEY_HASH, version: 2, active: false }]
+  await admission.fill({ account, version: 2, plan: 'free', overage: false, extra: 0, keys: dead })
+  expect(await admit(account)).toEqual({ kind: 'deny', reason: 'key' })
+  const other = [{ keyHash: 'the-next-key', version: 3, active: true }]
+  await admission.fill({ account, version: 3, plan: 'free', overage: false, extra: 0, keys: other })
+  expect((await admit(account, 'the-next-key')).kind).toBe('cold')
+  await cluster.nodes[2]!.restart()
+}, 60_000)
+
+const windowNow = async (account: string) => (await admission.currentWindow(account)).window
 const always = [() => true, () => false] as const

@@ -124,12 +124,30 @@ function spoil({ parts, stream }: Answer, fault: Fault): string[] {
   }
   if (fault.garbageAfterChunks !== undefined) events = events.toSpliced(fault.garbageAfterChunks, 0, GARBAGE_EVENT)
   if (fault.errorAfterChunks !== undefined) {
-    const error = `data: ${errorBody('The engine died (simulated).', 'internal_server_error', null, 'engine_error')}\n\n`
+    const error = errorEvent(fault.errorBesideChoices === true)
     events = [...events.slice(0, fault.errorAfterChunks), error, ...(fault.noDone ? [] : ['data: [DONE]\n\n'])]
+  }
+  if (fault.emptyChunks !== undefined) {
+    const empty = emptyChunk()
+    events = events.toSpliced(1, 0, ...Array.from({ length: fault.emptyChunks }, () => empty))
   }
   if (fault.comments) events = events.map((event) => COMMENT + event)
   return fault.crlf ? events.map((event) => event.replaceAll('\n', '\r\n')) : events
 }
+
+function errorEvent(besideChoices: boolean): string {
+  const body = errorBody('The engine died (simulated).', 'internal_server_error', null, 'engine_error')
+  if (!besideChoices) return `data: ${body}\n\n`
+  const choices = [{ index: 0, delta: { content: '' }, finish_reason: 'error', native_finish_reason: 'error' }]
+  return `data: ${JSON.stringify({ ...CHUNK, ...(JSON.parse(body) as object), choices })}\n\n`
+}
+
+function emptyChunk(): string {
+  const choices = [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]
+  return `data: ${JSON.stringify({ ...CHUNK, choices })}\n\n`
+}
+
+const CHUNK = { id: 'chatcmpl-simulated', object: 'chat.completion.chunk', created: 1, model: 'simulated' }
 
 function spoilJson(json: string, fault: Fault): string[] {
   if (fault.truncatedJson) return [json.slice(0, json.length / 2)]

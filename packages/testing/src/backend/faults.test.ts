@@ -214,6 +214,23 @@ describe('in the middle of an answer', () => {
     expect(events).toHaveLength(5)
   })
 
+  test('an error event that has choices, too', async () => {
+    backend.fail({ errorAfterChunks: 3, errorBesideChoices: true })
+    const events = dataOf((await post(STREAM)).text)
+    const error = { type: 'internal_server_error' }
+    expect(jsonOf(events[3]!)).toMatchObject({ error, choices: [{ finish_reason: 'error' }] })
+    expect(events).toHaveLength(5)
+  })
+
+  test('chunks without content before the first content', async () => {
+    const plain = dataOf((await post(STREAM)).text)
+    backend.fail({ emptyChunks: 40 })
+    const events = dataOf((await post(STREAM)).text)
+    expect(events).toHaveLength(plain.length + 40)
+    for (const event of events.slice(1, 41))
+      expect(jsonOf(event)).toMatchObject({ choices: [{ delta: { content: '' } }] })
+  })
+
   test('chunks at a slow pace', async () => {
     backend.fail({ paceMs: 30 })
     const startedAtMs = performance.now()
@@ -319,6 +336,14 @@ describe('embeddings and images', () => {
     expect(own.headers.get('content-type')).toBe('image/png')
     backend.fail({ imageUrl: 'http://192.0.2.1/x.png', times: 1 })
     expect(await ask()).toEqual({ url: 'http://192.0.2.1/x.png' })
+  })
+
+  test('an image in another format, where it is asked for', async () => {
+    const ask = async (output_format: string) =>
+      JSON.parse((await post({ prompt: 'x', size: '64x64', output_format }, '/images/generations')).text).data[0]
+        .b64_json
+    expect(await ask('png')).toMatch(/^iVBOR/)
+    expect(await ask('jpeg')).not.toMatch(/^iVBOR/)
   })
 })
 

@@ -48,6 +48,10 @@ export interface Fault {
   garbageAfterChunks?: number
   /** An error event instead of the rest, after so many chunks, as inference servers send one. */
   errorAfterChunks?: number
+  /** That event has choices, too, as aggregators send it: they finish by `error`. */
+  errorBesideChoices?: boolean
+  /** So many chunks without content after the first one, which is the role's. */
+  emptyChunks?: number
   /** Bytes per write, over and over: `[1]` writes every byte by itself. */
   splitEvery?: number[]
   /** Bytes on the connection after the end of the response. */
@@ -98,6 +102,8 @@ const FIELDS: Record<keyof Fault, FieldType> = {
   truncatedJson: 'boolean',
   garbageAfterChunks: 'number',
   errorAfterChunks: 'number',
+  errorBesideChoices: 'boolean',
+  emptyChunks: 'number',
   splitEvery: 'numbers',
   extraBytes: 'string',
   crlf: 'boolean',

@@ -1,5 +1,6 @@
 /**
- * Image generation: a picture of the asked size, drawn from the prompt.
+ * Image generation: a picture of the asked size, drawn from the prompt. As real servers do, it answers an address to
+ * `response_format: url`, and no PNG to another `output_format`.
  */
 
 import { drawPng } from './png.ts'
@@ -36,11 +37,12 @@ export async function answerImages(
   if (count > MAX_IMAGES) throw new Refusal(`Invalid 'n': at most ${MAX_IMAGES}.`, { param: 'n' })
   const size = readSize(optional(body, 'size', 'a string', isString))
   const url = shape.url || body['response_format'] === 'url'
+  const notPng = shape.notPng || !['png', undefined].includes(optional(body, 'output_format', 'a string', isString))
   const images = Array.from(
     { length: count },
     (_, index) => `${size.width}x${size.height}:${index === 0 ? '' : index}${prompt}`,
   )
-  const data = await Promise.all(images.map((key) => writeImage(key, { ...shape, url })))
+  const data = await Promise.all(images.map((key) => writeImage(key, { ...shape, url, notPng })))
   const inputTokens = countTokens(prompt)
   const outputTokens = count * Math.ceil(size.width / TOKEN_SIDE) * Math.ceil(size.height / TOKEN_SIDE)
   const usage = {

@@ -1,5 +1,6 @@
 /**
- * A Redis Cluster on loopback: nodes that share the slots equally, without replicas. Needs the program on this machine.
+ * A Redis Cluster on loopback: primaries that share the slots equally, and replicas where they are asked for. Needs the
+ * program on this machine.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -13,25 +14,51 @@ const SLOTS = 16_384
 const READY_TIMEOUT_MS = 30_000
 
 export interface RedisCluster extends AsyncDisposable {
-  /** All nodes, separated by commas. */
+  /** The primaries, separated by commas. */
   readonly url: string
   readonly nodes: Server[]
+  /** Each of the primary at its place. */
+  readonly replicas: Server[]
   /** With what lies in it, as `redis-cli --cluster reshard` does it. */
-  moveSlot(slot: number, between: { from: number; to: number }): Promise<void>
+  moveSlot(slot: number, between: Between): Promise<void>
+  /** The same step by step. */
+  beginMove(slot: number, between: Between): Promise<SlotMove>
+  /** The replica takes over from its primary in good order, or the primary again from its replica. */
+  handOver(index: number, to: 'replica' | 'primary'): Promise<void>
 }
 
-export async function startRedisCluster(size: number): Promise<RedisCluster> {
+interface Between {
+  from: number
+  to: number
+}
+
+export interface SlotMove {
+  /** All keys that lie there now, or only those whose names match. */
+  moveKeys(matching?: RegExp): Promise<void>
+  finish(): Promise<void>
+}
+
+export async function startRedisCluster(size: number, options: { replicas?: boolean } = {}): Promise<RedisCluster> {
   const file = findProgram('redis-server')
   if (!file) throw new Error('redis-server is not installed')
   await using starting = new AsyncDisposableStack()
-  const nodes: Server[] = []
-  for (let index = 0; index < size; index++) nodes.push(starting.use(await startNode(file)))
-  await join(nodes)
+  const startSome = (count: number) => Promise.all(Array.from({ length: count }, () => startNode(file)))
+  const [nodes, replicas] = await Promise.all([startSome(size), startSome(options.replicas ? size : 0)])
+  for (const node of [...nodes, ...replicas]) starting.use(node)
+  await join(nodes, replicas)
   const started = starting.move()
+  const beginMove = (slot: number, { from, to }: Between) => beginMoveOf(slot, nodes[from]!, nodes[to]!)
   return {
     url: nodes.map(({ url }) => url).join(','),
     nodes,
-    moveSlot: (slot, { from, to }) => moveSlot(slot, nodes[from]!, nodes[to]!),
+    replicas,
+    beginMove,
+    async moveSlot(slot, between) {
+      const move = await beginMove(slot, between)
+      await move.moveKeys()
+      await move.finish()
+    },
+    handOver: (index, to) => handOver(to === 'replica' ? replicas[index]! : nodes[index]!),
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   }
 }
@@ -74,7 +101,7 @@ function busPortOf(port: number): number {
   return port < 50_000 ? port + 10_000 : port - 10_000
 }
 
-async function join(nodes: Server[]): Promise<void> {
+async function join(nodes: Server[], replicas: Server[]): Promise<void> {
   const clients = nodes.map(({ url }) => new Redis(url))
   try {
     const share = Math.ceil(SLOTS / nodes.length)
@@ -83,28 +110,79 @@ async function join(nodes: Server[]): Promise<void> {
       const last = Math.min(SLOTS, (index + 1) * share) - 1
       await client.call('CLUSTER', 'ADDSLOTSRANGE', index * share, last)
     }
-    for (const { url } of nodes.slice(1)) {
+    for (const { url } of [...nodes.slice(1), ...replicas]) {
       const port = Number(new URL(url).port)
       await clients[0]!.call('CLUSTER', 'MEET', '127.0.0.1', port, busPortOf(port))
     }
     for (const client of clients) await untilWhole(client)
+    for (const [index, replica] of replicas.entries()) await follow(replica, await clients[index]!.cluster('MYID'))
   } finally {
     for (const client of clients) client.disconnect()
   }
 }
 
-async function moveSlot(slot: number, from: Server, to: Server): Promise<void> {
+/** Once it has heard of its primary, which it is told as an operator would tell it. */
+async function follow(replica: Server, primaryId: string): Promise<void> {
+  await using own = operatorOf(replica)
+  await until('the replica follows its primary', async () => {
+    if (!String(await own.redis.cluster('NODES')).includes(primaryId)) return false
+    await own.redis.call('CLUSTER', 'REPLICATE', primaryId)
+    return true
+  })
+  await until('the replica has what its primary has', async () => {
+    return (await own.redis.info('replication')).includes('master_link_status:up')
+  })
+}
+
+async function handOver(to: Server): Promise<void> {
+  await using own = operatorOf(to)
+  await own.redis.call('CLUSTER', 'FAILOVER')
+  await until('the other takes over', async () => (await own.redis.info('replication')).includes('role:master'))
+}
+
+async function beginMoveOf(slot: number, from: Server, to: Server): Promise<SlotMove> {
+  await using both = operatorsOf(from, to)
+  const { source, target } = both
+  const [sourceId, targetId] = [await source.cluster('MYID'), await target.cluster('MYID')]
+  await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', sourceId)
+  await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', targetId)
+  return {
+    async moveKeys(matching = /./) {
+      await using again = operatorsOf(from, to)
+      const { hostname, port } = new URL(to.url)
+      const keys = (await again.source.call('CLUSTER', 'GETKEYSINSLOT', slot, 10_000)) as string[]
+      const some = keys.filter((key) => matching.test(key))
+      if (some.length > 0) await again.source.call('MIGRATE', hostname, port, '', 0, 5_000, 'KEYS', ...some)
+    },
+    async finish() {
+      await using again = operatorsOf(from, to)
+      for (const node of [again.target, again.source]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', targetId)
+    },
+  }
+}
+
+function operatorOf({ url }: Server): { redis: Redis } & AsyncDisposable {
+  const redis = new Redis(url)
+  return { redis, [Symbol.asyncDispose]: async () => redis.disconnect() }
+}
+
+function operatorsOf(from: Server, to: Server): { source: Redis; target: Redis } & AsyncDisposable {
   const [source, target] = [new Redis(from.url), new Redis(to.url)]
-  try {
-    const [sourceId, targetId] = [await source.cluster('MYID'), await target.cluster('MYID')]
-    await target.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', sourceId)
-    await source.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', targetId)
-    const { hostname, port } = new URL(to.url)
-    const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, 100)) as string[]
-    await source.call('MIGRATE', hostname, port, '', 0, 5_000, 'KEYS', ...keys)
-    for (const node of [target, source]) await node.call('CLUSTER', 'SETSLOT', slot, 'NODE', targetId)
-  } finally {
-    for (const node of [source, target]) node.disconnect()
+  return {
+    source,
+    target,
+    async [Symbol.asyncDispose]() {
+      source.disconnect()
+      target.disconnect()
+    },
+  }
+}
+
+async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + READY_TIMEOUT_MS
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`it did not come to pass: ${what}`)
+    await delay(20)
   }
 }
 

@@ -31,8 +31,10 @@ import {
 } from '@gateway/contracts/keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { ask } from './ask.ts'
+import { shareCalls } from './share-calls.ts'
 
 export interface KeysClient {
+  /** Requests of one key that miss at once are filled by one call. */
   fill(request: FillRequest): Promise<FillReply>
   /** Straight from keys' own database: for while the admission store is away. */
   lookUp(request: FillRequest): Promise<LookUpReply>
@@ -48,7 +50,10 @@ export interface KeysClient {
 
 export function createKeysClient(bus: Bus): KeysClient {
   return {
-    fill: (request) => ask(bus, subjects.keysFill, request, fillReply, { repeatable: true }),
+    fill: shareCalls(
+      ({ account, keyHash }) => `${account} ${keyHash}`,
+      (request) => ask(bus, subjects.keysFill, request, fillReply, { repeatable: true }),
+    ),
     lookUp: (request) => ask(bus, subjects.keysLookUp, request, lookUpReply, { repeatable: true }),
     findSession: (request) => ask(bus, subjects.keysFindSession, request, findSessionReply, { repeatable: true }),
     findAccount: (request) => ask(bus, subjects.keysFindAccount, request, findAccountReply, { repeatable: true }),

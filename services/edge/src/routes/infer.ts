@@ -10,10 +10,11 @@ import { requestAttributes } from '@gateway/service/gen-ai'
 import { partOf } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit.ts'
-import { httpClient, type Client } from '../answer-writer.ts'
+import { httpClient, KEEP_ALIVE_AFTER_MS, type Client } from '../answer-writer.ts'
 import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
 import { adviceHeader } from '../core/advice-header.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
+import { timeForHeadersMs, type SdkTimeouts } from '../core/time-for-headers.ts'
 import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../inference-kinds.ts'
@@ -35,8 +36,9 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
     const requestId = requestIdOf(response)
     const endpoint = endpointOf(response)
     const key = headerOf(request, IDEMPOTENCY_HEADER)
+    const deadlineMs = MAX_REQUEST_MS
     // With a key, the next attempt takes up what this one does not wait for.
-    const deadlineMs = key === undefined ? deadlineOf(request) : MAX_REQUEST_MS
+    const headersDueAtMs = key === undefined ? measured.startedAtMs + headersWithinMs(request, asked) : Infinity
 
     const run = async (client: Client): Promise<void> => {
       refuseWhileUnmetered(edge)
@@ -48,7 +50,7 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
       } finally {
         admitting.end()
       }
-      const job = planJob(config, caller, requestId, asked, admitted, span.traceparent)
+      const job = planJob(config, caller, requestId, asked, admitted, headersDueAtMs, span.traceparent)
       const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
       const { body } = asked
       const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
@@ -104,11 +106,13 @@ function planJob(
   requestId: string,
   asked: AskedRequest,
   { plan, lane, price, estimate, standing }: Admitted,
+  headersDueAtMs: number,
   traceparent: string | undefined,
 ): PlannedJob {
   return {
     requestId,
     kind: asked.kind,
+    headWithinMs: headersDueAtMs === Infinity ? undefined : Math.max(0, Math.floor(headersDueAtMs - performance.now())),
     configRevision: config.revision,
     pool: lane.pool,
     needs: asked.needs,
@@ -117,11 +121,13 @@ function planJob(
     encodingFormat: asked.encodingFormat,
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     promptTokensEstimate: estimate.usualPromptTokens,
+    reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
     affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
     account: caller.account,
     keyId: caller.keyId,
     plan: plan.slug,
     unit: plan.unit,
+    planVersion: standing.planVersion,
     window: standing.window,
     modelAsked: asked.model,
     lane: lane.id,
@@ -143,8 +149,6 @@ function headerOf({ headers }: StepRequest, name: string): string | undefined {
   return headers[name] as string | undefined
 }
 
-/** The official SDKs say how long they will wait; working longer than that helps nobody. */
-function deadlineOf(request: StepRequest): number {
-  const seconds = Number(headerOf(request, 'x-stainless-timeout'))
-  return seconds > 0 ? Math.min(MAX_REQUEST_MS, seconds * 1000) : MAX_REQUEST_MS
+function headersWithinMs({ headers }: StepRequest, { stream }: AskedRequest): number {
+  return timeForHeadersMs(headers as SdkTimeouts, { stream, streamHeadersWithinMs: KEEP_ALIVE_AFTER_MS }) ?? Infinity
 }

@@ -18,15 +18,6 @@ export interface NamedAccount extends Account {
   subject: string | null
 }
 
-/** Keeps the account as it is until the transaction ends: changes wait, other readers do not. */
-export async function holdAccount(transaction: Queryable, tag: string): Promise<Account | undefined> {
-  const { rows } = await transaction.query<Account>(
-    'select tag, plan, overage, version from keys.accounts where tag = $1 for share',
-    [tag],
-  )
-  return rows[0]
-}
-
 /** The account, if this is its active key. */
 export async function findHolder(database: Queryable, tag: string, keyHash: Uint8Array): Promise<Account | undefined> {
   const { rows } = await database.query<Account>(

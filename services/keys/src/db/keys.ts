@@ -153,20 +153,6 @@ export async function areKeysOf(
   return keys.map(({ account, hash }) => accountOf.get(Buffer.from(hash).toString('base64')) === account)
 }
 
-/** The account's active key, and the one with this hash whatever its state. */
-export async function readKeyStates(
-  database: Queryable,
-  account: string,
-  hash: Uint8Array | null,
-): Promise<KeyState[]> {
-  const { rows } = await database.query<KeyState>(
-    `select hash, version, status = 'active' as active from keys.keys
-     where account = $1 and (status = 'active' or hash = $2)`,
-    [account, hash],
-  )
-  return rows
-}
-
 /** Notes when keys were last used; rows are locked in the order of their ids. */
 export async function noteUse(
   database: Queryable,

@@ -5,7 +5,7 @@ import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
-import { fill } from './fill.ts'
+import { fillTogether } from './fill.ts'
 import { findAccount } from './find-account.ts'
 import { findSession } from './find-session.ts'
 import { listKeys } from './list-keys.ts'
@@ -133,7 +133,7 @@ test('the edges are told which key died and why', async () => {
 test('a fill that was read before a revoke and arrives after it does not resurrect the key', async () => {
   const key = await mint()
   const question = { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }
-  const fills = Array.from({ length: 20 }, () => fill(keys, question))
+  const fills = Array.from({ length: 20 }, () => fillTogether(keys)(question))
   await revoke(key)
   expect(await keys.admission.ask(key)).toEqual({ kind: 'deny' })
   await Promise.all(fills)
@@ -195,7 +195,7 @@ test('without the store an edge is told the truth of a key, straight from the da
   const before = await mint()
   const after = await rotated(before)
   const ask = (key: string) => lookUp(keys, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) })
-  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 0 })
+  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', planVersion: 2, overage: false, extra: 0 })
   expect(await ask(before)).toEqual({ kind: 'dead' })
   const foreign = { account: parseKey(await mint(MALLORY))!.accountTag, keyHash: hashOf(after) }
   expect(await lookUp(keys, foreign)).toEqual({ kind: 'dead' })

@@ -1,18 +1,51 @@
 /**
  * Admission does not know a key: fills it in, dead or alive, or says that nobody owns such a key.
+ *
+ * A store that forgot makes all accounts ask at once, so questions are answered together: a few statements for many
+ * accounts, and two connections at the most.
  */
 
-import { fillRequest, type FillReply } from '@gateway/contracts/keys-api'
+import { fillRequest, type FillReply, type FillRequest } from '@gateway/contracts/keys-api'
+import { answerTogether } from '@gateway/service/answer-together'
 import type { KeysContext } from '../keys-context.ts'
-import { fillAdmission } from '../fill-admission.ts'
+import { fillAccounts, type AskedAccount } from '../fill-admission.ts'
 
-export async function fill(context: KeysContext, question: unknown): Promise<FillReply> {
-  const { account: tag, keyHash } = fillRequest.parse(question)
-  const hash = Buffer.from(keyHash, 'base64url')
-  // Made-up keys end here, many at one look into an index.
-  if (!(await context.lookUps.isKeyOf(tag, hash))) return { kind: 'unknown' }
-  const write = () => fillAdmission(context, tag, hash)
-  // A second try: the store may have begun a new life between its epoch and the writing.
-  const account = await write().catch(write)
-  return account ? { kind: 'filled', plan: account.plan } : { kind: 'unknown' }
+const ACCOUNTS_AT_A_TIME = 256
+const BATCHES_AT_ONCE = 2
+
+export function fillTogether(context: KeysContext): (question: unknown) => Promise<FillReply> {
+  const fill = answerTogether<FillRequest, FillReply>({
+    atMost: ACCOUNTS_AT_A_TIME,
+    atOnce: BATCHES_AT_ONCE,
+    answer: (questions) => fillMany(context, questions),
+  })
+  return async (question) => {
+    const asked = fillRequest.parse(question)
+    // Made-up keys end here, many at one look into an index.
+    const isKey = await context.lookUps.isKeyOf(asked.account, Buffer.from(asked.keyHash, 'base64url'))
+    return isKey ? fill(asked) : { kind: 'unknown' }
+  }
+}
+
+async function fillMany(context: KeysContext, questions: FillRequest[]): Promise<PromiseSettledResult<FillReply>[]> {
+  const asked = [...Map.groupBy(questions, ({ account }) => account)].map(([account, ofAccount]): AskedAccount => {
+    const hashes = new Set(ofAccount.map(({ keyHash }) => keyHash))
+    return { account, keyHashes: [...hashes].map((keyHash) => Buffer.from(keyHash, 'base64url')) }
+  })
+  const outcomes = await fillTwice(context, asked)
+  return Promise.allSettled(
+    questions.map(async ({ account }): Promise<FillReply> => {
+      const outcome = outcomes.get(account)!
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value ? { kind: 'filled', plan: outcome.value.plan } : { kind: 'unknown' }
+    }),
+  )
+}
+
+/** A second try: the store may have begun a new life between its epoch and the writing. */
+async function fillTwice(context: KeysContext, asked: AskedAccount[]) {
+  const first = await fillAccounts(context, asked)
+  const failed = asked.filter((_, index) => first[index]!.status === 'rejected')
+  const second = failed.length > 0 ? await fillAccounts(context, failed) : []
+  return new Map(asked.map((one, index) => [one.account, second[failed.indexOf(one)] ?? first[index]!]))
 }

@@ -4,7 +4,7 @@ import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { forgetOldNetworks } from '../db/guest-networks.ts'
-import { fill } from './fill.ts'
+import { fillTogether } from './fill.ts'
 import { openMintGate } from '../mint-gate.ts'
 import { mintGuest } from './mint-guest.ts'
 
@@ -111,15 +111,15 @@ test('a key is minted while the admission store is away, and filled in when it i
   keys.admission.away = false
   expect(await keys.admission.ask(key)).toEqual({ kind: 'miss' })
   const question = { account: parseKey(key)!.accountTag, keyHash: hashOf(key) }
-  expect(await fill(keys, question)).toEqual({ kind: 'filled', plan: 'guest-device' })
+  expect(await fillTogether(keys)(question)).toEqual({ kind: 'filled', plan: 'guest-device' })
   expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
 })
 
 test('a key that nobody owns is unknown, and so is a key under a foreign account', async () => {
   const [one, other] = [keyOf(await mint('device-1')), keyOf(await mint('device-2'))]
   const account = parseKey(one)!.accountTag
-  expect(await fill(keys, { account, keyHash: hashOf('svc_nobody') })).toEqual({ kind: 'unknown' })
-  expect(await fill(keys, { account, keyHash: hashOf(other) })).toEqual({ kind: 'unknown' })
+  expect(await fillTogether(keys)({ account, keyHash: hashOf('svc_nobody') })).toEqual({ kind: 'unknown' })
+  expect(await fillTogether(keys)({ account, keyHash: hashOf(other) })).toEqual({ kind: 'unknown' })
 })
 
 async function letTimePass(ms: number): Promise<void> {

@@ -2,12 +2,14 @@
  * Admission does not know an account's window (a restart, a flush, a first request): writes the ledger's total there.
  *
  * Reports that are still on their way through the stream come later, by the consumer, as newer versions of the total.
+ * A store that forgot makes all accounts ask at once, so questions are answered together: one statement reads many totals.
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import { warmRequest, type WarmReply, type WarmRequest } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
-import { readTotals, setUnit } from '../db/windows.ts'
+import { answerTogether } from '@gateway/service/answer-together'
+import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
 import type { StandingTeller } from '../tell-standing.ts'
 
 export interface WarmContext {
@@ -16,24 +18,76 @@ export interface WarmContext {
   standing: StandingTeller
 }
 
-export async function warm(context: WarmContext, question: unknown): Promise<WarmReply> {
-  const request = warmRequest.parse(question)
-  const write = () => writeTotal(context, request)
-  // A second try: the store may have begun a new life between its epoch and the writing.
-  await write().catch(write)
-  return { kind: 'warmed' }
+const ACCOUNTS_AT_A_TIME = 256
+const BATCHES_AT_ONCE = 2
+
+export function warmTogether(context: WarmContext): (question: unknown) => Promise<WarmReply> {
+  const warm = answerTogether<string, void>({
+    atMost: ACCOUNTS_AT_A_TIME,
+    atOnce: BATCHES_AT_ONCE,
+    answer: (accounts) => warmMany(context, accounts),
+  })
+  return async (question) => {
+    const { account, unit, planVersion } = warmRequest.parse(question)
+    if (unit) await changeUnit(context, { account, unit, planVersion })
+    else await warm(account)
+    return { kind: 'warmed' }
+  }
 }
 
-async function writeTotal(
-  { database, admission, standing }: WarmContext,
-  { account, unit }: WarmRequest,
-): Promise<void> {
-  const { window, epoch } = await admission.currentWindow(account)
-  if (unit) {
-    await setUnit(database, { account, window, unit })
+type UnitChange = WarmRequest & Required<Pick<WarmRequest, 'unit'>>
+
+/** A change of plan waits for no crowd. */
+async function changeUnit(context: WarmContext, { account, unit, planVersion }: UnitChange): Promise<void> {
+  const { database, admission, standing } = context
+  const write = async (): Promise<void> => {
+    const { window } = await admission.currentWindow(account)
+    await setUnit(database, { account, window, unit, planVersion })
     // Another plan has another limit.
     standing.moved([{ account, window }])
+    const [outcome] = await writeTotals(context, [account])
+    if (outcome!.status === 'rejected') throw outcome!.reason
   }
-  const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
-  await admission.warm(epoch === undefined ? total : { ...total, epoch })
+  // A second try: the store may have begun a new life between its epoch and the writing.
+  await write().catch(write)
+}
+
+async function warmMany(context: WarmContext, questions: string[]): Promise<PromiseSettledResult<void>[]> {
+  const accounts = [...new Set(questions)]
+  const first = await writeTotals(context, accounts)
+  const failed = accounts.filter((_, index) => first[index]!.status === 'rejected')
+  // A second try, as above.
+  const second = failed.length > 0 ? await writeTotals(context, failed) : []
+  const outcomes = new Map(accounts.map((one, index) => [one, second[failed.indexOf(one)] ?? first[index]!]))
+  return questions.map((account) => outcomes.get(account)!)
+}
+
+/** Accounts that differ, each with an outcome of its own, in their order. */
+async function writeTotals(
+  { database, admission }: WarmContext,
+  accounts: string[],
+): Promise<PromiseSettledResult<void>[]> {
+  const clocks = await Promise.allSettled(accounts.map((account) => admission.currentWindow(account)))
+  const windows = accounts.flatMap((account, index) => {
+    const clock = clocks[index]!
+    return clock.status === 'fulfilled' ? [{ account, window: clock.value.window }] : []
+  })
+  const totals = Map.groupBy(await readTotalsSince(database, windows), ({ account }) => account)
+  return Promise.allSettled(
+    accounts.map(async (account, index) => {
+      const clock = clocks[index]!
+      if (clock.status === 'rejected') throw clock.reason
+      const { window, epoch } = clock.value
+      const known = totals.get(account) ?? []
+      const total = known.find((one) => one.window === window) ?? { account, window, settled: 0, version: 0 }
+      // The store takes a month for empty when it begins, unless it has heard of it before.
+      await tellLater(admission, known, window)
+      await admission.warm(epoch === undefined ? total : { ...total, epoch })
+    }),
+  )
+}
+
+/** Where an edge's clock was ahead, or the store's went back. */
+async function tellLater(admission: MeteringAdmission, totals: WindowTotal[], window: string): Promise<void> {
+  for (const total of totals) if (total.window > window) await admission.applyTotal({ ...total, included: [] })
 }

@@ -85,8 +85,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#reader.promise
   }
 
-  /** The whole answer; a larger one than `limit` is a fault. */
-  async readAll(limit: number): Promise<Buffer> {
+  /** The whole answer; a larger one than `limit` is a fault. `hold` may keep it waiting until there is room for more. */
+  async readAll(limit: number, hold?: (bytes: number) => Promise<void> | undefined): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
     for (let piece = await this.read(); piece; piece = await this.read()) {
@@ -96,6 +96,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
         this.abort(fault)
         throw fault
       }
+      const room = hold?.(piece.length)
+      if (room) await room
       pieces.push(piece)
     }
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)

@@ -18,30 +18,46 @@ import type { BackendClient } from './backend.ts'
 const LARGEST_IMAGE_BYTES = 32 * 1024 * 1024
 const DATA_URL_PREFIX = 'data:image/png;base64,'
 
-/** Checks every image. Returns null when all are inline already, else the answer with all of them inline. */
-export async function inlineImages(
-  answer: JsonObject,
-  client: BackendClient,
-  budgetMs: number,
-  signal: AbortSignal,
-): Promise<JsonObject | null> {
-  const sources = imageSources(answer)
-  const images = await Promise.all(sources.map((source) => base64Of(source, client, budgetMs, signal)))
-  return sources.every((source) => 'base64' in source) ? null : withInlineImages(answer, images)
+/** More than a request can ask for. */
+const MOST_IMAGES = 10
+
+/** Waits until so many bytes more of the answer may be held; undefined where they may be at once. */
+export type Hold = (bytes: number) => Promise<void> | undefined
+
+export interface Fetching {
+  client: BackendClient
+  budgetMs: number
+  signal: AbortSignal
+  hold: Hold
 }
 
-async function base64Of(
-  source: ImageSource,
-  client: BackendClient,
-  budgetMs: number,
-  signal: AbortSignal,
-): Promise<string> {
+/** Checks every image. Returns null when all are inline already, else the answer with all of them inline. */
+export async function inlineImages(answer: JsonObject, fetching: Fetching): Promise<JsonObject | null> {
+  const sources = imageSources(answer)
+  if (sources.length > MOST_IMAGES) throw invalid(`${sources.length} images in one answer`)
+  if (sources.every((source) => 'base64' in source)) {
+    for (const { base64 } of sources) checkPngBase64(base64)
+    return null
+  }
+  // Where one fails, the others are of no use.
+  const failed = new AbortController()
+  const signal = AbortSignal.any([fetching.signal, failed.signal])
+  const images = sources.map((source) => base64Of(source, { ...fetching, signal }))
+  try {
+    return withInlineImages(answer, await Promise.all(images))
+  } catch (error) {
+    failed.abort(error)
+    throw error
+  }
+}
+
+async function base64Of(source: ImageSource, fetching: Fetching): Promise<string> {
   if ('base64' in source || source.url.startsWith(DATA_URL_PREFIX)) {
     const base64 = 'base64' in source ? source.base64 : source.url.slice(DATA_URL_PREFIX.length)
     checkPngBase64(base64)
     return base64
   }
-  const image = await fetchImage(ownUrl(source.url, client.origin), client, budgetMs, signal)
+  const image = await fetchImage(ownUrl(source.url, fetching.client.origin), fetching)
   checkPng(image)
   return image.toString('base64')
 }
@@ -52,14 +68,14 @@ function ownUrl(text: string, origin: string): URL {
   return url
 }
 
-async function fetchImage(url: URL, client: BackendClient, budgetMs: number, signal: AbortSignal): Promise<Buffer> {
+async function fetchImage(url: URL, { client, budgetMs, signal, hold }: Fetching): Promise<Buffer> {
   const exchange = client.fetchOwn(url, budgetMs)
   const stop = () => exchange.abort(signal.reason)
   signal.addEventListener('abort', stop, { once: true })
   try {
     const { status } = await exchange.response
     if (status !== 200) throw new BackendFault('invalid_answer', `an image answered with status ${status}`)
-    return await exchange.readAll(LARGEST_IMAGE_BYTES)
+    return await exchange.readAll(LARGEST_IMAGE_BYTES, hold)
   } finally {
     signal.removeEventListener('abort', stop)
     exchange.discard()

@@ -1,9 +1,12 @@
 /**
  * How a backend can fail, and what follows from it: the one table behind failover, ejection and repeats.
  *
- * A fault is either the request's own (a 400 would be a 400 anywhere: the client gets it at once) or the backend's
- * (the next target is tried). What the client already saw is not this file's concern: see `handlers/serve-job.ts`.
+ * A fault is either the request's own (any other target of this kind would refuse it, too) or the backend's (the next
+ * target is tried). What the client already saw is not this file's concern: see `handlers/serve-job.ts`.
  */
+
+import { accountTroubleIn, isModeration, type AccountTrouble } from './account-trouble.ts'
+import { redactBody } from './redact.ts'
 
 export type FaultKind =
   | 'connect'
@@ -25,6 +28,8 @@ export interface FaultDetails {
   /** The backend's own error body, only when it is JSON. */
   body?: string
   retryAfterMs?: number
+  /** Our own account is the trouble, though the status blames the request. */
+  account?: AccountTrouble
   cause?: unknown
 }
 
@@ -33,6 +38,7 @@ export class BackendFault extends Error {
   readonly status: number | undefined
   readonly body: string | undefined
   readonly retryAfterMs: number | undefined
+  readonly account: AccountTrouble | undefined
 
   constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
     super(message, { cause: details.cause })
@@ -41,6 +47,7 @@ export class BackendFault extends Error {
     this.status = details.status
     this.body = details.body
     this.retryAfterMs = details.retryAfterMs
+    this.account = details.account
   }
 
   /** The stable word of this fault in attempt records and metrics. */
@@ -49,15 +56,38 @@ export class BackendFault extends Error {
   }
 }
 
-/** Statuses by which a backend says that the request itself is wrong; any other backend would say the same. */
+/** The client's request, and the secrets of the backend. */
+export interface Circumstances {
+  asked: Uint8Array
+  secrets: readonly string[]
+}
+
+/** The same fault, fit to be judged, logged and told: with our account's trouble named, and no secret in its body. */
+export function understood(fault: BackendFault, { asked, secrets }: Circumstances): BackendFault {
+  const { kind, message, status, body, retryAfterMs, cause } = fault
+  if (body === undefined) return fault
+  const account = blamesRequest(status) ? accountTroubleIn(body, asked) : null
+  const told = redactBody(body, secrets, asked)
+  return new BackendFault(kind, message, {
+    cause,
+    ...(status === undefined ? {} : { status: status === 403 && isModeration(body) ? MODERATED : status }),
+    ...(told === null ? {} : { body: told }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    ...(account === null ? {} : { account }),
+  })
+}
+
+/** Statuses by which a backend says that the request itself is wrong. */
 const OWN_FAULT_STATUSES = new Set([400, 413, 414, 415, 422, 451])
+/** A moderation's 403 does not refuse our credential. It counts as the 400 that other vendors answer. */
+const MODERATED = 400
 
-/** Some vendors answer an unpaid account with a 400: no fault of the request. */
-const UNPAID_ACCOUNT = /credit balance is too low/i
+function blamesRequest(status: number | undefined): boolean {
+  return status !== undefined && OWN_FAULT_STATUSES.has(status)
+}
 
-export function isRequestsOwnFault(fault: BackendFault): boolean {
-  if (fault.status === undefined || !OWN_FAULT_STATUSES.has(fault.status)) return false
-  return !UNPAID_ACCOUNT.test(fault.body ?? '')
+export function isRequestsOwnFault({ status, account }: BackendFault): boolean {
+  return blamesRequest(status) && account === undefined
 }
 
 /** A refusal that a target with a larger context window may not repeat. */
@@ -82,6 +112,7 @@ const MAX_COOL_MS = 300_000
 
 export function blameFor(fault: BackendFault): Blame {
   if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time') return { on: 'nobody', weight: 'soft' }
+  if (fault.account !== undefined) return blameForAccount(fault.account)
   switch (fault.kind) {
     case 'connect':
     case 'connect_timeout':
@@ -95,6 +126,11 @@ export function blameFor(fault: BackendFault): Blame {
     default:
       return { on: 'backend', weight: 'soft' }
   }
+}
+
+function blameForAccount(account: AccountTrouble): Blame {
+  if (account === 'quoted') return { on: 'nobody', weight: 'soft' }
+  return { on: 'backend', weight: account === 'credential' ? 'hard' : 'soft' }
 }
 
 function blameForStatus(fault: BackendFault): Blame {

@@ -71,14 +71,47 @@ function calledFunctionText(call: unknown): string {
   return (typeof name === 'string' ? name : '') + (typeof args === 'string' ? args : '')
 }
 
-/** The failure that a backend reports inside a 200, as an event or as a body. */
+/**
+ * The failure that a backend reports inside a 200, as an event or as a body, whatever else it writes beside it.
+ *
+ * The forms, as published: an `error` member (OpenAI, vLLM, SGLang); the same beside choices of which one has the finish
+ * reason `error` (https://openrouter.ai/docs/api-reference/streaming, read in November 2026); an `error` within a choice
+ * (OpenRouter's types); `{"object":"error"}` (vLLM before 0.10).
+ */
 export function errorIn(chunk: Chunk): BackendFault | null {
-  const { error } = chunk
-  if (error == null || Array.isArray(chunk.choices)) return null
+  if (isError(chunk.error)) return errorFault(chunk.error, chunk)
+  if (chunk.object === 'error') return errorFault(chunk, { error: chunk })
+  if (!Array.isArray(chunk.choices)) return null
+  for (const choice of chunk.choices) {
+    if (!isObject(choice)) continue
+    if (isError(choice.error)) return errorFault(choice.error, { error: choice.error })
+    if (choice.finish_reason === 'error') return errorFault(undefined, {})
+  }
+  return null
+}
+
+/** The failure in an event that is named `error`; its data need not be JSON. */
+export function errorEvent(data: string): BackendFault {
+  let said: unknown
+  try {
+    said = JSON.parse(data)
+  } catch {
+    said = { message: data }
+  }
+  const error = isObject(said) && isError(said.error) ? said.error : said
+  return errorFault(error, { error })
+}
+
+/** Some servers write the member into every answer, and leave it empty. */
+function isError(error: unknown): boolean {
+  return error != null && error !== '' && error !== false
+}
+
+function errorFault(error: unknown, body: Chunk): BackendFault {
   const status = isObject(error) ? statusOf(error) : undefined
   return new BackendFault('error_event', 'the backend reported an error inside its answer', {
     ...(status === undefined ? {} : { status }),
-    body: JSON.stringify(chunk),
+    body: JSON.stringify(body),
   })
 }
 

@@ -18,6 +18,8 @@ export interface SseSplitter {
   push(chunk: Buffer): SseEvent[]
   /** The stream is over: what is left, if it is an event that only lacks its blank line. */
   end(): SseEvent[]
+  /** Bytes of the event that is not yet whole. */
+  readonly heldBytes: number
 }
 
 export class EventTooLargeError extends Error {
@@ -93,7 +95,13 @@ export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseS
     return event ? [{ ...event, raw: Buffer.concat([rest, Buffer.from('\n\n')]) }] : []
   }
 
-  return { push, end }
+  return {
+    push,
+    end,
+    get heldBytes() {
+      return heldBytes
+    },
+  }
 }
 
 const FIELDS = new Set(['data', 'event', 'id', 'retry'])

@@ -22,6 +22,7 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
     model: 'claude-opus',
     stream: options.stream ?? false,
     maxTokens: options.maxTokens,
+    imageForm: [],
   })
   expect(path).toBe('/messages')
   return JSON.parse(body.toString()) as Record<string, unknown>

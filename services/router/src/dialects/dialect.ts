@@ -5,6 +5,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
+import type { ImageForm } from '../core/image-form.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import type { GeneratedText } from '../core/generated-text.ts'
@@ -28,6 +29,8 @@ export interface Question {
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */
   maxTokens: number | undefined
+  /** images: the parameters that ask for base64 and PNG. */
+  imageForm: ImageForm
 }
 
 export interface BackendRequest {

@@ -41,7 +41,8 @@ describe('a request', () => {
     ['images', '/images/generations'],
   ] as const)('for %s goes to %s', (kind, path) => {
     expect(
-      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined }).path,
+      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined, imageForm: [] })
+        .path,
     ).toBe(path)
   })
 

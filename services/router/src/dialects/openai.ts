@@ -7,6 +7,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import {
   choicesOf,
+  errorEvent,
   errorIn,
   generatedText,
   hasContent,
@@ -14,6 +15,7 @@ import {
   parseChunk,
   type Chunk,
 } from '../core/chat-chunk.ts'
+import { writeImagesBody } from '../core/image-form.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -31,10 +33,13 @@ export const openai: Dialect = {
   request: (question) => ({ path: PATHS[question.kind], body: writeBody(question) }),
   readAnswer,
   readStream: (options) => new OpenAiStream(options),
-  readErrorBody: (body) => (isJson(body) ? body : null),
+  readErrorBody,
 }
 
 function writeBody(question: Question): Buffer {
+  if (question.kind === 'images') {
+    return Buffer.from(writeImagesBody(question.body, question.model, question.imageForm))
+  }
   const members: Record<string, unknown> = { model: question.model }
   if (question.stream) {
     members.stream = true
@@ -67,11 +72,14 @@ function readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer {
   return { bytes, json, usage: usageOf(json) }
 }
 
-function isJson(text: string): boolean {
+/** Gemini's answers to OpenAI clients put the error into a list. */
+function readErrorBody(body: string): string | null {
   try {
-    return isObject(JSON.parse(text))
+    const value: unknown = JSON.parse(body)
+    if (isObject(value)) return body
+    return Array.isArray(value) && isObject(value[0]) ? JSON.stringify(value[0]) : null
   } catch {
-    return false
+    return null
   }
 }
 
@@ -102,6 +110,7 @@ class OpenAiStream implements StreamReading {
       this.done = true
       return null
     }
+    if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
     const fault = errorIn(chunk)
     if (fault) throw fault

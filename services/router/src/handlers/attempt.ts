@@ -10,9 +10,11 @@ import { operationOf, requestAttributes, usageAttributes } from '@gateway/servic
 import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
-import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
+import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
+import { imageFormOf } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -53,9 +55,10 @@ export async function attempt(run: Run, trial: Trial, router: Router): Promise<T
     outcome = 'served'
     if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
-  } catch (error) {
-    exchange?.abort(error)
-    outcome = settleHealth(run, trial, error, router)
+  } catch (thrown) {
+    exchange?.abort(thrown)
+    const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
+    outcome = settleHealth(run, trial, error, exchange !== null, router)
     throw error
   } finally {
     if (noteEnd(seat)) router.places.look()
@@ -98,6 +101,7 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
+    imageForm: imageFormOf(target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
@@ -132,7 +136,7 @@ async function relayAnswer(
     if (noteContent(seat, now)) router.places.look()
     onContent(seat, now - startedAt)
   }
-  if (!run.header.stream) return relayPlain(run, target, exchange, router.tokens, begun)
+  if (!run.header.stream) return relayPlain(run, target, exchange, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
@@ -156,12 +160,24 @@ async function readRefusal(
   })
 }
 
+/** JSON can be read that is nested so deeply that nothing can be written of it. */
+function tooDeep(thrown: unknown): unknown {
+  if (!(thrown instanceof RangeError)) return thrown
+  return new BackendFault('invalid_answer', 'the answer is nested too deeply', { cause: thrown })
+}
+
+function circumstances(run: Run, { backend }: Target): Circumstances {
+  return { asked: run.body, secrets: secretsOf(backend.config) }
+}
+
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(run: Run, trial: Trial, error: unknown, router: Router): string {
+function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
   const { seat } = trial
   const now = performance.now()
   const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
   const fault = error instanceof BackendFault ? error : null
+  // Its dialect could not express the request, so the target was never called.
+  if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
     if (isOverdue) settleSilence(trial, seat.startedAt, router)

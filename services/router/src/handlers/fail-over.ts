@@ -12,6 +12,7 @@ import { attemptBudgetMs } from '../core/attempt-budget.ts'
 import { wasFaster } from '../core/attempt-patience.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
+import { kindOf } from '../core/target-kind.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
 import {
   capableTargets,
@@ -26,6 +27,7 @@ import {
   type Target,
   type TargetPool,
 } from '../fleet.ts'
+import { learnForm } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { attempt, blame, isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
@@ -57,19 +59,23 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   const faults = new Map<string, BackendFault>()
   const leftWaiting: LeftWaiting[] = []
   const onContent: Trial['onContent'] = (seat, tookMs) => blameSlower(leftWaiting, seat, tookMs, router)
+  let refused: Refused | null = null
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
     const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
-    const choosing: Choosing = { run, capable, faults, canRepeat, onContent, router }
-    let next = await (nextUntried(choosing) ?? nextRepeat(choosing, pool, repeats++))
+    const offered: Target[] = refused ? targetsOfOtherKind(refused.by, capable) : capable
+    const choosing: Choosing = { run, capable: offered, faults, canRepeat, onContent, router }
+    let next: Next | undefined = await nextUntried(choosing)
+    if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
+    next ??= await nextRepeat(choosing, pool, repeats++)
     // Others may have taken the place that an attempt was given up for.
     if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) {
       next = await nextRepeat(choosing, pool, repeats++)
     }
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
-    const { seat } = next
+    const { seat }: Trial = next
     const { target } = seat
     noteFailover(run, pool, router)
     try {
@@ -87,11 +93,30 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
+      if (learnForm(run, target, fault)) continue
       faults.set(target.key, fault)
       if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt, capable })
-      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) return refusal(run, fault)
+      if (refused) return refusal(run, refused.fault)
+      if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) {
+        refused = { fault, by: target }
+      }
     }
   }
+}
+
+/** A target has found the request itself to be wrong: one of another kind may be asked, once. */
+interface Refused {
+  fault: BackendFault
+  by: Target
+}
+
+/** Only one that could serve it at once: its client has its answer already. */
+function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[]): Target[] {
+  const kind = kindOf(refusing.config)
+  const now = performance.now()
+  return capable.filter(
+    (target) => kindOf(target.backend.config) !== kind && isUsable(target, now) && !isFull(target.backend),
+  )
 }
 
 /** Another target has answered the request: those that had been given longer than it took were too slow. */

@@ -4,14 +4,15 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange } from '../clients/exchange.ts'
-import { inlineImages } from '../clients/images.ts'
+import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
+import { inlineImages, type Hold } from '../clients/images.ts'
 import { checkEmbeddings, generatedTextOf, withUsage } from '../core/plain-answer.ts'
 import type { PlainAnswer } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
+import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
-const LARGEST_ANSWER_BYTES = 128 * 1024 * 1024
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
 
@@ -19,18 +20,19 @@ export async function relayPlain(
   run: Run,
   target: Target,
   exchange: Exchange,
-  tokens: TokenCounter,
+  { tokens, answerMemory }: Pick<Router, 'tokens' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
-  const received = await exchange.readAll(LARGEST_ANSWER_BYTES)
+  using held = answerMemory.open()
+  const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+  const hold = (bytes: number) => held.add(bytes, patience)
+  const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run)
-  const answer = await settle(
-    run,
-    target,
-    target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000)),
-  )
-  const usage = answer.usage ?? (await estimate(run, answer, tokens))
-  const bytes = answer.usage ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
+  const read = target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000))
+  const answer = await settle(run, target, read, hold)
+  const told = usageTold(run, answer)
+  const usage = told ?? (await estimate(run, answer, tokens))
+  const bytes = told ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
   onContent()
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
@@ -38,28 +40,54 @@ export async function relayPlain(
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function settle(run: Run, target: Target, answer: PlainAnswer): Promise<PlainAnswer> {
-  const changed = await changedForm(run, target, answer)
+async function settle(run: Run, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
+  const changed = await changedForm(run, target, answer, hold)
   return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
 }
 
-async function changedForm(run: Run, target: Target, { json }: PlainAnswer): Promise<Record<string, unknown> | null> {
+async function changedForm(
+  run: Run,
+  target: Target,
+  { json }: PlainAnswer,
+  hold: Hold,
+): Promise<Record<string, unknown> | null> {
   switch (run.header.kind) {
     case 'chat':
       return null
     case 'embeddings':
       return checkEmbeddings(json, { inputs: run.inputs, encodingFormat: run.header.encodingFormat ?? 'float' })
     case 'images':
-      return inlineImages(json, target.backend.client, remainingMs(run), run.job.signal)
+      return inlineImages(json, {
+        client: target.backend.client,
+        budgetMs: remainingMs(run),
+        signal: run.job.signal,
+        hold,
+      })
   }
+}
+
+/** The backend's own figures; those that count no picture are none. */
+function usageTold({ header }: Run, { usage }: PlainAnswer): TokenUsage | null {
+  return header.kind === 'images' && usage?.completionTokens === 0 ? null : usage
 }
 
 async function estimate(run: Run, answer: PlainAnswer, tokens: TokenCounter): Promise<TokenUsage> {
   return {
-    promptTokens: run.header.promptTokensEstimate,
-    completionTokens: run.header.kind === 'chat' ? await tokens.count(generatedTextOf(answer.json)) : 0,
+    promptTokens: answer.usage?.promptTokens ?? run.header.promptTokensEstimate,
+    completionTokens: await completionTokens(run, answer, tokens),
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,
+  }
+}
+
+async function completionTokens({ header }: Run, { json }: PlainAnswer, tokens: TokenCounter): Promise<number> {
+  switch (header.kind) {
+    case 'chat':
+      return tokens.count(generatedTextOf(json))
+    case 'embeddings':
+      return 0
+    case 'images':
+      return header.reservedOutputTokens ?? 0
   }
 }

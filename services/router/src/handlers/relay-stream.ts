@@ -7,6 +7,7 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
+import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
 import type { Exchange } from '../clients/exchange.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
@@ -20,12 +21,14 @@ import { endWaiting, remainingMs, show, type Run } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
+/** Chunks without content beyond this, before the first content, are left out: they repeat the first one. */
+const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
 export async function relayStream(
   run: Run,
   target: Target,
   exchange: Exchange,
-  { tokens, metrics }: Pick<Router, 'tokens' | 'metrics'>,
+  { tokens, metrics, answerMemory }: Pick<Router, 'tokens' | 'metrics' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
   const splitter = createSseSplitter()
@@ -35,14 +38,15 @@ export async function relayStream(
     created: Math.floor(Date.now() / 1_000),
   })
   const usage = () => usageOf(reading, run, tokens)
-  const unsent: Unsent = { ready: [], kept: [], keptBytes: 0 }
+  const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
+  const room = roomForLargeEvents(run, answerMemory)
 
   function send(pieces: Buffer[]): Promise<void> {
     if (!run.shown) {
       endWaiting(run)
+      show(run, 'text/event-stream', { target, usage })
       exchange.begin(remainingMs(run))
       onContent()
-      show(run, 'text/event-stream', { target, usage })
     }
     metrics.chunk(performance.now() - exchange.receivedAt)
     return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
@@ -58,15 +62,19 @@ export async function relayStream(
       for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
       if (!piece || reading.done) break
       await relay()
+      const wait = room.hold(splitter.heldBytes)
+      if (wait) await wait
       if (reading.complete) exchange.expectEnd()
     }
   } catch (fault) {
     if (!(fault instanceof BackendFault)) throw fault
-    // After the last finish reason only the goodbye is missing: the answer is whole.
-    if (!reading.complete) {
+    // After the last finish reason only the goodbye is missing: the answer is whole, unless the backend says that it is not.
+    if (!reading.complete || fault.kind === 'error_event') {
       if (run.shown) await relay()
       throw fault
     }
+  } finally {
+    room.leave()
   }
   if (!reading.begun || !reading.complete) {
     if (run.shown) await relay()
@@ -85,6 +93,7 @@ export async function relayStream(
 /** What has been read and is not yet sent on. */
 interface Unsent {
   ready: Buffer[]
+  readyBytes: number
   /** From the last finish reason on. */
   kept: Buffer[]
   keptBytes: number
@@ -94,9 +103,42 @@ function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void
   if (reading.done) return
   const bytes = reading.read(event)
   if (!bytes) return
-  if (!reading.complete) return void unsent.ready.push(bytes)
+  if (!reading.complete) return addReady(unsent, reading, bytes)
   unsent.kept.push(bytes)
   unsent.keptBytes += bytes.length
+}
+
+function addReady(unsent: Unsent, { begun }: StreamReading, bytes: Buffer): void {
+  if (!begun) {
+    if (unsent.readyBytes + bytes.length > MOST_BEFORE_CONTENT_BYTES) return
+    unsent.readyBytes += bytes.length
+  }
+  unsent.ready.push(bytes)
+}
+
+/** A large event takes its bytes from the memory for answers until it is whole. */
+function roomForLargeEvents(run: Run, memory: AnswerMemory) {
+  let held: HeldAnswer | null = null
+  let heldBytes = 0
+  const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
+
+  function leave(): void {
+    held?.[Symbol.dispose]()
+    held = null
+    heldBytes = 0
+  }
+
+  return {
+    hold(bytes: number): Promise<void> | undefined {
+      if (bytes < heldBytes) leave()
+      if (bytes <= FREE_BYTES) return undefined
+      held ??= memory.open()
+      const more = bytes - heldBytes
+      heldBytes = bytes
+      return held.add(more, patience)
+    },
+    leave,
+  }
 }
 
 function split(push: () => SseEvent[]): SseEvent[] {

@@ -22,6 +22,8 @@ export interface Run {
   affinityKey: string | undefined
   /** By `performance.now()`. */
   deadlineAt: number
+  /** When the head must be there, at the latest; by `performance.now()`. */
+  headDueAt: number
   attempts: AttemptRecord[]
   /** The whole job. */
   span: Span
@@ -69,8 +71,9 @@ export function endWaiting(run: Run): void {
   run.waitingSince = null
 }
 
+/** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
 export function remainingMs(run: Run): number {
-  return run.deadlineAt - performance.now()
+  return (run.shown ? run.deadlineAt : run.headDueAt) - performance.now()
 }
 
 export function encode(message: object): Uint8Array {

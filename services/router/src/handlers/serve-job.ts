@@ -89,6 +89,7 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     inputs: 0,
     affinityKey: pool.affinity === 'conversation' ? header.affinityKey : undefined,
     deadlineAt: receivedAt + header.remainingMs,
+    headDueAt: receivedAt + Math.min(header.remainingMs, header.headWithinMs ?? Infinity),
     attempts: [],
     span,
     callSpan: NO_SPAN,

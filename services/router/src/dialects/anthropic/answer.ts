@@ -31,7 +31,7 @@ function parseMessage(bytes: Buffer): JsonObject {
     throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
   }
   if (!isObject(value)) throw invalid('the answer is not a JSON object')
-  if (value.type === 'error') throw faultOf(value)
+  if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
   if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
   return value
 }
@@ -72,6 +72,14 @@ export function finishReasonOf(stopReason: unknown): string {
   return FINISH_REASONS[String(stopReason)] ?? 'stop'
 }
 
+/** The fields of `usage` that count tokens. */
+export const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+] as const
+
 /** Tokens written to and read from the prompt cache are part of the prompt, here beside `input_tokens`. */
 export function usageOf(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
@@ -107,6 +115,17 @@ const ERROR_STATUS: Record<string, number> = {
   api_error: 500,
   timeout_error: 504,
   overloaded_error: 529,
+}
+
+/** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
+export function errorMessageOf(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (isObject(value)) return value
+  } catch {
+    // Told as text.
+  }
+  return { error: { message: data } }
 }
 
 /** The failure in an `error` event, or in an error body under a 200. */

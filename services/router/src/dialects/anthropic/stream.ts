@@ -9,7 +9,7 @@ import { isObject } from '../../core/read-usage.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
-import { faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
+import { COUNTS, errorMessageOf, faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements StreamReading {
   begun = false
@@ -31,6 +31,7 @@ export class MessagesStream implements StreamReading {
   }
 
   read(event: SseEvent): Buffer | null {
+    if (event.name === 'error') throw faultOf(errorMessageOf(event.data))
     const message = parseChunk(event.data)
     switch (message.type) {
       case 'message_start':
@@ -117,7 +118,7 @@ export class MessagesStream implements StreamReading {
 
   #count(usage: unknown): void {
     if (!isObject(usage)) return
-    for (const [field, value] of Object.entries(usage)) if (value != null) this.#counted[field] = value
+    for (const field of COUNTS) if (usage[field] != null) this.#counted[field] = usage[field]
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): Buffer {

@@ -1,0 +1,57 @@
+/**
+ * Answers questions in batches. Questions of one turn of the event loop go together; those that come while all places are
+ * taken wait, and go together when a place is free. So a crowd costs as few rounds as it fills batches, and `atOnce` bounds
+ * what it takes of a database. Each question has an outcome of its own; a batch that throws fails all its questions.
+ */
+
+interface Asked<Question, Answer> {
+  question: Question
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+export function answerTogether<Question, Answer>(options: {
+  /** Questions in a batch. */
+  atMost: number
+  /** Batches under way. */
+  atOnce: number
+  /** The outcomes, in the order of the questions. */
+  answer(questions: Question[]): Promise<PromiseSettledResult<Answer>[]>
+}): (question: Question) => Promise<Answer> {
+  const { atMost, atOnce, answer } = options
+  const waiting: Asked<Question, Answer>[] = []
+  let underWay = 0
+  let isSoon = false
+
+  function beginSoon(): void {
+    if (isSoon || waiting.length === 0 || underWay >= atOnce) return
+    isSoon = true
+    setImmediate(() => {
+      isSoon = false
+      while (waiting.length > 0 && underWay < atOnce) void run(waiting.splice(0, atMost))
+    })
+  }
+
+  async function run(batch: Asked<Question, Answer>[]): Promise<void> {
+    underWay++
+    try {
+      const outcomes = await answer(batch.map(({ question }) => question))
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const outcome = outcomes[index]!
+        if (outcome.status === 'fulfilled') resolve(outcome.value)
+        else reject(outcome.reason)
+      }
+    } catch (error) {
+      for (const { reject } of batch) reject(error)
+    } finally {
+      underWay--
+      beginSoon()
+    }
+  }
+
+  return (question) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ question, resolve, reject })
+      beginSoon()
+    })
+}

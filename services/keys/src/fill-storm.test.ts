@@ -1,0 +1,223 @@
+/**
+ * The admission store has forgotten everything, and everybody asks at once.
+ */
+
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import type { Admission } from '@gateway/admission/port'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import type { Bus } from '@gateway/bus/port'
+import { fillReply, type FillReply } from '@gateway/contracts/keys-api'
+import { subjects } from '@gateway/contracts/subjects'
+import { openDatabase, type Database } from '@gateway/postgres/database'
+import { openConfigSource } from '@gateway/service/config-source'
+import { createLogger } from '@gateway/service/logger'
+import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { MASTER_SECRET } from '../test/keys-service.ts'
+import { startKeys } from './start.ts'
+
+const OWNER = { issuer: 'https://id.example', subject: 'alice' }
+
+let postgres: PostgresServer
+let running: AsyncDisposableStack
+let bus: Bus
+let database: Database
+let load: DatabaseLoad
+let store: ForgetfulStore
+
+beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+afterAll(() => postgres[Symbol.asyncDispose]())
+beforeEach(async () => {
+  running = new AsyncDisposableStack()
+  const { url } = running.use(await postgres.createDatabase())
+  database = running.use(await openDatabase(url))
+  const logger = createLogger({ service: 'keys', level: 'silent' })
+  const config = running.use(await openConfigSource({ logger }))
+  bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
+  store = forgetfulStore()
+  load = watchLoad(database)
+  const parts = { bus, database: load.database, urgent: database, logger, config, admission: store.admission }
+  running.use(await startKeys({ ...parts, masterSecret: MASTER_SECRET }))
+})
+afterEach(() => running.disposeAsync())
+
+interface DatabaseLoad {
+  database: Database
+  queries: number
+  /** The most at once. */
+  peak: number
+  transactions: number
+}
+
+/** Counts what the fills ask of the database; the service's own rounds begin a transaction a second at the most. */
+function watchLoad(inner: Database): DatabaseLoad {
+  let busy = 0
+  const counted = async <Result>(work: Promise<Result>): Promise<Result> => {
+    watched.peak = Math.max(watched.peak, ++busy)
+    return work.finally(() => busy--)
+  }
+  const watched: DatabaseLoad = {
+    queries: 0,
+    peak: 0,
+    transactions: 0,
+    database: {
+      query: (text, values) => {
+        watched.queries++
+        return counted(inner.query(text, values))
+      },
+      transaction: (work, options) => {
+        watched.transactions++
+        return counted(inner.transaction(work, options)).finally(() => watched.transactions--)
+      },
+      [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+    },
+  }
+  return watched
+}
+
+interface ForgetfulStore {
+  admission: Admission
+  fills: number
+  /** The most transactions that were open while the store was being written to. */
+  heldMeanwhile: number
+  /** Stands between each fill and the store. */
+  before: (fill: Parameters<Admission['fill']>[0]) => Promise<void>
+  forget(): void
+}
+
+function forgetfulStore(): ForgetfulStore {
+  let inner = openMemoryAdmission()
+  const own: ForgetfulStore = {
+    fills: 0,
+    heldMeanwhile: 0,
+    before: () => delay(5).then(() => {}),
+    forget: () => void (inner = openMemoryAdmission()),
+    admission: new Proxy(inner, {
+      get: (_, name: keyof Admission) => {
+        if (name !== 'fill') return inner[name]
+        return async (facts: Parameters<Admission['fill']>[0]) => {
+          own.fills++
+          own.heldMeanwhile = Math.max(own.heldMeanwhile, load.transactions)
+          await own.before(facts)
+          return inner.fill(facts)
+        }
+      },
+    }),
+  }
+  return own
+}
+
+const hashOf = (account: string) => createHash('sha256').update(account).digest()
+
+async function storeAccounts(count: number): Promise<string[]> {
+  const accounts = Array.from({ length: count }, (_, index) => `acct${String(index).padStart(4, '0')}`)
+  await database.query(
+    `insert into keys.accounts (tag, kind, issuer, subject, plan)
+     select tag, 'developer', 'https://id.example', tag, 'free' from unnest($1::text[]) as tag`,
+    [accounts],
+  )
+  await database.query(
+    `insert into keys.keys (key_id, account, hash, sealed, master_key_id, version)
+     select account, account, hash, '\\x00', 'none', 1 from unnest($1::text[], $2::bytea[]) as key (account, hash)`,
+    [accounts, accounts.map(hashOf)],
+  )
+  return accounts
+}
+
+async function ask(subject: string, question: object): Promise<unknown> {
+  const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 10_000 })
+  return JSON.parse(Buffer.from(reply).toString())
+}
+
+async function fill(account: string, keyHash = hashOf(account).toString('base64url')): Promise<FillReply> {
+  return fillReply.parse(await ask(subjects.keysFill, { account, keyHash }))
+}
+
+const stateOf = (account: string) =>
+  store.admission.authenticate({ account, keyHash: hashOf(account).toString('base64url') })
+
+test('1,000 accounts at once take a few queries, two at a time, and no transaction waits for the store', async () => {
+  const accounts = await storeAccounts(1_000)
+  load.queries = load.peak = 0
+  const replies = await Promise.all(accounts.map((account) => fill(account)))
+  expect(replies).toEqual(accounts.map(() => ({ kind: 'filled', plan: 'free' })))
+  expect(new Set((await Promise.all(accounts.map(stateOf))).map(({ kind }) => kind))).toEqual(new Set(['active']))
+  expect(store.fills).toBe(1_000)
+  expect(store.heldMeanwhile).toBe(0)
+  // Announcing looks into the outbox meanwhile.
+  expect(load.peak).toBeLessThanOrEqual(3)
+  expect(load.queries).toBeLessThan(40)
+})
+
+test('an account that 1,000 edges ask for at once is written once a batch', async () => {
+  const [account] = (await storeAccounts(1)) as [string]
+  const replies = await Promise.all(Array.from({ length: 1_000 }, () => fill(account)))
+  expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['filled']))
+  // Two look-ups let one through each, and 998 more are four batches.
+  expect(store.fills).toBeLessThanOrEqual(6)
+})
+
+test('made-up keys share one query, and nothing is written for them', async () => {
+  const [account] = (await storeAccounts(1)) as [string]
+  load.queries = 0
+  const madeUp = Array.from({ length: 200 }, (_, index) =>
+    fill(account, hashOf(`made up ${index}`).toString('base64url')),
+  )
+  expect(new Set((await Promise.all(madeUp)).map(({ kind }) => kind))).toEqual(new Set(['unknown']))
+  expect(store.fills).toBe(0)
+  expect(load.queries).toBeLessThan(10)
+})
+
+test('an account whose part of the store is away does not hold up another', async () => {
+  const [lost, found] = (await storeAccounts(2)) as [string, string]
+  store.before = async ({ account }) => {
+    if (account === lost) throw new Error('this part is away')
+  }
+  const [first, second] = await Promise.allSettled([fill(lost), fill(found)])
+  expect([first.status, second.status]).toEqual(['rejected', 'fulfilled'])
+})
+
+test.each([
+  ['remembers the revoke', () => {}],
+  ['has forgotten the revoke', () => store.forget()],
+])(
+  'a fill that was under way when its key was revoked does not bring it back, where the store %s',
+  async (_, trouble) => {
+    const minted = (await ask(subjects.keysMint, { owner: OWNER })) as { key: string }
+    const keyHash = createHash('sha256').update(minted.key).digest('base64url')
+    const { rows } = await database.query<{ account: string }>('select account from keys.keys')
+    const { account } = rows[0]!
+
+    const [arrived, revoked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let isFirst = true
+    store.before = async () => {
+      if (!isFirst) return
+      isFirst = false
+      arrived.resolve()
+      await revoked.promise
+    }
+    const filling = fill(account, keyHash)
+    await arrived.promise
+    await ask(subjects.keysRevoke, { owner: OWNER, keyHash })
+    trouble()
+    revoked.resolve()
+    await filling
+    expect(await store.admission.authenticate({ account, keyHash })).toEqual({ kind: 'deny' })
+  },
+)
+
+test('the store hears of top-ups that wait in a later month, by which it knows to ask when that begins', async () => {
+  const [account] = (await storeAccounts(1)) as [string]
+  const told: boolean[] = []
+  store.before = async ({ moreLater = false }) => void told.push(moreLater)
+  await fill(account)
+  await database.query(
+    `insert into keys.top_ups (id, account, "window", unit, amount)
+     values (gen_random_uuid(), $1, '2999-01', 'tokens', 5)`,
+    [account],
+  )
+  await fill(account)
+  expect(told).toEqual([false, true])
+})

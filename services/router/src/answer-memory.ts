@@ -1,0 +1,142 @@
+/**
+ * Bounds the bytes that answers hold in this process at once, whatever backends send.
+ *
+ * Small answers are free. A larger one takes its bytes from a budget. When none are left the answer waits, in order.
+ * The answer that has waited longest may draw on a reserve, which is large enough for any answer. Therefore one answer
+ * can always be finished, and no two answers wait for each other for ever. An answer that waits longer than its request
+ * has time fails, and no target is blamed.
+ */
+
+import { totalmem } from 'node:os'
+import { BackendFault } from './core/backend-fault.ts'
+
+/** The most that one answer may hold. */
+export const LARGEST_ANSWER_BYTES = 64 * 1024 * 1024
+/** Bytes that each answer may hold without asking. */
+export const FREE_BYTES = 256 * 1024
+
+/** An answer takes several times its bytes while it is parsed and written anew. */
+const PART_OF_MEMORY = 1 / 8
+
+export function answerBytesOfThisProcess(): number {
+  const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity)
+  return Math.max(LARGEST_ANSWER_BYTES, memoryBytes * PART_OF_MEMORY)
+}
+
+export interface Patience {
+  /** How long it may wait. */
+  withinMs: number
+  signal: AbortSignal
+}
+
+export class AnswerMemory {
+  /** Bytes of the budget that nobody holds; the reserve is not among them. */
+  #left: number
+  #reservedFor: HeldAnswer | null = null
+  #waiting: Waiting[] = []
+
+  /** Of `totalBytes`, the largest answer's are the reserve. */
+  constructor(totalBytes: number) {
+    this.#left = Math.max(0, totalBytes - LARGEST_ANSWER_BYTES)
+  }
+
+  open(): HeldAnswer {
+    return new HeldAnswer(this)
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Undefined where it has the bytes at once. */
+  take(answer: HeldAnswer, bytes: number, patience: () => Patience): Promise<void> | undefined {
+    if (answer === this.#reservedFor) return undefined
+    if (this.#waiting.length === 0 && bytes <= this.#left) {
+      this.#left -= bytes
+      answer.taken += bytes
+      return undefined
+    }
+    return this.#wait(answer, bytes, patience())
+  }
+
+  /** The answer holds nothing any more. */
+  leave(answer: HeldAnswer): void {
+    if (this.#reservedFor === answer) this.#reservedFor = null
+    for (const waiting of this.#waiting.filter((one) => one.answer === answer)) waiting.inVain()
+    this.#left += answer.taken
+    answer.taken = 0
+    this.#serve()
+  }
+
+  #wait(answer: HeldAnswer, bytes: number, { withinMs, signal }: Patience): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = (then: () => void) => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', onAbort)
+        this.#waiting = this.#waiting.filter((other) => other !== waiting)
+        then()
+        this.#serve()
+      }
+      const onAbort = () => end(() => reject(signal.reason as Error))
+      const late = () => new BackendFault('out_of_time', 'there was no room for the answer in time')
+      const timer = setTimeout(() => end(() => reject(late())), Math.max(0, withinMs))
+      const inVain = () => end(() => reject(new Error('the answer is over')))
+      const waiting: Waiting = { answer, bytes, served: () => end(resolve), inVain }
+      this.#waiting.push(waiting)
+      if (signal.aborted) onAbort()
+      else {
+        signal.addEventListener('abort', onAbort, { once: true })
+        this.#serve()
+      }
+    })
+  }
+
+  #serve(): void {
+    const first = this.#waiting[0]
+    if (!first) return
+    if (first.bytes <= this.#left) {
+      this.#left -= first.bytes
+      first.answer.taken += first.bytes
+    } else if (this.#reservedFor === null) this.#reservedFor = first.answer
+    else if (this.#reservedFor !== first.answer) return
+    first.served()
+  }
+}
+
+interface Waiting {
+  answer: HeldAnswer
+  bytes: number
+  served(): void
+  inVain(): void
+}
+
+/** The bytes of one answer. */
+export class HeldAnswer implements Disposable {
+  /** Bytes of the budget; those of the reserve are not counted. */
+  taken = 0
+  #bytes = 0
+  #asked = 0
+  #isOver = false
+  #memory: AnswerMemory
+
+  constructor(memory: AnswerMemory) {
+    this.#memory = memory
+  }
+
+  /** So many bytes more are held. Undefined where they may be at once; throws where the answer is too large. */
+  add(bytes: number, patience: () => Patience): Promise<void> | undefined {
+    if (this.#isOver) throw new Error('the answer is over')
+    this.#bytes += bytes
+    if (this.#bytes > LARGEST_ANSWER_BYTES)
+      throw new BackendFault('invalid_answer', `the answer is larger than ${LARGEST_ANSWER_BYTES} bytes`)
+    const wanted = this.#bytes - FREE_BYTES - this.#asked
+    if (wanted <= 0) return undefined
+    this.#asked += wanted
+    return this.#memory.take(this, wanted, patience)
+  }
+
+  [Symbol.dispose](): void {
+    this.#isOver = true
+    this.#memory.leave(this)
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Finds a vendor's word that our own account is the trouble. Some vendors answer a 400, which blames the request, to a
+ * bad credential, to a disabled account and to one that has not been paid.
+ *
+ * Only a vendor's own fields and the beginning of its sentence count. A sentence that the client wrote itself proves
+ * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
+ */
+
+import { isObject } from './read-usage.ts'
+
+/**
+ * `credential`: nothing will be served until an operator acts. `unpaid`: nothing until someone pays, or a new month.
+ * `quoted`: the client itself wrote these words, so the router cannot tell.
+ */
+export type AccountTrouble = 'credential' | 'unpaid' | 'quoted'
+
+interface Sign {
+  is: Exclude<AccountTrouble, 'quoted'>
+  /** A code of the vendor: `error.code`, `error.status`, `error.details[].reason`, `__type`. */
+  code?: string
+  /** How the vendor's sentence begins. */
+  sentence?: RegExp
+}
+
+/** As seen in November 2026. */
+const SIGNS: readonly Sign[] = [
+  // Gemini: github.com/google-gemini/gemini-cli/issues/25198 (2026-04-12), github.com/continuedev/continue/issues/11336 (2026-03-12).
+  { is: 'credential', code: 'API_KEY_INVALID' },
+  { is: 'credential', sentence: /^API key (?:not valid|not found|expired)\b/i },
+  // Gemini, no free tier where the router is: ai.google.dev/gemini-api/docs/troubleshooting, github.com/google-gemini/gemini-cli/issues/24641 (2026-04-03).
+  { is: 'credential', sentence: /^User location is not supported for the API use\b/i },
+  // xAI: github.com/continuedev/continue/issues/11704 (2026-03-22), github.com/openai/codex/issues/1352 (2025-06-19).
+  { is: 'credential', sentence: /^Incorrect API key provided\b/i },
+  { is: 'credential', code: 'invalid_api_key' },
+  // Anthropic: github.com/anthropics/claude-code/issues/72457 (2026-06-30).
+  { is: 'credential', sentence: /^This organization has been disabled\b/i },
+  // Bedrock, all with 400: docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html.
+  { is: 'credential', code: 'IncompleteSignature' },
+  { is: 'credential', code: 'NotAuthorized' },
+  { is: 'credential', code: 'AccessDeniedException' },
+  { is: 'credential', code: 'UnrecognizedClientException' },
+  { is: 'credential', code: 'ExpiredTokenException' },
+  // Anthropic: docs.anthropic.com/en/api/errors; the sentence with a 400 since 2024.
+  { is: 'unpaid', sentence: /^Your credit balance is too low\b/i },
+  { is: 'unpaid', sentence: /^You have reached your specified (?:API|workspace API) usage limits\b/i },
+  // OpenAI: github.com/all-in-aigc/aiwallpaper/issues/2 (2024-08-01).
+  { is: 'unpaid', code: 'billing_hard_limit_reached' },
+  { is: 'unpaid', sentence: /^Billing hard limit has been reached\b/i },
+]
+
+/** Aggregators put another vendor's error into theirs, as text. */
+const DEEPEST = 3
+
+/** `asked`: the client's request. */
+export function accountTroubleIn(body: string, asked: Uint8Array): AccountTrouble | null {
+  const { codes, sentences } = wordsOf(parse(body), DEEPEST)
+  for (const { is, code, sentence } of SIGNS) {
+    const found = code === undefined ? firstMatch(sentences, sentence!) : codes.includes(code) ? code : null
+    if (found !== null) return wrote(asked, found) ? 'quoted' : is
+  }
+  return null
+}
+
+/**
+ * A moderation that flagged the client's own words, which OpenRouter tells with a 403
+ * (openrouter.ai/docs/api/reference/errors-and-debugging, read in November 2026).
+ */
+export function isModeration(body: string): boolean {
+  const said = parse(body)
+  const error = isObject(said) && isObject(said.error) ? said.error : {}
+  return isObject(error.metadata) && (Array.isArray(error.metadata.reasons) || 'flagged_input' in error.metadata)
+}
+
+function firstMatch(sentences: string[], pattern: RegExp): string | null {
+  for (const text of sentences) {
+    const match = pattern.exec(text)
+    if (match) return match[0]
+  }
+  return null
+}
+
+function wrote(asked: Uint8Array, words: string): boolean {
+  return Buffer.from(asked.buffer, asked.byteOffset, asked.byteLength).includes(words)
+}
+
+interface Words {
+  codes: string[]
+  sentences: string[]
+}
+
+function wordsOf(said: unknown, depth: number): Words {
+  if (!isObject(said)) return { codes: [], sentences: [] }
+  const error = isObject(said.error) ? said.error : said
+  const codes = [error.code, error.status, error.type, said.__type, said.code, ...reasonsOf(error.details)]
+  const sentences = [said.error, error.message, said.message]
+  const raw = isObject(error.metadata) ? error.metadata.raw : undefined
+  const words = { codes: codes.filter(isText).map(withoutNamespace), sentences: sentences.filter(isText) }
+  if (depth === 0) return words
+  for (const text of [...words.sentences, raw].filter(isText)) {
+    const inner = wordsOf(parse(text), depth - 1)
+    words.codes.push(...inner.codes)
+    words.sentences.push(...inner.sentences)
+  }
+  return words
+}
+
+function reasonsOf(details: unknown): unknown[] {
+  return Array.isArray(details) ? details.filter(isObject).map(({ reason }) => reason) : []
+}
+
+/** AWS writes `com.amazon.coral.service#AccessDeniedException`. */
+function withoutNamespace(code: string): string {
+  return code.slice(code.indexOf('#') + 1)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function parse(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value[0] : value
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Makes a backend's words fit for a client: takes out the backend's own credentials, headers and address, and all text
+ * of the shape of a credential, an address or an organisation's name. Shortens them, too.
+ *
+ * The backend's own secrets never come through, however they are written in the JSON. Where one would be left, the
+ * client is told nothing. Shapes are matched as well as can be. An address that the client wrote itself may stay.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import { isObject } from './read-usage.ts'
+
+const MARK = '[redacted]'
+/** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */
+const SHORTEST_SECRET = 8
+const LONGEST_TEXT = 2_000
+const LONGEST_BODY = 4_000
+/** A longer body is not looked through: the client gets only its sentence. */
+const LONGEST_BODY_READ = 16_000
+/** Values that are nested more deeply are left out. */
+const DEEPEST = 8
+/** A client's own words are sought for so many addresses at the most. */
+const MOST_ADDRESSES = 20
+
+type Secrets = readonly string[]
+
+/** All of a backend's settings that are its own business. */
+export function secretsOf({ url, apiKey, headers }: Pick<BackendConfig, 'url' | 'apiKey' | 'headers'>): Secrets {
+  const { origin, host, hostname, username, password, searchParams } = new URL(url)
+  const values = [apiKey ?? '', ...Object.values(headers), username, password, ...searchParams.values()]
+  const parts = values.flatMap((value) => [value, ...value.split(/[\s,;=:]+/)])
+  const long = parts.filter((part) => part.length >= SHORTEST_SECRET)
+  const secrets = [url, origin, host, hostname, ...long].flatMap((secret) => [secret, encodeURIComponent(secret)])
+  const distinct = new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))
+  return [...distinct].sort((a, b) => b.length - a.length)
+}
+
+/** The body of an error with no secret in it; null where nothing can be told. */
+export function redactBody(body: string, secrets: Secrets, asked: Uint8Array): string | null {
+  let said: unknown
+  try {
+    said = JSON.parse(body)
+  } catch {
+    return null
+  }
+  const words = wordsOfClient(asked)
+  const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
+  const told = redact(read, (text) => redactText(text, secrets, words), DEEPEST)
+  const json = JSON.stringify(told)
+  const short = json.length <= LONGEST_BODY ? json : JSON.stringify(sentenceOf(told))
+  return holdsSecret(short, secrets) ? null : short
+}
+
+function redact(value: unknown, text: (value: string) => string, depth: number): unknown {
+  if (typeof value === 'string') return text(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === 0) return null
+  if (Array.isArray(value)) return value.map((entry) => redact(entry, text, depth - 1))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [text(key), redact(inner, text, depth - 1)]))
+}
+
+/** The sentence of a body that is too long. */
+function sentenceOf(told: unknown): object {
+  if (!isObject(told)) return {}
+  const { error, message } = told
+  if (typeof error === 'string') return { error }
+  return isObject(error) ? { error: { message: error.message } } : { message }
+}
+
+function holdsSecret(text: string, secrets: Secrets): boolean {
+  const lower = text.toLowerCase()
+  return secrets.some((secret) => lower.includes(secret.toLowerCase()))
+}
+
+/** Whether the client wrote this itself. */
+type WordsOfClient = (words: string) => boolean
+
+function wordsOfClient(asked: Uint8Array): WordsOfClient {
+  const bytes = Buffer.from(asked.buffer, asked.byteOffset, asked.byteLength)
+  let left = MOST_ADDRESSES
+  return (words) => left-- > 0 && bytes.includes(words)
+}
+
+export function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
+  let told = text
+  for (const secret of secrets) told = replaceAll(told, secret)
+  told = told.slice(0, 2 * LONGEST_TEXT)
+  for (const shape of CREDENTIALS) told = told.replace(shape, MARK)
+  for (const shape of NAMES_OF_ORGANISATIONS) told = told.replace(shape, `$1${MARK}`)
+  for (const shape of ADDRESSES) told = told.replace(shape, (address) => (isClients(address) ? address : MARK))
+  told = told.length <= LONGEST_TEXT ? told : `${told.slice(0, LONGEST_TEXT)}…`
+  return holdsSecret(told, secrets) ? '' : told
+}
+
+/** Hosts are the same in capital letters, so nothing is taken to differ by them. */
+function replaceAll(text: string, secret: string): string {
+  const lower = text.toLowerCase()
+  const sought = secret.toLowerCase()
+  // Some letters have a lower case of another length.
+  if (lower.length !== text.length) return text.replaceAll(secret, MARK)
+  let told = ''
+  let from = 0
+  for (let at = lower.indexOf(sought); at >= 0; at = lower.indexOf(sought, from)) {
+    told += text.slice(from, at) + MARK
+    from = at + sought.length
+  }
+  return told + text.slice(from)
+}
+
+const CREDENTIALS = [
+  /\b(?:Bearer|Basic)\s+[^\s"',;]{6,}/gi,
+  /\b(?:sk|pk|rk|xai|gsk|nvapi|hf|fw|csk|pplx|tgp|r8|svc)[-_][\w*.…-]{6,}/g,
+  /\bAIza[\w*-]{10,}/g,
+  /\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{12,}/g,
+  /\bya29\.[\w.-]{8,}/g,
+  /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
+  // A key of which the middle is hidden.
+  /[\w-]{0,24}\*{3,}[\w-]{0,24}/g,
+]
+
+const NAMES_OF_ORGANISATIONS = [
+  /()\b(?:org|proj|acct|wrkspc|team|user)[-_][A-Za-z0-9]{6,}/g,
+  /(\b(?:organi[sz]ation|project|workspace|tenant|account|team|subscription)(?:\s+(?:named|called|id|name))?[\s:=]+)(?:"[^"]{1,200}"|'[^']{1,200}'|`[^`]{1,200}`|“[^”]{1,200}”)/gi,
+]
+
+const ADDRESSES = [
+  /\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>()]+/gi,
+  /\barn:[\w-]+:[^\s"',]+/gi,
+  /\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[\w-]{1,63}\b/g,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g,
+  /\[[0-9a-f]*:[0-9a-f:.]+\](?::\d{1,5})?/gi,
+  /\b(?:localhost|(?:[a-z0-9-]{1,63}\.){1,8}[a-z0-9-]{1,63}):\d{2,5}\b/gi,
+  /\b(?:[a-z0-9-]{1,63}\.){1,8}(?:internal|local|lan|corp|svc|intranet)\b/gi,
+]

@@ -1,0 +1,77 @@
+/**
+ * A backend, or many of them, cannot make a router hold more than its memory bears.
+ */
+
+import { expect, test } from 'vitest'
+import type { JobHeader } from '@gateway/contracts/job'
+import { once } from 'node:events'
+import { sendJson, type Answer } from './http-backend.ts'
+import { backend, router, SOON } from './open.ts'
+import { poolOver } from './router-under-test.ts'
+import { PNG } from './well-behaved.ts'
+import { LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
+
+const MIB = 1024 * 1024
+const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 25_000 }
+
+/** Answers an address, behind which there is a large image; counts those that were taken whole. */
+function largeImages(imageBytes: number) {
+  const taken = { whole: 0 }
+  const answer: Answer = async (response, request) => {
+    if (!request.path.endsWith('.png')) return sendJson(response, 200, { created: 1, data: [{ url: '/1.png' }] })
+    const block = Buffer.alloc(64 * 1024)
+    response.write(PNG)
+    for (let sent = 0; sent < imageBytes && !response.destroyed; sent += block.length) {
+      if (!response.write(block)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    }
+    return response.end(() => taken.whole++)
+  }
+  return { taken, answer }
+}
+
+test('images are fetched as there is room for them, in order, and all of them come', async () => {
+  const { taken, answer } = largeImages(20 * MIB)
+  const a = await backend(answer)
+  const under = await router(poolOver([a.url]), {}, { answerBytes: LARGEST_ANSWER_BYTES + 24 * MIB })
+  const jobs = Array.from({ length: 8 }, () => under.send(IMAGES, { prompt: 'a cat' }))
+  // Their readers take nothing, so the router keeps the images that it has fetched.
+  for (const job of jobs) job.hold()
+  await expect.poll(() => taken.whole, SOON).toBeGreaterThan(0)
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  // One from the reserve, and one at the most from the budget.
+  expect(taken.whole).toBeLessThanOrEqual(2)
+  for (const job of jobs) job.release()
+  await Promise.all(jobs.map(({ over }) => over))
+  for (const job of jobs) expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
+})
+
+test('an answer that finds no room in its time fails, and blames nobody', async () => {
+  let finish = () => {}
+  const a = await backend((response, request) => {
+    response.write(PNG)
+    if (request.path.endsWith('/slow.png')) {
+      response.write(Buffer.alloc(MIB))
+      finish = () => response.end()
+    } else if (request.path.endsWith('/late.png')) response.end(Buffer.alloc(MIB))
+    else sendJson(response, 200, {})
+  })
+  a.answer = imagesBehind(a.answer)
+  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 20_000 }
+  const under = await router(poolOver([a.url], { backend: { timeouts } }), {}, { answerBytes: LARGEST_ANSWER_BYTES })
+  const slow = under.send(IMAGES, { prompt: 'slow' })
+  await expect.poll(() => a.seen.length).toBe(2)
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  const late = await under.ask({ ...IMAGES, remainingMs: 1_000 }, { prompt: 'late' })
+  expect(late.failure).toMatchObject({ attempts: [{ outcome: 'out_of_time' }] })
+  finish()
+  await slow.over
+  expect(slow.end?.attempts).toMatchObject([{ outcome: 'served' }])
+})
+
+/** The image's address is its prompt's. */
+function imagesBehind(files: Answer): Answer {
+  return (response, request, socket) =>
+    request.path.endsWith('.png')
+      ? files(response, request, socket)
+      : sendJson(response, 200, { created: 1, data: [{ url: `/${String(request.body.prompt)}.png` }] })
+}

@@ -1,0 +1,459 @@
+/**
+ * The table of odd answers: they are neither good nor plain failures. Each row tells whether the router asks another
+ * target, whether the backend's health suffers, and the client's view.
+ *
+ * The test judges health by four requests, one after the other: it counts those that still go to that backend.
+ */
+
+import { describe, expect, test } from 'vitest'
+import { faultPageSection } from '@gateway/testing/fault-page'
+import type { JobHeader } from '@gateway/contracts/job'
+import { endlessBody, endlessStream, nested, sendOver } from './endless.ts'
+import type { FakeJob } from './fake-job.ts'
+import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP, type Answer } from './http-backend.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
+import { askOf, goodAnswer, PNG, type Asking } from './well-behaved.ts'
+
+const page = faultPageSection('answers', [
+  'The first backend answers …',
+  'Request',
+  'Next target',
+  'Its health',
+  'What the client sees',
+])
+
+interface Row {
+  answers: string
+  asking: Asking
+  answer: Answer
+  /** The settings of the first and second backend. */
+  backends?: [object, object]
+  /** Instead of a good one. */
+  secondAnswer?: Answer
+  header?: Partial<JobHeader>
+  body?: object
+  next: 'asked' | 'not asked'
+  health: 'untouched' | 'out after three in a row' | 'out at once'
+  sees: string
+}
+
+const THE_SECOND = 'the answer of the second'
+const BROKEN_OFF = 'what came before, then an error event'
+
+const stream = (...events: string[]): Answer => {
+  return (response) => {
+    openStream(response)
+    response.end(events.join(''))
+  }
+}
+const streamInPieces = (...events: string[]): Answer => {
+  return async (response) => {
+    openStream(response)
+    for (const one of events) {
+      response.write(one)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    response.end()
+  }
+}
+const json = (status: number, body: object): Answer => {
+  return (response) => sendJson(response, status, body)
+}
+
+const ERROR = { code: 502, message: 'Provider disconnected' }
+const withChoices = (extra: object, finishReason: string | null, delta: object = { content: '' }): string =>
+  event({
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    ...extra,
+    ...choices(finishReason, delta),
+  })
+const choices = (finishReason: string | null, delta: object, extra: object = {}): object => ({
+  choices: [{ index: 0, delta, finish_reason: finishReason, ...extra }],
+})
+
+/** How servers and aggregators tell of an error within a stream. */
+const ERROR_EVENTS: [string, string][] = [
+  ['an event with an error', event({ error: ERROR })],
+  ['an error beside choices that finish by `error`', withChoices({ error: ERROR }, 'error')],
+  ['an error beside choices that finish by `stop`', withChoices({ error: ERROR }, 'stop')],
+  ['an error beside choices with content', withChoices({ error: ERROR }, null, { content: 'half a w' })],
+  ['an error as a text beside choices', withChoices({ error: 'out of memory' }, null)],
+  ['the finish reason `error` and nothing else', withChoices({}, 'error')],
+  ['an error within a choice', event(choices('stop', { content: '' }, { error: ERROR }))],
+  [
+    'an object of the kind `error`',
+    event({ object: 'error', message: 'CUDA', type: 'InternalServerError', code: 500 }),
+  ],
+  ['an event named `error` that is no JSON', 'event: error\ndata: upstream connect error\n\n'],
+  ['an event named `error`', `event: error\n${event({ message: 'overloaded' })}`],
+  ['an error as Anthropic writes it', event({ type: 'error', error: { type: 'overloaded_error', message: 'busy' } })],
+]
+
+const SOFT = { next: 'asked', health: 'out after three in a row', sees: THE_SECOND } as const
+
+const rows: Row[] = [
+  ...ERROR_EVENTS.map(([name, text]): Row => {
+    return { answers: `${name}, before content`, asking: 'stream', answer: stream(ROLE, text, DONE), ...SOFT }
+  }),
+  ...ERROR_EVENTS.map(([name, text]): Row => {
+    const answer = streamInPieces(ROLE, chunk({ content: 'Hel' }), text + DONE)
+    return { answers: `${name}, after content`, asking: 'stream', answer, ...SOFT, next: 'not asked', sees: BROKEN_OFF }
+  }),
+  {
+    answers: 'an error after the last finish reason',
+    asking: 'stream',
+    answer: streamInPieces(ROLE, chunk({ content: 'Hel' }), STOP, event({ error: ERROR }) + DONE),
+    ...SOFT,
+    next: 'not asked',
+    sees: BROKEN_OFF,
+  },
+  ...(['plain', 'embeddings', 'images'] as const).flatMap((asking): Row[] => [
+    { answers: '200 and an error', asking, answer: json(200, { error: ERROR }), ...SOFT },
+    {
+      answers: '200, an error and an answer',
+      asking,
+      answer: json(200, { ...goodAnswer(asking), error: ERROR }),
+      ...SOFT,
+    },
+    {
+      answers: '200 and an object of the kind `error`',
+      asking,
+      answer: json(200, { object: 'error', message: 'CUDA', code: 500 }),
+      ...SOFT,
+    },
+  ]),
+  {
+    answers: '200 and a choice that finished by `error`',
+    asking: 'plain',
+    answer: json(200, {
+      ...completion(),
+      choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'error' }],
+    }),
+    ...SOFT,
+  },
+  {
+    answers: '200 and an error within a choice',
+    asking: 'plain',
+    answer: json(200, {
+      ...completion(),
+      choices: [{ index: 0, message: { content: 'Hel' }, finish_reason: 'stop', error: ERROR }],
+    }),
+    ...SOFT,
+  },
+  {
+    answers: 'chunks with an empty `error`',
+    asking: 'stream',
+    answer: stream(
+      ROLE,
+      withChoices({ error: null }, null, { content: 'Hi' }),
+      withChoices({ error: '' }, 'stop'),
+      DONE,
+    ),
+    next: 'not asked',
+    health: 'untouched',
+    sees: 'the answer of the first',
+  },
+]
+
+const OTHER_KIND: [object, object] = [{}, { capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'] }]
+const ANTHROPIC_FIRST: [object, object] = [{ dialect: 'anthropic' }, {}]
+const refusal = (status: number, message: string) => json(status, { error: { message, type: 'invalid_request_error' } })
+const MODERATED = {
+  error: {
+    code: 403,
+    message: 'openai/gpt-4o requires moderation. Your input was flagged.',
+    metadata: { reasons: ['violence'], flagged_input: 'How do I', provider_name: 'OpenAI', model_slug: 'gpt-4o' },
+  },
+}
+
+/** By which vendors tell with a 400 that our own account or credential is the trouble. */
+const ACCOUNT_TROUBLES: [string, object, 'out at once' | 'out after three in a row'][] = [
+  [
+    'a bad key (Gemini)',
+    {
+      error: {
+        code: 400,
+        message: 'API key not valid. Please pass a valid API key.',
+        status: 'INVALID_ARGUMENT',
+        details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+      },
+    },
+    'out at once',
+  ],
+  [
+    'a bad key in a list (Gemini for OpenAI clients)',
+    [{ error: { code: 400, message: 'API Key not found. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } }],
+    'out at once',
+  ],
+  [
+    'an expired key (Gemini)',
+    { error: { code: 400, message: 'API key expired. Please renew the API key.' } },
+    'out at once',
+  ],
+  [
+    'a place that is not served (Gemini)',
+    { error: { code: 400, message: 'User location is not supported for the API use.', status: 'FAILED_PRECONDITION' } },
+    'out at once',
+  ],
+  [
+    'a bad key (xAI)',
+    { code: 'Client specified an invalid argument', error: 'Incorrect API key provided: na***ys. You can obtain one' },
+    'out at once',
+  ],
+  [
+    'a disabled organisation (Anthropic)',
+    { type: 'error', error: { type: 'invalid_request_error', message: 'This organization has been disabled.' } },
+    'out at once',
+  ],
+  [
+    'a bad signature (Bedrock)',
+    { __type: 'IncompleteSignature', message: 'The request signature does not' },
+    'out at once',
+  ],
+  [
+    "another vendor's bad key (OpenRouter)",
+    {
+      error: {
+        code: 400,
+        message: 'Provider returned error',
+        metadata: { raw: '{"error":{"message":"API key not valid."}}' },
+      },
+    },
+    'out at once',
+  ],
+  [
+    'no credit (Anthropic)',
+    { type: 'error', error: { type: 'invalid_request_error', message: 'Your credit balance is too low to access' } },
+    'out after three in a row',
+  ],
+  [
+    'a spent limit (Anthropic)',
+    { type: 'error', error: { message: 'You have reached your specified API usage limits. You will regain access' } },
+    'out after three in a row',
+  ],
+  [
+    'a spent limit (OpenAI)',
+    { error: { code: 'billing_hard_limit_reached', message: 'Billing hard limit has been reached' } },
+    'out after three in a row',
+  ],
+]
+
+const OWN_FAULT = { asking: 'plain', health: 'untouched' } as const
+
+rows.push(
+  ...[400, 413, 414, 415, 422, 451].flatMap((status): Row[] => [
+    {
+      answers: `status ${status}`,
+      ...OWN_FAULT,
+      answer: refusal(status, 'no such role'),
+      next: 'not asked',
+      sees: '400: no such role',
+    },
+    {
+      answers: `status ${status}, and the second is of another kind`,
+      ...OWN_FAULT,
+      answer: refusal(status, 'no such role'),
+      backends: OTHER_KIND,
+      next: 'asked',
+      sees: THE_SECOND,
+    },
+  ]),
+  {
+    answers: 'status 400, and the second of another kind answers 400',
+    ...OWN_FAULT,
+    answer: refusal(400, 'no such role'),
+    backends: OTHER_KIND,
+    secondAnswer: refusal(400, 'unknown role'),
+    next: 'asked',
+    sees: '400: no such role',
+  },
+  {
+    answers: 'status 400, and the second of another kind answers 500',
+    ...OWN_FAULT,
+    answer: refusal(400, 'no such role'),
+    backends: OTHER_KIND,
+    secondAnswer: json(500, {}),
+    next: 'asked',
+    sees: '400: no such role',
+  },
+  {
+    answers: 'nothing: its dialect cannot ask for two choices, and that of the second can',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
+    answer: refusal(500, 'asked'),
+    backends: ANTHROPIC_FIRST,
+    next: 'asked',
+    sees: THE_SECOND,
+  },
+  {
+    answers: 'nothing: neither dialect can ask for two choices',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'Say hello' }], n: 2 },
+    answer: refusal(500, 'asked'),
+    backends: [{ dialect: 'anthropic' }, { dialect: 'anthropic' }],
+    next: 'not asked',
+    sees: '400: n must be 1 for this model',
+  },
+  ...ACCOUNT_TROUBLES.map(([name, said, health]): Row => {
+    return {
+      answers: `400 for ${name}`,
+      asking: 'plain',
+      answer: json(400, said),
+      next: 'asked',
+      health,
+      sees: THE_SECOND,
+    }
+  }),
+  {
+    answers: '200 with an error 400 for a bad key',
+    asking: 'stream',
+    answer: stream(event({ error: { code: 400, message: 'API key not valid. Please pass a valid API key.' } })),
+    next: 'asked',
+    health: 'out at once',
+    sees: THE_SECOND,
+  },
+  {
+    answers: '400 with words about a bad key that its client wrote',
+    ...OWN_FAULT,
+    body: { messages: [{ role: 'user', content: 'API key not valid. Please pass a valid API key.' }] },
+    answer: refusal(400, 'API key not valid. Please pass a valid API key.'),
+    next: 'asked',
+    sees: THE_SECOND,
+  },
+  {
+    answers: '403 for flagged input (OpenRouter)',
+    ...OWN_FAULT,
+    answer: json(403, MODERATED),
+    next: 'not asked',
+    sees: '400: openai/gpt-4o requires moderation. Your input was flagged.',
+  },
+)
+
+const vectorsIn = (extra: string) => `${JSON.stringify(goodAnswer('embeddings')).slice(0, -1)},"x":${extra}}`
+const raw =
+  (text: string, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text)
+const addresses = (count: number) => ({
+  created: 1,
+  data: Array.from({ length: count }, (_, i) => ({ url: `/${i}.png` })),
+})
+
+rows.push(
+  { answers: 'an event without end', asking: 'stream', answer: endlessStream('x', 'data: '), ...SOFT },
+  { answers: 'a comment without end', asking: 'stream', answer: endlessStream('x', ': '), ...SOFT },
+  { answers: 'chunks without content, without end', asking: 'stream', answer: endlessStream(ROLE), ...SOFT },
+  {
+    answers: 'a body without end',
+    asking: 'plain',
+    header: { remainingMs: 60_000 },
+    answer: endlessBody(200, '{"choices":"', 'x'),
+    ...SOFT,
+  },
+  { answers: 'status 500 and a body without end', asking: 'plain', answer: endlessBody(500, '"', 'x'), ...SOFT },
+  {
+    answers: 'headers of a megabyte',
+    asking: 'plain',
+    answer: (_, __, socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n{}`),
+    ...SOFT,
+  },
+  {
+    answers: 'trailers of a megabyte',
+    asking: 'plain',
+    answer: (_, __, socket) =>
+      socket.end(
+        `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nx: ${'x'.repeat(1024 * 1024)}\r\n\r\n`,
+      ),
+    ...SOFT,
+  },
+  {
+    answers: 'interim responses without end',
+    asking: 'plain',
+    answer: async (response) => {
+      while (!response.destroyed) {
+        response.writeEarlyHints({ link: '</x>; rel=preload' })
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    },
+    ...SOFT,
+  },
+  {
+    answers: 'vectors beside arrays that are nested a million times',
+    asking: 'embeddings',
+    header: { encodingFormat: 'base64' },
+    answer: raw(vectorsIn(nested(1_000_000))),
+    ...SOFT,
+  },
+  {
+    answers: 'status 400 and arrays that are nested 30,000 times',
+    ...OWN_FAULT,
+    answer: raw(`{"x":${nested(30_000)},"error":{"message":"no such role"}}`, 400),
+    next: 'not asked',
+    sees: '400: no such role',
+  },
+  { answers: 'a thousand images behind addresses', asking: 'images', answer: json(200, addresses(1_000)), ...SOFT },
+  {
+    answers: 'an image without end behind an address',
+    asking: 'images',
+    answer: (response, request, socket) =>
+      request.path.endsWith('.png')
+        ? endlessBody(200, PNG.toString('latin1'), 'x')(response, request, socket)
+        : sendJson(response, 200, addresses(1)),
+    ...SOFT,
+  },
+)
+
+describe('odd answers', () => {
+  test.for(rows)('$answers ($asking)', async (row) => {
+    const { answers, asking, answer, backends, secondAnswer, next, health, sees } = row
+    const a = await backend(answer)
+    const b = await backend(secondAnswer ?? ((response, request) => askOf(asking).good(response, request)))
+    const under = await router(poolOver([a.url, b.url], { backends: backends ?? [{}, {}] }))
+    const header = { ...askOf(asking).header, ...row.header }
+    const body = row.body ?? askOf(asking).body
+    const first = await under.ask(header, body)
+    const jobs = [first]
+    const seen = { next: b.seen.length > 0 ? 'asked' : 'not asked', sees: seenBy(first) }
+    while (jobs.length < 4) jobs.push(await under.ask(header, body))
+    const wasAsked = jobs.filter((job) => attemptsOf(job).some(({ backend }) => backend === 'a')).length
+    expect({ ...seen, health: HEALTH_BY_REQUESTS[wasAsked] }).toEqual({ next, sees, health })
+    page.row(answers, asking, next, health, sees)
+  })
+})
+
+/** How many of four requests went to the backend. */
+const HEALTH_BY_REQUESTS: Record<number, Row['health']> = {
+  1: 'out at once',
+  3: 'out after three in a row',
+  4: 'untouched',
+}
+
+const attemptsOf = (job: FakeJob) => job.end?.attempts ?? job.failure?.attempts ?? []
+
+function seenBy(job: FakeJob): string {
+  if (job.end) return job.head?.backend === 'a' ? 'the answer of the first' : THE_SECOND
+  if (job.head) return job.text().includes('finish_reason":"') ? 'a whole answer that is none' : BROKEN_OFF
+  const { code, backendBody } = job.failure!
+  if (code !== 'BACKEND_REFUSED') return code
+  return `400: ${(JSON.parse(backendBody ?? '{}') as { error?: { message?: string } }).error?.message}`
+}
+
+test('chunks without content before the first content are not kept without bound, and their first one is', async () => {
+  const a = await backend(async (response) => {
+    openStream(response)
+    response.write(ROLE)
+    await sendOver(response, withChoices({}, null), 64 * 1024 * 1024)
+    response.end(chunk({ content: 'Hello' }) + STOP + DONE)
+  })
+  const job = await (await router(poolOver([a.url]))).ask({ stream: true, remainingMs: 25_000 })
+  expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
+  expect(job.text().startsWith(ROLE)).toBe(true)
+  expect(job.text().endsWith(chunk({ content: 'Hello' }) + STOP)).toBe(true)
+  expect(job.text().length).toBeLessThan(256 * 1024)
+})
+
+test('docs/fault-table.md says what was seen, and no more', () => page.close())

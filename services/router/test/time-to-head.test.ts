@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { chunk, DONE, goodChat, openStream, ROLE, STOP, type Answer } from './http-backend.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const WORDS = ['one ', 'two ', 'three ', 'four ', 'five ', 'six ']
+
+/** A stream of about a second. */
+const slowStream: Answer = async (response) => {
+  openStream(response)
+  response.write(ROLE)
+  for (const word of WORDS) {
+    response.write(chunk({ content: word }))
+    await pause(200)
+  }
+  response.end(STOP + DONE)
+}
+
+describe('a client that waits only so long for the headers', () => {
+  test('gets a stream whole that has begun by then', async () => {
+    const a = await backend(slowStream)
+    const job = await (await router(poolOver([a.url]))).ask({ stream: true, headWithinMs: 500, remainingMs: 10_000 })
+    expect(job.failure).toBeNull()
+    expect(job.text()).toContain('six')
+    expect(job.end?.attempts).toMatchObject([{ outcome: 'served' }])
+  })
+
+  test('is answered by the second backend within that time, however long the first one would be waited for', async () => {
+    const a = await backend(() => {})
+    const b = await backend(goodChat)
+    const startedAt = performance.now()
+    const under = await router(poolOver([a.url, b.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
+    const job = await under.ask({ stream: true, headWithinMs: 1_500, remainingMs: 60_000 })
+    expect(job.head?.backend).toBe('b')
+    expect(performance.now() - startedAt).toBeLessThan(1_500)
+  })
+
+  test.each([true, false])('is told when the time is up, and the backend is stopped (stream: %s)', async (stream) => {
+    const a = await backend(() => {})
+    const under = await router(poolOver([a.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
+    const job = await under.ask({ stream, headWithinMs: 500, remainingMs: 60_000 })
+    expect(job.failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempts: [{ outcome: 'out_of_time' }] })
+    await a.seen[0]!.connectionClosed
+  })
+})

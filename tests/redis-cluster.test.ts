@@ -1,0 +1,246 @@
+/**
+ * The whole gateway on a Redis Cluster of three nodes, while one of them is away and while slots move, under load: the
+ * accounts of the other nodes notice nothing, those of the lost node are served as when Redis is away, and everything
+ * comes back.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openNatsBus } from '@gateway/bus/nats'
+import type { Bus } from '@gateway/bus/port'
+import { accountReply } from '@gateway/contracts/accounts-api'
+import { parseKey } from '@gateway/contracts/api-key'
+import { subjects } from '@gateway/contracts/subjects'
+import { keySlot } from '../packages/redis/src/key-slot.ts'
+import { startCluster, type Cluster } from '@gateway/testing/cluster'
+import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { scrapeCluster } from '@gateway/testing/scrape'
+import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
+
+const NODES = 3
+/** An edge gives the store 250 ms, and the services behind it five seconds. */
+const NOTHING_LASTS_MS = 6_000
+/** Of an account that has nothing to do with the trouble, on a busy machine. */
+const UNNOTICED_MS = 2_000
+
+const RATE = 20
+const PLANS = [
+  { slug: 'guest-device', limit: 1_000, rpm: 10, tpm: 1_000, perDay: 10, guest: true },
+  { slug: 'free', limit: 1e9, rpm: 1_000_000, tpm: 1e9, default: true },
+  { slug: 'tiny', limit: 30, rpm: 1_000_000, tpm: 1e9 },
+  { slug: 'slow', limit: 1e9, rpm: RATE, tpm: 1e9 },
+]
+
+let redis: RedisCluster
+let cluster: Cluster
+let folder: string
+let bus: Bus
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gateway-redis-cluster-'))
+  const config = join(folder, 'gateway.yaml')
+  await writeFile(config, JSON.stringify({ plans: PLANS }))
+  redis = await startRedisCluster(NODES)
+  cluster = await startCluster({
+    ...{ edges: 2, routers: 1, dataDir: folder, ownServers: true },
+    environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn' },
+    prepare: (plan) => ({ ...plan, environment: { ...plan.environment, REDIS_URL: redis.url } }),
+  })
+  bus = await openNatsBus({ url: cluster.servers.nats.url, name: 'test' })
+}, 120_000)
+
+afterAll(async () => {
+  await bus?.[Symbol.asyncDispose]()
+  await cluster?.[Symbol.asyncDispose]()
+  await redis?.[Symbol.asyncDispose]()
+  if (folder) await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+test('a node that dies takes only its own accounts along, which are served all the same, and comes back', async () => {
+  const [near, lost, far, dead, spent, slow] = await Promise.all([0, 1, 2, 1, 1, 1].map(newKeyOn))
+  await setPlan(spent!, 'tiny')
+  await setPlan(slow!, 'slow')
+  for (const edge of cluster.edges) {
+    for (const { key } of [near!, lost!, far!, dead!]) expect((await ask(edge, key)).status).toBe(200)
+  }
+  await until(async () => (await ask(cluster.edges[0]!, spent!.key)).status === 402)
+  expect((await manage(dead!.token, 'revoke', dead!.key)).status).toBe(200)
+
+  const others = keepAsking({ near: near!.key, far: far!.key })
+  const its = keepAsking({ lost: lost!.key, dead: dead!.key, spent: spent!.key })
+  await sleep(500)
+  await redis.nodes[1]!.kill()
+  await sleep(2_000)
+  // Its accounts as when Redis is away: on each edge's share of the rates.
+  const answers = await Promise.all(
+    Array.from({ length: 2 * RATE }, () => cluster.edges.map((edge) => ask(edge, slow!.key))).flat(),
+  )
+  const admitted = countByStatus(answers)
+  expect(admitted[200]).toBeLessThanOrEqual(RATE)
+  expect(admitted[200]).toBeGreaterThanOrEqual(RATE / 2)
+  expect((await manage(lost!.token, 'revoke', lost!.key)).status).toBe(503)
+
+  const seen = await its.stop()
+  expect(countByStatus(seen.dead)).toEqual({ 401: seen.dead.length })
+  expect(countByStatus(seen.spent)).toEqual({ 402: seen.spent.length })
+  // The revoke that was not confirmed is stored all the same.
+  expect(Object.keys(countByStatus(seen.lost)).filter((status) => status !== '401')).toEqual(['200'])
+  expect(slowest([...seen.dead, ...seen.spent, ...seen.lost])).toBeLessThan(NOTHING_LASTS_MS)
+
+  // The accounts of the others are decided where they lie, as ever.
+  const decidedAlone = await countDecidedAlone()
+  await sleep(1_500)
+  expect(await countDecidedAlone()).toBe(decidedAlone)
+  await redis.nodes[1]!.restart()
+  await until(async () => (await manage(lost!.token, 'revoke', lost!.key)).status === 200)
+  const { near: nearby, far: distant } = await others.stop()
+  expect(countByStatus([...nearby, ...distant])).toEqual({ 200: nearby.length + distant.length })
+  expect(Math.min(nearby.length, distant.length)).toBeGreaterThan(20)
+  expect(slowest([...nearby, ...distant])).toBeLessThan(UNNOTICED_MS)
+
+  await until(async () => {
+    const before = await countDecidedAlone()
+    for (const edge of cluster.edges) expect((await ask(edge, slow!.key)).status).not.toBe(503)
+    return (await countDecidedAlone()) === before
+  })
+  for (const edge of cluster.edges) {
+    expect((await ask(edge, dead!.key)).status).toBe(401)
+    expect((await ask(edge, lost!.key)).status).toBe(401)
+    expect((await ask(edge, spent!.key)).status).toBe(402)
+  }
+}, 90_000)
+
+test('slots that move under load are followed: what is revoked, used up or over its rate stays so, and nobody else notices', async () => {
+  const [live, beside, dead, spent, slow] = await Promise.all([0, 0, 0, 0, 0].map(newKeyOn))
+  await setPlan(spent!, 'tiny')
+  await setPlan(slow!, 'slow')
+  for (const { key } of [live!, beside!, dead!]) expect((await ask(cluster.edges[1]!, key)).status).toBe(200)
+  await until(async () => (await ask(cluster.edges[0]!, spent!.key)).status === 402)
+  expect((await manage(dead!.token, 'revoke', dead!.key)).status).toBe(200)
+  const admitted = await Promise.all(
+    Array.from({ length: 2 * RATE }, (_, index) => ask(cluster.edges[index % 2]!, slow!.key)),
+  )
+  expect(countByStatus(admitted)[200]).toBe(RATE)
+
+  const load = keepAsking({ live: live!.key, beside: beside!.key, dead: dead!.key, spent: spent!.key, slow: slow!.key })
+  await sleep(300)
+  for (const to of [2, 1]) {
+    const from = to === 2 ? 0 : 2
+    for (const { slot } of [live!, dead!, spent!, slow!]) {
+      const move = await redis.beginMove(slot, { from, to })
+      await move.moveKeys(/:(use|log)$/)
+      await sleep(100)
+      await move.moveKeys()
+      await move.finish()
+    }
+    await sleep(500)
+  }
+  const seen = await load.stop()
+  for (const name of ['live', 'beside'] as const) expect(countByStatus(seen[name])).toEqual({ 200: seen[name].length })
+  expect(countByStatus(seen.dead)).toEqual({ 401: seen.dead.length })
+  expect(countByStatus(seen.spent)).toEqual({ 402: seen.spent.length })
+  expect(countByStatus(seen.slow)).toEqual({ 429: seen.slow.length })
+  expect(slowest(seen.beside)).toBeLessThan(UNNOTICED_MS)
+  expect(slowest(Object.values(seen).flat())).toBeLessThan(NOTHING_LASTS_MS)
+}, 90_000)
+
+interface Owner {
+  token: string
+  key: string
+  slot: number
+}
+
+let owners = 0
+/** Slots are shared equally, in the order of the nodes. */
+async function newKeyOn(node: number): Promise<Owner> {
+  for (;;) {
+    const token = await signIn(cluster.issuer, {
+      name: `owner-${++owners}`,
+      redirectUri: `${cluster.edges[0]}/console`,
+    })
+    const key = String((await manage(token, 'mint')).body['key'])
+    const slot = keySlot(parseKey(key)!.accountTag)
+    if (Math.floor(slot / Math.ceil(16_384 / NODES)) === node) return { token, key, slot }
+  }
+}
+
+async function manage(token: string, action: 'mint' | 'revoke', key?: string) {
+  const response = await fetch(`${cluster.edges[0]}/v1/keys/developer${action === 'mint' ? '' : `/${action}`}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ key }),
+    signal: AbortSignal.timeout(15_000),
+  })
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> }
+}
+
+async function setPlan({ key }: Owner, plan: string): Promise<void> {
+  const question = JSON.stringify({ subject: parseKey(key)!.accountTag, plan })
+  const reply = await bus.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 10_000 })
+  expect(accountReply.parse(JSON.parse(Buffer.from(reply).toString()))).toMatchObject({ kind: 'account' })
+}
+
+async function countDecidedAlone(): Promise<number> {
+  const { samples } = await scrapeCluster(cluster)
+  return samples
+    .filter(({ name }) => name === 'gateway_admission_without_store_total')
+    .reduce((sum, { value }) => sum + value, 0)
+}
+
+interface Answer {
+  status: number
+  tookMs: number
+}
+
+async function ask(edge: string, key: string): Promise<Answer> {
+  const beganAtMs = performance.now()
+  const response = await fetch(`${edge}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-instant', messages: [{ role: 'user', content: 'Hello!' }], max_tokens: 20 }),
+    signal: AbortSignal.timeout(15_000),
+  })
+  await response.arrayBuffer()
+  return { status: response.status, tookMs: performance.now() - beganAtMs }
+}
+
+/** Both edges are asked with every key, with short breaks, until it is stopped. */
+function keepAsking<Name extends string>(keys: Record<Name, string>) {
+  const names = Object.keys(keys) as Name[]
+  const seen = Object.fromEntries(names.map((name) => [name, [] as Answer[]])) as Record<Name, Answer[]>
+  const over = new AbortController()
+  const loops = cluster.edges.flatMap((edge) =>
+    names.map(async (name) => {
+      while (!over.signal.aborted) {
+        seen[name].push(await ask(edge, keys[name]))
+        await sleep(10)
+      }
+    }),
+  )
+  return {
+    async stop(): Promise<Record<Name, Answer[]>> {
+      over.abort()
+      await Promise.all(loops)
+      return seen
+    },
+  }
+}
+
+const slowest = (answers: Answer[]): number => Math.max(...answers.map(({ tookMs }) => tookMs))
+
+function countByStatus(answers: Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 30_000
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('it did not come to pass within 30 s')
+    await sleep(50)
+  }
+}
