@@ -262,6 +262,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
 const WINDOW = { limit: 100, remaining: 99, resetMs: 0 }
 const STANDING: Standing = {
   plan: 'free',
+  planVersion: 1,
   window: '2026-11',
   windowResetAtMs: 0,
   used: 0,

@@ -7,7 +7,7 @@
 
 import * as z from 'zod'
 import { traceparent } from './trace-context.ts'
-import { price, planUnit, tokenUsage } from './usage.ts'
+import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
 import { attemptRecord } from './usage-event.ts'
 
 export const jobKinds = ['chat', 'embeddings', 'images'] as const
@@ -47,6 +47,7 @@ export const jobHeader = z.object({
   keyId: z.string(),
   plan: z.string(),
   unit: planUnit,
+  planVersion: planVersion.optional(),
   window: z.string(),
   modelAsked: z.string(),
   lane: z.string(),

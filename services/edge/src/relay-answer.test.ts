@@ -122,6 +122,7 @@ function standing(): Standing {
   const window = { limit: 100, remaining: 99, resetMs: 0 }
   return {
     plan: 'free',
+    planVersion: 1,
     window: '2026-11',
     windowResetAtMs: 0,
     used: 0,

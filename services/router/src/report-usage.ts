@@ -71,6 +71,7 @@ function eventOf(
     keyId: header.keyId,
     plan: header.plan,
     unit: header.unit,
+    planVersion: header.planVersion,
     window: header.window,
     modelAsked: header.modelAsked,
     lane: header.lane,
