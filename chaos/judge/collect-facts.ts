@@ -70,15 +70,17 @@ interface ConsumerInfo {
   num_ack_pending: number
 }
 
+/** What is over holds nothing of the allowance: only its tokens are still known, for a while. */
 const READ_USE = `
   local fields = redis.call('HGETALL', KEYS[1])
-  local state, records = {}, {}
+  local state, records, over = {}, {}, 0
   for i = 1, #fields, 2 do
     if fields[i] == 'state' then state = cmsgpack.unpack(fields[i + 1])
+    elseif string.sub(fields[i + 1], 1, 5) == 'over ' then over = over + 1
     else records[#records + 1] = string.sub(fields[i], 9) .. ' ' .. fields[i + 1] end
   end
   return cjson.encode({ known = state[3] or false, settled = state[4] or 0, running = state[6] or 0, ended = state[7] or 0,
-    leases = redis.call('ZCARD', KEYS[2]), records = #records > 0 and records or nil })`
+    leases = redis.call('ZCARD', KEYS[2]) - over, records = #records > 0 and records or nil })`
 
 async function readStore({ cluster, keyring }: Stage): Promise<StoreFact[]> {
   const read = async ({ account }: { account: string }): Promise<StoreFact> => {

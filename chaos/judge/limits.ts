@@ -1,5 +1,5 @@
 /**
- * Limits hold: never more than the rate in any 60 seconds, the allowance passed by less than one worst case.
+ * Limits hold: never more requests than the limit in any 60 seconds, the allowance passed by less than one worst case.
  *
  * When a request was admitted lies between its sending and its head. Only requests that were all admitted within 60 s
  * for certain are held against the limit, so that a slow machine is no breach.

@@ -247,7 +247,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const { caller, edges, fail, lane: take, calls, rows } = stage()
     const lane = take()
     fail(lane.first, { status: 500 })
-    fail(lane.second, { hang: true })
+    fail(lane.second, { disconnect: true })
     const seen = await askChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
     expect(seen).toMatchObject({ status: 503, text: '', error: expect.any(Error) })
     expect(seen.refusal).toEqual({
@@ -257,7 +257,13 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
       attempted: [lane.first, lane.second],
     })
     expect(new Set(calls(lane).map(({ backend }) => backend))).toEqual(new Set([lane.first, lane.second]))
-    page.row('answers 500, and the second hangs', 'stream', '503 `UPSTREAMS_EXHAUSTED`', 'both asked', 'nothing')
+    page.row(
+      'answers 500, and the second closes the connection',
+      'stream',
+      '503 `UPSTREAMS_EXHAUSTED`',
+      'both asked',
+      'nothing',
+    )
     expect(await rows(lane)).toEqual([])
   })
 }

@@ -61,10 +61,15 @@ export async function expectEachMeteredOnce(stage: Stage, lane: Lane, all: Seen[
   expect(await stage.rows(lane)).toHaveLength(all.length)
 }
 
-/** By its router, as what the backend had generated when it was stopped. */
-export async function expectBilledAsGenerated(stage: Stage, call: BackendCall, outcome: string): Promise<void> {
+/** The row holds the tokens that the backend had generated. The edge reports them, or the router of a lost edge. */
+export async function expectBilledAsGenerated(
+  stage: Stage,
+  call: BackendCall,
+  outcome: 'client_gone' | 'edge_lost',
+): Promise<void> {
   const row = await stage.row(call.requestId!)
-  expect(row).toMatchObject({ reporter: 'router', outcome, delivered: false, estimated: true })
+  const reporter = outcome === 'edge_lost' ? 'router' : 'edge'
+  expect(row).toMatchObject({ reporter, outcome, delivered: false, estimated: true })
   // One chunk a token after the role; the last may have been on its way.
   expect(Math.abs(row.completionTokens - (call.chunksSent - 1))).toBeLessThanOrEqual(2)
   expect(row.charge).toBe((row.promptTokens + row.completionTokens) * 1_000)

@@ -20,6 +20,10 @@ import {
 import { SOON, type Stage } from './stage.ts'
 
 const SLOW_READERS = 240
+const LATE_LEAVERS = 125
+/** Of 16 KiB: from half a megabyte to more than the system's buffers hold. */
+const FEWEST_EVENTS = 32
+const MORE_EVENTS = 2
 const STOPPED_WITHIN_MS = 3_000
 
 export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void {
@@ -89,7 +93,10 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       page.note(`Backends of clients that left were stopped after ${secondsUntilEnd(stage(), lane, leftAtMs)} s.`)
     })
 
-    test('before a plain answer stops its backend within three seconds, and is billed nothing', async () => {
+    test.each([
+      ['plain, before the answer', false],
+      ['stream, before content', true],
+    ])('(%s) stops its backend within three seconds, and is billed the prompt', async (request, stream) => {
       const lane = stage().lane('lone')
       stage().fail(lane.first, { hang: true })
       const { caller, edges } = stage()
@@ -98,7 +105,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
         url: edges[0],
         key: caller.key,
         model: lane.model,
-        stream: false,
+        stream,
         signal: leaving.signal,
       })
       await expect.poll(() => stage().calls(lane).length, SOON).toBeGreaterThan(0)
@@ -106,9 +113,19 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       const leftAtMs = Date.now()
       await leaver.over
       await expect.poll(() => callsThat(stage(), lane, 'running'), SOON).toEqual([])
-      expect(stage().calls(lane)[0]!.endedAtMs! - leftAtMs).toBeLessThan(3_000)
-      expect(await stage().rows(lane)).toEqual([])
-      page.row('the client leaves', 'plain, before the answer', '–', 'aborted within 3 s', 'nothing')
+      const call = stage().calls(lane)[0]!
+      expect(call.endedAtMs! - leftAtMs).toBeLessThan(3_000)
+      const row = await stage().row(call.requestId!)
+      expect(row).toMatchObject({
+        reporter: 'edge',
+        outcome: 'client_gone',
+        delivered: false,
+        estimated: true,
+        completionTokens: 0,
+      })
+      expect(row.promptTokens).toBeGreaterThan(0)
+      expect(await stage().rows(lane)).toHaveLength(1)
+      page.row('the client leaves', request, '–', 'aborted within 3 s', 'once: `client_gone`, the prompt, estimated')
     })
   })
 
@@ -133,7 +150,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       for (const reader of readers) reader.leave()
       expect(stoppedMs).toBeLessThan(STOPPED_WITHIN_MS)
       await expect.poll(() => rows(lane), SOON).toHaveLength(SLOW_READERS)
-      for (const row of await rows(lane)) expect(row).toMatchObject({ reporter: 'router', outcome: 'client_gone' })
+      for (const row of await rows(lane)) expect(row).toMatchObject({ reporter: 'edge', outcome: 'client_gone' })
       page.row(
         `${SLOW_READERS} slow readers leave at once`,
         'stream',
@@ -143,6 +160,39 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       )
       page.note(
         `The last of ${SLOW_READERS} slow readers' backends was stopped after ${(stoppedMs / 1_000).toFixed(1)} s.`,
+      )
+    },
+  )
+
+  test(
+    `${LATE_LEAVERS} slow readers that leave when their routers have read the whole answer are each metered`,
+    { timeout: 120_000 },
+    async () => {
+      const { caller, edges, endless, lane: take, rows } = stage()
+      const lane = take('endless')
+      // The lengths differ, so that for some readers only the last pieces and the end wait between router and edge.
+      const opening = Array.from({ length: LATE_LEAVERS }, (_, index) =>
+        openSlowReader({
+          url: edges[index % 2]!,
+          key: caller.key,
+          model: lane.model,
+          content: `${FEWEST_EVENTS + index * MORE_EVENTS} events`,
+        }),
+      )
+      const readers = await Promise.all(opening)
+      await untilHeldUp()
+      const ended = LATE_LEAVERS - endless.running
+      expect(ended).toBeGreaterThan(0)
+      for (const reader of readers) reader.leave()
+      await expect.poll(() => endless.running, SOON).toBe(0)
+      await expect.poll(() => rows(lane), SOON).toHaveLength(LATE_LEAVERS)
+      for (const row of await rows(lane)) expect(row.completionTokens).toBeGreaterThan(0)
+      page.row(
+        `${LATE_LEAVERS} slow readers leave, some when the backend has ended`,
+        'stream',
+        '–',
+        'the others: aborted within 3 s',
+        'each once, as generated',
       )
     },
   )

@@ -91,6 +91,22 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       expect(tries.at(-2)!.sentAtMs).toBeLessThan(first.answeredAtMs + waitMs + HONEST_TO_MS)
     })
 
+    test('a client that hangs up in the middle waits for what was generated, as one that reads to the end', async () => {
+      const { client, key } = await newDeveloperOn(gateway(), NARROW_PLANS.hundredTokensASecond.slug)
+      const request = { model: 'svc-instant', messages: ask('30000 words'), max_tokens: 30_000, stream: true as const }
+      let seen = 0
+      for await (const chunk of await client.chat.completions.create(request)) {
+        if (chunk.choices[0]?.delta.content && ++seen === 12_000) break
+      }
+      const refusal = async () => {
+        const { body } = await send(edge(1), '/v1/chat/completions', { key, body: chat })
+        return body['error'] as { type: string; retry_after_ms: number } | undefined
+      }
+      await expect.poll(refusal, { timeout: 10_000 }).toMatchObject({ type: 'tokens' })
+      // A bucket of 6,000 paid for some of them; a second for each hundred of the others.
+      expect((await refusal())!.retry_after_ms).toBeGreaterThan(30_000)
+    })
+
     test("a guest's requests per day hold over all edges", async () => {
       const { key } = await newGuest(gateway())
       for (let turn = 0; turn < GUEST_REQUESTS_PER_DAY; turn++) {

@@ -12,12 +12,16 @@ import { DAY_MS, monthOf } from './core/month.ts'
 import { refilled, waitForFull } from './core/token-bucket.ts'
 import {
   ended,
+  included,
   inWindow,
+  lapsed,
+  NOT_TOLD,
   unused,
-  withoutRecord,
   withRecord,
   withTotal,
+  type Remains,
   type RequestRecord,
+  type RunningRecord,
   type Use,
 } from './core/use.ts'
 import type {
@@ -45,7 +49,7 @@ interface Account {
   facts: AccountFacts
   use: Use
   records: Map<string, RequestRecord>
-  /** No lease lapses before. */
+  /** No lease lapses before, and nothing that is over is forgotten. */
   nextLapseMs: number
   touchedAtMs: number
 }
@@ -82,11 +86,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
       const nowMs = now()
       const account = accounts.at(end.account, nowMs)
       const record = account.records.get(end.requestId)
-      if (record?.state !== 'running') return
-      const after = ended(account.use, record, end, nowMs)
-      account.use = after.use
-      if (after.record) account.records.set(end.requestId, after.record)
-      else account.records.delete(end.requestId)
+      if (record) keepWhatRemains(account, end.requestId, ended(account.use, record, end, nowMs))
     },
 
     renew: async (leases, leaseMs) => {
@@ -130,10 +130,12 @@ function meteringFace(
 ): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async (total) => {
-      const account = accounts.at(total.account, now())
-      for (const requestId of total.included) {
+      const nowMs = now()
+      const account = accounts.at(total.account, nowMs)
+      const { version } = total
+      for (const { requestId, ...told } of total.included) {
         const record = account.records.get(requestId)
-        if (record) release(account, requestId, record)
+        if (record) keepWhatRemains(account, requestId, included(account.use, record, { ...told, version }, nowMs))
       }
       account.use = withTotal(account.use, total, false)
     },
@@ -206,7 +208,8 @@ function rememberAccounts(onLapsed: (count: number) => void) {
 
 /** What is pending stands until the ledger includes it or its month is over; the bucket until it is full. */
 function mayBeForgotten({ use, records }: Account, nowMs: number): boolean {
-  if (records.size > 0 && use.window === monthOf(nowMs).window) return false
+  const isPending = records.values().some(({ state }) => state !== 'over')
+  if (isPending && use.window === monthOf(nowMs).window) return false
   return use.bucket === null || waitForFull(refilled(use.bucket, use.bucket.perMinute, nowMs)) === 0
 }
 
@@ -219,43 +222,51 @@ function enterWindow(account: Account, nowMs: number): void {
   account.use = inWindow(account.use, window, account.records.values())
 }
 
-/** Gives up running requests that nobody renewed. Returns how many. */
+/** Gives up running requests that nobody renewed, and forgets those long over. Returns how many were given up. */
 function releaseLapsed(account: Account, nowMs: number): number {
   if (account.nextLapseMs > nowMs) return 0
   let released = 0
   account.nextLapseMs = Number.POSITIVE_INFINITY
   for (const [requestId, record] of account.records) {
-    if (record.state !== 'running') continue
-    if (record.lapsesAtMs <= nowMs) {
-      release(account, requestId, record)
+    if (goesAtMs(record) > nowMs) account.nextLapseMs = Math.min(account.nextLapseMs, goesAtMs(record))
+    else if (record.state !== 'running') account.records.delete(requestId)
+    else {
+      keepWhatRemains(account, requestId, lapsed(account.use, record, nowMs))
       released++
-    } else {
-      account.nextLapseMs = Math.min(account.nextLapseMs, record.lapsesAtMs)
     }
   }
   return released
 }
 
-function hold(account: Account, requestId: string, record: RequestRecord & { state: 'running' }): void {
-  account.records.set(requestId, record)
-  account.nextLapseMs = Math.min(account.nextLapseMs, record.lapsesAtMs)
+function goesAtMs(record: RequestRecord): number {
+  if (record.state === 'running') return record.lapsesAtMs
+  return record.state === 'over' ? record.forgottenAtMs : Number.POSITIVE_INFINITY
 }
 
-function release(account: Account, requestId: string, record: RequestRecord): void {
-  account.records.delete(requestId)
-  account.use = withoutRecord(account.use, record)
+function keepWhatRemains(account: Account, requestId: string, { use, record }: Remains): void {
+  account.use = use
+  if (record) hold(account, requestId, record)
+  else account.records.delete(requestId)
+}
+
+function hold(account: Account, requestId: string, record: RequestRecord): void {
+  account.records.set(requestId, record)
+  account.nextLapseMs = Math.min(account.nextLapseMs, goesAtMs(record))
 }
 
 /** Whether the request is held now. */
 function renewLease(account: Account, lease: RunningLease, lapsesAtMs: number): boolean {
   const record = account.records.get(lease.requestId)
-  if (record) {
-    if (record.state === 'running') hold(account, lease.requestId, { ...record, lapsesAtMs })
-    return record.state === 'running'
+  if (record?.state === 'running') {
+    hold(account, lease.requestId, { ...record, lapsesAtMs })
+    return true
   }
-  if (lease.worstCharge === undefined) return false
+  // What has ended, or is included by the ledger, is not held again.
+  const mayBeHeld = !record || (record.state === 'over' && record.version === NOT_TOLD)
+  if (!mayBeHeld || lease.worstCharge === undefined) return false
   const window = lease.window ?? account.use.window
-  const again = { state: 'running', window, amount: lease.worstCharge, reserved: null, lapsesAtMs } as const
+  const tokens = record?.tokens ?? null
+  const again: RunningRecord = { state: 'running', window, amount: lease.worstCharge, tokens, lapsesAtMs }
   hold(account, lease.requestId, again)
   account.use = withRecord(account.use, again)
   return true

@@ -44,6 +44,8 @@ export interface RunningLease {
 
 export interface Standing {
   plan: string
+  /** The version of the account's facts that the plan is known from. */
+  planVersion: number
   /** Calendar month in UTC by the store's clock: `2026-11`. */
   window: string
   windowResetAtMs: number
@@ -87,7 +89,9 @@ export interface EdgeAdmission {
   admit(ask: AdmitAsk): Promise<AdmitAnswer>
   /**
    * The request ended: its reservation becomes its actual charge, which stays pending until the ledger has it, and its
-   * tokens correct the bucket. Nothing happens when the ledger had it first or the lease had lapsed.
+   * tokens correct the bucket. Where its lease had lapsed, its tokens still do, and its charge is the ledger's to tell.
+   * Nothing happens when the ledger had it first. Of a request whose tokens the caller does not know, nothing is told
+   * here: the bucket holds what was reserved until the ledger says what it had generated.
    */
   finish(end: { account: string; requestId: string; charge: number; tokens: number }): Promise<void>
   /**
@@ -156,14 +160,26 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
   deactivate(key: { account: string; keyHash: string; version: number }): Promise<void>
 }
 
+/** A request that the ledger's total includes. */
+export interface IncludedRequest {
+  requestId: string
+  /** What the ledger has of it; left out where that is not known, then the bucket stays as it is. */
+  tokens?: number
+  /** A report that ranks higher may still replace this one. */
+  mayChange?: boolean
+}
+
 export interface MeteringAdmission extends StoreClock, StoreAudit {
-  /** The window's total after a commit, and the requests that it now includes. Older versions change no total. */
+  /**
+   * The window's total after a commit, and the requests that it now includes: none of them is pending any more, and the
+   * bucket of tokens per minute holds their tokens, however they ended. Older versions change no total.
+   */
   applyTotal(total: {
     account: string
     window: string
     settled: number
     version: number
-    included: string[]
+    included: readonly IncludedRequest[]
   }): Promise<void>
   /**
    * The same after COLD: marks the window as known. `account` without rows: settled 0, version 0. With the `epoch` of

@@ -12,6 +12,7 @@ import { monthOf } from './core/month.ts'
 import type {
   Admission,
   EdgeAdmission,
+  IncludedRequest,
   KeysAdmission,
   MeteringAdmission,
   RunningLease,
@@ -139,13 +140,17 @@ function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof 
 function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async ({ account, window, settled, version, included }) => {
-      await change('settle', account, [window, settled, version, 0, ...included])
+      await change('settle', account, [window, settled, version, 0, ...included.flatMap(includedArguments)])
     },
 
     warm: async ({ account, window, settled, version, epoch }) => {
       await change('settle', account, [window, settled, version, 1], epoch)
     },
   }
+}
+
+function includedArguments({ requestId, tokens, mayChange }: IncludedRequest): (string | number)[] {
+  return [requestId, tokens ?? '', mayChange ? 1 : 0]
 }
 
 function auditFace({ ask, change }: Store): StoreAudit {

@@ -65,9 +65,13 @@ export interface JobEvents {
   onAccept?(workerId: string): void
   onHead(head: Uint8Array): void
   onData(bytes: Uint8Array): void
-  onEnd(end: Uint8Array): void
-  /** The worker's own failure frame. */
-  onFailure(failure: Uint8Array): void
+  /**
+   * The bus acknowledges the end to the worker only when this promise is settled. Until then the worker keeps the end,
+   * and answers for the job if this process dies.
+   */
+  onEnd(end: Uint8Array): void | Promise<void>
+  /** The worker's own failure frame. The bus acknowledges it as it does an end. */
+  onFailure(failure: Uint8Array): void | Promise<void>
   /** Nobody took the job, or the worker gave it back unserved: dispatch it elsewhere. */
   onUnavailable(reason: 'no_responder' | 'timeout' | 'rejected', detail?: string): void
   /** The worker that took it is gone (heartbeats missed) or forgot it (it restarted). */
@@ -77,7 +81,12 @@ export interface JobEvents {
 export interface JobHandle {
   /** Tells how many data bytes the reader has taken since the last call; opens the window for more. */
   consumed(bytes: number): void
-  /** Ends the stream from this side; the worker's `signal` aborts with `stopped`. */
+  /**
+   * The reader has left: the worker's `signal` aborts with `stopped`, and the caller waits for the worker's last frame.
+   * Until then all events come as before, and all data count as consumed.
+   */
+  leave(): void
+  /** Forgets the stream; the worker's `signal` aborts with `stopped`. */
   stop(): void
 }
 
@@ -98,11 +107,19 @@ export interface IncomingJob {
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void
   /**
-   * Aborts with a {@link JobAborted}: the caller stopped the job or is gone. After `end` or `failure` it still aborts
-   * with `caller_lost` when the caller goes without having acknowledged that frame.
+   * Aborts with a {@link JobAborted} when the caller has left or stopped the job, or is gone. A caller that has left
+   * still takes an `end` or a `failure`. The signal does not abort after either of the two.
    */
   readonly signal: AbortSignal
+  /** Calls the listener once, when the stream of an accepted job is over. */
+  onOver(listener: (how: JobOver) => void): void
 }
+
+/**
+ * `acknowledged`: the caller has taken the last frame in, and answers for the job from here on. `stopped`: the caller
+ * lives, and has forgotten the stream. `caller_lost`: the caller is gone, perhaps without the last frame.
+ */
+export type JobOver = 'acknowledged' | AbortCause
 
 export type AbortCause = 'stopped' | 'caller_lost'
 

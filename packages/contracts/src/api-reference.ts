@@ -99,6 +99,10 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
   },
 }
 
+/** What the limit of tokens per minute promises, and what it does not. */
+export const TOKENS_PER_MINUTE =
+  "It begins full and is refilled evenly: up to twice the limit can pass in 60 seconds (a full bucket and a minute's refill). What was generated counts, also of an answer whose client has left."
+
 /** Headers that answers of the inference endpoints carry. */
 export const answerHeaders: Record<string, string> = {
   'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
@@ -110,5 +114,6 @@ export const answerHeaders: Record<string, string> = {
   'x-svc-quota-limit': "The window's allowance.",
   'x-svc-quota-reset': 'When the window ends (ISO 8601).',
   'x-ratelimit-remaining-requests':
-    'Requests left in this minute; the other x-ratelimit headers are named as at OpenAI.',
+    'Requests left of those in any 60 seconds; the other x-ratelimit headers are named as at OpenAI.',
+  'x-ratelimit-remaining-tokens': `Tokens left in the bucket of tokens per minute. ${TOKENS_PER_MINUTE}`,
 }

@@ -139,7 +139,7 @@ export const planConfig = z.strictObject({
   limit: z.number().min(0).max(1e12),
   /** Requests in any 60 seconds. */
   rpm: z.int().min(1).max(1_000_000),
-  /** Tokens per minute. */
+  /** Tokens per minute: what the bucket holds, and what it is refilled with. Up to twice as many can pass in 60 seconds. */
   tpm: z.int().min(1).max(1e9),
   perDay: z.int().min(1).optional(),
   guest: z.boolean().default(false),

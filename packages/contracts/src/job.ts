@@ -7,7 +7,7 @@
 
 import * as z from 'zod'
 import { traceparent } from './trace-context.ts'
-import { price, planUnit, tokenUsage } from './usage.ts'
+import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
 import { attemptRecord } from './usage-event.ts'
 
 export const jobKinds = ['chat', 'embeddings', 'images'] as const
@@ -47,11 +47,14 @@ export const jobHeader = z.object({
   keyId: z.string(),
   plan: z.string(),
   unit: planUnit,
+  planVersion: planVersion.optional(),
   window: z.string(),
   modelAsked: z.string(),
   lane: z.string(),
   price,
   startedAtMs: z.int(),
+  /** The edge settles the request, also when its client leaves. An edge of the former version leaves that to the router. */
+  edgeSettles: z.boolean().optional(),
   /** The edge's span, where traces are on. */
   traceparent: traceparent.optional(),
 })
@@ -76,7 +79,10 @@ export const answerEnd = z.object({
 })
 export type AnswerEnd = z.infer<typeof answerEnd>
 
-/** A request that failed for good; after a head, `usage` is what the client was shown until then. */
+/**
+ * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the same:
+ * that of the content shown; for a client that has left, also the work of the last attempt's backend.
+ */
 export const answerFailure = z.object({
   code: z.enum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
   message: z.string(),

@@ -3,6 +3,7 @@
  */
 
 import * as z from 'zod'
+import { planVersion } from './usage.ts'
 
 /** Admission answered MISS: write what keys owns of this account and key into the admission store, then say so. */
 export const fillRequest = z.object({ account: z.string(), keyHash: z.string() })
@@ -19,6 +20,7 @@ export const lookUpReply = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('active'),
     plan: z.string(),
+    planVersion: planVersion.optional(),
     overage: z.boolean(),
     /** Top-ups of the current window, in the plan's smallest unit. */
     extra: z.int(),

@@ -4,13 +4,15 @@
 
 import * as z from 'zod'
 import { usageGroupings } from './usage-api.ts'
-import { planUnit } from './usage.ts'
+import { planUnit, planVersion } from './usage.ts'
 
 /** Admission answered COLD: write the window's total into the admission store, then say so. */
 export const warmRequest = z.object({
   account: z.string(),
   /** The unit of the account's plan from now on; said when a change of plan changes it. */
   unit: planUnit.optional(),
+  /** The number of that plan: an older one than the window's changes nothing. */
+  planVersion: planVersion.optional(),
 })
 export const warmReply = z.object({ kind: z.literal('warmed') })
 export type WarmRequest = z.infer<typeof warmRequest>

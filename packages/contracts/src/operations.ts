@@ -4,7 +4,7 @@
  */
 
 import { chatChunk, chatCompletion, embeddingList, imageGeneration } from './answers.ts'
-import type { Operation } from './api-reference.ts'
+import { TOKENS_PER_MINUTE, type Operation } from './api-reference.ts'
 import { modelEntry, modelList, tierCatalog } from './catalog.ts'
 import { chatRequest, embeddingsRequest, imagesRequest } from './chat.ts'
 import {
@@ -208,7 +208,10 @@ export const operations: Operation[] = [
     method: 'GET',
     path: '/v1/plan',
     summary: 'What the plan includes, and at what price',
-    description: [],
+    description: [
+      'Never more than requests_per_minute requests are admitted in any 60 seconds.',
+      `tokens_per_minute is a bucket. ${TOKENS_PER_MINUTE}`,
+    ],
     credential: 'key',
     responseSchema: planRecord,
     examples: [{ name: 'My plan' }],

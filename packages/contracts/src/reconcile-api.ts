@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { planUnit, planVersion } from './usage.ts'
 
 /**
  * - `account`: plan, overage or top-ups
@@ -11,9 +12,10 @@ import * as z from 'zod'
  * - `total`: what is settled in the month
  * - `pending`: a sum that is not that of its requests, or an ended request that the ledger has already
  * - `lease`: a running request whose lease is over or gone
+ * - `unit`: the month's total is in another unit than the account's plan
  * - `unreported`: a request that ended long ago and that the ledger does not have
  */
-export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unreported'] as const
+export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit', 'unreported'] as const
 
 export const drift = z.object({
   account: z.string(),
@@ -27,13 +29,23 @@ export type Drift = z.infer<typeof drift>
 
 /** `after`: the last account of the page before; null for the first page. */
 export const reconcileKeysRequest = z.object({ after: z.string().nullable(), repair: z.boolean() })
+/** What an account's plan counts in. */
+const accountPlan = z.object({ account: z.string(), unit: planUnit, planVersion })
+export type AccountPlan = z.infer<typeof accountPlan>
+
 export const reconcileKeysReply = z.object({
   accounts: z.array(z.string()),
+  plans: z.array(accountPlan).default([]),
   drifts: z.array(drift),
   isLast: z.boolean(),
 })
 export type ReconcileKeysReply = z.infer<typeof reconcileKeysReply>
 
-export const reconcileTotalsRequest = z.object({ accounts: z.array(z.string()), repair: z.boolean() })
+export const reconcileTotalsRequest = z.object({
+  accounts: z.array(z.string()),
+  /** As keys has just told them; an account that is not among them is not asked for its unit. */
+  plans: z.array(accountPlan).default([]),
+  repair: z.boolean(),
+})
 export const reconcileTotalsReply = z.object({ drifts: z.array(drift) })
 export type ReconcileTotalsReply = z.infer<typeof reconcileTotalsReply>

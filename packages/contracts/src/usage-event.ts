@@ -6,7 +6,7 @@
 
 import * as z from 'zod'
 import { traceparent } from './trace-context.ts'
-import { price, planUnit, tokenUsage } from './usage.ts'
+import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
 
 export const attemptRecord = z.object({
   backend: z.string(),
@@ -35,6 +35,8 @@ export const usageEvent = z.object({
   keyId: z.string(),
   plan: z.string(),
   unit: planUnit,
+  /** The one that it was admitted under. */
+  planVersion: planVersion.optional(),
   /** Calendar month in UTC by admission's clock: `2026-11`. */
   window: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
   modelAsked: z.string(),

@@ -44,6 +44,12 @@ export const price = z.discriminatedUnion('kind', [
 ])
 export type Price = z.infer<typeof price>
 
+/**
+ * Which change of an account its plan is known from: keys counts them under the account's lock, so that of two plans the
+ * later one is known without a clock. 0 where that is not known.
+ */
+export const planVersion = z.int().min(0)
+
 /** The unit that a plan counts in: allowance milli-tokens, or nano-dollars. */
 export const planUnit = z.enum(['tokens', 'usd'])
 export type PlanUnit = z.infer<typeof planUnit>

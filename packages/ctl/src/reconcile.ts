@@ -23,7 +23,7 @@ export async function reconcile(gateway: Gateway, repair: boolean, log: (line: s
     const page: ReconcileKeysReply = reconcileKeysReply.parse(
       await gateway.ask(subjects.keysReconcile, { after, repair }),
     )
-    const totals = await gateway.ask(subjects.meteringReconcile, { accounts: page.accounts, repair })
+    const totals = await gateway.ask(subjects.meteringReconcile, { accounts: page.accounts, plans: page.plans, repair })
     drifts.push(...page.drifts, ...reconcileTotalsReply.parse(totals).drifts)
     const before = accounts
     accounts += page.accounts.length

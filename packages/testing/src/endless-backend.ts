@@ -1,6 +1,6 @@
 /**
- * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them. It makes all of them
- * of one text, so that a thousand cost it nothing.
+ * A backend whose streamed answers never end: events of 16 KiB for as long as somebody reads them. A question may ask for
+ * a number of them (`40 events`). All answers are made of one text, so that a thousand of them cost nothing.
  */
 
 import { once } from 'node:events'
@@ -31,19 +31,22 @@ const event = (content: string, finishReason: string | null = null) =>
     choices: [{ index: 0, delta: { content }, finish_reason: finishReason }],
   })}\n\n`
 const LARGE = event('x'.repeat(EVENT_BYTES))
-const SHORT_ANSWER = `${event('hello').repeat(3)}${event('', 'stop')}data: [DONE]\n\n`
+const GOODBYE = `${event('', 'stop')}data: [DONE]\n\n`
+const SHORT_ANSWER = event('hello').repeat(3) + GOODBYE
 
 export async function startEndlessBackend(): Promise<EndlessBackend> {
   let running = 0
   let sentBytes = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model } = await readJson(request)
+    const { model, messages } = await readJson(request)
+    let left = Number(/(\d+) events/.exec(String(messages?.at(-1)?.content))?.[1] ?? Infinity)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     if (model === SHORT_MODEL) return void response.end(SHORT_ANSWER)
     running++
     const gone = once(response, 'close').then(() => running--)
     while (!response.destroyed) {
+      if (left-- <= 0) return void response.end(GOODBYE)
       sentBytes += LARGE.length
       if (response.write(LARGE)) await sleep(PACE_MS)
       else await Promise.race([once(response, 'drain').catch(() => {}), gone])
@@ -68,8 +71,13 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
   }
 }
 
-async function readJson(request: IncomingMessage): Promise<{ model?: string }> {
+interface Question {
+  model?: string
+  messages?: { content: string }[]
+}
+
+async function readJson(request: IncomingMessage): Promise<Question> {
   const pieces: Buffer[] = []
   for await (const piece of request) pieces.push(piece as Buffer)
-  return pieces.length === 0 ? {} : (JSON.parse(Buffer.concat(pieces).toString()) as { model?: string })
+  return pieces.length === 0 ? {} : (JSON.parse(Buffer.concat(pieces).toString()) as Question)
 }

@@ -15,8 +15,15 @@ export interface SlowReader {
   closeOwnSide(): void
 }
 
+interface SlowQuestion {
+  url: string
+  key: string
+  model: string
+  content?: string
+}
+
 /** Resolves when the answer has begun. */
-export function openSlowReader({ url, key, model }: { url: string; key: string; model: string }): Promise<SlowReader> {
+export function openSlowReader({ url, key, model, content = 'go on' }: SlowQuestion): Promise<SlowReader> {
   const { promise, resolve, reject } = Promise.withResolvers<SlowReader>()
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
@@ -26,7 +33,7 @@ export function openSlowReader({ url, key, model }: { url: string; key: string; 
     else reject(new Error(`a slow reader was answered ${response.statusCode}`))
   })
   asked.on('error', reject)
-  asked.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'go on' }] }))
+  asked.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }))
   return promise
 }
 

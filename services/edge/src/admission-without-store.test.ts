@@ -111,6 +111,18 @@ describe('while the admission store is away', () => {
     expect(await kinds('a', 'b', 'c')).toEqual(['allow', 'allow', 'requests'])
   })
 
+  test("a request is known by the number of the plan that keys names, and not by one of this edge's", async () => {
+    const numberOf = async (id: string) => {
+      const answer = await admission.admit(ask(id))
+      return answer.kind === 'allow' && answer.standing.planVersion
+    }
+    facts = { kind: 'active', plan: 'free', planVersion: 41, overage: false, extra: 0 }
+    expect(await numberOf('a')).toBe(41)
+    // A former version of keys does not name it.
+    facts = { kind: 'active', plan: 'free', overage: false, extra: 0 }
+    expect(await numberOf('b')).toBe(0)
+  })
+
   test('a key that is revoked is refused by the next request', async () => {
     expect(await kinds('a')).toEqual(['allow'])
     facts = { kind: 'dead' }
@@ -192,7 +204,7 @@ describe('while the admission store is away', () => {
 
   describe('a store that hears of a request when the ledger has long had it', () => {
     const end = () => admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
-    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: ['a'] })
+    const settle = () => shared.applyTotal({ account, window, settled: 10, version: 1, included: [{ requestId: 'a' }] })
     const hear = async () => {
       for (const late of heardLate) await late()
     }

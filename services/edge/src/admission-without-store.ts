@@ -118,8 +118,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       limits: shareOf(limits, edgesMax),
       worstCharge: ask.worstCharge * edgesMax,
     })
-    if (answer.kind === 'allow') here.set(ask.requestId, performance.now())
-    return answer
+    if (answer.kind !== 'allow') return answer
+    here.set(ask.requestId, performance.now())
+    // The versions of what is filled here are this process' own.
+    return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
   }
 
   /** What the store had admitted before it went away stands in the way here, too. */
@@ -161,7 +163,11 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     const { used, window } = await metering.quota({ account, unit: unitOf(plan) })
     const total = { account, window, settled: used, version: ++version }
     await local.warm(total)
-    await local.applyTotal({ ...total, version: ++version, included: totals.refreshed(account) })
+    await local.applyTotal({
+      ...total,
+      version: ++version,
+      included: totals.refreshed(account).map((requestId) => ({ requestId })),
+    })
   }
 
   /** Of one part. */

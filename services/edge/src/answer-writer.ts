@@ -18,6 +18,8 @@ export interface AnswerWriter {
   /** `headers` are asked for when they are sent. */
   begin(contentType: string, headers: () => Headers): void
   write(bytes: Uint8Array): void
+  /** Forgets the answer so far, so that another can take its place. False: the client has some of it. */
+  restart(): boolean
   /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
   keep?(usage: UsageEvent): Promise<void>
   /** `headers` replace those of `begin` where none has been sent yet. */
@@ -78,6 +80,12 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
       held = last ? [last] : []
       heldBytes = last?.byteLength ?? 0
     },
+    restart() {
+      if (response.headersSent) return false
+      held = []
+      heldBytes = 0
+      return true
+    },
     finish(headers) {
       if (!response.headersSent) {
         response.writeHead(200, { ...headers(), 'content-type': contentType, 'content-length': heldBytes })
@@ -110,6 +118,8 @@ export function streamAnswer(
   }, KEEP_ALIVE_AFTER_MS)
   response.once('close', () => clearInterval(keepAlive))
 
+  let hasContent = false
+
   function begin(contentType: string, headers: () => Headers): void {
     if (response.headersSent) return
     const ofStreams = { 'content-type': contentType, 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }
@@ -121,9 +131,12 @@ export function streamAnswer(
     begun: () => response.headersSent,
     begin,
     write(bytes) {
+      hasContent = true
       keepAlive.refresh()
       send(bytes)
     },
+    // Headers and comments are the same for every router's answer.
+    restart: () => !hasContent,
     finish() {
       clearInterval(keepAlive)
       response.end(DONE)

@@ -22,6 +22,8 @@ export interface EdgeMetrics {
   admission(answer: AdmitAnswer, tookMs: number): void
   admittedWithoutStore(): void
   tokens(lane: string, usage: TokenUsage): void
+  /** A router was lost while it had a request. `isLast`: the edge gives the request up. */
+  routerLost(isLast: boolean): void
   /** What became of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void
   /** Refused or given up so that the rest is served. */
@@ -39,6 +41,7 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
     ...requestMetrics(metrics),
     ...admissionMetrics(metrics),
     tokens: countTokens(metrics),
+    routerLost: countLosses(metrics),
     idempotent: countIdempotent(metrics),
     shed: countShed(metrics),
   }
@@ -107,6 +110,16 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
 
 export const OK = 'ok'
 const DEFECT: ErrorCode = 'INTERNAL_ERROR'
+
+function countLosses(metrics: Metrics): EdgeMetrics['routerLost'] {
+  const counter = metrics.counter(
+    'gateway_router_losses_total',
+    'Requests whose router was lost; given_up: too often',
+    ['given_up'],
+  )
+  const [once, tooOften] = [counter.labels('no'), counter.labels('yes')]
+  return (isLast) => (isLast ? tooOften : once).add()
+}
 
 function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
   const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])

@@ -23,6 +23,13 @@ import type { RunningRequest } from './running-requests.ts'
 /** A router that is lost is known to be within a fraction of a second. */
 const TUNING = { heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
 const END = encode({ usage: USAGE, attempts: [] })
+/** The last word of a router whose caller has left. */
+const LEFT = {
+  code: 'SERVICE_UNAVAILABLE',
+  message: 'left',
+  attempted: ['a'],
+  attempts: [{ backend: 'a', model: 'model-a', outcome: 'aborted', durationMs: 1 }],
+}
 const ATTEMPTS = [{ backend: 'a', model: 'model-a', outcome: 'reset', durationMs: 1 }]
 const EVENT = 'data: {"choices":[{"delta":{"content":"hi"}}]}\n\n'
 
@@ -36,6 +43,7 @@ afterEach(() => opened.disposeAsync())
 
 interface StageOptions {
   stream: boolean
+  routers?: number
   store?: () => Promise<void>
   /** What precedes the relay. */
   admit?: (response: ServerResponse) => Promise<unknown>
@@ -44,11 +52,13 @@ interface StageOptions {
 /** An edge's relay behind HTTP, before a router that does as the test says. */
 async function stage(
   serve: (job: IncomingJob, routerId: string) => void,
-  { stream, store = async () => {}, admit = async () => {} }: StageOptions,
+  { stream, routers = 1, store = async () => {}, admit = async () => {} }: StageOptions,
 ) {
   const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
-  const router = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
-  opened.use(await router.serveJobs('job.spark', 'routers', (job) => serve(job, router.processId)))
+  for (let opening = 0; opening < routers; opening++) {
+    const router = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+    opened.use(await router.serveJobs('job.spark', 'routers', (job) => serve(job, router.processId)))
+  }
   const reports: UsageEvent[] = []
   const finished: { charge: number; tokens: number }[] = []
   const running = new Map<string, RunningRequest>()
@@ -113,6 +123,7 @@ function standing(): Standing {
   const window = { limit: 100, remaining: 99, resetMs: 0 }
   return {
     plan: 'free',
+    planVersion: 1,
     window: '2026-11',
     windowResetAtMs: 0,
     used: 0,
@@ -246,12 +257,17 @@ describe('a stream', () => {
     expect(text).toBe(`${EVENT}${EVENT}${large}data: [DONE]\n\n`)
   })
 
-  test('whose client leaves stops the router, which alone reports it', async () => {
+  test('whose client leaves stops the router, and is billed what that says it had cost', async () => {
+    const usage = { ...USAGE, completionTokens: 2, estimated: true }
+    const word = Promise.withResolvers<void>()
     const stopped = Promise.withResolvers<unknown>()
-    const { url, reports, running } = await stage(
+    const { url, reports, running, finished } = await stage(
       (job) => {
         beginStream(job)
-        job.signal.addEventListener('abort', () => stopped.resolve(job.signal.reason))
+        job.signal.addEventListener('abort', () => {
+          stopped.resolve(job.signal.reason)
+          void word.promise.then(() => job.failure(encode({ ...LEFT, usage })))
+        })
       },
       { stream: true },
     )
@@ -260,8 +276,99 @@ describe('a stream', () => {
     await response.body!.getReader().read()
     leaving.abort()
     expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
-    expect(reports).toEqual([])
+    // Until then what it holds stays held.
+    expect([running.size, finished.length]).toEqual([1, 0])
+    word.resolve()
+    await expect
+      .poll(() => reports)
+      .toMatchObject([{ outcome: 'client_gone', reporter: 'edge', delivered: false, usage, backend: 'a' }])
+    await expect.poll(() => finished).toEqual([{ charge: 11_000, tokens: 11 }])
     expect(running.size).toBe(0)
+  })
+
+  test('whose client leaves when the router has ended it is billed the whole answer', async () => {
+    const held = Promise.withResolvers<void>()
+    const { url, reports } = await stage(
+      (job) => {
+        beginStream(job)
+        void held.promise.then(() => {
+          void job.data(Buffer.from(EVENT.repeat(150_000))).catch(() => {})
+          job.end(END)
+        })
+      },
+      { stream: true },
+    )
+    const leaving = new AbortController()
+    const response = await fetch(url, { signal: leaving.signal })
+    await response.body!.getReader().read()
+    held.resolve()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    leaving.abort()
+    await expect
+      .poll(() => reports, { timeout: 10_000 })
+      .toMatchObject([{ outcome: 'client_gone', delivered: false, usage: USAGE }])
+  })
+
+  test('whose client leaves and whose router is then lost is billed the events that came', async () => {
+    const { url, reports } = await stage(
+      (job, routerId) => {
+        beginStream(job)
+        job.signal.addEventListener('abort', () => hub.cut(routerId))
+      },
+      { stream: true },
+    )
+    const leaving = new AbortController()
+    const response = await fetch(url, { signal: leaving.signal })
+    await response.body!.getReader().read()
+    leaving.abort()
+    await expect
+      .poll(() => reports)
+      .toMatchObject([{ outcome: 'client_gone', usage: { promptTokens: 11, completionTokens: 2, estimated: true } }])
+  })
+
+  test('whose client leaves before it has begun is billed what a backend was at work on', async () => {
+    const usage = { ...USAGE, completionTokens: 0, estimated: true }
+    const { url, reports } = await stage(
+      (job) => {
+        job.accept()
+        job.signal.addEventListener('abort', () => job.failure(encode({ ...LEFT, usage })))
+      },
+      { stream: true },
+    )
+    await expect(fetch(url, { signal: AbortSignal.timeout(100) })).rejects.toThrow()
+    await expect
+      .poll(() => reports)
+      .toMatchObject([{ outcome: 'client_gone', usage, backend: 'a', backendModel: 'model-a' }])
+  })
+
+  test('whose client leaves before any backend had it costs nothing, and frees what it held at once', async () => {
+    const { url, reports, finished } = await stage(
+      (job) => {
+        job.accept()
+        job.signal.addEventListener('abort', () => job.failure(encode({ ...LEFT, attempts: [] })))
+      },
+      { stream: true },
+    )
+    await expect(fetch(url, { signal: AbortSignal.timeout(100) })).rejects.toThrow()
+    await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
+    expect(reports).toEqual([])
+  })
+
+  test('whose router is lost between its head and its content comes whole from another', async () => {
+    let asked = 0
+    const { url, reports } = await stage(
+      (job, routerId) => {
+        job.accept()
+        job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
+        if (++asked === 1) return void setTimeout(() => hub.cut(routerId), 50)
+        void job.data(Buffer.from(EVENT))
+        job.end(END)
+      },
+      { stream: true, routers: 2 },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text).toBe(`${EVENT}data: [DONE]\n\n`)
+    expect(reports).toMatchObject([{ outcome: 'completed', usage: USAGE }])
   })
 
   test('whose client left before it was admitted asks no router and holds nothing', async () => {
@@ -321,20 +428,56 @@ describe('a JSON answer', () => {
     expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
   })
 
-  test('of a router that is lost half-way through is never half an answer with status 200', async () => {
-    const { url, reports } = await stage(
+  test('of a router that is lost half-way through comes whole from another, and is billed once', async () => {
+    let asked = 0
+    const { url, reports, finished } = await stage(
       (job, routerId) => {
+        if (++asked === 2) return serve(job)
         job.accept()
         job.head(encode(HEAD))
         void job.data(Buffer.from(ANSWER.slice(0, 8))).catch(() => {})
         setTimeout(() => hub.cut(routerId), 50)
       },
-      { stream: false },
+      { stream: false, routers: 2 },
+    )
+    const response = await fetch(url)
+    expect(response.status).toBe(200)
+    expect(await response.text()).toBe(ANSWER)
+    expect(reports).toMatchObject([{ outcome: 'completed', delivered: true }])
+    expect(finished).toEqual([{ charge: 12_000, tokens: 12 }])
+  })
+
+  test('of which some was sent when its router is lost is never half an answer that looks whole', async () => {
+    const { url, reports } = await stage(
+      (job, routerId) => {
+        job.accept()
+        job.head(encode(HEAD))
+        void job.data(Buffer.alloc(300 * 1024, 'x')).catch(() => {})
+        setTimeout(() => hub.cut(routerId), 100)
+      },
+      { stream: false, routers: 2 },
+    )
+    expect((await readAll(await fetch(url))).isWhole).toBe(false)
+    expect(reports).toMatchObject([{ outcome: 'router_lost', delivered: false }])
+  })
+
+  test('that costs each router its life is given up after three, free of charge', async () => {
+    let asked = 0
+    const { url, reports, finished, metrics } = await stage(
+      (job, routerId) => {
+        asked++
+        job.accept()
+        job.head(encode(HEAD))
+        setTimeout(() => hub.cut(routerId), 20)
+      },
+      { stream: false, routers: 5 },
     )
     const response = await fetch(url)
     expect(response.status).toBe(503)
-    expect(await response.json()).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', tier: 'svc-instant' })
-    expect(reports).toMatchObject([{ outcome: 'router_lost', delivered: false }])
+    expect(asked).toBe(3)
+    expect(reports).toEqual([])
+    await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
+    expect(metrics.text()).toContain('gateway_router_losses_total{service="edge",given_up="yes"} 1')
   })
 
   test('that nobody could give is an error, and the reservation is released', async () => {

@@ -1,13 +1,13 @@
 /**
  * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
  *
- * What is billed is what the client saw. A client that leaves is billed by the router, which alone knows what the
- * backend had generated; its reservation is released by the ledger, or lapses.
+ * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the
+ * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/bill.ts`), whether the
+ * client still waits or not. A router reports only for an edge that is lost.
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
-import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
-import type { TokenUsage } from '@gateway/contracts/usage'
+import type { AnswerHead } from '@gateway/contracts/job'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/service/gen-ai'
 import { requestFields } from '@gateway/service/trace-context'
@@ -16,14 +16,14 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { Admitted } from './admit.ts'
 import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
-import { countEvents } from './core/count-events.ts'
+import { billOf, type Bill, type Charge, type Departure, type LastWord } from './core/bill.ts'
 import { failureToError } from './core/failure-to-error.ts'
 import { standingHeaders } from './core/standing-headers.ts'
-import { wholeEvents } from './core/whole-events.ts'
 import type { Edge } from './edge.ts'
 import type { Measured } from './measure-request.ts'
-import { runJob, type JobRun } from './run-job.ts'
-import { release, settle, usageEvent, type PlannedJob } from './settle.ts'
+import { openPassage } from './pass-answer.ts'
+import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
+import { lapse, release, settle, usageEvent, type PlannedJob } from './settle.ts'
 
 export interface Relay {
   admitted: Admitted
@@ -37,58 +37,58 @@ export interface Relay {
   measured: Measured
 }
 
+/** The client waits for the answer, or has gone in some way, or the router has said its last word. */
+type Phase = 'wanted' | Departure | 'over'
+
 /** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
 export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
   const { admitted, job, measured } = relay
   // Its client left while it was being admitted.
   if (client.hasLeft()) return release(edge, job)
   return new Promise((resolve, reject) => {
+    let phase: Phase = 'wanted'
     let head: AnswerHead | null = null
-    let eventsSeen = 0
-    let isOver = false
-    const events = job.stream ? wholeEvents() : null
-    /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
-    let toldAhead = 0
 
-    const consumed = (bytes: number) => {
-      const untold = Math.max(0, bytes - toldAhead)
-      toldAhead -= bytes - untold
-      run.consumed(untold)
-    }
-    const writer: AnswerWriter = client.open(job.stream, consumed, () => answerHeaders(relay, null))
+    const writer: AnswerWriter = client.open(
+      job.stream,
+      (bytes) => passage.taken(bytes),
+      () => answerHeaders(relay, null),
+    )
+    const open = () => openPassage(job.stream, writer, (bytes) => run.consumed(bytes))
+    let passage = open()
     client.onLeave(() => {
-      if (abandon()) resolve()
+      if (depart('client_gone')) resolve()
     })
     const enteredAtMs = performance.now() - admitted.waitedMs
     edge.intake.enter()
     const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
       onHead(answerHead) {
         head = answerHead
+        if (phase !== 'wanted') return
         if (measured.span.isRecorded) measured.span.set(headAttributes(answerHead, admitted))
         if (job.stream) begun(answerHead)
         writer.begin(answerHead.contentType, () => answerHeaders(relay, answerHead))
         failpoint('edge.answer-begun')
       },
-      onData(bytes) {
-        if (!events) return writer.write(bytes)
-        const whole = events.push(bytes)
-        const held = bytes.length - whole.length
-        if (held > 0) {
-          toldAhead += held
-          run.consumed(held)
-        }
-        if (whole.length === 0) return
-        eventsSeen += countEvents(whole)
-        writer.write(whole)
+      onData: (bytes) => (phase === 'wanted' ? passage.pass(bytes) : passage.note(bytes)),
+      onEnd: (end) => conclude({ kind: 'end', end }),
+      onFailure: (failure) => conclude({ kind: 'failure', failure }),
+      onInterrupted: () => void conclude({ kind: 'lost' }),
+      onRouterLost(loss) {
+        tellLoss(edge, job, loss)
+        if (!writer.restart()) return false
+        head = null
+        passage = open()
+        return true
       },
-      onEnd: (end) => void completed(end),
-      onFailure: failed,
+      onOverdue() {
+        if (depart('router_lost')) endWith(new GatewayError('SERVICE_UNAVAILABLE', 'The time for this request is up'))
+      },
       onOffered(isAnswered) {
         edge.intake.leave()
         // A client that leaves early has not waited for us.
         if (isAnswered) edge.intake.arrived(enteredAtMs)
       },
-      onInterrupted: interrupted,
     })
     failpoint('edge.dispatched')
     edge.running.begin({
@@ -98,15 +98,33 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       reservation: { worstCharge: admitted.worstCharge, window: job.window },
       stream: job.stream,
       cut() {
-        if (abandon()) endWith(invalidKey())
+        if (depart('cut')) endWith(invalidKey())
       },
     })
 
-    async function completed(end: AnswerEnd): Promise<void> {
-      isOver = true
-      if (!head) return endWith(new GatewayError('INTERNAL_ERROR', 'The answer had no beginning'))
-      if (measured.span.isRecorded) measured.span.set(usageAttributes(end.usage))
-      const event = usageEvent(job, head, { outcome: 'completed', delivered: true, ...end })
+    /** The client has gone: the router stops the backend, and its last word tells the cost. */
+    function depart(how: Departure): boolean {
+      if (phase !== 'wanted') return false
+      phase = how
+      run.stop()
+      return true
+    }
+
+    async function conclude(word: LastWord): Promise<void> {
+      const departure = phase === 'wanted' || phase === 'over' ? null : phase
+      phase = 'over'
+      const { promptTokensEstimate } = job
+      const bill = billOf(word, { departure, head, events: passage.events, promptTokensEstimate })
+      if (word.kind === 'end' && departure === null && head && bill.kind === 'charge') return deliver(head, bill.charge)
+      noteBusyRouters(edge, word)
+      if (departure === null) endWith(errorOf(word, job.lane))
+      await settleBill(edge, job, bill)
+    }
+
+    async function deliver(answered: AnswerHead, charge: Charge): Promise<void> {
+      const { usage } = charge
+      if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
+      const event = usageEvent(job, charge)
       try {
         if (writer.keep) await writer.keep(event)
         await settle(edge, event)
@@ -116,11 +134,9 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
         )
       }
       failpoint('edge.usage-stored')
-      const unfinished = events?.end()
-      if (unfinished?.length) writer.write(unfinished)
-      if (!job.stream) begun(head)
-      const answered = head
-      writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, end.usage)))
+      passage.end()
+      if (!job.stream) begun(answered)
+      writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, usage)))
       failpoint('edge.answer-ended')
       resolve()
     }
@@ -134,58 +150,55 @@ export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<v
       measured.span.event('first content')
     }
 
-    function failed({ usage = NOTHING, attempts, ...failure }: AnswerFailure): void {
-      isOver = true
-      if (failure.retryAfterMs !== undefined) {
-        edge.metrics.shed('routers_busy')
-        edge.intake.refusedBehind()
-      }
-      endWith(failureToError({ ...failure, attempts }, job.lane))
-      const settled = head
-        ? settle(edge, usageEvent(job, head, { outcome: 'backend_failed', delivered: false, usage, attempts }))
-        : release(edge, job)
-      settled.catch(logUnsettled)
-    }
-
-    function interrupted(): void {
-      isOver = true
-      endWith(new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier: job.lane }))
-      if (!head) return
-      // Without the router's count: the usual backend sends one token an event.
-      const usage = {
-        ...NOTHING,
-        promptTokens: job.promptTokensEstimate,
-        completionTokens: eventsSeen,
-        estimated: true,
-      }
-      const event = usageEvent(job, head, { outcome: 'router_lost', delivered: false, usage, attempts: [] })
-      settle(edge, event).catch(logUnsettled)
-    }
-
-    /** The client left, or its key was revoked: the router stops the backend and reports what it had generated. */
-    function abandon(): boolean {
-      if (isOver) return false
-      isOver = true
-      run.stop()
-      edge.running.end(job.requestId)
-      if (!head) void release(edge, job)
-      return true
-    }
-
     function endWith(error: GatewayError): void {
       if (!writer.begun()) return reject(error)
       measured.failure = error.code
       writer.fail(error)
       resolve()
     }
-
-    function logUnsettled(error: unknown): void {
-      edge.logger.error(
-        { err: error, ...requestFields(job.requestId, job.traceparent) },
-        'usage is not known to be stored; it is still being tried',
-      )
-    }
   })
+}
+
+/** Routers that are late gave the job back: the edge takes in less. */
+function noteBusyRouters(edge: Edge, word: LastWord): void {
+  if (word.kind !== 'failure' || word.failure.retryAfterMs === undefined) return
+  edge.metrics.shed('routers_busy')
+  edge.intake.refusedBehind()
+}
+
+function errorOf(word: LastWord, tier: string): GatewayError {
+  switch (word.kind) {
+    case 'end':
+      return new GatewayError('INTERNAL_ERROR', 'The answer had no beginning')
+    case 'failure':
+      return failureToError(word.failure, tier)
+    case 'lost':
+      return new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier })
+  }
+}
+
+async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void> {
+  switch (bill.kind) {
+    case 'unknown':
+      return lapse(edge, job)
+    case 'nothing':
+      return release(edge, job)
+    case 'charge':
+      try {
+        return await settle(edge, usageEvent(job, bill.charge))
+      } catch (err) {
+        const fields = requestFields(job.requestId, job.traceparent)
+        edge.logger.error({ err, ...fields }, 'usage is not known to be stored; it is still being tried')
+      }
+  }
+}
+
+/** A request that loses router after router likely kills them. */
+function tellLoss(edge: Edge, job: PlannedJob, { router, losses, isLast }: RouterLoss): void {
+  edge.metrics.routerLost(isLast)
+  const fields = { ...requestFields(job.requestId, job.traceparent), keyId: job.keyId, router, losses }
+  if (isLast) edge.logger.error(fields, 'a request has lost every router that took it, and is given up')
+  else edge.logger.warn(fields, 'a request has lost its router')
 }
 
 function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
@@ -195,14 +208,6 @@ function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
     'gateway.pool': head.upstream,
     'gateway.backend': head.backend,
   }
-}
-
-const NOTHING: TokenUsage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  reasoningTokens: 0,
-  estimated: false,
 }
 
 /** `spent`: what this request has cost, once that is known. */

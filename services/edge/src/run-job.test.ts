@@ -4,7 +4,7 @@ import type { Bus, IncomingJob } from '@gateway/bus/port'
 import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
-import { runJob, type JobRun } from './run-job.ts'
+import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
 
 /** A router that is lost is known to be within a fraction of a second. */
 const TUNING = { acceptTimeoutMs: 60, heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
@@ -48,11 +48,12 @@ interface Told {
   isInterrupted: boolean
   /** How many last words came: never more than one. */
   ends: number
+  losses: RouterLoss[]
   over: Promise<void>
   run: JobRun
 }
 
-function run(deadlineMs = 10_000, fields: Partial<JobHeader> = {}): Told {
+function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHeader> = {}): Told {
   const over = Promise.withResolvers<void>()
   const last = () => {
     told.ends++
@@ -64,15 +65,16 @@ function run(deadlineMs = 10_000, fields: Partial<JobHeader> = {}): Told {
     failure: null,
     isInterrupted: false,
     ends: 0,
+    losses: [],
     over: over.promise,
     run: runJob(edge, plannedJob(fields), Buffer.from('{}'), deadlineMs, {
       onHead() {},
       onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
-      onEnd(end) {
+      async onEnd(end) {
         told.end = end
         last()
       },
-      onFailure(failure) {
+      async onFailure(failure) {
         told.failure = failure
         last()
       },
@@ -80,6 +82,12 @@ function run(deadlineMs = 10_000, fields: Partial<JobHeader> = {}): Told {
         told.isInterrupted = true
         last()
       },
+      onRouterLost(loss) {
+        told.losses.push(loss)
+        if (canRestart()) told.text = ''
+        return canRestart()
+      },
+      onOverdue: () => told.run.stop(),
     }),
   }
   return told
@@ -128,6 +136,36 @@ test('a router that is lost before the answer began is not noticed', async () =>
   expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
 })
 
+test('a router that is lost after its head is not noticed while nothing was given to the client', async () => {
+  const bus = await startRouter((job) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel')).catch(() => {})
+    setTimeout(() => hub.cut(bus.processId), 40)
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+})
+
+test('a job that loses router after router is given up at the third, and each is told of', async () => {
+  const taken: string[] = []
+  for (let routers = 0; routers < 5; routers++) {
+    const bus = await startRouter((job) => {
+      job.accept()
+      taken.push(bus.processId)
+      setTimeout(() => hub.cut(bus.processId), 20)
+    })
+  }
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+  expect(taken).toHaveLength(3)
+  expect(told.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
+})
+
 test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
   let taken = 0
   const bus = await startRouter((job) => {
@@ -137,7 +175,7 @@ test('a router that is lost after the answer began is told of, and nothing is re
     void job.data(Buffer.from('hel'))
     setTimeout(() => hub.cut(bus.processId), 40)
   })
-  const told = run()
+  const told = run(10_000, () => false)
   await expect.poll(() => told.text).toBe('hel')
   await startRouter(() => taken++)
   await told.over
@@ -166,20 +204,42 @@ test('a job whose time is up before anybody took it is given up', async () => {
   expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
 })
 
-test('a job that is stopped has no last word, and its router stops', async () => {
+test('a job that is stopped gets its router’s last word, and that one stops', async () => {
   const stopped = Promise.withResolvers<unknown>()
+  const verdict = { code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [], usage: USAGE }
   await startRouter((job) => {
     job.accept()
     job.head(encode(HEAD))
     void job.data(Buffer.from('hel')).catch(() => {})
-    job.signal.addEventListener('abort', () => stopped.resolve(job.signal.reason))
+    job.signal.addEventListener('abort', () => {
+      stopped.resolve(job.signal.reason)
+      job.failure(encode(verdict))
+    })
   })
   const told = run()
   await expect.poll(() => told.text).toBe('hel')
   told.run.stop()
   expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
-  await sleep(TUNING.lostAfterMs * 2)
-  expect(told.ends).toBe(0)
+  await told.over
+  expect(told).toMatchObject({ failure: { usage: USAGE }, ends: 1 })
+})
+
+test('a job that is stopped and loses its router goes to no other', async () => {
+  let taken = 0
+  const bus = await startRouter((job) => {
+    taken++
+    job.accept()
+  })
+  const told = run()
+  await expect.poll(() => taken).toBe(1)
+  // The edge hears that it was accepted.
+  await sleep(20)
+  hub.cut(bus.processId)
+  told.run.stop()
+  await startRouter(() => taken++)
+  await told.over
+  expect(told).toMatchObject({ isInterrupted: true, ends: 1 })
+  expect(taken).toBe(1)
 })
 
 test('a job that is stopped while it waits for a router is never dispatched', async () => {
@@ -188,7 +248,7 @@ test('a job that is stopped while it waits for a router is never dispatched', as
   let taken = 0
   await startRouter(() => taken++)
   await sleep(150)
-  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 0 })
+  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 1 })
 })
 
 describe('a client that waits only so long for the headers', () => {
@@ -198,7 +258,7 @@ describe('a client that waits only so long for the headers', () => {
       headers.push(header)
       if (headers.length === 2) answer(job)
     })
-    await run(60_000, { headWithinMs: 5_000 }).over
+    await run(60_000, () => true, { headWithinMs: 5_000 }).over
     const [first, second] = headers.map(({ headWithinMs }) => headWithinMs!)
     expect(first).toBeLessThanOrEqual(5_000)
     expect(second).toBeLessThanOrEqual(first! - TUNING.acceptTimeoutMs + 20)
@@ -210,7 +270,7 @@ describe('a client that waits only so long for the headers', () => {
       job.head(encode(HEAD))
       setTimeout(() => job.end(END), 2_600)
     })
-    const told = run(60_000, { headWithinMs: 100 })
+    const told = run(60_000, () => true, { headWithinMs: 100 })
     await told.over
     expect(told).toMatchObject({ end: { usage: USAGE }, isInterrupted: false, ends: 1 })
   })
@@ -219,9 +279,12 @@ describe('a client that waits only so long for the headers', () => {
     const stopped = Promise.withResolvers<void>()
     await startRouter((job) => {
       job.accept()
-      job.signal.addEventListener('abort', () => stopped.resolve())
+      job.signal.addEventListener('abort', () => {
+        stopped.resolve()
+        job.failure(encode({ code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [] }))
+      })
     })
-    const told = run(60_000, { headWithinMs: 100 })
+    const told = run(60_000, () => true, { headWithinMs: 100 })
     await told.over
     expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     await stopped.promise
@@ -229,7 +292,7 @@ describe('a client that waits only so long for the headers', () => {
 
   test('no router in that time is a failure in that time', async () => {
     const startedAt = performance.now()
-    const told = run(60_000, { headWithinMs: 300 })
+    const told = run(60_000, () => true, { headWithinMs: 300 })
     await told.over
     expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
     expect(performance.now() - startedAt).toBeLessThan(2_000)
@@ -275,9 +338,11 @@ test.each<[string, (job: IncomingJob) => void]>([
   runJob(edge, plannedJob(), Buffer.from('{}'), 500, {
     onHead() {},
     onData() {},
-    onEnd: () => over.resolve(),
-    onFailure: () => over.resolve(),
+    onEnd: async () => over.resolve(),
+    onFailure: async () => over.resolve(),
     onInterrupted: () => over.resolve(),
+    onRouterLost: () => false,
+    onOverdue() {},
     onOffered: () => void offered++,
   })
   await over.promise

@@ -2,23 +2,15 @@
  * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
  */
 
-import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
-import type { TokenUsage } from '@gateway/contracts/usage'
+import type { JobHeader } from '@gateway/contracts/job'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { chargeFor } from '@gateway/pricing/charge'
 import { requestFields } from '@gateway/service/trace-context'
 import { NO_SPAN } from '@gateway/service/tracing'
+import type { Charge } from './core/bill.ts'
 import type { Edge } from './edge.ts'
 
-export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs'>
-
-export interface RequestEnd {
-  outcome: UsageEvent['outcome']
-  /** Whether the whole answer was ready to reach the client. */
-  delivered: boolean
-  usage: TokenUsage
-  attempts: UsageEvent['attempts']
-}
+export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
 /** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
 export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
@@ -44,6 +36,11 @@ export function release(edge: Edge, job: PlannedJob): Promise<void> {
   return finishReservation(edge, job, 0, 0)
 }
 
+/** Only a lost router knows the cost. The reservation stays until that router's report reaches the ledger, or lapses. */
+export function lapse(edge: Edge, job: PlannedJob): void {
+  edge.running.end(job.requestId)
+}
+
 /** A store that is away does not hold up the answer: the ledger's total corrects it when it is back. */
 async function finishReservation(
   edge: Edge,
@@ -61,7 +58,7 @@ async function finishReservation(
 }
 
 /** What the ledger is told of the request. */
-export function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): UsageEvent {
+export function usageEvent(job: PlannedJob, { served, outcome, delivered, usage, attempts }: Charge): UsageEvent {
   return {
     requestId: job.requestId,
     reporter: 'edge',
@@ -69,17 +66,21 @@ export function usageEvent(job: PlannedJob, head: AnswerHead, end: RequestEnd): 
     keyId: job.keyId,
     plan: job.plan,
     unit: job.unit,
+    planVersion: job.planVersion,
     window: job.window,
     modelAsked: job.modelAsked,
     lane: job.lane,
     pool: job.pool,
-    backend: head.backend,
-    backendModel: head.backendModel,
+    backend: served.backend,
+    backendModel: served.backendModel,
     price: job.price,
     streamed: job.stream,
     startedAtMs: job.startedAtMs,
     endedAtMs: Date.now(),
     traceparent: job.traceparent,
-    ...end,
+    outcome,
+    delivered,
+    usage,
+    attempts,
   }
 }

@@ -49,6 +49,8 @@ export interface RunningEdge extends RunningService {
   readonly url: string
 }
 
+const LAST_WORDS_MS = 2_000
+
 /**
  * Stopping says so for `stopNoticeMs`, then takes nothing new, lets open answers finish for up to `drainMs`, and closes what
  * is left.
@@ -106,6 +108,8 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
       server.stopAccepting()
       await running.drained(settings.drainMs)
       await server.close()
+      // The clients of cut connections have left: the edge waits for their routers' last words.
+      await running.drained(LAST_WORDS_MS)
       await cuts[Symbol.asyncDispose]()
       await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()

@@ -15,6 +15,7 @@ import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
 import type { KeysInvalidated } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
+import type { WarmRequest } from '@gateway/contracts/metering-api'
 import { subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/service/config-source'
@@ -22,6 +23,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/service/logger'
 import { pauseMs, type Lane } from './core/outbox-pace.ts'
 import { unitOf } from './core/plans.ts'
+import type { Account } from './db/accounts.ts'
 import {
   claimLeftChanges,
   firstChangeUpTo,
@@ -144,14 +146,18 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
 
 async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {
   const account = await fillAdmission(parts, change.account)
-  if (change.reason === 'plan' && account) await tellMetering(parts, change.account, account.plan)
+  if (change.reason === 'plan' && account) await tellMetering(parts, change.account, account)
   failpoint('keys.change-announced')
   await forgetChange(parts.database, change)
 }
 
 /** The store's total must be in the unit of the new plan before a request is measured against its limit. */
-async function tellMetering({ bus, config }: AnnouncerParts, account: string, plan: string): Promise<void> {
-  const question = { account, unit: unitOf(config.current.plans, plan) }
+async function tellMetering(
+  { bus, config }: AnnouncerParts,
+  account: string,
+  { plan, version }: Pick<Account, 'plan' | 'version'>,
+): Promise<void> {
+  const question: WarmRequest = { account, unit: unitOf(config.current.plans, plan), planVersion: version }
   await bus.request(subjects.meteringWarm, Buffer.from(JSON.stringify(question)), { timeoutMs: METERING_TIMEOUT_MS })
 }
 

@@ -1,5 +1,6 @@
 /**
- * Tells the admission store what the ledger has settled: the window's total and the requests it now includes.
+ * Tells the admission store what the ledger has settled: the window's total, and the requests it now includes with their
+ * tokens.
  *
  * The ledger never waits for the store. What the store could not be told is kept in `metering.owed_totals`, in the
  * ledger's own database, before the messages are acknowledged; whichever process gets to it first delivers it when the
@@ -11,11 +12,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/service/logger'
-import type { WindowReports } from './core/merge-reports.ts'
 import { deliverOwed, noteOwed } from './db/owed-totals.ts'
-import type { WindowTotal } from './db/windows.ts'
-
-export interface Settled extends WindowReports, WindowTotal {}
+import type { Settled } from './db/windows.ts'
 
 export interface Settlement extends AsyncDisposable {
   settle(totals: readonly Settled[]): Promise<void>

@@ -46,7 +46,7 @@ export function rememberingAdmission(): RememberingAdmission {
     async applyTotal(total) {
       take(this, total)
       told.push(total)
-      for (const id of total.included) released.add(id)
+      for (const { requestId } of total.included) released.add(requestId)
     },
     async warm(total) {
       take(this, total)
@@ -71,14 +71,15 @@ export interface TestLedger extends UsageContext, AsyncDisposable {
   audit(account: string): Promise<{ rows: number; sum: number; total: number; version: number }>
 }
 
-export async function openLedger(postgres: PostgresServer): Promise<TestLedger> {
+/** `store`: told of totals in place of the one that remembers. */
+export async function openLedger(postgres: PostgresServer, store?: MeteringAdmission): Promise<TestLedger> {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.createDatabase())
   const database = opening.use(await openDatabase(url))
   await migrate(database, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'metering', level: 'silent' })
   const admission = rememberingAdmission()
-  const settlement = opening.use(startSettlement({ database, admission, logger }))
+  const settlement = opening.use(startSettlement({ database, admission: store ?? admission, logger }))
   const opened = opening.move()
   return {
     database,

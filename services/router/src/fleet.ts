@@ -6,7 +6,7 @@
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import { resolveSecrets } from '@gateway/service/resolve-secrets'
-import { openBackend, type BackendClient } from './clients/backend.ts'
+import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import type { ImageForm } from './core/image-form.ts'
@@ -22,6 +22,8 @@ export interface Backend {
   client: BackendClient
   dialect: Dialect
   health: health.Health
+  /** The start of the newest attempt that brought content, by `performance.now()`. */
+  answeredFrom: number
   outstanding: number
   /** This router's part of every backend's limit; the same object everywhere. */
   share: Share
@@ -57,7 +59,8 @@ export interface Fleet {
   close(): Promise<void>
 }
 
-export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
+/** `connect` opens the connections to a backend. */
+export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnections): Fleet {
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
@@ -81,9 +84,10 @@ export function openFleet(environment: NodeJS.ProcessEnv): Fleet {
     return {
       config,
       fingerprint,
-      client: openBackend(config, headers),
+      client: openBackend(config, headers, connect(config)),
       dialect,
       health: health.newHealth(),
+      answeredFrom: -Infinity,
       outstanding: 0,
       share: ownShare,
     }
@@ -170,29 +174,67 @@ export function isUsable(target: Target, now: number): boolean {
   return health.isUsable(target.backend.health, now) && health.isUsable(target.state.health, now)
 }
 
-export function noteStart(target: Target): void {
-  target.backend.health = health.afterStart(target.backend.health)
-  target.state.health = health.afterStart(target.state.health)
+export function isOnTrial({ backend, state }: Target): boolean {
+  return backend.health.onTrial || state.health.onTrial
 }
 
-export function noteSuccess(target: Target, now: number): void {
-  target.backend.health = health.afterSuccess(target.backend.health, now)
-  target.state.health = health.afterSuccess(target.state.health, now)
+/** When time alone makes it usable. */
+export function usableFrom(target: Target): number {
+  return Math.max(health.usableFrom(target.backend.health), health.usableFrom(target.state.health))
 }
 
-export function noteFault(target: Target, fault: BackendFault, now: number): health.Change {
+/** One attempt at a target: a place at its backend, and its trial where it is on one. */
+export interface Seat {
+  readonly target: Target
+  readonly startedAt: number
+}
+
+export function noteStart(target: Target, now: number): Seat {
+  const seat: Seat = { target, startedAt: now }
+  target.backend.health = health.afterStart(target.backend.health, seat)
+  target.state.health = health.afterStart(target.state.health, seat)
+  return seat
+}
+
+/** The first content has come. True when the target is back by it. */
+export function noteContent(seat: Seat, now: number): boolean {
+  const { backend, state } = seat.target
+  if (seat.startedAt > backend.answeredFrom) backend.answeredFrom = seat.startedAt
+  return change(
+    seat.target,
+    health.afterContent(backend.health, seat, now),
+    health.afterContent(state.health, seat, now),
+  )
+}
+
+/** True when the target is back by it. */
+export function noteSuccess(seat: Seat, now: number): boolean {
+  const { backend, state } = seat.target
+  return change(
+    seat.target,
+    health.afterSuccess(backend.health, seat, now),
+    health.afterSuccess(state.health, seat, now),
+  )
+}
+
+export function noteFault(seat: Seat, fault: BackendFault, now: number): health.Change {
   const blame = blameFor(fault)
-  const blamed = blame.on === 'backend' ? target.backend : target.state
-  const spared = blame.on === 'backend' ? target.state : target.backend
-  spared.health = health.afterNothing(spared.health)
+  if (blame.on === 'nobody') return 'none'
+  const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
   const before = blamed.health
-  blamed.health =
-    blame.on === 'nobody' ? health.afterNothing(before) : health.afterFault(before, blame, now, Math.random())
+  blamed.health = health.afterFault(before, seat, blame, now, Math.random())
   return health.changeOf(before, blamed.health)
 }
 
-/** An attempt ended and proved nothing about the target. */
-export function noteNothing(target: Target): void {
-  target.backend.health = health.afterNothing(target.backend.health)
-  target.state.health = health.afterNothing(target.state.health)
+/** The attempt is over. True when its trial is by it. */
+export function noteEnd(seat: Seat): boolean {
+  const { backend, state } = seat.target
+  return change(seat.target, health.afterEnd(backend.health, seat), health.afterEnd(state.health, seat))
+}
+
+function change({ backend, state }: Target, ofBackend: health.Health, ofTarget: health.Health): boolean {
+  if (ofBackend === backend.health && ofTarget === state.health) return false
+  backend.health = ofBackend
+  state.health = ofTarget
+  return true
 }

@@ -1,72 +1,108 @@
 /**
- * Places at backends: each takes `maxConcurrent` requests at once. When all that a job could use are full it waits
- * here; a place that becomes free is handed to the next waiter, so newcomers cannot overtake.
- *
- * Who waits at backends where this router has no place at all, as more routers live than there are places, is let
- * through one at a time.
+ * Places at backends: each takes `maxConcurrent` requests at once. When none that a job could use has one, the job waits
+ * here. Whatever may change that (a place is freed, a backend is back or out, an ejection is over) lets those who wait
+ * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
  */
 
 import { createFairQueue, type Waiter } from './core/fair-queue.ts'
-import { isFullEvenSo, type Backend } from './fleet.ts'
+import { isFullEvenSo, noteStart, type Backend, type Seat, type Target } from './fleet.ts'
 
 export interface Places {
-  take(backend: Backend): void
+  /** Takes a place, and the trial of a target that is on one. */
+  take(target: Target): Seat
   free(backend: Backend): void
-  wait(options: { account: string; backends: Set<Backend>; timeoutMs: number; signal: AbortSignal }): Promise<Waited>
-  /** Backends have changed, or the process stops: all who wait choose again. */
+  /** Resolves with what `choose` gave, once it gives something. */
+  wait<T>(options: Wait<T>): Promise<Waited<T>>
+  /** The health of a backend has changed: who waits may choose another. */
+  look(): void
+  /** Backends have changed, or the process stops: all who wait begin anew. */
   wakeAll(): void
   readonly waiting: number
 }
 
-export type Waited =
-  /** A place there has been taken for the caller. */
-  | { kind: 'place'; backend: Backend }
+export interface Wait<T> {
+  account: string
+  /** Whether a place that is free at the backend may be of use. */
+  wants(backend: Backend): boolean
+  /** Takes a place somewhere, if one is to be had. */
+  choose(): T | null
+  /** When time alone gives it another choice; Infinity when it does not. */
+  choiceAt(): number
+  timeoutMs: number
+  signal: AbortSignal
+}
+
+export type Waited<T> =
+  | { kind: 'chosen'; choice: T }
   | { kind: 'choose_again' }
   /** No room to wait, or waited in vain. */
   | { kind: 'in_vain' }
 
-interface Waiting extends Waiter {
-  backends: Set<Backend>
-  resolve(waited: Waited): void
+interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAt'> {
+  /** False when nothing is to be had for it. */
+  choose(): boolean
+  resolve(waited: Exclude<Waited<unknown>, { kind: 'chosen' }>): void
 }
 
-const IN_VAIN: Waited = { kind: 'in_vain' }
+const IN_VAIN = { kind: 'in_vain' } as const
 
 const MOST_WAITING = 1_024
 
 export function openPlaces(): Places {
   const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(IN_VAIN))
+  let timer: NodeJS.Timeout | undefined
+  let timerAt = Infinity
 
-  function take(backend: Backend): void {
-    backend.outstanding++
+  function take(target: Target): Seat {
+    target.backend.outstanding++
+    return noteStart(target, performance.now())
   }
 
   function free(backend: Backend): void {
     backend.outstanding--
-    if (isFullEvenSo(backend)) return
-    const next = queue.take((waiting) => waiting.backends.has(backend))
-    if (!next) return
-    take(backend)
-    next.resolve({ kind: 'place', backend })
+    if (queue.size > 0 && !isFullEvenSo(backend)) queue.take((waiting) => waiting.wants(backend) && waiting.choose())
   }
 
-  function wait({ account, backends, timeoutMs, signal }: Parameters<Places['wait']>[0]): Promise<Waited> {
-    const free = [...backends].find((backend) => !isFullEvenSo(backend))
-    if (free && !signal.aborted) {
-      take(free)
-      return Promise.resolve({ kind: 'place', backend: free })
+  function look(): void {
+    clearTimeout(timer)
+    timerAt = Infinity
+    while (queue.take((waiting) => waiting.choose()));
+    queue.each((waiting) => lookAt(waiting.choiceAt()))
+  }
+
+  /** One timer for all who wait. */
+  function lookAt(at: number): void {
+    if (at >= timerAt) return
+    timerAt = at
+    clearTimeout(timer)
+    timer = setTimeout(look, Math.max(1, Math.ceil(at - performance.now())))
+    timer.unref()
+  }
+
+  function wait<T>({ account, wants, choose, choiceAt, timeoutMs, signal }: Wait<T>): Promise<Waited<T>> {
+    const { promise, resolve } = Promise.withResolvers<Waited<T>>()
+    const waiting: Waiting = {
+      account,
+      wants,
+      choiceAt,
+      resolve,
+      choose() {
+        const choice = choose()
+        if (choice === null) return false
+        resolve({ kind: 'chosen', choice })
+        return true
+      },
     }
-    const { promise, resolve } = Promise.withResolvers<Waited>()
-    const waiting: Waiting = { account, backends, resolve }
     if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)
+    lookAt(choiceAt())
     const leave = () => {
       queue.remove(waiting)
       resolve(IN_VAIN)
     }
-    const timer = setTimeout(leave, timeoutMs)
+    const patience = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
     return promise.finally(() => {
-      clearTimeout(timer)
+      clearTimeout(patience)
       signal.removeEventListener('abort', leave)
     })
   }
@@ -79,6 +115,7 @@ export function openPlaces(): Places {
     take,
     free,
     wait,
+    look,
     wakeAll,
     get waiting() {
       return queue.size

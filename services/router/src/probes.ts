@@ -15,13 +15,13 @@ export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
   const probing = new Set<Backend>()
 
   async function probe(backend: Backend): Promise<void> {
+    const startedAt = performance.now()
     probing.add(backend)
-    const alive = await backend.client.probe()
+    const found = await backend.client.probe()
     probing.delete(backend)
-    if (!alive && backend.health.onTrial) {
-      backend.health = health.afterFailedProbe(backend.health, performance.now(), Math.random())
-      metrics.health(backend.config.id, 'ejected')
-    }
+    const before = backend.health
+    backend.health = health.afterProbe(before, { startedAt }, found, performance.now(), Math.random())
+    metrics.health(backend.config.id, health.changeOf(before, backend.health))
   }
 
   const timer = setInterval(() => {

@@ -1,8 +1,7 @@
 /**
- * Reports what a job had produced when the edge cannot: it died, or it stopped the job before the usage reached it.
+ * Reports the cost of a job for an edge that was lost before it had acknowledged the job's last word.
  *
- * Only an attempt whose head was sent is reported, so a job that was dispatched elsewhere before it showed anything is
- * never billed twice. The ledger ranks an edge's report of the same request higher.
+ * The ledger ranks an edge's report of the same request higher, so a report for an edge that still lives changes nothing.
  */
 
 import type { Bus } from '@gateway/bus/port'
@@ -72,6 +71,7 @@ function eventOf(
     keyId: header.keyId,
     plan: header.plan,
     unit: header.unit,
+    planVersion: header.planVersion,
     window: header.window,
     modelAsked: header.modelAsked,
     lane: header.lane,

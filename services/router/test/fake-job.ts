@@ -2,7 +2,7 @@
  * A job as a caller holds it, without a bus: what the router sends back, and the caller's ways to end it.
  */
 
-import { JobAborted, type AbortCause, type IncomingJob } from '@gateway/bus/port'
+import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
 import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
 import { randomBytes } from 'node:crypto'
 
@@ -20,7 +20,10 @@ export interface FakeJob {
   over: Promise<void>
   /** Resolves at the first data. */
   begun: Promise<void>
-  abort(cause: AbortCause): void
+  /** The caller's client has left. The caller waits for the last word. */
+  leave(): void
+  /** The caller has forgotten the stream, or is gone: no frame reaches it any more. */
+  abort(cause: Exclude<JobOver, 'acknowledged'>): void
   /** While held, `data()` waits: a slow client. */
   hold(): void
   release(): void
@@ -59,6 +62,8 @@ export function fakeJob(
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const data: Buffer[] = []
+  let tellOver: (how: JobOver) => void = () => {}
+  let isOver = false
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   const state: FakeJob = {
@@ -71,7 +76,12 @@ export function fakeJob(
     bytes: () => Buffer.concat(data),
     over: over.promise,
     begun: begun.promise,
-    abort: (cause) => abort.abort(new JobAborted(cause)),
+    leave: () => abort.abort(new JobAborted('stopped')),
+    abort(cause) {
+      isOver = true
+      if (!state.end && !state.failure) abort.abort(new JobAborted(cause))
+      tellOver(cause)
+    },
     hold: () => (gate = Promise.withResolvers<void>()),
     release: () => gate.resolve(),
     job: {
@@ -79,6 +89,7 @@ export function fakeJob(
       body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
       callerId: 'edge-1',
       signal: abort.signal,
+      onOver: (listener) => void (tellOver = listener),
       accept() {
         state.accepted = true
       },
@@ -101,10 +112,12 @@ export function fakeJob(
         ])
       },
       end(end) {
+        if (isOver) return
         state.end = JSON.parse(Buffer.from(end).toString()) as AnswerEnd
         over.resolve()
       },
       failure(failure) {
+        if (isOver) return
         state.failure = JSON.parse(Buffer.from(failure).toString()) as AnswerFailure
         over.resolve()
       },

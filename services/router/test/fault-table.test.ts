@@ -91,7 +91,7 @@ const BEFORE_CONTENT: Row[] = [
     fault: 'headers, then silence',
     answer: (response, request) =>
       request.body.stream ? openStream(response) : response.writeHead(200).flushHeaders(),
-    outcome: 'idle_timeout',
+    outcome: 'first_byte_timeout',
   },
   {
     fault: 'truncated JSON',
@@ -116,7 +116,7 @@ const BEFORE_CONTENT: Row[] = [
   },
   { fault: 'death after zero chunks', answer: streamThenDie(''), outcome: 'reset', only: 'stream' },
   { fault: 'death after the role chunk', answer: streamThenDie(ROLE), outcome: 'reset', only: 'stream' },
-  { fault: 'stall after the role chunk', answer: streamThen(ROLE), outcome: 'idle_timeout', only: 'stream' },
+  { fault: 'stall after the role chunk', answer: streamThen(ROLE), outcome: 'first_byte_timeout', only: 'stream' },
   { fault: 'a clean end after the role chunk', answer: streamThenEnd(ROLE), outcome: 'truncated', only: 'stream' },
   { fault: '[DONE] without an answer', answer: streamThenEnd(ROLE + DONE), outcome: 'truncated', only: 'stream' },
   { fault: 'an empty stream', answer: streamThenEnd(''), outcome: 'truncated', only: 'stream' },

@@ -1,5 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { completion, goodChat, sendJson, type Answer } from './http-backend.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  chunk,
+  completion,
+  goodChat,
+  openStream,
+  ROLE,
+  sendJson,
+  wholeStream,
+  WORDS,
+  type Answer,
+} from './http-backend.ts'
 import type { FakeJob } from './fake-job.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
@@ -69,6 +80,88 @@ describe('a failing backend', () => {
   })
 })
 
+describe('backends that are back', () => {
+  const equals = { targets: [{ priority: 1 }, { priority: 1 }] }
+  /** Answers when it is told to. */
+  const held = (answers: (() => void)[]): Answer => {
+    return (response) => void answers.push(() => sendJson(response, 200, completion()))
+  }
+
+  test('after an outage of all share the work again, also those that were asked while they were out', async () => {
+    const [a, b] = [await backend(fails(401)), await backend(fails(401))]
+    const under = await router(poolOver([a.url, b.url], equals))
+    for (let i = 0; i < 3; i++) expect((await under.ask()).failure?.code).toBe('UPSTREAMS_EXHAUSTED')
+    a.answer = b.answer = goodChat
+    await sleep(1_500)
+    for (let i = 0; i < 10; i++) expect((await under.ask()).end).not.toBeNull()
+
+    const answers: (() => void)[] = []
+    a.answer = b.answer = held(answers)
+    const [atA, atB] = [a.seen.length, b.seen.length]
+    const jobs = Array.from({ length: 20 }, () => under.send())
+    await expect.poll(() => answers.length, SOON).toBe(20)
+    expect([a.seen.length - atA, b.seen.length - atB]).toEqual([10, 10])
+    for (const answer of answers) answer()
+    await Promise.all(jobs.map((job) => job.over))
+    expect(jobs.every((job) => job.end)).toBe(true)
+  })
+
+  test('take their share from the first content of a trial, however long its answer is', async () => {
+    const [a, b] = [await backend(fails(401)), await backend(goodChat)]
+    const under = await router(poolOver([a.url, b.url], equals))
+    await expect.poll(async () => (await under.ask()).end?.attempts[0]?.outcome, SOON).toBe('http_401')
+    const ends: (() => void)[] = []
+    a.answer = (response) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: 'Once upon a time' }))
+      ends.push(() => response.end(wholeStream().slice(ROLE.length)))
+    }
+    const trial = await beginsAt('a', () => under.send({ stream: true, remainingMs: 30_000 }))
+
+    const answers: (() => void)[] = []
+    a.answer = b.answer = held(answers)
+    const jobs = Array.from({ length: 5 }, () => under.send())
+    await expect.poll(() => answers.length, SOON).toBe(5)
+    expect(trial.end).toBeNull()
+    for (const answer of [...answers, ...ends]) answer()
+    await Promise.all([...jobs, trial].map((job) => job.over))
+    expect(jobs.filter(({ head }) => head?.backend === 'a')).toHaveLength(2)
+    expect(trial.end).not.toBeNull()
+  })
+
+  test('are tried by one request only when many come at once', async () => {
+    const [a, b] = [await backend(fails(401)), await backend(goodChat)]
+    const under = await router(poolOver([a.url, b.url], equals))
+    await expect.poll(async () => (await under.ask()).end?.attempts[0]?.outcome, SOON).toBe('http_401')
+    const asked = a.seen.length
+    await sleep(1_500)
+    const jobs = Array.from({ length: 6 }, () => under.send())
+    await Promise.all(jobs.map((job) => job.over))
+    expect(jobs.every((job) => job.end)).toBe(true)
+    expect(a.seen.length - asked).toBe(1)
+  })
+
+  test('with a credential that may not list models come back all the same', async () => {
+    const [a, b] = [await backend(fails(401)), await backend(goodChat)]
+    a.refusesProbes = true
+    const under = await router(poolOver([a.url, b.url], equals))
+    await expect.poll(async () => (await under.ask()).end?.attempts[0]?.outcome, SOON).toBe('http_401')
+    a.answer = goodChat
+    await expect.poll(async () => (await under.ask()).head?.backend, SOON).toBe('a')
+  })
+})
+
+/** Sends jobs until one has its first content from the backend; the others are over. */
+async function beginsAt(id: string, send: () => FakeJob): Promise<FakeJob> {
+  for (;;) {
+    const job = send()
+    await job.begun
+    if (job.head?.backend === id) return job
+    await job.over
+    await sleep(50)
+  }
+}
+
 describe('repeats', () => {
   test('a passing failure of the only backend does not reach the client', async () => {
     let calls = 0
@@ -127,10 +220,152 @@ describe('time', () => {
     expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
   })
 
-  test('a stream that stays silent is given up even where nobody else is left', async () => {
+  const thinks =
+    (forMs: number): Answer =>
+    (response) => {
+      openStream(response)
+      setTimeout(() => response.end(wholeStream()), forMs).unref()
+    }
+  const streamed = { stream: true }
+  const words = (count: number) => WORDS.slice(0, count).map((word) => chunk({ content: word }))
+
+  test('a stream whose headers come at once may think until its first byte is due', async () => {
+    const [a, b] = [await backend(thinks(900)), await backend(goodChat)]
+    const patient = { backend: { timeouts: { firstByteMs: 5_000, idleMs: 250 } } }
+    expect(outcomes(await (await router(poolOver([a.url, b.url], patient))).ask(streamed))).toEqual(['a served'])
+  })
+
+  test('a stream is waited for, headers or none, where nobody else is left', async () => {
+    for (const answer of [thinks(900), slow]) {
+      const a = await backend(answer)
+      expect(outcomes(await (await router(poolOver([a.url], impatient))).ask(streamed))).toEqual(['a served'])
+    }
+  })
+
+  test('a stream that never begins ends with the request where nobody else is left', async () => {
     const a = await backend(() => {})
-    const job = await (await router(poolOver([a.url], impatient))).ask({ stream: true })
-    expect(job.failure?.attempts.map(({ outcome }) => outcome)).toEqual(['first_byte_timeout'])
+    const job = await (await router(poolOver([a.url], impatient))).ask({ stream: true, remainingMs: 1_000 })
+    expect(job.failure?.attempts.map(({ outcome }) => outcome)).toEqual(['out_of_time'])
+    expect(job.failure?.attempts[0]?.durationMs).toBeGreaterThan(900)
+  })
+
+  test('a stream that says nothing but comments before its first content is left for another target', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      const beat = setInterval(() => response.write(': still here\n\n'), 50)
+      response.on('close', () => clearInterval(beat))
+    })
+    const b = await backend(goodChat)
+    const job = await (await router(poolOver([a.url, b.url], impatient))).ask(streamed)
+    expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b served'])
+  })
+
+  test.each([
+    { sign: 'comments', text: ': still here\n\n' },
+    { sign: 'empty deltas', text: chunk({ content: '' }) },
+  ])('$sign between two pieces are signs of life', async ({ text }) => {
+    const a = await backend(async (response) => {
+      openStream(response)
+      response.write(ROLE + words(1).join(''))
+      for (let i = 0; i < 16; i++) {
+        await sleep(75)
+        response.write(text)
+      }
+      response.end(wholeStream().slice(ROLE.length))
+    })
+    expect(
+      outcomes(await (await router(poolOver([a.url], { backend: { timeouts: { idleMs: 600 } } }))).ask(streamed)),
+    ).toEqual(['a served'])
+  })
+
+  test('a slow stream is not left for a target that is full, and it is for one that has a place again', async () => {
+    const answers: (() => void)[] = []
+    const a = await backend(thinks(900))
+    const b = await backend((response) => void answers.push(() => sendJson(response, 200, completion())))
+    const config = poolOver([a.url, b.url], impatient)
+    config.backends[1]!.maxConcurrent = 1
+    const targets = [{ backend: 'b', model: 'model-b', priority: 1, weight: 1 }]
+    config.pools.push({ id: 'other', affinity: 'none', targets })
+    const under = await router(config)
+    const holder = under.send({ pool: 'other' })
+    await expect.poll(() => b.seen.length, SOON).toBe(1)
+    expect(outcomes(await under.ask(streamed))).toEqual(['a served'])
+
+    a.answer = () => {}
+    b.answer = goodChat
+    const late = under.send(streamed)
+    await sleep(500)
+    answers.shift()?.()
+    await Promise.all([holder.over, late.over])
+    expect(outcomes(late)).toEqual(['a first_byte_timeout', 'b served'])
+  })
+
+  test.each([{ stream: true }, { stream: false }])(
+    'a pool that is merely slow spares nobody ($stream)',
+    async (mode) => {
+      const [a, b] = [await backend(slow), await backend(slow)]
+      const under = await router(poolOver([a.url, b.url], impatient))
+      for (let i = 0; i < 5; i++) expect(outcomes(await under.ask(mode))).toEqual(['a first_byte_timeout', 'b served'])
+    },
+  )
+
+  test('a target that hangs beside a fast one is spared after three', async () => {
+    const [a, b] = [await backend(() => {}), await backend(goodChat)]
+    const under = await router(poolOver([a.url, b.url], impatient))
+    for (let i = 0; i < 5; i++) expect((await under.ask(streamed)).head?.backend).toBe('b')
+    expect(a.seen).toHaveLength(3)
+  })
+
+  test('a slow stream is not left for a target that cannot hold its prompt', async () => {
+    const [a, b] = [await backend(thinks(900)), await backend(goodChat)]
+    const config = poolOver([a.url, b.url], { ...impatient, targets: [{}, { contextWindow: 10 }] })
+    expect(outcomes(await (await router(config)).ask(streamed))).toEqual(['a served'])
+  })
+
+  test.each([
+    { which: 'answers', answer: goodChat, expected: ['a first_byte_timeout', 'b served'] },
+    { which: 'hangs', answer: () => {}, expected: ['a first_byte_timeout', 'b first_byte_timeout', 'a served'] },
+  ])('a slow stream is the trial of a target that is back and $which', async ({ answer, expected }) => {
+    const [a, b] = [await backend(thinks(2_000)), await backend(fails(401))]
+    const under = await router(poolOver([a.url, b.url], { ...impatient, targets: [{ priority: 1 }, { priority: 2 }] }))
+    const out = under.send({ stream: true, remainingMs: 20_000 })
+    await expect.poll(() => b.seen.length, SOON).toBe(1)
+    b.answer = answer
+    expect(outcomes(await under.ask({ stream: true, remainingMs: 20_000 }))).toEqual(expected)
+    await out.over
+    expect(outcomes(out)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
+  })
+
+  test('a target that hangs until its clients leave is spared after three, if another answers meanwhile', async () => {
+    const a = await backend(() => {})
+    const b = await backend((response) => {
+      openStream(response)
+      response.write(ROLE + words(1).join(''))
+    })
+    const config = poolOver([a.url, b.url], impatient)
+    config.backends[1]!.maxConcurrent = 1
+    config.backends[1]!.timeouts.idleMs = 5_000
+    const targets = [{ backend: 'b', model: 'model-b', priority: 1, weight: 1 }]
+    config.pools.push({ id: 'other', affinity: 'none', targets })
+    const under = await router(config)
+    for (let i = 0; i < 3; i++) {
+      const waiting = under.send(streamed)
+      await expect.poll(() => a.seen.length, SOON).toBe(i + 1)
+      const busy = under.send({ ...streamed, pool: 'other' })
+      await busy.begun
+      await sleep(400)
+      waiting.abort('stopped')
+      busy.abort('stopped')
+      await b.seen[i]!.connectionClosed
+    }
+    b.answer = goodChat
+    expect(outcomes(await under.ask(streamed))).toEqual(['b served'])
+  })
+
+  test('a slow stream that was left for a dead target is asked again and waited for', async () => {
+    const [a, b] = [await backend(thinks(900)), await backend(fails(401))]
+    const job = await (await router(poolOver([a.url, b.url], impatient))).ask(streamed)
+    expect(outcomes(job)).toEqual(['a first_byte_timeout', 'b http_401', 'a served'])
   })
 
   test('that is up is told, and no backend is left working', async () => {

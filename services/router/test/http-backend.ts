@@ -21,6 +21,8 @@ export interface HttpBackend extends AsyncDisposable {
   /** Requests other than probes. */
   seen: SeenRequest[]
   probes: number
+  /** Probes are answered with a 403. */
+  refusesProbes: boolean
   answer: Answer
 }
 
@@ -29,6 +31,7 @@ export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
     void readBody(request).then((text) => {
       if (request.method === 'GET' && request.url?.endsWith('/models')) {
         backend.probes++
+        if (backend.refusesProbes) return sendJson(response, 403, { error: 'not yours to list' })
         response.end('{"object":"list","data":[]}')
         return
       }
@@ -46,6 +49,7 @@ export async function startHttpBackend(answer: Answer): Promise<HttpBackend> {
     url: `http://127.0.0.1:${port}/v1`,
     seen: [],
     probes: 0,
+    refusesProbes: false,
     answer,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()

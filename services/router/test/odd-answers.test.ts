@@ -346,14 +346,7 @@ const addresses = (count: number) => ({
 rows.push(
   { answers: 'an event without end', asking: 'stream', answer: endlessStream('x', 'data: '), ...SOFT },
   { answers: 'a comment without end', asking: 'stream', answer: endlessStream('x', ': '), ...SOFT },
-  {
-    answers: 'chunks without content, without end',
-    asking: 'stream',
-    answer: endlessStream(ROLE),
-    next: 'asked',
-    health: 'untouched',
-    sees: THE_SECOND,
-  },
+  { answers: 'chunks without content, without end', asking: 'stream', answer: endlessStream(ROLE), ...SOFT },
   {
     answers: 'a body without end',
     asking: 'plain',

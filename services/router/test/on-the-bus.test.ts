@@ -148,22 +148,21 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     expect(answered.end?.usage.completionTokens).toBe(3)
   })
 
-  test('a caller that stops takes the backend with it, and what it was shown is reported once', async () => {
+  test('a caller that leaves takes the backend with it, and is told what was generated', async () => {
     const { caller, backend, reports } = await stack((response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
     })
     const requestId = headerOf().requestId
-    const answered = dispatch(caller, { stream: true, requestId })
+    const answered = dispatch(caller, { stream: true, requestId, edgeSettles: true })
     await answered.begun
     const startedAt = performance.now()
-    answered.handle.stop()
+    answered.handle.leave()
     await backend.seen[0]?.connectionClosed
     expect(performance.now() - startedAt).toBeLessThan(3_000)
-    const mine = () => reports.filter((report) => report.requestId === requestId)
-    await expect
-      .poll(mine, SOON)
-      .toMatchObject([{ outcome: 'client_gone', reporter: 'router', usage: { completionTokens: 3 } }])
+    await answered.over
+    expect(answered.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
+    expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   })
 
   test('a caller that dies takes the backend with it within seconds, and is reported as lost', async () => {

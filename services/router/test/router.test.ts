@@ -9,6 +9,7 @@ import {
   openStream,
   sendJson,
   wholeStream,
+  type Answer,
 } from './http-backend.ts'
 import { backend, router, SOON } from './open.ts'
 import { poolOver } from './router-under-test.ts'
@@ -152,26 +153,96 @@ describe('failover', () => {
   })
 })
 
-describe('a caller that goes away', () => {
-  test.for([
-    { cause: 'stopped', outcome: 'client_gone' },
-    { cause: 'caller_lost', outcome: 'edge_lost' },
-  ] as const)('($cause) stops the backend, and what was shown is reported as $outcome', async ({ cause, outcome }) => {
+const streaming: Answer = (response) => {
+  openStream(response)
+  response.write(ROLE + chunk({ content: 'one two three' }))
+}
+
+describe('a caller that has left', () => {
+  test('stops the backend, and is told what was generated until then', async () => {
+    const a = await backend(streaming)
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true, edgeSettles: true })
+    await job.begun
+    job.leave()
+    await a.seen[0]?.connectionClosed
+    await job.over
+    expect(job.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true }, attempted: ['a'] })
+    expect(under.reports).toEqual([])
+  })
+
+  test.for([true, false])('before anything was shown (stream: %s) is told what the prompt costs', async (stream) => {
+    const a = await backend(() => {})
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream, edgeSettles: true })
+    await expect.poll(() => a.seen.length, SOON).toBe(1)
+    job.leave()
+    await a.seen[0]?.connectionClosed
+    await job.over
+    expect(job.failure).toMatchObject({
+      attempts: [{ backend: 'a', model: 'model-a', outcome: 'aborted' }],
+      usage: { promptTokens: 11, completionTokens: 0, estimated: true },
+    })
+  })
+
+  test('while its backend is refusing owes nothing', async () => {
     const a = await backend((response) => {
-      openStream(response)
-      response.write(ROLE + chunk({ content: 'one two three' }))
+      response.writeHead(500, { 'content-type': 'application/json' })
+      response.write('{')
     })
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true })
+    const job = under.send({ edgeSettles: true })
+    await expect.poll(() => a.seen.length, SOON).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    job.leave()
+    await job.over
+    expect(job.failure).not.toBeNull()
+    expect(job.failure).not.toHaveProperty('usage')
+  })
+
+  test('before any backend was reached owes nothing', async () => {
+    const a = await backend(streaming)
+    const config = poolOver([a.url], { backend: { maxConcurrent: 1 } })
+    const under = await router(config)
+    const first = under.send({ stream: true })
+    await first.begun
+    const waiting = under.send({ stream: true, edgeSettles: true })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    waiting.leave()
+    await waiting.over
+    expect(waiting.failure).toMatchObject({ attempts: [] })
+    expect(waiting.failure).not.toHaveProperty('usage')
+    first.leave()
+  })
+
+  test('and is lost before it has heard the last word is reported for', async () => {
+    const a = await backend(() => {})
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ edgeSettles: true })
+    await expect.poll(() => a.seen.length, SOON).toBe(1)
+    job.leave()
+    await job.over
+    job.abort('caller_lost')
+    await expect
+      .poll(() => under.reports, SOON)
+      .toMatchObject([{ outcome: 'edge_lost', backend: 'a', usage: { promptTokens: 11, completionTokens: 0 } }])
+  })
+})
+
+describe('a caller that goes away', () => {
+  test('is reported for as lost, with what was shown', async () => {
+    const a = await backend(streaming)
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true, edgeSettles: true })
     await job.begun
-    job.abort(cause)
+    job.abort('caller_lost')
     await a.seen[0]?.connectionClosed
     await expect
       .poll(() => under.reports, SOON)
       .toMatchObject([
         {
           reporter: 'router',
-          outcome,
+          outcome: 'edge_lost',
           delivered: false,
           backend: 'a',
           usage: { completionTokens: 3, estimated: true },
@@ -179,14 +250,37 @@ describe('a caller that goes away', () => {
       ])
   })
 
-  test('before anything was shown is not billed', async () => {
+  test('before anything was shown is reported for, with the prompt', async () => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true })
+    const job = under.send({ edgeSettles: true })
     await expect.poll(() => a.seen.length, SOON).toBe(1)
+    job.abort('caller_lost')
+    await expect
+      .poll(() => under.reports, SOON)
+      .toMatchObject([{ outcome: 'edge_lost', usage: { promptTokens: 11, completionTokens: 0, estimated: true } }])
+  })
+
+  test('without a word about a stream that it has given up settles it itself', async () => {
+    const a = await backend(streaming)
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true, edgeSettles: true })
+    await job.begun
     job.abort('stopped')
     await a.seen[0]?.connectionClosed
+    await new Promise((resolve) => setTimeout(resolve, 50))
     expect(under.reports).toEqual([])
+  })
+
+  test('and is of the former version, whose leavers routers report, is reported for', async () => {
+    const a = await backend(streaming)
+    const under = await router(poolOver([a.url]))
+    const job = under.send({ stream: true })
+    await job.begun
+    job.abort('stopped')
+    await expect
+      .poll(() => under.reports, SOON)
+      .toMatchObject([{ outcome: 'client_gone', usage: { completionTokens: 3, estimated: true } }])
   })
 
   test('without having acknowledged the end is reported with the whole usage', async () => {

@@ -43,7 +43,7 @@ onEachAdapter((open) => {
     expect(lost.sort()).toEqual(['ended', 'lapsed', 'other', 'unheard-of'])
   })
 
-  test('a request that the store lost is held again when its edge says what it may cost', async () => {
+  test('a request whose lease had lapsed is held again when its edge says what it may cost', async () => {
     await using stage = await knownAccount(open, { allowance: 1000, tokensPerMinute: 1000 })
     await stage.admit({ requestId: 'kept', worstCharge: 600, leaseMs: SECOND_MS })
     stage.clock.advance(HOUR_MS)
@@ -55,8 +55,18 @@ onEachAdapter((open) => {
     await stage.finish('kept', 200, 900)
     const next = await stage.admit()
     expect(standingOf(next).used).toBe(200)
-    // Nothing was reserved for it the second time, so its end corrects nothing.
-    expect(standingOf(next).tokens.remaining).toBe(800)
+    // Of the bucket's 1,000 it has used 900, and the other 100.
+    expect(standingOf(next).tokens.remaining).toBe(0)
+  })
+
+  test('a request that the store does not know is held again without tokens, and its end corrects none', async () => {
+    await using stage = await knownAccount(open, { allowance: 1000, tokensPerMinute: 1000 })
+    await stage.admit()
+    const lease = { account: stage.account, requestId: 'kept', worstCharge: 600, window: '2026-11' }
+    expect(await stage.admission.renew([lease], 30 * SECOND_MS)).toEqual([])
+    await stage.finish('kept', 200, 900)
+    await stage.settle(200, 1, [{ requestId: 'kept', tokens: 950 }])
+    expect(standingOf(await stage.admit()).tokens.remaining).toBe(800)
   })
 
   test('renewing thousands at once keeps each, and says which of them are lost', async () => {

@@ -112,7 +112,13 @@ const deactivate = step(
 const total = fc.record({ window, settled: fc.integer({ min: 0, max: 150 }), version })
 const applyTotal = step(
   'applyTotal',
-  fc.tuple(total, fc.uniqueArray(requestId, { maxLength: 3 })),
+  fc.tuple(
+    total,
+    fc.uniqueArray(fc.record({ requestId, tokens: fc.option(tokens, { nil: undefined }), mayChange: fc.boolean() }), {
+      selector: (request) => request.requestId,
+      maxLength: 3,
+    }),
+  ),
   (told, included) => (admission, account) => admission.applyTotal({ ...told, account, included }),
 )
 const warm = step('warm', fc.tuple(total), (told) => (admission, account) => admission.warm({ ...told, account }))
@@ -129,7 +135,10 @@ const inspect = step('inspect', fc.tuple(), () => async (admission, account) => 
   }
 })
 const advance = fc
-  .oneof(fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000), fc.integer({ min: 1, max: 90_000 }))
+  .oneof(
+    fc.constantFrom(1, 999, 5_000, 30_000, 59_999, 60_000, 5 * 60_000, 10 * 60_000, 60 * 60_000),
+    fc.integer({ min: 1, max: 90_000 }),
+  )
   .map((ms): Step => ({ say: `advance ${ms} ms`, advanceMs: ms }))
 
 const steps = fc.array(

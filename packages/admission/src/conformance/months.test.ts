@@ -103,7 +103,7 @@ onEachAdapter((open) => {
     stage.clock.advance(12 * HOUR_MS)
     const former = { account: stage.account, window: '2026-11', settled: 999, version: 90 }
     await stage.admission.warm(former)
-    await stage.admission.applyTotal({ ...former, included: ['before'] })
+    await stage.admission.applyTotal({ ...former, included: [{ requestId: 'before' }] })
     expect(await stage.used()).toBe(0)
   })
 

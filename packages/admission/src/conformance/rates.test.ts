@@ -60,6 +60,7 @@ onEachAdapter((open) => {
     const standing = standingOf(await stage.admit({ usualTokens: 150 }))
     expect(standing).toEqual({
       plan: 'free',
+      planVersion: 1,
       window: '2026-11',
       windowResetAtMs: Date.UTC(2026, 11, 1),
       used: 0,

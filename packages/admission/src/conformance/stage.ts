@@ -3,7 +3,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { Admission, AdmitAnswer, AdmitAsk, PlanLimits } from '../port.ts'
+import type { Admission, AdmitAnswer, AdmitAsk, IncludedRequest, PlanLimits } from '../port.ts'
 import type { OpenAdmission } from './adapters.ts'
 
 /** 2026-11-30 12:00 UTC: the last day of a month. */
@@ -30,7 +30,7 @@ export interface Stage extends AsyncDisposable {
   used(): Promise<number | null>
   fill(facts?: Partial<Parameters<Admission['fill']>[0]>): Promise<void>
   warm(settled?: number, version?: number): Promise<void>
-  settle(settled: number, version: number, included: string[]): Promise<void>
+  settle(settled: number, version: number, included: (string | IncludedRequest)[]): Promise<void>
 }
 
 const GENEROUS: PlanLimits = { requestsPerMinute: 10_000, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
@@ -89,7 +89,10 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
     },
     warm: async (settled = 0, version = 0) => admission.warm({ account, window: await window(), settled, version }),
     settle: async (settled, version, included) =>
-      admission.applyTotal({ account, window: await window(), settled, version, included }),
+      admission.applyTotal({
+        ...{ account, window: await window(), settled, version },
+        included: included.map((one) => (typeof one === 'string' ? { requestId: one } : one)),
+      }),
     [Symbol.asyncDispose]: () => admission[Symbol.asyncDispose](),
   }
 }

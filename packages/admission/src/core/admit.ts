@@ -36,7 +36,8 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
   if (!use.known) return refuse({ kind: 'cold' })
 
   const now = ratesNow(use, ask, nowMs)
-  if (held) return refuse({ kind: 'allow', standing: standing(now, plan, ask, held.window, nowMs) })
+  if (held && held.state !== 'over')
+    return refuse({ kind: 'allow', standing: standing(now, plan, ask, held.window, nowMs) })
   const obstacle = findObstacle(now, plan, ask, nowMs)
   if (obstacle) return refuse({ kind: 'deny', ...obstacle, standing: standing(now, plan, ask, use.window, nowMs) })
 
@@ -44,7 +45,8 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
     state: 'running',
     window: use.window,
     amount: ask.worstCharge,
-    reserved: ask.usualTokens,
+    // Admitted, over and admitted again: the bucket holds both.
+    tokens: ask.usualTokens + (held?.tokens ?? 0),
     lapsesAtMs: nowMs + ask.leaseMs,
   }
   const after = {
@@ -97,6 +99,7 @@ function allowanceObstacle(now: Use, plan: PlanFacts, allowance: number, nowMs: 
 function standing(now: RatesNow, plan: PlanFacts, { limits }: AdmitAsk, window: string, nowMs: number): Standing {
   return {
     plan: plan.plan,
+    planVersion: plan.version,
     window,
     windowResetAtMs: monthNamed(window).resetsAtMs,
     used: now.settled + now.ended,

@@ -1,6 +1,19 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { ended, inWindow, unused, withoutRecord, withRecord, withTotal, type RequestRecord, type Use } from './use.ts'
+import {
+  ended,
+  included,
+  inWindow,
+  lapsed,
+  unused,
+  withoutRecord,
+  withRecord,
+  withTotal,
+  type Remains,
+  type RequestRecord,
+  type RunningRecord,
+  type Use,
+} from './use.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 30, 12)
 
@@ -16,6 +29,8 @@ const window = fc.constantFrom('2026-11', '2026-12')
 const event = fc.oneof(
   fc.tuple(fc.constant('begin' as const), id, amount, window),
   fc.tuple(fc.constant('end' as const), id, amount, window),
+  fc.tuple(fc.constant('lapse' as const), id, amount, window),
+  fc.tuple(fc.constant('include' as const), id, amount, window),
   fc.tuple(fc.constant('forget' as const), id, amount, window),
   fc.tuple(fc.constant('turn' as const), id, amount, window),
 )
@@ -23,7 +38,7 @@ const event = fc.oneof(
 function happen({ use, records }: Life, [what, requestId, value, of]: [string, string, number, string]): Life {
   const record = records.get(requestId)
   if (what === 'turn') {
-    const kept = [...records].filter(([, each]) => each.state === 'running' || each.window === of)
+    const kept = [...records].filter(([, each]) => each.state !== 'ended' || each.window === of)
     return {
       use: inWindow(
         use,
@@ -34,14 +49,19 @@ function happen({ use, records }: Life, [what, requestId, value, of]: [string, s
     }
   }
   if (what === 'begin' && !record) {
-    const begun: RequestRecord = { state: 'running', window: use.window, amount: value, reserved: 0, lapsesAtMs: 0 }
+    const lapsesAtMs = NOW_MS
+    const begun: RunningRecord = { state: 'running', window: use.window, amount: value, tokens: 0, lapsesAtMs }
     return { use: withRecord(use, begun), records: records.set(requestId, begun) }
   }
-  if (what === 'end' && record?.state === 'running') {
-    const after = ended(use, record, { charge: value, tokens: 0 }, NOW_MS)
+  const remain = (after: Remains): Life => {
     if (after.record) records.set(requestId, after.record)
     else records.delete(requestId)
     return { use: after.use, records }
+  }
+  if (what === 'end' && record) return remain(ended(use, record, { charge: value, tokens: 0 }, NOW_MS))
+  if (what === 'lapse' && record?.state === 'running') return remain(lapsed(use, record, NOW_MS))
+  if (what === 'include' && record) {
+    return remain(included(use, record, { tokens: 0, mayChange: value % 2 === 1, version: value }, NOW_MS))
   }
   if (what === 'forget' && record) {
     records.delete(requestId)
@@ -57,10 +77,10 @@ test("what is pending is always the sum of the window's records, whatever happen
       for (const each of events) {
         life = happen(life, each)
         const { use, records } = life
-        const sum = (state: RequestRecord['state']) =>
+        const sum = (state: 'running' | 'ended') =>
           [...records.values()]
-            .filter((record) => record.state === state && record.window === use.window)
-            .reduce((total, record) => total + record.amount, 0)
+            .filter((record) => record.window === use.window)
+            .reduce((total, record) => total + (record.state === state ? record.amount : 0), 0)
         expect({ running: use.running, ended: use.ended }).toEqual({ running: sum('running'), ended: sum('ended') })
       }
     }),

@@ -23,20 +23,43 @@ export interface Use {
   readonly day: { readonly day: number; readonly count: number }
 }
 
-/** A request that runs, or one that has ended and that the ledger does not yet include. */
-export type RequestRecord =
-  | {
-      readonly state: 'running'
-      readonly window: string
-      /** The most that it can cost. */
-      readonly amount: number
-      /** Tokens taken from the bucket; null where the bucket holds no reservation of ours. */
-      readonly reserved: number | null
-      readonly lapsesAtMs: number
-    }
-  | { readonly state: 'ended'; readonly window: string; readonly amount: number }
+interface HeldInBucket {
+  readonly window: string
+  /** What the bucket holds of the request; null where that is lost: then nothing corrects it. */
+  readonly tokens: number | null
+}
 
-export type RunningRecord = Extract<RequestRecord, { state: 'running' }>
+export interface RunningRecord extends HeldInBucket {
+  readonly state: 'running'
+  /** The most that it can cost. */
+  readonly amount: number
+  readonly lapsesAtMs: number
+}
+
+/** It has ended, and the ledger does not yet include it. */
+export interface EndedRecord extends HeldInBucket {
+  readonly state: 'ended'
+  readonly amount: number
+}
+
+/**
+ * It holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a report that
+ * another may replace. Its tokens may still turn out to be others.
+ */
+export interface OverRecord extends HeldInBucket {
+  readonly state: 'over'
+  /** Of the total that brought its tokens; {@link NOT_TOLD} where the ledger has not told of it. */
+  readonly version: number
+  readonly forgottenAtMs: number
+}
+
+export type RequestRecord = RunningRecord | EndedRecord | OverRecord
+
+export const NOT_TOLD = -1
+/** The ledger is told of a request within seconds, and its two reporters within moments of each other. */
+const OVER_KEPT_MS = 10 * 60_000
+/** The report of a lapsed one may wait for a metering service that is away. */
+const LAPSED_KEPT_MS = 60 * 60_000
 
 export function unused(nowMs: number): Use {
   const { window } = monthOf(nowMs)
@@ -58,32 +81,82 @@ export function inWindow(use: Use, window: string, records: Iterable<RequestReco
 }
 
 export function withRecord(use: Use, record: RequestRecord): Use {
-  return changeSum(use, record, record.amount)
+  return changeSum(use, record, 1)
 }
 
 export function withoutRecord(use: Use, record: RequestRecord): Use {
-  return changeSum(use, record, -record.amount)
+  return changeSum(use, record, -1)
 }
 
-function changeSum(use: Use, record: RequestRecord, by: number): Use {
-  if (record.window !== use.window) return use
-  return { ...use, [record.state]: use[record.state] + by }
+function changeSum(use: Use, record: RequestRecord, sign: 1 | -1): Use {
+  if (record.state === 'over' || record.window !== use.window) return use
+  return { ...use, [record.state]: use[record.state] + sign * record.amount }
 }
 
-/** The end of a running request: what remains of it (null: nothing is pending any more), and the use after it. */
+/** The bucket holds this much of the request from now on. */
+function withTokens(use: Use, record: RequestRecord, tokens: number, nowMs: number): Use {
+  if (!use.bucket || record.tokens === null || record.tokens === tokens) return use
+  return { ...use, bucket: corrected(use.bucket, record.tokens, tokens, nowMs) }
+}
+
+function over({ window }: RequestRecord, tokens: number | null, version: number, nowMs: number): OverRecord {
+  return { state: 'over', window, tokens, version, forgottenAtMs: nowMs + OVER_KEPT_MS }
+}
+
+export interface Remains {
+  use: Use
+  /** Null: nothing is to be kept. */
+  record: RequestRecord | null
+}
+
+/**
+ * The end of a request. Where its lease had lapsed its charge is the ledger's to tell; where the ledger has told of it,
+ * nothing happens.
+ */
 export function ended(
   use: Use,
-  record: RunningRecord,
+  record: RequestRecord,
   end: { charge: number; tokens: number },
   nowMs: number,
-): { use: Use; record: RequestRecord | null } {
-  const freed = withoutRecord(use, record)
-  const bucket =
-    use.bucket && record.reserved !== null ? corrected(use.bucket, record.reserved, end.tokens, nowMs) : use.bucket
-  const released = { ...freed, bucket }
-  if (record.window !== use.window || end.charge <= 0) return { use: released, record: null }
-  const remains: RequestRecord = { state: 'ended', window: record.window, amount: end.charge }
+): Remains {
+  if (record.state === 'ended' || (record.state === 'over' && record.version !== NOT_TOLD)) return { use, record }
+  const corrected = withTokens(use, record, end.tokens, nowMs)
+  const tokens = record.tokens === null ? null : end.tokens
+  if (record.state === 'over') return { use: corrected, record: { ...record, tokens } }
+  const released = withoutRecord(corrected, record)
+  if (record.window !== use.window || end.charge <= 0) {
+    return { use: released, record: over(record, tokens, NOT_TOLD, nowMs) }
+  }
+  const remains: EndedRecord = { state: 'ended', window: record.window, amount: end.charge, tokens }
   return { use: withRecord(released, remains), record: remains }
+}
+
+/**
+ * Nobody has renewed it. What a backend does for it is not known: the bucket goes on holding what was reserved, until the
+ * ledger tells.
+ */
+export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains {
+  const forgottenAtMs = record.lapsesAtMs + LAPSED_KEPT_MS
+  const { window, tokens } = record
+  const isKept = tokens !== null && forgottenAtMs > nowMs
+  const remains: OverRecord = { state: 'over', window, tokens, version: NOT_TOLD, forgottenAtMs }
+  return { use: withoutRecord(use, record), record: isKept ? remains : null }
+}
+
+/** The ledger includes it, and says how many tokens it has of it. */
+export function included(
+  use: Use,
+  record: RequestRecord,
+  told: { tokens?: number | undefined; mayChange?: boolean | undefined; version: number },
+  nowMs: number,
+): Remains {
+  const released = withoutRecord(use, record)
+  const { tokens, mayChange = false, version } = told
+  // A telling that was overtaken by a newer one knows less.
+  if (mayChange && record.state === 'over' && record.version > version) return { use: released, record }
+  const corrected = tokens === undefined ? released : withTokens(released, record, tokens, nowMs)
+  const isKept = mayChange && record.tokens !== null
+  return { use: corrected, record: isKept ? over(record, tokens ?? record.tokens, version, nowMs) : null }
 }
 
 /** The window's total from the ledger. Older versions change no total. */

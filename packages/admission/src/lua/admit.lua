@@ -11,7 +11,7 @@ local USUAL_TOKENS, WORST, LEASE_MS = tonumber(ARGV[11]), tonumber(ARGV[12]), to
 -- When a running request ends is not known. They usually take seconds.
 local PENDING_RETRY_MS = 1000
 
-local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]), 'more_later')
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]), 'more_later', 'version')
 local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
 if key and not key.active then return { 0, 'deny' } end
 if not key or facts[1] ~= EPOCH or not extra then return { 0, 'miss' } end
@@ -44,11 +44,11 @@ local function standing(window, window_resets_ms, requests_reset_ms)
   return plan, window, window_resets_ms, used, limit, overage and 1 or 0,
     max(0, RPM - logged), requests_reset_ms,
     max(0, floor(level / BUCKET_SCALE)), math.ceil((TPM * BUCKET_SCALE - level) / TPM),
-    PER_DAY < 0 and -1 or max(0, PER_DAY - day_count), NOW_MS
+    PER_DAY < 0 and -1 or max(0, PER_DAY - day_count), NOW_MS, facts[8]
 end
 
 -- Asked again: the same answer, and nothing more is taken.
-if held then
+if held and not held.over then
   save_upkeep(use)
   local window, resets_ms = held.window, WINDOW_RESETS_MS
   if window ~= WINDOW then
@@ -97,6 +97,8 @@ if PER_DAY >= 0 then
   use.day, use.day_count = TODAY, day_count
 end
 use.running = use.running + WORST
-local record = running_record(WINDOW, ARGV[12], ARGV[11])
+-- Admitted, over and admitted again: the bucket holds both.
+local in_bucket = held and held.tokens and int(USUAL_TOKENS + held.tokens) or ARGV[11]
+local record = running_record(WINDOW, ARGV[12], in_bucket)
 save_leases(use, { REQUEST }, NOW_MS + LEASE_MS, request_field(REQUEST), record)
 return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

@@ -35,7 +35,7 @@ local fields = redis.call('HGETALL', USE)
 for i = 1, #fields, 2 do
   if string.sub(fields[i], 1, 8) == 'request:' then
     local id, record = string.sub(fields[i], 9), parse_record(fields[i + 1])
-    if record.window == WINDOW then
+    if record.window == WINDOW and not record.over then
       local lapses_at = record.running and redis.call('ZSCORE', LEASES, id)
       local lapsed = record.running and (not lapses_at or tonumber(lapses_at) <= NOW_MS)
       local count = #requests

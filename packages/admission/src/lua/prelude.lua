@@ -6,7 +6,7 @@
 -- KEYS  1 account  hash  what the keys service owns: plan, top-ups, key states
 --       2 use      hash  the window's total and pending sums, the token bucket, the day's count, and a record of each
 --                        request that runs, or has ended and is not yet included by the ledger
---       3 leases   zset  running request ids by the time (ms) at which they lapse
+--       3 leases   zset  request ids by the time (ms) at which they lapse (running) or are forgotten (over)
 --       4 log      zset  a member for each request admitted in the last minute, by time (us)
 -- ARGV  1 epoch    the life of this server that the caller is connected to
 --       2 now      empty; tests put a time (ms) in place of Redis' own clock
@@ -25,6 +25,9 @@ local BUCKET_SCALE = 60000
 local RELEASE_AT_MOST = '500'
 local READ_AT_ONCE = 500
 local NEVER_MS = 9e15
+-- How long it is known what the bucket holds of a request whose lease has lapsed. Its report may wait for a metering
+-- service that is away.
+local LAPSED_KEPT_MS = 60 * MINUTE_MS
 
 local function int(number)
   return string.format('%.0f', number)
@@ -43,18 +46,18 @@ local NOW_MS = floor(NOW_US / 1000)
 local TODAY = floor(NOW_MS / DAY_MS)
 
 -- Days since 1970 to a month and back, after Howard Hinnant, "chrono-compatible low-level date algorithms".
-local function month_of(day)
-  local z = day + 719468
+local YEAR, MONTH
+do
+  local z = TODAY + 719468
   local era = floor(z / 146097)
   local day_of_era = z - era * 146097
   local year_of_era = floor(
     (day_of_era - floor(day_of_era / 1460) + floor(day_of_era / 36524) - floor(day_of_era / 146096)) / 365)
   local day_of_year = day_of_era - (365 * year_of_era + floor(year_of_era / 4) - floor(year_of_era / 100))
   local month_from_march = floor((5 * day_of_year + 2) / 153)
-  local month = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
-  local year = year_of_era + era * 400
-  if month <= 2 then year = year + 1 end
-  return year, month
+  MONTH = month_from_march < 10 and month_from_march + 3 or month_from_march - 9
+  YEAR = year_of_era + era * 400
+  if MONTH <= 2 then YEAR = YEAR + 1 end
 end
 
 local function first_day_of(year, month)
@@ -67,7 +70,6 @@ local function first_day_of(year, month)
   return era * 146097 + day_of_era - 719468
 end
 
-local YEAR, MONTH = month_of(TODAY)
 local WINDOW = string.format('%04d-%02d', YEAR, MONTH)
 local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or first_day_of(YEAR, MONTH + 1))
 
@@ -77,23 +79,30 @@ end
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- 'request:<id>' -> 'running <window> <worst charge> <reserved tokens>': the last is '-' where nothing is reserved in
--- the bucket; or 'ended <window> <charge>'.
+-- 'request:<id>' -> '<state> <window> <amount> <tokens>'. The tokens are what the bucket holds of the request; '-' where
+-- the store has lost that, then nothing corrects it.
+--   running  may cost the amount at most; the tokens are reserved
+--   ended    has cost the amount, which the ledger does not yet include
+--   over     holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a
+--            report that another may replace. Its tokens may still turn out to be others. A last figure is the version
+--            of the total that brought them, or -1 where the ledger has not told of it.
 local function request_field(request)
   return 'request:' .. request
 end
 
-local function running_record(window, worst, reserved)
-  return 'running ' .. window .. ' ' .. worst .. ' ' .. reserved
+local function running_record(window, worst, tokens)
+  return 'running ' .. window .. ' ' .. worst .. ' ' .. tokens
 end
 
-local function ended_record(window, charge)
-  return 'ended ' .. window .. ' ' .. charge
+local function over_record(window, tokens, version)
+  return 'over ' .. window .. ' 0 ' .. (tokens and int(tokens) or '-') .. ' ' .. int(version)
 end
 
 local function parse_record(text)
-  local state, window, amount, reserved = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*)$')
-  return { running = state == 'running', window = window, amount = tonumber(amount), reserved = tonumber(reserved) }
+  local state, window, amount, tokens = string.match(text, '^(%a+) (%S+) (%S+) ?(%S*)')
+  local record = { running = state == 'running', window = window, amount = tonumber(amount), tokens = tonumber(tokens) }
+  if state == 'over' then record.over, record.version = true, tonumber(string.match(text, '%S+$')) end
+  return record
 end
 
 -- Use -----------------------------------------------------------------------------------------------------------------
@@ -147,6 +156,8 @@ local function begin_window(use)
       local of_this_window = record.window == WINDOW
       if record.running then
         if of_this_window then running = running + record.amount end
+      elseif record.over then
+        -- Goes by its own time.
       elseif forgetful or not of_this_window then
         redis.call('HDEL', USE, fields[i])
       else
@@ -159,23 +170,39 @@ local function begin_window(use)
   use.running, use.ended, use.changed = running, ended, true
 end
 
--- Gives up running requests that nobody renewed. Returns how many. Looks for them only when there may be some.
+-- Gives up running requests that nobody renewed, and forgets those that were over long enough. Returns how many were
+-- given up. Looks for them only when there may be some. What a backend does for a request that is given up is not
+-- known: the bucket goes on holding what was reserved, until the ledger tells.
 local function release_lapsed(use)
   if NOW_MS < use.next_lapse then return 0 end
-  local ids = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'LIMIT', '0', RELEASE_AT_MOST)
-  local later = redis.call('ZRANGE', LEASES, #ids, #ids, 'WITHSCORES')
+  local due = redis.call('ZRANGEBYSCORE', LEASES, '-inf', NOW_MS, 'WITHSCORES', 'LIMIT', '0', RELEASE_AT_MOST)
+  local count = #due / 2
+  local later = redis.call('ZRANGE', LEASES, count, count, 'WITHSCORES')
   use.next_lapse = later[2] and tonumber(later[2]) or NEVER_MS
   use.changed = true
-  if #ids == 0 then return 0 end
-  local fields = {}
-  for i, id in ipairs(ids) do fields[i] = request_field(id) end
-  for _, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
-    local record = text and parse_record(text)
-    if record and record.window == use.window then use.running = use.running - record.amount end
+  if count == 0 then return 0 end
+  local ids, fields = {}, {}
+  for i = 1, count do ids[i], fields[i] = due[2 * i - 1], request_field(due[2 * i - 1]) end
+  local released, gone, gone_fields = 0, {}, {}
+  for i, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
+    local record, forget_at = text and parse_record(text), due[2 * i] + LAPSED_KEPT_MS
+    if record and record.running then
+      released = released + 1
+      if record.window == use.window then use.running = use.running - record.amount end
+    end
+    if record and record.running and record.tokens and forget_at > NOW_MS then
+      redis.call('HSET', USE, fields[i], over_record(record.window, record.tokens, -1))
+      redis.call('ZADD', LEASES, forget_at, ids[i])
+      use.next_lapse = min(use.next_lapse, forget_at)
+    else
+      gone[#gone + 1], gone_fields[#gone_fields + 1] = ids[i], fields[i]
+    end
   end
-  redis.call('HDEL', USE, unpack(fields))
-  redis.call('ZREM', LEASES, unpack(ids))
-  return #ids
+  if #gone > 0 then
+    redis.call('HDEL', USE, unpack(gone_fields))
+    redis.call('ZREM', LEASES, unpack(gone))
+  end
+  return released
 end
 
 -- The account's use as of now, how many leases have lapsed, and the record of a request (or false).

@@ -9,10 +9,11 @@ if use.exists then
   for i = 1, #fields, 2 do
     if string.sub(fields[i], 1, 8) == 'request:' then
       local record = parse_record(fields[i + 1])
-      if record.running and not redis.call('ZSCORE', LEASES, string.sub(fields[i], 9)) then
-        redis.call('HDEL', USE, fields[i])
+      local request = string.sub(fields[i], 9)
+      if record.running and not redis.call('ZSCORE', LEASES, request) then
+        keep_over(use, request, record.window, record.tokens, -1)
         released = released + 1
-      elseif record.window == WINDOW then
+      elseif record.window == WINDOW and not record.over then
         if record.running then running = running + record.amount else ended = ended + record.amount end
       end
     end

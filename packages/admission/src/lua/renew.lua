@@ -1,5 +1,6 @@
 -- Keeps running requests of one account. One that is no longer held is held again where the caller says what it may
--- cost: the store may have lost it. Its tokens are not corrected at its end, since nothing is reserved for it.
+-- cost: its lease has lapsed, or the store has lost it. Of one that the store has lost, the bucket holds nothing, and its
+-- end corrects nothing. One that the ledger includes is not held again.
 --
 -- ARGV  3 lease (ms), then for each request: id, worst charge or '', window
 -- Answers { released leases, ids that are not held... }.
@@ -11,12 +12,14 @@ local answer, kept, again, held_again = { released }, {}, {}, {}
 for i = 4, #ARGV, 3 do
   local request, worst, window = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local text = redis.call('HGET', USE, request_field(request))
-  local running = held_again[request] or (text and parse_record(text).running)
-  if not running and not text and worst ~= '' then
+  local record = text and parse_record(text)
+  local running = held_again[request] or (record and record.running)
+  local may_be_held = not record or (record.over and record.version < 0)
+  if not running and may_be_held and worst ~= '' then
     held_again[request] = true
     if window == '' then window = WINDOW end
     again[#again + 1] = request_field(request)
-    again[#again + 1] = running_record(window, worst, '-')
+    again[#again + 1] = running_record(window, worst, record and record.tokens and int(record.tokens) or '-')
     if window == WINDOW then use.running = use.running + worst end
     running = true
   end

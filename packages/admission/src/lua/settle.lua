@@ -1,27 +1,41 @@
--- The window's total from the ledger, and the requests that it now includes.
+-- The window's total from the ledger, and the requests that it now includes, with the tokens that the ledger has of each:
+-- where the bucket holds others, it holds these from now on, however the request ended. Told again, nothing changes.
 --
 -- ARGV  3 window, 4 settled, 5 version, 6 whether the total was asked for and makes the window known (1 or 0),
---       then the ids of the included requests
+--       then for each included request: id, tokens or '', whether another report may replace this one (1 or 0)
 -- Answers { released leases }.
 
 local SETTLED, VERSION = tonumber(ARGV[4]), tonumber(ARGV[5])
 
 local use, released = open_use()
 
-for first = 7, #ARGV, READ_AT_ONCE do
-  local last = min(first + READ_AT_ONCE - 1, #ARGV)
-  local ids, fields, running = { unpack(ARGV, first, last) }, {}, {}
-  for i, id in ipairs(ids) do fields[i] = request_field(id) end
+for first = 7, #ARGV, 3 * READ_AT_ONCE do
+  local fields, gone, not_leased = {}, {}, {}
+  for at = first, min(first + 3 * READ_AT_ONCE - 1, #ARGV), 3 do fields[#fields + 1] = request_field(ARGV[at]) end
   for i, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
     local record = text and parse_record(text)
-    if record and record.running then running[#running + 1] = ids[i] end
-    if record and record.window == WINDOW then
-      local sum = record.running and 'running' or 'ended'
-      use[sum] = use[sum] - record.amount
+    if record then
+      local at = first + 3 * (i - 1)
+      local id, tokens, may_change = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2] == '1'
+      if record.window == WINDOW and not record.over then
+        local sum = record.running and 'running' or 'ended'
+        use[sum] = use[sum] - record.amount
+      end
+      -- A telling that was overtaken by a newer one knows less.
+      local is_older = may_change and record.over and record.version > VERSION
+      if tokens and not is_older then correct_bucket(use, record, tokens) end
+      if is_older then
+        -- Stays as it is.
+      elseif may_change and record.tokens then
+        keep_over(use, id, record.window, tokens or record.tokens, VERSION)
+      else
+        gone[#gone + 1] = fields[i]
+        if record.running or record.over then not_leased[#not_leased + 1] = id end
+      end
     end
   end
-  redis.call('HDEL', USE, unpack(fields))
-  if #running > 0 then redis.call('ZREM', LEASES, unpack(running)) end
+  if #gone > 0 then redis.call('HDEL', USE, unpack(gone)) end
+  if #not_leased > 0 then redis.call('ZREM', LEASES, unpack(not_leased)) end
 end
 
 -- A window that has a total before it begins does not begin with nothing.

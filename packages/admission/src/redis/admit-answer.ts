@@ -35,6 +35,7 @@ type StandingReply = [
   tokensResetMs: number,
   dayRemaining: number,
   nowMs: number,
+  planVersion: string,
 ]
 
 export function readAdmitAnswer([kind, ...rest]: Reply, limits: PlanLimits): AdmitAnswer {
@@ -48,9 +49,10 @@ export function readAdmitAnswer([kind, ...rest]: Reply, limits: PlanLimits): Adm
 
 function readStanding(figures: StandingReply, limits: PlanLimits): Standing {
   const [plan, window, windowResetAtMs, used, limit, overage, requestsLeft, requestsResetMs, ...rest] = figures
-  const [tokensLeft, tokensResetMs, dayLeft, nowMs] = rest
+  const [tokensLeft, tokensResetMs, dayLeft, nowMs, planVersion] = rest
   return {
     plan,
+    planVersion: Number(planVersion),
     window,
     windowResetAtMs,
     used,

@@ -85,6 +85,50 @@ test('everything about an account has its time to go: facts after a day, use a d
   }
 })
 
+test('what is over is forgotten in its time, and leaves nothing behind', async () => {
+  await using stage = await knownAccount(open)
+  const [, use = '', leases = ''] = accountKeys(stage.account)
+  const records = async () => (await operator.hkeys(use)).filter((field) => field.startsWith('request:')).toSorted()
+  await stage.admit({ requestId: 'read' })
+  await stage.finish('read', 10)
+  await stage.settle(10, 1, [{ requestId: 'read', tokens: 100 }])
+  expect([await records(), await operator.exists(leases)]).toEqual([[], 0])
+  await stage.admit({ requestId: 'ended' })
+  await stage.finish('ended', 10)
+  await stage.settle(20, 2, [{ requestId: 'ended', tokens: 90, mayChange: true }])
+  await stage.admit({ requestId: 'lapsed', leaseMs: SECOND_MS })
+  await stage.admit({ requestId: 'failed' })
+  await stage.finish('failed', 0, 0)
+  expect(await records()).toEqual(['request:ended', 'request:failed', 'request:lapsed'])
+  expect((await timesToLive(stage.account))['leases']).toBeGreaterThan(35 * HOUR_MS)
+  const touchAfter = async (ms: number) => {
+    stage.clock.advance(ms)
+    await stage.admission.renew([{ account: stage.account, requestId: 'none' }], 1)
+    return records()
+  }
+  expect(await touchAfter(10 * MINUTE_MS)).toEqual(['request:lapsed'])
+  expect(await touchAfter(50 * MINUTE_MS)).toEqual(['request:lapsed'])
+  expect(await touchAfter(SECOND_MS)).toEqual([])
+  expect([await operator.exists(leases), stage.lapsed]).toEqual([0, 1])
+})
+
+test('records that a process of the former version wrote are read: what the bucket holds of an ended one is not known', async () => {
+  await using stage = await knownAccount(open, { tokensPerMinute: 10_000 })
+  const [, use = ''] = accountKeys(stage.account)
+  const left = async () => {
+    const answer = await stage.admit({ usualTokens: 0, worstCharge: 0 })
+    return answer.kind === 'allow' && [answer.standing.used, answer.standing.tokens.remaining]
+  }
+  for (const requestId of ['ended', 'running']) await stage.admit({ requestId, usualTokens: 500 })
+  await stage.finish('ended', 30, 700)
+  await operator.hset(use, 'request:ended', 'ended 2026-11 30')
+  await operator.hset(use, 'request:running', 'running 2026-11 100 500')
+  expect(await left()).toEqual([30, 8_800])
+  const told = ['ended', 'running'].map((requestId) => ({ requestId, tokens: 1_000, mayChange: true }))
+  await stage.settle(40, 1, told)
+  expect(await left()).toEqual([40, 8_300])
+})
+
 test('a debt of tokens is remembered until the bucket is full again', async () => {
   await using stage = await knownAccount(open, { tokensPerMinute: 1 })
   await stage.admit({ usualTokens: 60 * 72, worstCharge: 0 })

@@ -9,14 +9,14 @@ export const LUA = new URL('../lua/', import.meta.url)
 
 export const scripts = {
   admit: compose('prelude', 'admit'),
-  finish: compose('prelude', 'finish'),
+  finish: compose('prelude', 'ending', 'finish'),
   renew: compose('prelude', 'renew'),
   authenticate: compose('prelude', 'authenticate'),
   fill: compose('prelude', 'account', 'fill'),
   deactivate: compose('prelude', 'account', 'deactivate'),
-  settle: compose('prelude', 'settle'),
+  settle: compose('prelude', 'ending', 'settle'),
   inspect: compose('prelude', 'inspect'),
-  recount: compose('prelude', 'recount'),
+  recount: compose('prelude', 'ending', 'recount'),
 }
 
 export type ScriptName = keyof typeof scripts

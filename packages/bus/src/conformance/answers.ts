@@ -27,7 +27,7 @@ export interface Answer {
 export function ask(
   bus: Bus,
   job: Partial<OutgoingJob> & { subject: string },
-  options: { read?: boolean; onData?(answer: Answer, bytes: Uint8Array): void } = {},
+  options: { read?: boolean; onData?(answer: Answer, bytes: Uint8Array): void; takeIn?: () => Promise<void> } = {},
 ): Answer {
   const { promise, resolve } = Promise.withResolvers<string>()
   const finish = (last: string) => {
@@ -46,8 +46,14 @@ export function ask(
       if (options.read !== false) answer.handle.consumed(bytes.length)
       options.onData?.(answer, bytes)
     },
-    onEnd: (end) => finish(`end ${read(end)}`),
-    onFailure: (failure) => finish(`failure ${read(failure)}`),
+    onEnd(end) {
+      finish(`end ${read(end)}`)
+      return options.takeIn?.()
+    },
+    onFailure(failure) {
+      finish(`failure ${read(failure)}`)
+      return options.takeIn?.()
+    },
     onUnavailable: (reason, detail) => finish(`unavailable ${reason}${detail === undefined ? '' : ` ${detail}`}`),
     onLost: () => finish('lost'),
   }

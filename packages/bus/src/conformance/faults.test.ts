@@ -92,6 +92,34 @@ describe('a wire that loses, repeats and reorders frames', () => {
       { numRuns: 20, interruptAfterTimeLimit: 10_000, markInterruptAsFailure: false },
     )
   }, 20_000)
+
+  it('still brings the last word of what its reader left', async () => {
+    const chunks = fc.array(fc.nat({ max: 700 }), { maxLength: 15 })
+    await fc.assert(
+      fc.asyncProperty(faults, chunks, fc.nat({ max: 30 }), async (faults, chunks, leavesAfterMs) => {
+        const hub = createMemoryHub()
+        await using edge = await openFaulty(hub, faults)
+        await using router = await openFaulty(hub, { ...faults, seed: faults.seed + 1 })
+        await serveJobs(router, 'job.a', async (incoming) => {
+          incoming.accept()
+          incoming.head(text('head'))
+          try {
+            for (const size of chunks) await incoming.data(patterned(size, size))
+            incoming.end(text('all'))
+          } catch {
+            incoming.failure(text('what there was'))
+          }
+        })
+        const answer = ask(edge, { subject: 'job.a' }, { read: false })
+        await sleep(leavesAfterMs)
+        answer.handle.leave()
+        expect(await answer.over).toMatch(/^(end all|failure what there was)$/)
+        await until(() => router.counters.streamsOpen === 0)
+        expect(edge.counters.streamsOpen).toBe(0)
+      }),
+      { numRuns: 40, interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false },
+    )
+  }, 30_000)
 })
 
 function openFaulty(hub: MemoryHub, faults: Faults): Promise<CountedBus> {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
-import { JobAborted, type IncomingJob } from '../port.ts'
+import { JobAborted, type IncomingJob, type JobOver } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
 import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
 
@@ -206,6 +206,72 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     await sleep(50)
     expect(answer.bytes).toBe(40)
     expect(answer.log).toEqual(['accept'])
+  })
+
+  it('brings the last word of a job whose reader has left, however full its window', async () => {
+    let job: IncomingJob | undefined
+    await using _ = await serve('job.left', async (incoming) => {
+      job = incoming
+      job.accept()
+      job.head(text('begun'))
+      const chunk = Buffer.alloc(16 * 1024)
+      let produced = 0
+      while (!job.signal.aborted) {
+        await job.data(chunk).catch(() => {})
+        produced += chunk.length
+      }
+      await expect(job.data(chunk)).rejects.toBeInstanceOf(JobAborted)
+      job.failure(text(`${produced > 0} ${(job.signal.reason as JobAborted).abortCause}`))
+    })
+    const answer = ask(edge, { subject: 'job.left' }, { read: false })
+    await until(() => answer.bytes > 0)
+    await sleep(100)
+    answer.handle.leave()
+    expect(await answer.over).toBe('failure true stopped')
+  })
+
+  it('brings the end that was on its way when the reader left', async () => {
+    const over = Promise.withResolvers<JobOver>()
+    let isAborted = false
+    await using _ = await serve('job.left-late', (job) => {
+      job.accept()
+      job.onOver(over.resolve)
+      job.signal.addEventListener('abort', () => (isAborted = true))
+      void job.data(Buffer.alloc(MiB)).catch(() => {})
+      job.end(text('all of it'))
+    })
+    const answer = ask(edge, { subject: 'job.left-late' }, { read: false })
+    await until(() => answer.bytes > 0)
+    await sleep(100)
+    expect(answer.log).toEqual(['accept'])
+    answer.handle.leave()
+    expect(await answer.over).toBe('end all of it')
+    expect(answer.bytes).toBe(MiB)
+    expect(await over.promise).toBe('acknowledged')
+    expect(isAborted).toBe(false)
+  })
+
+  it('says of a job that its reader left before anybody had it that nobody took it', async () => {
+    const answer = ask(edge, { subject: 'job.never' })
+    answer.handle.leave()
+    expect(await answer.over).toBe('unavailable no_responder')
+  })
+
+  it('keeps the end until the caller has taken it in', async () => {
+    const taken = Promise.withResolvers<void>()
+    let over: JobOver | undefined
+    await using _ = await serve('job.kept', (job) => {
+      job.accept()
+      job.onOver((how) => (over = how))
+      job.end(text('3 tokens'))
+    })
+    const answer = ask(edge, { subject: 'job.kept' }, { takeIn: () => taken.promise })
+    await answer.over
+    // Longer than a heartbeat, which acknowledges what was consumed.
+    await sleep(1_300)
+    expect(over).toBeUndefined()
+    taken.resolve()
+    await until(() => over === 'acknowledged')
   })
 
   it('ends the wait for a body whose caller has stopped', async () => {

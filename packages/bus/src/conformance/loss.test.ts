@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
-import type { IncomingJob, JobAborted } from '../port.ts'
+import type { IncomingJob, JobAborted, JobOver } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
 import { ask, serveJobs, sleep, text, until } from './answers.ts'
 
@@ -17,6 +17,8 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
 
   const serve = (work: Parameters<typeof serveJobs>[2]) => serveJobs(router, 'job.a', work)
   const causeOf = (job: IncomingJob | undefined) => (job?.signal.reason as JobAborted | undefined)?.abortCause
+
+  const overOf = (job: IncomingJob) => new Promise<JobOver>((resolve) => job.onOver(resolve))
 
   it('tells the worker within four seconds that its caller is gone', async () => {
     let job: IncomingJob | undefined
@@ -41,10 +43,40 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
     await serve((incoming) => void (job = incoming).accept())
     const answer = ask(edge, { subject: 'job.a' })
     await until(() => answer.log.length === 1)
+    const over = overOf(job!)
     world.kill(edge)
     job!.end(text('nobody reads this'))
-    await until(() => job!.signal.aborted, 6_000)
-    expect(causeOf(job)).toBe('caller_lost')
+    expect(await over).toBe('caller_lost')
+  })
+
+  it('tells a worker that has ended when its caller goes before it has taken the end in', async () => {
+    let over: Promise<JobOver> | undefined
+    await serve((job) => {
+      job.accept()
+      over = overOf(job)
+      job.end(text('read, and not yet written down'))
+    })
+    const answer = ask(edge, { subject: 'job.a' }, { takeIn: () => new Promise(() => {}) })
+    expect(await answer.over).toMatch('end')
+    world.kill(edge)
+    expect(await over).toBe('caller_lost')
+  })
+
+  it('tells a worker whose caller has left and is then lost that nobody has its last word', async () => {
+    let over: Promise<JobOver> | undefined
+    let job: IncomingJob | undefined
+    await serve((incoming) => {
+      job = incoming
+      job.accept()
+      over = overOf(job)
+    })
+    const answer = ask(edge, { subject: 'job.a' })
+    await until(() => answer.log.length === 1)
+    answer.handle.leave()
+    await until(() => job!.signal.aborted)
+    world.kill(edge)
+    job!.failure(text('5 tokens'))
+    expect(await over).toBe('caller_lost')
   })
 
   it('tells the caller within four seconds that its worker is gone', async () => {

@@ -33,7 +33,7 @@ export const frameKind = {
   ack: 16,
   /** Asks for everything from `n` on again. */
   resume: 17,
-  /** The caller has no use for the stream (any more). */
+  /** The caller has no use for the stream (any more). `n`: {@link WANTS_LAST_WORD}, or 0. */
   stop: 18,
   /** Part `n` of the job's body. */
   part: 19,
@@ -45,6 +45,9 @@ export const frameKind = {
   echo: 33,
 } as const
 export type FrameKind = (typeof frameKind)[keyof typeof frameKind]
+
+/** The `n` of a `stop` whose caller still waits for the last frame. */
+export const WANTS_LAST_WORD = 1
 
 export interface Frame {
   kind: FrameKind

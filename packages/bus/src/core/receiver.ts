@@ -77,6 +77,11 @@ export function consume(receiver: Receiver, bytes: number): boolean {
   return receiver.consumedSinceAck >= receiver.ackEveryBytes
 }
 
+/** The reader has left: every delivered frame counts as consumed. */
+export function consumeAll(receiver: Receiver): void {
+  receiver.sizes.length = receiver.numbers.length = receiver.head = receiver.partlyConsumed = 0
+}
+
 /** The number up to which everything has been consumed, for an acknowledgement that is sent now. */
 export function takeAck(receiver: Receiver): number {
   receiver.consumedSinceAck = 0

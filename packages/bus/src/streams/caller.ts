@@ -1,15 +1,18 @@
 /**
  * The side of a job stream that dispatched the job and reads the answer.
  *
- * A stream is `offered` until a frame of a worker comes, then that worker's, then over. Frames of anyone else, and of
- * streams that are over, are answered with `stop`: an abandoned attempt cannot go on unnoticed.
+ * A stream is `offered` until a frame of a worker comes, then that worker's, then ended, then over. Frames of anyone else,
+ * and of streams that are over, are answered with `stop`: an abandoned attempt cannot go on unnoticed.
+ *
+ * A reader that leaves changes nothing of that order: the caller asks the worker for its last frame and waits for it. The
+ * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
  */
 
 import { encodeJob, jobOverhead } from '../core/job-message.ts'
-import { frameKind, type FrameKind } from '../core/frames.ts'
+import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import { isSettling } from '../core/liveness.ts'
 import { partOf } from '../core/body.ts'
-import { announced, consume, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
+import { announced, consume, consumeAll, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { Place } from '@gateway/in-flight/list'
 import type { Inbox } from '../inbox.ts'
@@ -62,7 +65,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
         stream.onFrame(peer, kind, n, bytes, now())
       } catch (error) {
         context.onStatus({ type: 'error', error, during: 'handling an answer' })
-        stream.stop()
+        stream.dismiss()
       }
     },
 
@@ -86,6 +89,9 @@ class CallerStream implements JobHandle, PeerStream {
   #peer: Peer | undefined
   #atPeer: Place | undefined
   #held = false
+  #left = false
+  /** The last frame has come, and the service takes it in. */
+  #ended = false
   #over = false
   #timer: NodeJS.Timeout | undefined
   #pieces: Uint8Array[] = []
@@ -144,7 +150,9 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   offerHeld(): void {
-    if (this.#held) this.offer()
+    if (!this.#held) return
+    if (this.#left) this.#unavailable('timeout')
+    else this.offer()
   }
 
   #waitForAccept(timeoutMs: number): void {
@@ -157,13 +165,14 @@ class CallerStream implements JobHandle, PeerStream {
   #notAccepted(dueAtMs: number): void {
     if (this.#peer !== undefined || this.#over) return
     const nowMs = this.#context.now()
-    const leftMs = this.#held
-      ? 0
-      : this.#offers.leftToWaitMs({
-          atLeastMs: this.#acceptTimeoutMs,
-          waitedMs: nowMs - this.#offeredAtMs,
-          lateMs: nowMs - dueAtMs,
-        })
+    const leftMs =
+      this.#held || this.#left
+        ? 0
+        : this.#offers.leftToWaitMs({
+            atLeastMs: this.#acceptTimeoutMs,
+            waitedMs: nowMs - this.#offeredAtMs,
+            lateMs: nowMs - dueAtMs,
+          })
     if (leftMs > 0) return this.#waitForAccept(leftMs)
     this.#offers.gaveUp(this.#number, this.#offeredAtMs)
     this.#unavailable('timeout')
@@ -173,7 +182,7 @@ class CallerStream implements JobHandle, PeerStream {
   noResponder(): void {
     if (this.#peer !== undefined || this.#over) return
     const { liveness, now } = this.#context
-    if (!isSettling(liveness, now())) return this.#unavailable('no_responder')
+    if (this.#left || !isSettling(liveness, now())) return this.#unavailable('no_responder')
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.offer(), SETTLING_RETRY_MS)
   }
@@ -206,6 +215,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#offers.accepted(this.#offeredAtMs, this.#context.now())
     this.#peer = peer
     this.#atPeer = peer.streams.join(this)
+    if (this.#left) this.#askForLastWord(peer)
   }
 
   #resume(peer: Peer): void {
@@ -223,17 +233,18 @@ class CallerStream implements JobHandle, PeerStream {
       case frameKind.accept:
         return this.#events.onAccept?.(peer.id)
       case frameKind.data:
+        if (this.#left) this.#consume(peer, bytes.length)
         return this.#events.onData(bytes)
       case frameKind.piece:
         return void this.#pieces.push(bytes)
       case frameKind.head:
         return this.#events.onHead(this.#whole(bytes))
       case frameKind.end:
-        this.#finish(n)
-        return this.#events.onEnd(this.#whole(bytes))
+        this.#ended = true
+        return this.#takenIn(peer, n, this.#events.onEnd(this.#whole(bytes)))
       case frameKind.failure:
-        this.#finish(n)
-        return this.#events.onFailure(this.#whole(bytes))
+        this.#ended = true
+        return this.#takenIn(peer, n, this.#events.onFailure(this.#whole(bytes)))
     }
   }
 
@@ -245,18 +256,45 @@ class CallerStream implements JobHandle, PeerStream {
     return whole
   }
 
-  /** Everything has come: one last acknowledgement lets the worker forget the stream. */
-  #finish(n: number): void {
-    this.#peer?.send(frameKind.ack, this.#number, n)
-    this.#close()
+  /** The service has the last frame. Once it has taken that in, one last acknowledgement ends the worker's stream. */
+  #takenIn(peer: Peer, n: number, taking: void | Promise<void>): void {
+    const acknowledge = () => {
+      if (this.#over) return
+      peer.send(frameKind.ack, this.#number, n)
+      this.#close()
+    }
+    if (taking === undefined) acknowledge()
+    else taking.then(acknowledge, acknowledge)
   }
 
   consumed(bytes: number): void {
-    if (this.#over || this.#peer === undefined) return
-    if (consume(this.#receiver, bytes)) this.#peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+    if (this.#over || this.#ended || this.#left || this.#peer === undefined) return
+    this.#consume(this.#peer, bytes)
+  }
+
+  #consume(peer: Peer, bytes: number): void {
+    if (consume(this.#receiver, bytes)) peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+  }
+
+  leave(): void {
+    if (this.#over || this.#ended || this.#left) return
+    this.#left = true
+    if (this.#peer !== undefined) this.#askForLastWord(this.#peer)
+    // No reader waits any more, so a worker that has taken the job gets all the time in which it counts as alive.
+    else if (!this.#held) this.#waitForAccept(this.#context.tuning.lostAfterMs)
+  }
+
+  #askForLastWord(peer: Peer): void {
+    consumeAll(this.#receiver)
+    peer.send(frameKind.stop, this.#number, WANTS_LAST_WORD)
+    peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
   }
 
   stop(): void {
+    if (!this.#ended) this.dismiss()
+  }
+
+  dismiss(): void {
     if (this.#over) return
     this.#peer?.sendStop(this.#number)
     this.#close()
@@ -269,17 +307,21 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   beat(): void {
-    this.#peer?.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+    if (this.#peer === undefined || this.#ended) return
+    if (this.#left) this.#askForLastWord(this.#peer)
+    else this.#peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
   }
 
   reconnected(): void {
-    if (this.#peer !== undefined) this.#resume(this.#peer)
+    if (this.#peer !== undefined && !this.#ended) this.#resume(this.#peer)
   }
 
   lost(): void {
     if (this.#over) return
-    this.#context.counters.jobsLost++
     this.#close()
+    // The service has the last frame already.
+    if (this.#ended) return
+    this.#context.counters.jobsLost++
     this.#events.onLost()
   }
 

@@ -2,11 +2,11 @@
  * The side of a job stream that does the work and produces the answer.
  *
  * A stream lives until its caller has acknowledged the last frame, stopped it or is gone. Frames that are not
- * acknowledged are kept and sent again on request.
+ * acknowledged are kept and sent again on request. A caller that has left still gets the last frame.
  */
 
 import { decodeJob, type JobMessage } from '../core/job-message.ts'
-import { frameKind, NO_BYTES, type FrameKind } from '../core/frames.ts'
+import { frameKind, NO_BYTES, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import {
   acknowledge,
   createSender,
@@ -19,7 +19,7 @@ import {
 } from '../core/sender.ts'
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { Place } from '@gateway/in-flight/list'
-import { JobAborted, type AbortCause, type IncomingJob } from '../port.ts'
+import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
 import type { Peer, PeerStream, Waiting } from './peer.ts'
@@ -86,6 +86,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   #ended = false
   #over = false
   #room: PromiseWithResolvers<void> | undefined
+  #onOver: ((how: JobOver) => void) | undefined
 
   constructor(
     key: string,
@@ -114,6 +115,10 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     return this.#controller.signal
   }
 
+  onOver(listener: (how: JobOver) => void): void {
+    this.#onOver = listener
+  }
+
   body(): Promise<Uint8Array> {
     return this.#body.whole()
   }
@@ -128,15 +133,15 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   reject(detail: string): void {
     if (this.#accepted || this.#over) return
     this.#peer.send(frameKind.reject, this.#number, 0, Buffer.from(detail))
-    this.#close(undefined)
+    this.#close('acknowledged')
   }
 
   head(head: Uint8Array): void {
-    this.#control(frameKind.head, head)
+    if (!this.signal.aborted) this.#control(frameKind.head, head)
   }
 
   data(bytes: Uint8Array): Promise<void> {
-    if (this.#over) return this.#aborted()
+    if (this.#over || this.signal.aborted) return this.#aborted()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
     pushData(this.#sender, bytes)
@@ -184,7 +189,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
         rewind(this.#sender, n)
         return this.pump()
       case frameKind.stop:
-        return this.#close('stopped')
+        return n === WANTS_LAST_WORD ? this.#callerLeft() : this.#close('stopped')
       case frameKind.part:
         return this.#body.part(n, bytes)
     }
@@ -192,7 +197,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
 
   #acknowledged(n: number): void {
     acknowledge(this.#sender, n)
-    if (this.#ended && this.#sender.frames.length === 0) return this.#close(undefined)
+    if (this.#ended && this.#sender.frames.length === 0) return this.#close('acknowledged')
     this.pump()
     if (this.#room !== undefined && hasRoom(this.#sender)) {
       this.#room.resolve()
@@ -228,21 +233,35 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     return rejected
   }
 
-  /** With a cause, whoever still works on the job is told. */
-  #close(cause: AbortCause | undefined): void {
+  /** The signal tells the service to stop; the service may still send its last frame. */
+  #callerLeft(): void {
+    if (!this.#over && !this.#ended && !this.signal.aborted) this.#abort('stopped')
+  }
+
+  #abort(cause: AbortCause): void {
+    const aborted = new JobAborted(cause)
+    this.#giveBack(aborted)
+    this.#controller.abort(aborted)
+  }
+
+  /** The service needs neither the body nor room for more data. */
+  #giveBack(aborted: JobAborted): void {
+    this.#body.abandon(aborted)
+    if (this.#room === undefined) return
+    this.#room.promise.catch(() => {})
+    this.#room.reject(aborted)
+    this.#room = undefined
+  }
+
+  #close(how: JobOver): void {
     if (this.#over) return
     this.#over = true
     this.#open.delete(this.#key)
     this.#atPeer.leave()
     this.#peer.stopWaiting(this)
     this.#context.counters.streamsOpen--
-    const aborted = cause === undefined ? ENDED : new JobAborted(cause)
-    this.#body.abandon(aborted)
-    if (this.#room !== undefined) {
-      this.#room.promise.catch(() => {})
-      this.#room.reject(aborted)
-    }
-    if (cause === undefined || (this.#ended && cause === 'stopped')) return
-    this.#controller.abort(aborted)
+    if (how === 'acknowledged' || this.#ended) this.#giveBack(ENDED)
+    else this.#abort(how)
+    this.#onOver?.(how)
   }
 }

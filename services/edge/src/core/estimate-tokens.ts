@@ -51,13 +51,14 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
   textBytes += jsonBytes(request.tools) + jsonBytes(request['functions']) + jsonBytes(request['response_format'])
   const fixedTokens = images * TOKENS_OF_IMAGE + request.messages.length * TOKENS_AROUND_MESSAGE
   const asked = request.max_completion_tokens ?? request.max_tokens
-  const maxOutputTokens = (asked ?? laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * (request.n ?? 1)
+  const choices = request.n ?? 1
+  const maxOutputTokens = (asked ?? laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
   const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens
   return {
     maxPromptTokens: textBytes + fixedTokens,
     maxOutputTokens,
     usualPromptTokens,
-    usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS),
+    usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }
 }
 

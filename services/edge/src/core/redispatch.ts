@@ -2,7 +2,8 @@
  * When a job that nobody serves is dispatched again.
  *
  * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
- * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another.
+ * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another. A job may itself have
+ * killed its router. So the edge waits longer after each loss, and gives the job up at the third.
  */
 
 /**
@@ -25,16 +26,32 @@ const FIRST_DELAY_MS = 25
 const BUSY_ATTEMPTS = 3
 const MAX_DELAY_MS = 500
 
-/** Null: give up. `waitedMs` counts from the first dispatch, or from the loss of the router that had the job. */
-export function redispatchDelayMs(
-  reason: Unavailability,
-  attempt: number,
-  waitedMs: number,
-  remainingMs: number,
-): number | null {
-  if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS) return null
-  if (reason === 'timeout' || reason === 'lost') return 0
+/** The edge gives a job up after this many losses. */
+export const MOST_LOSSES = 3
+const FIRST_DELAY_AFTER_LOSS_MS = 250
+const LOSS_DELAY_GROWTH = 4
+
+export interface Unserved {
+  reason: Unavailability
+  /** The number of the dispatch, from 1. */
+  attempt: number
+  /** How many routers were lost while they had the job. */
+  losses: number
+  /** From the first dispatch, or from the loss of the router that had the job last. */
+  waitedMs: number
+  remainingMs: number
+}
+
+/** Null: give up. */
+export function redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): number | null {
+  if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
   if (reason === 'busy' && attempt >= BUSY_ATTEMPTS) return null
-  const delayMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 10))
+  const delayMs = delayAfter(reason, attempt, losses)
   return delayMs < remainingMs ? delayMs : null
+}
+
+function delayAfter(reason: Unavailability, attempt: number, losses: number): number {
+  if (reason === 'timeout') return 0
+  if (reason === 'lost') return FIRST_DELAY_AFTER_LOSS_MS * LOSS_DELAY_GROWTH ** (losses - 1)
+  return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 10))
 }

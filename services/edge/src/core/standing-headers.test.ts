@@ -4,6 +4,7 @@ import { standingHeaders } from './standing-headers.ts'
 
 const standing: Standing = {
   plan: 'free',
+  planVersion: 1,
   window: '2026-11',
   windowResetAtMs: Date.UTC(2026, 11, 1),
   used: 3_750,

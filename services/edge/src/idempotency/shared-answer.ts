@@ -113,6 +113,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
   const writer: AnswerWriter = {
     begun: () => head !== null,
     begin(contentType, headersNow) {
+      if (head) return
       const headers = headersNow()
       head = { contentType, headers }
       for (const reader of readers.keys()) reader.begin(contentType, headers)
@@ -127,6 +128,8 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
       if (readers.size === 0 && !isKeepable()) stopRequest()
       else passOn()
     },
+    // Each written byte has gone to the readers.
+    restart: () => bytes === 0,
     async keep(usage) {
       if (head && isKeepable()) await keeper.keep({ ...head, pieces, usage })
     },

@@ -135,6 +135,7 @@ function planJob(
     keyId: caller.keyId,
     plan: plan.slug,
     unit: plan.unit,
+    planVersion: standing.planVersion,
     window: standing.window,
     modelAsked: asked.model,
     lane: lane.id,

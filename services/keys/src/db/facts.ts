@@ -120,3 +120,14 @@ export async function readKeyFacts(database: Queryable, hashes: readonly string[
 export async function raiseVersionTo(database: Queryable, account: string, version: number): Promise<void> {
   await database.query('update keys.accounts set version = greatest(version, $2) where tag = $1', [account, version])
 }
+
+export async function readHeldPlans(
+  database: Queryable,
+  accounts: readonly string[],
+): Promise<{ account: string; plan: string; version: number }[]> {
+  const { rows } = await database.query<{ account: string; plan: string; version: number }>(
+    'select tag as account, plan, version from keys.accounts where tag = any($1::text[])',
+    [accounts],
+  )
+  return rows
+}

@@ -37,7 +37,7 @@ test('once a plan is set, the admission store holds it, and the total is asked f
   const account = accountIn(await setPlan(keys, { subject: 'alice', plan: 'payg' }))
   expect(account).toMatchObject({ plan: 'payg', unit: 'usd', account: parseKey(key)!.accountTag })
   expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
-  expect(warmed).toEqual([{ account: account.account, unit: 'usd' }])
+  expect(warmed).toEqual([{ account: account.account, unit: 'usd', planVersion: 2 }])
   expect((await mintKey(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
 })
 

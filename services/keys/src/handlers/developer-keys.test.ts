@@ -195,7 +195,7 @@ test('without the store an edge is told the truth of a key, straight from the da
   const before = await mint()
   const after = await rotated(before)
   const ask = (key: string) => lookUp(keys, { account: parseKey(key)!.accountTag, keyHash: hashOf(key) })
-  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', overage: false, extra: 0 })
+  expect(await ask(after)).toEqual({ kind: 'active', plan: 'free', planVersion: 2, overage: false, extra: 0 })
   expect(await ask(before)).toEqual({ kind: 'dead' })
   const foreign = { account: parseKey(await mint(MALLORY))!.accountTag, keyHash: hashOf(after) }
   expect(await lookUp(keys, foreign)).toEqual({ kind: 'dead' })

@@ -14,8 +14,8 @@ export async function lookUp({ database, config, lookUps }: KeysContext, questio
   if (!(await lookUps.isKeyOf(tag, hash))) return { kind: 'dead' }
   const holder = await findHolder(database, tag, hash)
   if (!holder) return { kind: 'dead' }
-  const { plan, overage } = holder
+  const { plan, version, overage } = holder
   const unit = unitOf(config.current.plans, plan)
   const extra = await readExtra(database, { account: tag, unit, window: null })
-  return { kind: 'active', plan, overage, extra }
+  return { kind: 'active', plan, planVersion: version, overage, extra }
 }

@@ -3,11 +3,18 @@
  * again after a while; only what stays different is told, and mended where that is asked for.
  */
 
-import { reconcileKeysRequest, type ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
+import { reconcileKeysRequest, type AccountPlan, type ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
 import { unitOf } from '../core/plans.ts'
-import { pageOfAccounts, raiseVersionTo, readFacts, readKeyFacts, type StoredFacts } from '../db/facts.ts'
+import {
+  pageOfAccounts,
+  raiseVersionTo,
+  readFacts,
+  readHeldPlans,
+  readKeyFacts,
+  type StoredFacts,
+} from '../db/facts.ts'
 import { fillAdmission } from '../fill-admission.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { revokeKeyById } from './revoke-key.ts'
@@ -31,7 +38,7 @@ export async function reconcile(
   const drifts = findings.map(({ account, kind, store, truth, id }) => {
     return { account, kind, store, truth, repaired: !left.has(id) }
   })
-  return { accounts, drifts, isLast }
+  return { accounts, plans: await readPlans(context, accounts), drifts, isLast }
 }
 
 async function look(context: KeysContext, accounts: readonly string[]): Promise<FactsFinding[]> {
@@ -53,6 +60,14 @@ async function look(context: KeysContext, accounts: readonly string[]): Promise<
     const { account, version, plan, overage } = facts
     const known = keys.filter((key) => key.account === account)
     return compareFacts(held.get(account)!, { account, version, plan, overage, extra: extraOf(facts) }, known)
+  })
+}
+
+/** After what was mended: versions may have grown. */
+async function readPlans({ database, config }: KeysContext, accounts: readonly string[]): Promise<AccountPlan[]> {
+  const held = await readHeldPlans(database, accounts)
+  return held.map(({ account, plan, version }) => {
+    return { account, unit: unitOf(config.current.plans, plan), planVersion: version }
   })
 }
 

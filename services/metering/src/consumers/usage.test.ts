@@ -25,6 +25,7 @@ test('a usage event delivered three times is charged once', async () => {
 
 test('all that an event says is in its row', async () => {
   const event = usageEvent({
+    planVersion: 7,
     usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
     outcome: 'client_gone',
     delivered: false,
@@ -39,6 +40,7 @@ test('all that an event says is in its row', async () => {
       account: event.account,
       key_id: event.keyId,
       plan: 'free',
+      plan_version: 7,
       unit: 'tokens',
       window: '2025-01',
       model_asked: 'svc-fast',
@@ -87,6 +89,31 @@ test('of routers that report the same request, the one that charges most stands,
   await consumeUsage(ledger, [messageOf(fromRouter(40), fromRouter(7))])
   await consumeUsage(ledger, [messageOf(fromRouter(9))])
   expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 60_000, total: 60_000 })
+})
+
+test('the store is told the tokens of the report that stands, whichever it is told of', async () => {
+  const { requestId } = usageEvent()
+  const by = (reporter: 'edge' | 'router', tokens: number) => ({ ...usageEvent({ reporter, tokens }), requestId })
+  const told = () => ledger.admission.told.at(-1)!.included
+  await consumeUsage(ledger, [messageOf(by('router', 40))])
+  expect(told()).toEqual([{ requestId, tokens: 40, mayChange: true }])
+  await consumeUsage(ledger, [messageOf(by('router', 30), usageEvent())])
+  expect(told()).toContainEqual({ requestId, tokens: 40, mayChange: true })
+  await consumeUsage(ledger, [messageOf(by('edge', 35))])
+  await consumeUsage(ledger, [messageOf(by('router', 90))])
+  expect(told()).toEqual([{ requestId, tokens: 35, mayChange: false }])
+})
+
+test("a row of another account says nothing of this account's request", async () => {
+  const event = usageEvent()
+  await consumeUsage(ledger, [messageOf(event)])
+  await consumeUsage(ledger, [messageOf({ ...event, account: 'somebody' })])
+  expect(ledger.admission.told.at(-1)).toMatchObject({
+    account: 'somebody',
+    settled: 0,
+    included: [{ requestId: event.requestId }],
+  })
+  expect(ledger.admission.told.at(-1)!.included).toEqual([{ requestId: event.requestId }])
 })
 
 test("a router's report never replaces an edge's, before it, after it or beside it", async () => {
@@ -156,7 +183,10 @@ test('a crash after the commit and before the store was told loses and doubles n
   await consumeUsage(ledger, [messageOf(event)])
   expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 1, sum: CHARGE, total: CHARGE, version: 1 })
   expect(ledger.admission.told).toEqual([
-    { account: ACCOUNT, window: '2025-01', settled: CHARGE, version: 1, included: [event.requestId] },
+    {
+      ...{ account: ACCOUNT, window: '2025-01', settled: CHARGE, version: 1 },
+      included: [{ requestId: event.requestId, tokens: 100, mayChange: false }],
+    },
   ])
 })
 
@@ -183,6 +213,9 @@ test('the ledger goes on while the admission store is away, and the store learns
   ledger.admission.away = false
   await vi.waitFor(() => expect(ledger.admission.released.size).toBe(5), { timeout: 5_000 })
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
+  const included = ledger.admission.told.flatMap((total) => total.included)
+  expect(included).toHaveLength(5)
+  for (const request of included) expect(request).toMatchObject({ tokens: 100, mayChange: false })
   const { rows } = await ledger.database.query('select from metering.owed_totals')
   expect(rows).toHaveLength(0)
 })
@@ -204,11 +237,12 @@ test('writers that meet on the same accounts and requests neither deadlock nor l
 })
 
 test('pay-as-you-go and allowance are counted apart, and the store is told of the unit the plan counts in', async () => {
-  const inTokens = usageEvent()
+  const inTokens = usageEvent({ planVersion: 1 })
   const startedAtMs = inTokens.startedAtMs + 1000
   const inDollars = usageEvent({
     unit: 'usd',
     plan: 'payg',
+    planVersion: 2,
     price: { kind: 'base', nanoUsdPerKiloToken: 4_500_000 },
     startedAtMs,
   })

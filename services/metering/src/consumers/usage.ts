@@ -11,15 +11,15 @@ import type { Database } from '@gateway/postgres/database'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/service/logger'
 import type { Span, Tracer } from '@gateway/service/tracing'
-import { groupByWindow, mergeReports, windowKey } from '../core/merge-reports.ts'
+import { groupByWindow, mergeReports, windowKey, type WindowReports } from '../core/merge-reports.ts'
 import { readReports, type RejectedReport, type Report } from '../core/read-reports.ts'
 import { recordReports } from '../db/ledger.ts'
 import { readCurrentTotals } from '../db/owed-totals.ts'
 import type { Partitions } from '../db/partitions.ts'
 import { parkRejected } from '../db/rejected.ts'
-import type { WindowTotal } from '../db/windows.ts'
+import type { Settled, WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'
-import type { Settled, Settlement } from '../settlement.ts'
+import type { Settlement } from '../settlement.ts'
 import type { KeyUse } from '../tell-key-use.ts'
 import type { StandingTeller } from '../tell-standing.ts'
 
@@ -79,10 +79,13 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   if (reports.length === 0) return
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
-    const moved = await recordReports(context.database, reports)
+    const { moved, isWhole } = await recordReports(context.database, reports)
     failpoint('metering.reports-recorded')
     context.standing.moved(moved)
-    await context.settlement.settle(await withRepeated(context.database, reports, moved))
+    const groups = groupByWindow(reports)
+    await context.settlement.settle(
+      isWhole ? withRequests(moved, groups) : await readCurrentTotals(context.database, groups.map(withIds)),
+    )
     failpoint('metering.store-told')
     context.keyUse.tell(reports)
   } catch (error) {
@@ -104,17 +107,14 @@ async function recordApart(context: UsageContext, reports: readonly Report[], er
   await record(context, reports.slice(middle))
 }
 
-/** What the store is to be told: also of windows where every report was a repetition, since it may not know of them. */
-async function withRepeated(database: Database, reports: readonly Report[], moved: WindowTotal[]): Promise<Settled[]> {
-  const movedTotals = new Map(moved.map((total) => [windowKey(total), total]))
-  const settled: Settled[] = []
-  const repeated = []
-  for (const group of groupByWindow(reports)) {
-    const total = movedTotals.get(windowKey(group))
-    if (total) settled.push({ ...total, ...group })
-    else repeated.push(group)
-  }
-  return settled.concat(await readCurrentTotals(database, repeated))
+function withRequests(moved: readonly WindowTotal[], groups: readonly WindowReports[]): Settled[] {
+  const totals = new Map(moved.map((total) => [windowKey(total), total]))
+  return groups.map((group) => ({ ...totals.get(windowKey(group))!, included: group.included }))
+}
+
+/** Of repetitions the ledger is asked again: the store may not know of them, and another report may stand for them. */
+function withIds({ included, ...window }: WindowReports) {
+  return { ...window, included: included.map(({ requestId }) => requestId) }
 }
 
 async function park({ database, logger }: UsageContext, rejected: readonly RejectedReport[]): Promise<void> {

@@ -4,6 +4,7 @@
 
 import type { HeldAccount } from '@gateway/admission/metering'
 import type { Drift } from '@gateway/contracts/reconcile-api'
+import type { PlanUnit } from '@gateway/contracts/usage'
 import { timeOfRequestMs } from './month.ts'
 
 export interface LedgerFacts {
@@ -12,11 +13,13 @@ export interface LedgerFacts {
   settled: number
   version: number
   /** Which of the held requests have a row. */
-  recorded: ReadonlySet<string>
+  recorded: { has(requestId: string): boolean }
 }
 
 /** What is to be done; those of one account are done together. */
 export interface TotalsRepair {
+  /** The window's total is told in this unit. */
+  unit?: { unit: PlanUnit; planVersion: number }
   /** The total is told anew, under a version above this. */
   aboveVersion?: number
   /** Requests that the ledger has, which the store still holds as pending. */
@@ -27,6 +30,20 @@ export interface TotalsRepair {
 export interface TotalsFinding extends Omit<Drift, 'repaired'> {
   id: string
   repair: TotalsRepair
+}
+
+export interface UnitFacts {
+  unit: PlanUnit
+  planVersion: number
+}
+
+/** The month's total must be in the unit of the account's plan: it is measured against that plan's limit. */
+export function compareUnit(account: string, window: UnitFacts, plan: UnitFacts): TotalsFinding[] {
+  if (window.unit === plan.unit) return []
+  const describe = ({ unit, planVersion }: UnitFacts) => `in ${unit} (plan version ${planVersion})`
+  const [store, truth] = [`total ${describe(window)}`, `plan ${describe(plan)}`]
+  const planVersion = Math.max(window.planVersion, plan.planVersion)
+  return [{ account, kind: 'unit', store, truth, id: `${account} unit`, repair: { unit: { ...plan, planVersion } } }]
 }
 
 /** Reports come within seconds; after this long, one that has not come never will by itself. */

@@ -50,10 +50,15 @@ test('requests are grouped by account and window', () => {
     usageEvent({ account: 'aaaaaaaa', window: '2024-12' }),
     usageEvent({ account: 'aaaaaaaa' }),
   ]
-  const groups = groupByWindow(events.map((event) => ({ event, rank: 2, charge: 1, sequence: 1 })))
+  const groups = groupByWindow(
+    events.map((event, index) => ({ event, rank: index < 3 ? 2 : 1, charge: 1, sequence: 1 })),
+  )
+  const included = (index: number, mayChange = false) => {
+    return { requestId: events[index]!.requestId, tokens: 100, mayChange }
+  }
   expect(groups).toEqual([
-    { account: 'aaaaaaaa', window: '2025-01', included: [events[0]!.requestId, events[3]!.requestId] },
-    { account: 'bbbbbbbb', window: '2025-01', included: [events[1]!.requestId] },
-    { account: 'aaaaaaaa', window: '2024-12', included: [events[2]!.requestId] },
+    { account: 'aaaaaaaa', window: '2025-01', included: [included(0), included(3, true)] },
+    { account: 'bbbbbbbb', window: '2025-01', included: [included(1)] },
+    { account: 'aaaaaaaa', window: '2024-12', included: [included(2)] },
   ])
 })

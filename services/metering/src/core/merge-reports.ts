@@ -4,6 +4,7 @@
  * same order.
  */
 
+import type { IncludedRequest } from '@gateway/admission/metering'
 import { RANK, type Report } from './read-reports.ts'
 
 export function mergeReports(reports: readonly Report[]): Report[] {
@@ -31,18 +32,25 @@ function outranks(report: Report, held: Report): boolean {
 export interface WindowReports {
   account: string
   window: string
-  included: string[]
+  included: IncludedRequest[]
 }
 
 export function groupByWindow(reports: readonly Report[]): WindowReports[] {
   const groups = new Map<string, WindowReports>()
-  for (const { event } of reports) {
+  for (const report of reports) {
+    const { event } = report
     const key = windowKey(event)
     const group = groups.get(key)
-    if (group) group.included.push(event.requestId)
-    else groups.set(key, { account: event.account, window: event.window, included: [event.requestId] })
+    if (group) group.included.push(includedRequest(report))
+    else groups.set(key, { account: event.account, window: event.window, included: [includedRequest(report)] })
   }
   return [...groups.values()]
+}
+
+/** As the report says, which holds where the ledger has taken it. */
+function includedRequest({ event, rank }: Report): IncludedRequest {
+  const { promptTokens, completionTokens } = event.usage
+  return { requestId: event.requestId, tokens: promptTokens + completionTokens, mayChange: rank < RANK.edge }
 }
 
 /** A window is always seven characters, so this names one account's window and no other. */

@@ -4,6 +4,9 @@
  *
  * A report replaces the one held for its request only when it ranks higher (the rule of `core/merge-reports.ts`); the
  * total then moves by the difference.
+ * The window's unit is that of the latest plan that is known of, by the plans' numbers; a late report of a former plan is
+ * charged in its own unit and moves that unit's total, and no other. Of the same number the report written last counts:
+ * then the config has changed the unit of the plan itself. A report without a number changes no unit.
  * Which account, window and unit a request belongs to was settled when it was admitted: a report that says otherwise
  * replaces nothing.
  *
@@ -12,13 +15,14 @@
  */
 
 import type { Queryable } from '@gateway/postgres/database'
-import type { Report } from '../core/read-reports.ts'
+import { RANK, type Report } from '../core/read-reports.ts'
 import type { WindowTotal } from './windows.ts'
 
 const RECORD = `
   with report as (
     select * from jsonb_to_recordset($1::jsonb) as r (
-      "requestId" uuid, rank smallint, account text, "keyId" text, plan text, unit text, "window" text,
+      "requestId" uuid, rank smallint, account text, "keyId" text, plan text, "planVersion" bigint, unit text,
+      "window" text,
       "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
       usage jsonb, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
       "startedAtMs" bigint, "endedAtMs" bigint
@@ -26,13 +30,13 @@ const RECORD = `
   ),
   written as (
     insert into metering.ledger as held (
-      request_id, rank, account, key_id, plan, unit, "window",
+      request_id, rank, account, key_id, plan, plan_version, unit, "window",
       model_asked, lane, pool, backend, backend_model,
       prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated,
       price, charge, outcome, delivered, streamed, attempts, started_at, ended_at
     )
     select
-      "requestId", rank, account, "keyId", plan, unit, "window",
+      "requestId", rank, account, "keyId", plan, "planVersion", unit, "window",
       "modelAsked", lane, pool, backend, "backendModel",
       (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
       (usage->'reasoningTokens')::bigint, (usage->'estimated')::boolean,
@@ -53,40 +57,62 @@ const RECORD = `
       recorded_at = excluded.recorded_at
     where (excluded.rank > held.rank or (excluded.rank = 1 and held.rank = 1 and excluded.charge > held.charge))
       and (excluded.account, excluded."window", excluded.unit) = (held.account, held."window", held.unit)
-    returning account, "window", unit, charge - coalesce(replaced_charge, 0) as difference, started_at
+    returning account, "window", unit, charge - coalesce(replaced_charge, 0) as difference,
+      coalesce(plan_version, 0) as plan_version, request_id
   )
-  insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
+  insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, plan_version, version)
   select
     account, "window",
     coalesce(sum(difference) filter (where unit = 'tokens'), 0),
     coalesce(sum(difference) filter (where unit = 'usd'), 0),
-    (array_agg(unit order by started_at desc))[1], max(started_at), 1
+    (array_agg(unit order by plan_version desc, request_id desc))[1], max(plan_version), 1
   from written
   group by account, "window"
   order by account, "window"
   on conflict (account, "window") do update set
     milli_tokens = held.milli_tokens + excluded.milli_tokens,
     nano_usd = held.nano_usd + excluded.nano_usd,
-    unit = case when excluded.unit_since >= held.unit_since then excluded.unit else held.unit end,
-    unit_since = greatest(held.unit_since, excluded.unit_since),
+    unit = case when excluded.plan_version >= greatest(held.plan_version, 1) then excluded.unit else held.unit end,
+    plan_version = greatest(held.plan_version, excluded.plan_version),
     version = held.version + 1
-  returning account, "window", version,
+  returning account, "window", version, (select count(*) from written)::int as written,
     case unit when 'tokens' then milli_tokens else nano_usd end as settled`
 
-/** Answers the windows whose totals moved. Those of mere repetitions are not among them. */
-export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<WindowTotal[]> {
+export interface Recorded {
+  /** The windows whose totals moved. Those of mere repetitions are not among them. */
+  moved: WindowTotal[]
+  /** Each report has its row now: none was a repetition or of a lower rank. */
+  isWhole: boolean
+}
+
+export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<Recorded> {
   const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
-  const { rows } = await database.query<WindowTotal>(RECORD, [JSON.stringify(records)])
-  return rows
+  const { rows } = await database.query<WindowTotal & { written: number }>(RECORD, [JSON.stringify(records)])
+  return {
+    moved: rows.map(({ account, window, settled, version }) => ({ account, window, settled, version })),
+    isWhole: (rows[0]?.written ?? 0) === reports.length,
+  }
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** Which of these requests have a row. */
-export async function readRecorded(database: Queryable, requestIds: readonly string[]): Promise<Set<string>> {
-  const { rows } = await database.query<{ id: string }>(
-    'select request_id::text as id from metering.ledger where request_id = any($1::uuid[])',
-    [requestIds.filter((id) => UUID.test(id))],
+export interface RecordedRequest {
+  account: string
+  tokens: number
+  /** The report of an edge stands; one of a router may be replaced. */
+  mayChange: boolean
+}
+
+/** The rows of these requests, as far as there are any, by request id in lower case. */
+export async function readRecorded(
+  database: Queryable,
+  requestIds: readonly string[],
+): Promise<Map<string, RecordedRequest>> {
+  if (requestIds.length === 0) return new Map()
+  const { rows } = await database.query<RecordedRequest & { id: string }>(
+    `select request_id::text as id, account, prompt_tokens + completion_tokens as tokens, rank < $2 as "mayChange"
+     from metering.ledger where request_id = any($1::uuid[])`,
+    [requestIds.filter((id) => UUID.test(id)), RANK.edge],
   )
-  return new Set(rows.map(({ id }) => id))
+  return new Map(rows.map(({ id, ...request }) => [id, request]))
 }

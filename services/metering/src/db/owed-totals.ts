@@ -1,16 +1,28 @@
 /**
- * Totals that the admission store could not be told of. A note names the window and the requests; the total itself is
- * read when the note is delivered, so that it is never older than the requests it is said to include.
+ * Totals that the admission store could not be told of. A note names the window and the requests; the total itself, and
+ * the tokens of the requests, are read when the note is delivered, so that the total is never older than the requests
+ * it is said to include.
  */
 
+import type { IncludedRequest } from '@gateway/admission/metering'
 import type { Database, Queryable } from '@gateway/postgres/database'
-import { windowKey, type WindowReports } from '../core/merge-reports.ts'
-import { readTotals, type WindowTotal } from './windows.ts'
+import { windowKey } from '../core/merge-reports.ts'
+import { readRecorded, type RecordedRequest } from './ledger.ts'
+import { readTotals, type Settled } from './windows.ts'
 
 const NOTES_AT_A_TIME = 200
 
-export async function noteOwed(database: Queryable, owed: readonly WindowReports[]): Promise<void> {
-  const notes = owed.map(({ account, window, included }) => ({ account, window, included }))
+/** Requests of an account in a window, by their ids. */
+interface WindowRequests {
+  account: string
+  window: string
+  included: string[]
+}
+
+export async function noteOwed(database: Queryable, owed: readonly Settled[]): Promise<void> {
+  const notes = owed.map(({ account, window, included }) => {
+    return { account, window, included: included.map(({ requestId }) => requestId) }
+  })
   await database.query(
     `insert into metering.owed_totals (account, "window", included)
      select account, "window", included
@@ -22,10 +34,10 @@ export async function noteOwed(database: Queryable, owed: readonly WindowReports
 /** Delivers some notes, each by one process only, and forgets those that were taken. */
 export async function deliverOwed(
   database: Database,
-  tell: (settled: WindowTotal & WindowReports) => Promise<void>,
+  tell: (settled: Settled) => Promise<void>,
 ): Promise<{ delivered: number; failure: unknown }> {
   return database.transaction(async (transaction) => {
-    const { rows: notes } = await transaction.query<WindowReports & { id: number }>(
+    const { rows: notes } = await transaction.query<WindowRequests & { id: number }>(
       `select id, account, "window", included from metering.owed_totals
        order by id limit $1 for update skip locked`,
       [NOTES_AT_A_TIME],
@@ -41,10 +53,26 @@ export async function deliverOwed(
 }
 
 /** The totals as they are now, each with the requests that are to be released. */
-export async function readCurrentTotals<Reports extends WindowReports>(
-  database: Queryable,
-  reports: readonly Reports[],
-): Promise<(WindowTotal & Reports)[]> {
+export async function readCurrentTotals(database: Queryable, reports: readonly WindowRequests[]): Promise<Settled[]> {
+  if (reports.length === 0) return []
+  // First the totals: what is read of a request is then never older than the total's version.
   const totals = new Map((await readTotals(database, reports)).map((total) => [windowKey(total), total]))
-  return reports.map((report) => ({ settled: 0, version: 0, ...totals.get(windowKey(report)), ...report }))
+  const recorded = await readRecorded(
+    database,
+    reports.flatMap(({ included }) => included),
+  )
+  return reports.map(({ account, window, included }) => {
+    const total = totals.get(windowKey({ account, window })) ?? { account, window, settled: 0, version: 0 }
+    return { ...total, included: included.map((requestId) => includedRequest(requestId, account, recorded)) }
+  })
+}
+
+/** A row of another account says nothing of a request of this one. */
+function includedRequest(
+  requestId: string,
+  account: string,
+  recorded: ReadonlyMap<string, RecordedRequest>,
+): IncludedRequest {
+  const row = recorded.get(requestId.toLowerCase())
+  return row?.account === account ? { requestId, tokens: row.tokens, mayChange: row.mayChange } : { requestId }
 }

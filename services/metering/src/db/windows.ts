@@ -2,6 +2,7 @@
  * The totals of accounts' windows. An account that has no row has used nothing: version 0.
  */
 
+import type { IncludedRequest } from '@gateway/admission/metering'
 import type { Queryable } from '@gateway/postgres/database'
 import type { PlanUnit } from '@gateway/contracts/usage'
 
@@ -11,6 +12,11 @@ export interface WindowTotal {
   /** In the unit of the account's plan: milli-tokens or nano-dollars. */
   settled: number
   version: number
+}
+
+/** What the admission store is told of a window. */
+export interface Settled extends WindowTotal {
+  included: IncludedRequest[]
 }
 
 const SETTLED = `case unit when 'tokens' then milli_tokens else nano_usd end as settled`
@@ -67,24 +73,52 @@ export async function raiseVersionAbove(
   { account, window, version }: { account: string; window: string; version: number },
 ): Promise<void> {
   await database.query(
-    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
-     values ($1, $2, 0, 0, 'tokens', '-infinity', $3 + 1)
+    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, version)
+     values ($1, $2, 0, 0, 'tokens', $3 + 1)
      on conflict (account, "window") do update set version = greatest(held.version, $3) + 1`,
     [account, window, version],
   )
 }
 
+export interface WindowUnit {
+  account: string
+  window: string
+  unit: PlanUnit
+  planVersion: number
+}
+
+/** What the totals of windows are told in. */
+export async function readUnits(
+  database: Queryable,
+  windows: readonly { account: string; window: string }[],
+): Promise<WindowUnit[]> {
+  if (windows.length === 0) return []
+  const { rows } = await database.query<WindowUnit>(
+    `select account, "window", unit, plan_version as "planVersion" from metering.windows
+     join unnest($1::text[], $2::text[]) as asked (account, "window") using (account, "window")`,
+    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
+  )
+  return rows
+}
+
 /**
- * The account's plan counts in this unit from now on. A change of unit is a newer version of the total, so that the
- * store takes it although no request has moved it.
+ * The account's plan counts in this unit, since the change of this number. A change of unit is a newer version of the
+ * total, so that the store takes it although no request has moved it. A change that is older than the latest known one
+ * changes nothing; one without a number (a former version of keys) is taken for the latest. An account without a row
+ * gets one, so that a report of a former plan is known as such.
  */
 export async function setUnit(
   database: Queryable,
-  { account, window, unit }: { account: string; window: string; unit: PlanUnit },
+  { account, window, unit, planVersion }: Omit<WindowUnit, 'planVersion'> & { planVersion?: number | undefined },
 ): Promise<void> {
   await database.query(
-    `update metering.windows set unit = $3, unit_since = now(), version = version + 1
-     where account = $1 and "window" = $2 and unit <> $3`,
-    [account, window, unit],
+    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, plan_version, version)
+     values ($1, $2, 0, 0, $3, coalesce($4, 0), 1)
+     on conflict (account, "window") do update set
+       unit = excluded.unit,
+       plan_version = coalesce($4, held.plan_version),
+       version = held.version + case when held.unit <> excluded.unit then 1 else 0 end
+     where coalesce($4, held.plan_version) >= held.plan_version`,
+    [account, window, unit, planVersion ?? null],
   )
 }

@@ -98,6 +98,25 @@ test('what never came to the ledger stays pending, and is told', async () => {
   expect(await store.inspect(account)).toMatchObject({ ended: CHARGE })
 })
 
+test("a total in another unit than the account's plan is found, put right, and then agrees", async () => {
+  const price = { kind: 'base', nanoUsdPerKiloToken: 4_500_000 } as const
+  await record(usageEvent({ planVersion: 1 }), usageEvent({ unit: 'usd', plan: 'payg', price, planVersion: 9 }))
+  await store.applyTotal(ledger.admission.told.at(-1)!)
+  expect(await totalOfStore()).toMatchObject({ settled: 450_000 })
+  const inTokens = [{ account, unit: 'tokens', planVersion: 5 }] as const
+  const ask = async (repair: boolean) => {
+    const { drifts } = await reconcile(context, { accounts: [account], plans: inTokens, repair }, 1)
+    return drifts.map(({ kind, store: held, truth, repaired }) => [kind, held, truth, repaired])
+  }
+  const found = ['unit', 'total in usd (plan version 9)', 'plan in tokens (plan version 5)']
+  expect(await ask(false)).toEqual([[...found, false]])
+  expect(await ask(true)).toEqual([[...found, true]])
+  expect(await totalOfStore()).toMatchObject({ settled: CHARGE })
+  expect(await ask(false)).toEqual([])
+  // A former version of keys says nothing of plans.
+  expect(await differences(false)).toEqual([])
+})
+
 test('a total that is on its way is not told', async () => {
   await record(usageEvent())
   const looking = reconcile(context, { accounts: [account], repair: false }, 300)

@@ -4,12 +4,13 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { reconcileTotalsRequest, type ReconcileTotalsReply } from '@gateway/contracts/reconcile-api'
+import { reconcileTotalsRequest, type AccountPlan, type ReconcileTotalsReply } from '@gateway/contracts/reconcile-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { lookTwice } from '@gateway/service/look-twice'
-import { compareTotals, type TotalsFinding } from '../core/compare-totals.ts'
+import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
-import { raiseVersionAbove, readTotals } from '../db/windows.ts'
+import { readCurrentTotals } from '../db/owed-totals.ts'
+import { raiseVersionAbove, readTotals, readUnits, setUnit } from '../db/windows.ts'
 
 export interface ReconcileContext {
   database: Queryable
@@ -25,10 +26,11 @@ export async function reconcile(
   question: unknown,
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileTotalsReply> {
-  const { accounts, repair } = reconcileTotalsRequest.parse(question)
-  const findings = await lookTwice(accounts, (some) => look(context, some), onItsWayMs)
+  const { accounts, plans, repair } = reconcileTotalsRequest.parse(question)
+  const planOf = new Map(plans.map((plan) => [plan.account, plan]))
+  const findings = await lookTwice(accounts, (some) => look(context, some, planOf), onItsWayMs)
   if (repair) await mendAll(context, findings)
-  const still = repair && findings.length > 0 ? await look(context, accounts) : findings
+  const still = repair && findings.length > 0 ? await look(context, accounts, planOf) : findings
   const left = new Set(still.map(({ id }) => id))
   return {
     drifts: findings.map(({ account, kind, store, truth, id }) => {
@@ -37,10 +39,15 @@ export async function reconcile(
   }
 }
 
-async function look({ database, admission, now }: ReconcileContext, accounts: readonly string[]) {
+async function look(
+  { database, admission, now }: ReconcileContext,
+  accounts: readonly string[],
+  planOf: ReadonlyMap<string, AccountPlan>,
+): Promise<TotalsFinding[]> {
   // First the store: what is recorded in between is newer in the ledger, as on its way.
   const held = await Promise.all(accounts.map(async (account) => ({ account, ...(await admission.inspect(account)) })))
   const totals = new Map((await readTotals(database, held)).map((total) => [total.account, total]))
+  const units = new Map((await readUnits(database, held)).map((unit) => [unit.account, unit]))
   const ended = held.flatMap(({ requests }) => requests.filter(({ state }) => state === 'ended'))
   const recorded = await readRecorded(
     database,
@@ -48,7 +55,9 @@ async function look({ database, admission, now }: ReconcileContext, accounts: re
   )
   return held.flatMap(({ account, ...of }) => {
     const { settled, version } = totals.get(account) ?? { settled: 0, version: 0 }
-    return compareTotals(of, { account, settled, version, recorded }, now())
+    const [unit, plan] = [units.get(account), planOf.get(account)]
+    const ofUnit = unit && plan ? compareUnit(account, unit, plan) : []
+    return [...ofUnit, ...compareTotals(of, { account, settled, version, recorded }, now())]
   })
 }
 
@@ -68,13 +77,14 @@ async function mend(
   repairs: readonly TotalsFinding['repair'][],
 ): Promise<void> {
   const { window } = await admission.currentWindow(account)
+  for (const { unit } of repairs) if (unit) await setUnit(database, { account, window, ...unit })
   for (const { aboveVersion } of repairs) {
     if (aboveVersion !== undefined) await raiseVersionAbove(database, { account, window, version: aboveVersion })
   }
   const included = repairs.flatMap((repair) => repair.included ?? [])
-  if (included.length > 0 || repairs.some(({ aboveVersion }) => aboveVersion !== undefined)) {
-    const [total = { account, window, settled: 0, version: 0 }] = await readTotals(database, [{ account, window }])
-    await admission.applyTotal({ ...total, included })
+  if (included.length > 0 || repairs.some(({ aboveVersion, unit }) => aboveVersion !== undefined || unit)) {
+    const totals = await readCurrentTotals(database, [{ account, window, included }])
+    for (const total of totals) await admission.applyTotal(total)
   }
   if (repairs.some(({ recount }) => recount)) await admission.recount(account)
 }

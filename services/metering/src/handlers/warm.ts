@@ -28,19 +28,21 @@ export function warmTogether(context: WarmContext): (question: unknown) => Promi
     answer: (accounts) => warmMany(context, accounts),
   })
   return async (question) => {
-    const { account, unit } = warmRequest.parse(question)
-    if (unit) await changeUnit(context, { account, unit })
+    const { account, unit, planVersion } = warmRequest.parse(question)
+    if (unit) await changeUnit(context, { account, unit, planVersion })
     else await warm(account)
     return { kind: 'warmed' }
   }
 }
 
+type UnitChange = WarmRequest & Required<Pick<WarmRequest, 'unit'>>
+
 /** A change of plan waits for no crowd. */
-async function changeUnit(context: WarmContext, { account, unit }: Required<WarmRequest>): Promise<void> {
+async function changeUnit(context: WarmContext, { account, unit, planVersion }: UnitChange): Promise<void> {
   const { database, admission, standing } = context
   const write = async (): Promise<void> => {
     const { window } = await admission.currentWindow(account)
-    await setUnit(database, { account, window, unit })
+    await setUnit(database, { account, window, unit, planVersion })
     // Another plan has another limit.
     standing.moved([{ account, window }])
     const [outcome] = await writeTotals(context, [account])

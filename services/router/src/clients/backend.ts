@@ -7,7 +7,8 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { Pool, type Dispatcher } from 'undici'
-import type { Silence } from '../core/attempt-patience.ts'
+import { NO_PATIENCE, type Patience } from '../core/attempt-patience.ts'
+import type { Probed } from '../core/backend-health.ts'
 import { breakableConnector } from './break-off.ts'
 import { Exchange } from './exchange.ts'
 
@@ -18,10 +19,9 @@ export interface BackendCall {
   requestId: string
   /** W3C trace context, where traces are on. */
   traceparent?: string | undefined
-  /** Bounds the whole exchange; see {@link Exchange.extendBudget}. */
+  /** Bounds the whole exchange; see {@link Exchange.begin}. */
   budgetMs: number
-  /** How long it may be silent. */
-  silence: Silence
+  patience: Patience
 }
 
 export interface BackendClient {
@@ -29,8 +29,8 @@ export interface BackendClient {
   call(call: BackendCall): Exchange
   /** Reads an address of the backend's own origin, for images that it answers as addresses. */
   fetchOwn(url: URL, budgetMs: number): Exchange
-  /** Whether the backend answers at all. */
-  probe(): Promise<boolean>
+  /** Whether the backend answers. */
+  probe(): Promise<Probed>
   readonly origin: string
   /** Finishes what runs, then closes the connections. */
   close(): Promise<void>
@@ -38,27 +38,38 @@ export interface BackendClient {
 
 const PROBE_TIMEOUT_MS = 5_000
 
-export function openBackend(config: BackendConfig, headers: Record<string, string>): BackendClient {
-  const base = new URL(config.url)
-  const pathPrefix = base.pathname.replace(/\/+$/, '')
-  const { timeouts } = config
-  const pool = new Pool(base.origin, {
-    connections: config.maxConcurrent,
+/** The connections to a backend. */
+export type Connections = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> }
+
+export function openConnections({ url, maxConcurrent, timeouts }: BackendConfig): Connections {
+  return new Pool(new URL(url).origin, {
+    // One more for probes: a backend whose places are all taken is not dead.
+    connections: maxConcurrent + 1,
     pipelining: 1,
     connect: breakableConnector({ allowH2: false, timeout: timeouts.connectMs }),
     // The exchange keeps time itself, to the millisecond and not while its reader is slow.
     headersTimeout: 0,
     bodyTimeout: 0,
   })
+}
+
+export function openBackend(
+  config: BackendConfig,
+  headers: Record<string, string>,
+  connections: Connections,
+): BackendClient {
+  const base = new URL(config.url)
+  const pathPrefix = base.pathname.replace(/\/+$/, '')
+  const { timeouts } = config
   const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
 
-  function start(options: Dispatcher.DispatchOptions, budgetMs: number, silence: Silence = timeouts): Exchange {
-    const exchange = new Exchange({ connectMs: timeouts.connectMs, ...silence }, budgetMs)
-    pool.dispatch(options, exchange)
+  function start(options: Dispatcher.DispatchOptions, budgetMs: number, patience = NO_PATIENCE): Exchange {
+    const exchange = new Exchange(timeouts, budgetMs, patience)
+    connections.dispatch(options, exchange)
     return exchange
   }
 
-  async function probe(): Promise<boolean> {
+  async function probe(): Promise<Probed> {
     const path = `${pathPrefix}/models${base.search}`
     const exchange = start(
       { method: 'GET', path, headers: { ...common, accept: 'application/json' } },
@@ -67,15 +78,16 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
     try {
       const { status } = await exchange.response
       exchange.discard()
-      return status < 500 && status !== 401 && status !== 403
+      // A credential may be good for answers and not for the list of models.
+      return status < 500 ? 'alive' : 'failing'
     } catch {
-      return false
+      return 'dead'
     }
   }
 
   return {
     origin: base.origin,
-    call: ({ path, body, accept, requestId, traceparent, budgetMs, silence }) =>
+    call: ({ path, body, accept, requestId, traceparent, budgetMs, patience }) =>
       start(
         {
           method: 'POST',
@@ -90,11 +102,11 @@ export function openBackend(config: BackendConfig, headers: Record<string, strin
           body,
         },
         budgetMs,
-        silence,
+        patience,
       ),
     fetchOwn: (url, budgetMs) =>
       start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),
     probe,
-    close: () => pool.close(),
+    close: () => connections.close(),
   }
 }

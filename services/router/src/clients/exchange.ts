@@ -1,13 +1,14 @@
 /**
  * One HTTP request and its answer, read in pieces by one reader.
  *
- * One timer guards it, re-armed by phase: connecting, waiting for the first byte, reading (silence of the backend, not
- * of the reader). The attempt's budget bounds them all together. The socket is closed as
- * soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
+ * One timer guards it, re-armed by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
+ * not of the reader). A plain answer begins with its first byte, a stream when its reader says so; headers, comments and
+ * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The request's time bounds
+ * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
  */
 
 import type { Dispatcher } from 'undici'
-import type { Silence } from '../core/attempt-patience.ts'
+import { endsAttempt, type Patience, type Silence } from '../core/attempt-patience.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
 import { breakOff } from './break-off.ts'
 import { faultOfError } from './network-errors.ts'
@@ -27,6 +28,8 @@ const READ_AHEAD_BYTES = 64 * 1024
 const GOODBYE_MS = 3_000
 /** What is left of an answer after its end is read for this long, to keep the connection. */
 const DISCARD_MS = 1_000
+/** Where nobody else could take the request when it was silent for too long, that is looked at again so often. */
+const LOOK_AGAIN_MS = 1_000
 
 export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves when the status and headers are there; rejects with a {@link BackendFault}. */
@@ -37,12 +40,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   receivedAt = 0
 
   #timeouts: Timeouts
+  #patience: Patience
   #budgetEndsAt: number
   #timer: NodeJS.Timeout | undefined
   /** Since when the backend has been silent, or its reader ready again. */
   #silentSince = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
   #controller: Dispatcher.DispatchController | null = null
+  /** Of the answer, since its headers are there. */
+  #status: number | undefined
   #fault: unknown = null
   #answered = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
@@ -52,13 +58,19 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #discarding = false
   #reader: PromiseWithResolvers<Buffer | null> | null = null
 
-  constructor(timeouts: Timeouts, budgetMs: number) {
+  constructor(timeouts: Timeouts, budgetMs: number, patience: Patience) {
     this.#timeouts = timeouts
+    this.#patience = patience
     this.#budgetEndsAt = performance.now() + budgetMs
     this.response = this.#answered.promise
     this.response.catch(() => {})
     this.closed = this.#over.promise
     this.#arm(timeouts.connectMs)
+  }
+
+  /** The backend has the request, and has neither refused it nor failed. */
+  get isAtWork(): boolean {
+    return this.#phase !== 'connect_timeout' && this.#fault === null && (this.#status ?? 200) === 200
   }
 
   /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */
@@ -68,7 +80,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       const { piece, receivedAt } = queued
       this.receivedAt = receivedAt
       this.#queuedBytes -= piece.length
-      this.#silentSince = performance.now()
+      this.#hear(performance.now())
       if (this.#paused && this.#queue.length === 0) this.#resume()
       return Promise.resolve(piece)
     }
@@ -96,28 +108,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
   }
 
-  /** The answer has begun: there is no other target now, so it may take what is left of the request's time. */
-  extendBudget(budgetMs: number): void {
+  /** The stream has begun: there is no other target now, so it may take what is left of the request's time. */
+  begin(budgetMs: number): void {
+    if (this.#phase === 'over') return
     this.#budgetEndsAt = performance.now() + budgetMs
-    if (this.#phase === 'idle_timeout') this.#arm(this.#timeouts.idleMs)
+    this.#listen()
   }
 
   /** All that matters has come: the rest must follow soon. */
   expectEnd(): void {
-    if (this.#phase !== 'idle_timeout') return
+    if (this.#status === undefined || this.#phase === 'over') return
     this.#budgetEndsAt = Math.min(this.#budgetEndsAt, performance.now() + GOODBYE_MS)
-    this.#arm(this.#timeouts.idleMs)
+    this.#listen()
   }
 
   /** Gives up; the reader gets `reason`. */
   abort(reason: unknown): void {
     if (this.#phase === 'over') return
-    const isAnswering = this.#phase === 'idle_timeout'
     this.#queue = []
     this.#fail(reason)
     // Not yet on a connection: it is aborted as soon as it would start.
     const close = () => this.#controller?.abort(reason instanceof Error ? reason : new Error('aborted'))
-    if (isAnswering) breakOff(close)
+    if (this.#status !== undefined) breakOff(close)
     else close()
   }
 
@@ -139,27 +151,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
       return
     }
     this.#phase = 'first_byte_timeout'
-    this.#arm(this.#timeouts.firstByteMs)
+    this.#arm(Math.min(this.#timeouts.firstByteMs, this.#patience.shareMs))
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: ExchangeResponse['headers']): void {
     if (status < 200 || this.#phase === 'over') return
-    this.#phase = 'idle_timeout'
-    this.#arm(this.#timeouts.idleMs)
+    this.#status = status
     this.#answered.resolve({ status, headers })
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#discarding || this.#phase === 'over') return
-    this.#silentSince = performance.now()
+    const now = performance.now()
+    if (this.#phase === 'first_byte_timeout' && !this.#patience.stream) this.#listen()
+    else this.#hear(now)
     const reader = this.#reader
     if (reader) {
       this.#reader = null
-      this.receivedAt = this.#silentSince
+      this.receivedAt = now
       reader.resolve(chunk)
       return
     }
-    this.#queue.push({ piece: chunk, receivedAt: this.#silentSince })
+    this.#queue.push({ piece: chunk, receivedAt: now })
     this.#queuedBytes += chunk.length
     if (this.#queuedBytes >= READ_AHEAD_BYTES && !this.#paused) {
       this.#paused = true
@@ -197,6 +210,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
+  /** From now on silence between pieces counts. */
+  #listen(): void {
+    this.#phase = 'idle_timeout'
+    this.#arm(this.#timeouts.idleMs)
+  }
+
+  /** Before the answer has begun, pieces are no sign that it will. */
+  #hear(now: number): void {
+    if (this.#phase === 'idle_timeout') this.#silentSince = now
+  }
+
   #arm(phaseMs: number): void {
     clearTimeout(this.#timer)
     this.#silentSince = performance.now()
@@ -208,14 +232,23 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #onTimer(phaseMs: number): void {
     if (this.#phase === 'over') return
     const now = performance.now()
-    if (this.#queue.length > 0) this.#silentSince = now
-    const phaseLeftMs = this.#silentSince + phaseMs - now
+    if (this.#queue.length > 0) this.#hear(now)
     const budgetLeftMs = this.#budgetEndsAt - now
-    if (phaseLeftMs > 1 && budgetLeftMs > 1) {
-      this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.min(phaseLeftMs, budgetLeftMs))
+    let lookInMs = this.#silentSince + phaseMs - now
+    if (lookInMs <= 1 && !this.#isSilenceTheEnd()) lookInMs = Math.min(phaseMs, LOOK_AGAIN_MS)
+    if (lookInMs > 1 && budgetLeftMs > 1) {
+      this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.min(lookInMs, budgetLeftMs))
       return
     }
-    const kind: FaultKind = budgetLeftMs <= 1 ? 'out_of_time' : this.#phase
+    const isShareOver = this.#phase === 'first_byte_timeout' && phaseMs < this.#timeouts.firstByteMs
+    const kind: FaultKind = budgetLeftMs <= 1 || isShareOver ? 'out_of_time' : this.#phase
     this.abort(new BackendFault(kind, `the backend took too long: ${kind}`))
+  }
+
+  #isSilenceTheEnd(): boolean {
+    if (this.#phase === 'first_byte_timeout' || this.#phase === 'idle_timeout') {
+      return endsAttempt(this.#phase, this.#patience)
+    }
+    return true
   }
 }

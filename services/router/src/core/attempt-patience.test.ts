@@ -1,14 +1,20 @@
 import { expect, test } from 'vitest'
-import { silenceAllowed } from './attempt-patience.ts'
-
-const timeouts = { firstByteMs: 30_000, idleMs: 20_000 }
-const endless = { firstByteMs: Infinity, idleMs: Infinity }
+import { endsAttempt, wasFaster } from './attempt-patience.ts'
 
 test.each([
-  { stream: true, othersLeft: true, allowed: timeouts },
-  { stream: true, othersLeft: false, allowed: timeouts },
-  { stream: false, othersLeft: true, allowed: timeouts },
-  { stream: false, othersLeft: false, allowed: endless },
-])('stream: $stream, others left: $othersLeft', ({ allowed, ...attempt }) => {
-  expect(silenceAllowed(timeouts, attempt)).toEqual(allowed)
+  { stream: true, others: true, silence: 'first_byte_timeout', ends: true },
+  { stream: true, others: false, silence: 'first_byte_timeout', ends: false },
+  { stream: true, others: true, silence: 'idle_timeout', ends: true },
+  { stream: true, others: false, silence: 'idle_timeout', ends: true },
+  { stream: false, others: true, silence: 'first_byte_timeout', ends: true },
+  { stream: false, others: false, silence: 'first_byte_timeout', ends: false },
+  { stream: false, others: true, silence: 'idle_timeout', ends: true },
+  { stream: false, others: false, silence: 'idle_timeout', ends: false },
+] as const)('stream: $stream, other targets: $others, $silence', ({ stream, others, silence, ends }) => {
+  expect(endsAttempt(silence, { stream, othersLeft: () => others })).toBe(ends)
+})
+
+test('a target that is as slow as the one before it proves nothing against that one', () => {
+  expect(wasFaster(900, 1_000)).toBe(true)
+  expect(wasFaster(1_000, 1_000)).toBe(false)
 })

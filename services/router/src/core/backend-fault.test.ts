@@ -39,15 +39,11 @@ describe('what follows from a fault', () => {
     expect(blameFor(fault)).toEqual(blame)
   })
 
-  test('passing troubles are worth a repeat, misconfiguration and slowness are not', () => {
-    const passing = [kind('reset'), kind('connect'), status(503), status(429)]
-    const lasting = [kind('dns'), kind('tls'), kind('first_byte_timeout'), status(401), status(404)]
-    expect(passing.every((fault) => isWorthRepeating(fault, true))).toBe(true)
-    expect(lasting.some((fault) => isWorthRepeating(fault, true))).toBe(false)
-  })
-
-  test('a plain answer that was not waited for is worth one that is', () => {
-    expect(isWorthRepeating(kind('first_byte_timeout'), false)).toBe(true)
+  test('passing troubles are worth a repeat, and so is who was not waited for; misconfiguration is not', () => {
+    const passing = [kind('reset'), kind('connect'), kind('first_byte_timeout'), status(503), status(429)]
+    const lasting = [kind('dns'), kind('tls'), status(401), status(404)]
+    expect(passing.every((fault) => isWorthRepeating(fault))).toBe(true)
+    expect(lasting.some((fault) => isWorthRepeating(fault))).toBe(false)
   })
 
   test.each([

@@ -143,13 +143,13 @@ function blameForStatus(fault: BackendFault): Blame {
 }
 
 /**
- * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration or slowness. A target
- * that was too slow with a plain answer is worth it, because a repeat waits longer (`core/attempt-patience.ts`).
+ * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration. A target that was left
+ * waiting is worth it, because a repeat waits longer (`core/attempt-patience.ts`).
  */
-export function isWorthRepeating(fault: BackendFault, stream: boolean): boolean {
+export function isWorthRepeating(fault: BackendFault): boolean {
   switch (fault.kind) {
     case 'first_byte_timeout':
-      return !stream
+    case 'idle_timeout':
     case 'connect':
     case 'reset':
     case 'truncated':

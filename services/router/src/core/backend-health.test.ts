@@ -1,18 +1,26 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Blame } from './backend-fault.ts'
 import {
-  afterFailedProbe,
+  afterContent,
+  afterEnd,
   afterFault,
+  afterProbe,
   afterStart,
   afterSuccess,
   isUsable,
   newHealth,
+  usableFrom,
+  type Attempt,
   type Health,
 } from './backend-health.ts'
 
 const hard: Blame = { on: 'backend', weight: 'hard' }
 const soft: Blame = { on: 'backend', weight: 'soft' }
-const fault = (health: Health, blame: Blame, now: number) => afterFault(health, blame, now, 0)
+const at = (startedAt: number): Attempt => ({ startedAt })
+/** Of an attempt that has only just begun, unless told otherwise. */
+const fault = (health: Health, blame: Blame, now: number, attempt = at(now)) =>
+  afterFault(health, attempt, blame, now, 0)
 
 describe('the health of a backend', () => {
   test('one refused connection ejects it, for a second', () => {
@@ -25,8 +33,13 @@ describe('the health of a backend', () => {
     let health = fault(fault(newHealth(), soft, 0), soft, 1)
     expect(isUsable(health, 2)).toBe(true)
     expect(isUsable(fault(health, soft, 2), 3)).toBe(false)
-    health = fault(afterSuccess(health, 2), soft, 3)
+    health = fault(afterSuccess(health, at(2), 2), soft, 3)
     expect(isUsable(health, 4)).toBe(true)
+  })
+
+  test('the first content alone does not interrupt faults in a row: an answer can still break', () => {
+    const health = fault(fault(newHealth(), soft, 0), soft, 1)
+    expect(isUsable(fault(afterContent(health, at(2), 2), soft, 3, at(2)), 4)).toBe(false)
   })
 
   test('each ejection without a recovery lasts twice as long, up to a minute', () => {
@@ -41,29 +54,28 @@ describe('the health of a backend', () => {
     expect(lasted).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
   })
 
-  test('back on trial it takes one request at a time, and a success ends the trial', () => {
-    const ejected = fault(newHealth(), hard, 0)
-    const onTrial = afterStart(ejected)
-    expect(isUsable(onTrial, 2_000)).toBe(false)
-    const well = afterSuccess(onTrial, 2_000)
-    expect(isUsable(afterStart(well), 2_000)).toBe(true)
+  test('requests that were under way when it was ejected do not lengthen it, then or later', () => {
+    const ejected = fault(newHealth(), hard, 100)
+    expect(fault(ejected, hard, 500).ejectedUntil).toBe(1_100)
+    expect(fault(ejected, hard, 5_000, at(50)).ejectedUntil).toBe(1_100)
   })
 
-  test('a soft fault on trial ejects at once', () => {
-    const ejected = fault(newHealth(), hard, 0)
-    expect(fault(ejected, soft, 1_000).ejectedUntil).toBe(3_000)
+  test('nor do they bring it back', () => {
+    const ejected = fault(newHealth(), hard, 100)
+    expect(afterContent(ejected, at(50), 500)).toBe(ejected)
+    expect(afterSuccess(ejected, at(50), 500)).toBe(ejected)
   })
 
-  test('requests that were under way when it was ejected do not lengthen it', () => {
+  test('one that was asked as the last resort while it was out, and answered, is back', () => {
     const ejected = fault(newHealth(), hard, 0)
-    expect(fault(ejected, hard, 500).ejectedUntil).toBe(1_000)
+    expect(isUsable(afterContent(ejected, at(500), 600), 600)).toBe(true)
   })
 
   test('a minute without a fault forgets earlier ejections', () => {
     let health = fault(fault(newHealth(), hard, 0), hard, 1_000)
-    health = afterSuccess(health, 4_000)
+    health = afterSuccess(health, at(4_000), 4_000)
     expect(fault(health, hard, 5_000).ejectedUntil).toBe(9_000)
-    health = afterSuccess(health, 70_000)
+    health = afterSuccess(health, at(70_000), 70_000)
     expect(fault(health, hard, 70_000).ejectedUntil).toBe(71_000)
   })
 
@@ -73,9 +85,107 @@ describe('the health of a backend', () => {
     expect(isUsable(cooling, 5_000)).toBe(true)
     expect(cooling.ejections).toBe(0)
   })
+})
 
-  test('a probe that finds it dead keeps it out for longer', () => {
-    const ejected = fault(newHealth(), hard, 0)
-    expect(afterFailedProbe(ejected, 900, 0).ejectedUntil).toBe(2_900)
+describe('a trial', () => {
+  const ejected = fault(newHealth(), hard, 0)
+  const trial = at(1_000)
+  const onTrial = afterStart(ejected, trial)
+
+  test('is one request at a time, and its first content ends it', () => {
+    expect(isUsable(onTrial, 2_000)).toBe(false)
+    const well = afterContent(onTrial, trial, 2_000)
+    expect(isUsable(afterStart(well, at(2_000)), 2_000)).toBe(true)
   })
+
+  test('that proves nothing leaves the next request to be one', () => {
+    expect(isUsable(afterEnd(onTrial, trial), 2_000)).toBe(true)
+  })
+
+  test('is not ended by another attempt', () => {
+    expect(afterEnd(onTrial, at(1_000))).toBe(onTrial)
+  })
+
+  test('is no attempt of the last resort that began while it was out', () => {
+    expect(afterStart(ejected, at(500))).toBe(ejected)
+  })
+
+  test('that fails ejects at once, though its fault is a soft one; that of another does not', () => {
+    expect(fault(onTrial, soft, 1_000, trial).ejectedUntil).toBe(3_000)
+    expect(fault(onTrial, soft, 1_000, at(900)).trial).toBe(trial)
+  })
+
+  test('outweighs a probe that began before it', () => {
+    expect(afterProbe(onTrial, at(900), 'dead', 5_000, 0)).toBe(onTrial)
+  })
+})
+
+describe('a probe', () => {
+  const ejected = fault(newHealth(), hard, 0)
+
+  test('that finds it dead keeps it out for longer', () => {
+    expect(afterProbe(ejected, at(700), 'dead', 900, 0).ejectedUntil).toBe(2_900)
+    expect(afterProbe(ejected, at(700), 'failing', 900, 0).ejectedUntil).toBe(2_900)
+    expect(afterProbe(ejected, at(700), 'alive', 900, 0)).toBe(ejected)
+  })
+
+  test('that began before the last ejection says nothing of it', () => {
+    const again = fault(ejected, hard, 1_000)
+    expect(afterProbe(again, at(700), 'dead', 1_500, 0)).toBe(again)
+  })
+
+  test('that fails while the backend answers does not keep it out for good: a request decides', () => {
+    let health = ejected
+    for (let i = 0; i < 10; i++) {
+      health = afterProbe(health, at(health.ejectedUntil - 1), 'failing', health.ejectedUntil, 0)
+    }
+    expect(isUsable(health, health.ejectedUntil)).toBe(true)
+    expect(health.ejections).toBe(7)
+  })
+})
+
+test('no sequence keeps a target out once nothing runs there and its time is over', () => {
+  const step = fc.record({
+    what: fc.constantFrom('start', 'content', 'success', 'hard', 'soft', 'cool', 'nothing', 'probe'),
+    which: fc.nat(5),
+    afterMs: fc.nat(3_000),
+  })
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      let now = 0
+      let health = newHealth()
+      const running: Attempt[] = []
+      for (const { what, which, afterMs } of steps) {
+        now += afterMs
+        if (what === 'start') {
+          const attempt = at(now)
+          running.push(attempt)
+          health = afterStart(health, attempt)
+          continue
+        }
+        if (what === 'probe') {
+          health = afterProbe(health, at(now - 300), 'dead', now, 0)
+          continue
+        }
+        const attempt = running[which % running.length]
+        if (!attempt) continue
+        if (what === 'content') {
+          health = afterContent(health, attempt, now)
+          continue
+        }
+        if (what === 'success') health = afterSuccess(health, attempt, now)
+        if (what === 'hard') health = afterFault(health, attempt, hard, now, 0)
+        if (what === 'soft') health = afterFault(health, attempt, soft, now, 0)
+        if (what === 'cool') health = afterFault(health, attempt, { ...soft, coolMs: 2_000 }, now, 0)
+        health = afterEnd(health, attempt)
+        running.splice(running.indexOf(attempt), 1)
+      }
+      for (const attempt of running) health = afterEnd(health, attempt)
+      expect(usableFrom(health)).toBeLessThanOrEqual(now + 60_000)
+      const last = at(now + 60_000)
+      health = afterEnd(afterContent(afterStart(health, last), last, last.startedAt), last)
+      expect(health).toMatchObject({ onTrial: false, trial: null, ejectedUntil: expect.any(Number) })
+    }),
+    { numRuns: 2_000 },
+  )
 })

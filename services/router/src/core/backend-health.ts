@@ -1,14 +1,21 @@
 /**
  * The health of one backend, or of one model on it, learnt from the traffic itself.
  *
- * healthy ──faults──> ejected ──interval over──> on trial ──success──> healthy
+ * healthy ──faults──> ejected ──interval over──> on trial ──first content──> healthy
  *                        ^───────────fault──────────┘  (with twice the interval)
  *
  * A 429 cools instead: out of the choice for as long as the backend asked, without a mark. A target on trial takes one
- * request at a time. Values in, values out; the clock is an argument.
+ * request at a time. The attempt that holds the trial is named, so no other attempt can end it or keep it. An attempt
+ * that began before the last ejection or recovery says nothing about the target as it is now.
+ * Values in, values out; the clock is an argument.
  */
 
 import type { Blame } from './backend-fault.ts'
+
+/** One attempt; a trial knows its own by identity. */
+export interface Attempt {
+  readonly startedAt: number
+}
 
 export interface Health {
   /** Soft faults in a row. */
@@ -18,10 +25,13 @@ export interface Health {
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntil: number
   coolingUntil: number
-  /** Back on trial since its last ejection: one request at a time until one succeeds. */
+  /** Back on trial since its last ejection: one request at a time until one has content. */
   onTrial: boolean
-  trialRunning: boolean
+  /** The attempt that holds the trial. */
+  trial: Attempt | null
   recoveredAt: number
+  /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
+  turnedAt: number
 }
 
 const SOFT_FAULTS_IN_A_ROW = 3
@@ -37,60 +47,66 @@ export function newHealth(): Health {
     ejectedUntil: 0,
     coolingUntil: 0,
     onTrial: false,
-    trialRunning: false,
+    trial: null,
     recoveredAt: 0,
+    turnedAt: -Infinity,
   }
 }
 
 export function isUsable(health: Health, now: number): boolean {
-  if (now < health.ejectedUntil || now < health.coolingUntil) return false
-  return !health.trialRunning
+  return now >= usableFrom(health)
 }
 
-/** An attempt starts: on trial, it is the only one until it ends. */
-export function afterStart(health: Health): Health {
-  return health.onTrial ? { ...health, trialRunning: true } : health
+/** When time alone makes it usable; Infinity while a trial has to end first. */
+export function usableFrom(health: Health): number {
+  return health.trial === null ? Math.max(health.ejectedUntil, health.coolingUntil) : Infinity
 }
 
-export function afterSuccess(health: Health, now: number): Health {
-  if (!health.onTrial && health.faultsInARow === 0 && health.ejections === 0) return health
-  const recoveredAt = health.onTrial ? now : health.recoveredAt
-  const forgiven = now - recoveredAt > FORGIVEN_AFTER_MS
+/** An attempt starts. On trial it is the only one; one that comes as the last resort, earlier, is no trial. */
+export function afterStart(health: Health, attempt: Attempt): Health {
+  return health.onTrial && isUsable(health, attempt.startedAt) ? { ...health, trial: attempt } : health
+}
+
+/** The first content of an attempt proves that the target is back. */
+export function afterContent(health: Health, attempt: Attempt, now: number): Health {
+  if (!health.onTrial || isOldNews(health, attempt)) return health
   return {
     ...health,
     faultsInARow: 0,
-    ejections: forgiven ? 0 : health.ejections,
     ejectedUntil: 0,
     onTrial: false,
-    trialRunning: false,
-    recoveredAt,
+    trial: null,
+    recoveredAt: now,
+    turnedAt: attempt.startedAt,
   }
+}
+
+/** An attempt has ended well. */
+export function afterSuccess(health: Health, attempt: Attempt, now: number): Health {
+  if (!health.onTrial && health.faultsInARow === 0 && health.ejections === 0) return health
+  if (isOldNews(health, attempt)) return health
+  const back = afterContent(health, attempt, now)
+  const forgiven = now - back.recoveredAt > FORGIVEN_AFTER_MS
+  if (back.faultsInARow === 0 && !(forgiven && back.ejections > 0)) return back
+  return { ...back, faultsInARow: 0, ejections: forgiven ? 0 : back.ejections }
 }
 
 /** `jitter` in [0, 1) spreads the returns of many routers. */
-export function afterFault(health: Health, blame: Blame, now: number, jitter: number): Health {
+export function afterFault(health: Health, attempt: Attempt, blame: Blame, now: number, jitter: number): Health {
   if (blame.coolMs !== undefined) {
-    return { ...health, coolingUntil: Math.max(health.coolingUntil, now + blame.coolMs), trialRunning: false }
+    return { ...health, coolingUntil: Math.max(health.coolingUntil, now + blame.coolMs) }
   }
+  // Requests that were under way when it was ejected tell nothing new, nor do those of the last resort.
+  if (isOldNews(health, attempt) || now < health.ejectedUntil) return health
   const faultsInARow = health.faultsInARow + 1
-  const ejects = blame.weight === 'hard' || health.onTrial || faultsInARow >= SOFT_FAULTS_IN_A_ROW
-  if (!ejects) return { ...health, faultsInARow }
-  // Requests that were under way when it was ejected tell nothing new.
-  if (now < health.ejectedUntil) return { ...health, faultsInARow }
-  const interval = Math.min(FIRST_EJECTION_MS * 2 ** health.ejections, LONGEST_EJECTION_MS) * (1 + jitter * 0.2)
-  return {
-    ...health,
-    faultsInARow: 0,
-    ejections: health.ejections + 1,
-    ejectedUntil: now + interval,
-    onTrial: true,
-    trialRunning: false,
-  }
+  const isTrial = health.trial === attempt
+  const ejects = blame.weight === 'hard' || isTrial || faultsInARow >= SOFT_FAULTS_IN_A_ROW
+  return ejects ? ejected(health, now, jitter) : { ...health, faultsInARow }
 }
 
-/** An attempt ended and proved nothing (the client went away, the request itself was wrong). */
-export function afterNothing(health: Health): Health {
-  return health.trialRunning ? { ...health, trialRunning: false } : health
+/** An attempt is over, however it ended: a trial of its own is, too. */
+export function afterEnd(health: Health, attempt: Attempt): Health {
+  return health.trial === attempt ? { ...health, trial: null } : health
 }
 
 export type Change = 'ejected' | 'cooled' | 'none'
@@ -101,7 +117,35 @@ export function changeOf(before: Health, after: Health): Change {
   return after.coolingUntil > before.coolingUntil ? 'cooled' : 'none'
 }
 
-/** A probe found it dead when its interval was over: another, longer interval. */
-export function afterFailedProbe(health: Health, now: number, jitter: number): Health {
-  return afterFault({ ...health, ejectedUntil: 0 }, { on: 'backend', weight: 'hard' }, now, jitter)
+/** `failing`: it answers, but with an error of its own. */
+export type Probed = 'alive' | 'failing' | 'dead'
+
+/**
+ * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
+ * its probe fails, so at the longest interval a request decides. What happened since the probe began outweighs it.
+ */
+export function afterProbe(health: Health, probe: Attempt, found: Probed, now: number, jitter: number): Health {
+  if (found === 'alive' || !health.onTrial || health.trial !== null || isOldNews(health, probe)) return health
+  if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
+  return ejected(health, now, jitter)
+}
+
+function ejected(health: Health, now: number, jitter: number): Health {
+  return {
+    ...health,
+    faultsInARow: 0,
+    ejections: health.ejections + 1,
+    ejectedUntil: now + intervalMs(health.ejections) * (1 + jitter * 0.2),
+    onTrial: true,
+    trial: null,
+    turnedAt: now,
+  }
+}
+
+function intervalMs(ejections: number): number {
+  return Math.min(FIRST_EJECTION_MS * 2 ** ejections, LONGEST_EJECTION_MS)
+}
+
+function isOldNews(health: Health, attempt: Attempt): boolean {
+  return attempt.startedAt < health.turnedAt
 }

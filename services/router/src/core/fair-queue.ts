@@ -13,6 +13,7 @@ export interface FairQueue<W extends Waiter> {
   remove(waiter: W): void
   /** Takes out the waiter whose turn it is, among those that want what is offered. */
   take(wants: (waiter: W) => boolean): W | null
+  each(visit: (waiter: W) => void): void
   readonly size: number
 }
 
@@ -62,10 +63,15 @@ export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (wai
     return longest
   }
 
+  function each(visit: (waiter: W) => void): void {
+    for (const line of lines.values()) line.forEach(visit)
+  }
+
   return {
     add,
     remove,
     take,
+    each,
     get size() {
       return size
     },

@@ -10,52 +10,60 @@ import { operationOf, requestAttributes, usageAttributes } from '@gateway/servic
 import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
-import { silenceAllowed } from '../core/attempt-patience.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
 import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
-import { noteFault, noteNothing, noteStart, noteSuccess, type Target } from '../fleet.ts'
+import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
 import { imageFormOf } from '../image-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { beginWaiting, endWaiting, type Run } from './run.ts'
+import { beginWaiting, endWaiting, remainingMs, type Run } from './run.ts'
 
+/** A target whose place is taken. */
 export interface Trial {
-  target: Target
-  budgetMs: number
-  /** Whether another target stands ready if this one is silent for long. */
-  othersLeft: boolean
+  seat: Seat
+  /** The time after which another target gets its turn, if one would take the request. */
+  shareMs: number
+  /** Whether another target would take the request at this moment. */
+  othersLeft(): boolean
+  /** Whether another target has answered a request that began since then. */
+  othersAnsweredSince(at: number): boolean
+  /** The first content has come, so long after the attempt began. */
+  onContent(seat: Seat, tookMs: number): void
 }
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(run: Run, { target, ...bounds }: Trial, router: Router): Promise<TokenUsage> {
-  const startedAt = performance.now()
+export async function attempt(run: Run, trial: Trial, router: Router): Promise<TokenUsage> {
+  const { seat } = trial
+  const { target, startedAt } = seat
   let outcome = 'aborted'
-  noteStart(target)
   run.callSpan = beginSpan(run, target, router)
   let exchange: Exchange | null = null
   try {
     beginWaiting(run)
-    exchange = callTarget(run, target, bounds)
+    exchange = callTarget(run, trial)
     run.exchange = exchange
+    run.target = target
+    run.usage = null
     failpoint('router.backend-asked')
     if (run.job.signal.aborted) throw run.job.signal.reason
     const response = await exchange.response
     if (response.status !== 200) throw await readRefusal(response, exchange, target)
-    const usage = await relayAnswer(run, target, exchange, response, router)
-    noteSuccess(target, performance.now())
+    const usage = await relayAnswer(run, trial, exchange, response, router)
+    if (noteSuccess(seat, performance.now())) router.places.look()
     outcome = 'served'
     if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
     return usage
   } catch (thrown) {
     exchange?.abort(thrown)
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
-    outcome = settleHealth(target, error, exchange !== null, router)
+    outcome = settleHealth(run, trial, error, exchange !== null, router)
     throw error
   } finally {
+    if (noteEnd(seat)) router.places.look()
     endWaiting(run)
     run.exchange = null
     if (outcome !== 'served') run.callSpan.fail(outcome)
@@ -87,7 +95,7 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   })
 }
 
-function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Trial, 'target'>): Exchange {
+function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial): Exchange {
   const { kind, stream } = run.header
   const { path, body } = target.backend.dialect.request({
     kind,
@@ -98,7 +106,6 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     imageForm: imageFormOf(target),
   })
   const accept = stream ? 'text/event-stream' : 'application/json'
-  const silence = silenceAllowed(target.backend.config.timeouts, { stream, othersLeft })
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
   return target.backend.client.call({
     path,
@@ -106,8 +113,8 @@ function callTarget(run: Run, target: Target, { budgetMs, othersLeft }: Omit<Tri
     accept,
     requestId: run.header.requestId,
     traceparent,
-    budgetMs,
-    silence,
+    budgetMs: remainingMs(run),
+    patience: { stream, shareMs, othersLeft },
   })
 }
 
@@ -120,17 +127,23 @@ function maxTokensFor(run: Run, target: Target): number | undefined {
 
 async function relayAnswer(
   run: Run,
-  target: Target,
+  { seat, onContent }: Trial,
   exchange: Exchange,
   response: ExchangeResponse,
   router: Router,
 ): Promise<TokenUsage> {
-  if (!run.header.stream) return relayPlain(run, target, exchange, router)
+  const { target, startedAt } = seat
+  const begun = () => {
+    const now = performance.now()
+    if (noteContent(seat, now)) router.places.look()
+    onContent(seat, now - startedAt)
+  }
+  if (!run.header.stream) return relayPlain(run, target, exchange, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
   }
-  return relayStream(run, target, exchange, router)
+  return relayStream(run, target, exchange, router, begun)
 }
 
 async function readRefusal(
@@ -160,14 +173,41 @@ function circumstances(run: Run, { backend }: Target): Circumstances {
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(target: Target, error: unknown, wasCalled: boolean, router: Router): string {
-  if (!(error instanceof BackendFault)) {
-    noteNothing(target)
-    return 'aborted'
-  }
+function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
+  const { seat } = trial
+  const now = performance.now()
+  const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
+  const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
-  if (!wasCalled) noteNothing(target)
-  else if (isRequestsOwnFault(error)) noteSuccess(target, performance.now())
-  else router.metrics.health(target.backend.config.id, noteFault(target, error, performance.now()))
-  return error.outcome
+  if (!wasCalled) return fault?.outcome ?? 'aborted'
+  if (fault === null || fault.kind === 'out_of_time') {
+    const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
+    if (isOverdue) settleSilence(trial, seat.startedAt, router)
+  } else if (isRequestsOwnFault(fault)) {
+    if (noteSuccess(seat, now)) router.places.look()
+  } else if (run.shown && fault.kind === 'idle_timeout') {
+    settleSilence(trial, now - idleMs, router)
+  } else if (!isLeftWaiting(fault)) {
+    blame(seat, fault, router)
+  }
+  return fault?.outcome ?? 'aborted'
+}
+
+/**
+ * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
+ * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
+ */
+function settleSilence({ seat, othersAnsweredSince }: Trial, silentSince: number, router: Router): void {
+  if (othersAnsweredSince(silentSince)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
+}
+
+/** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
+export function isLeftWaiting(fault: BackendFault | undefined): boolean {
+  return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
+}
+
+export function blame(seat: Seat, fault: BackendFault, router: Router): void {
+  const change = noteFault(seat, fault, performance.now())
+  router.metrics.health(seat.target.backend.config.id, change)
+  if (change !== 'none') router.places.look()
 }

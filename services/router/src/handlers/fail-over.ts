@@ -9,14 +9,27 @@ import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { requestFields } from '@gateway/service/trace-context'
 import { attemptBudgetMs } from '../core/attempt-budget.ts'
+import { wasFaster } from '../core/attempt-patience.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault, isWorthRepeating } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
 import { kindOf } from '../core/target-kind.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
-import { capableTargets, hasPlaceAt, isFull, isUsable, type Backend, type Target, type TargetPool } from '../fleet.ts'
+import {
+  capableTargets,
+  hasPlaceAt,
+  isFull,
+  isFullEvenSo,
+  isOnTrial,
+  isUsable,
+  noteEnd,
+  usableFrom,
+  type Seat,
+  type Target,
+  type TargetPool,
+} from '../fleet.ts'
 import { learnForm } from '../image-forms.ts'
 import type { Router } from '../router.ts'
-import { attempt, type Trial } from './attempt.ts'
+import { attempt, blame, isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
 
 export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
@@ -31,22 +44,39 @@ type Next =
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
 
+/** An attempt that was given up because another target could take the request. */
+interface LeftWaiting {
+  seat: Seat
+  fault: BackendFault
+  afterMs: number
+  /** Those of the pool that could have served it. */
+  capable: Target[]
+}
+
 export async function failOver(run: Run, pool: TargetPool, router: Router): Promise<Outcome> {
   pool.retryBudget = earn(pool.retryBudget)
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
+  const leftWaiting: LeftWaiting[] = []
+  const onContent: Trial['onContent'] = (seat, tookMs) => blameSlower(leftWaiting, seat, tookMs, router)
   let refused: Refused | null = null
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
-    const next: Next | undefined = refused
-      ? await nextUntried(run, targetsOfOtherKind(refused.by, capable), faults, router)
-      : ((await nextUntried(run, capable, faults, router)) ??
-        (await nextRepeat(run, pool, capable, faults, repeats++, router)))
+    const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
+    const offered: Target[] = refused ? targetsOfOtherKind(refused.by, capable) : capable
+    const choosing: Choosing = { run, capable: offered, faults, canRepeat, onContent, router }
+    let next: Next | undefined = await nextUntried(choosing)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
-    if (!next || next.kind === 'choose_again') continue
+    next ??= await nextRepeat(choosing, pool, repeats++)
+    // Others may have taken the place that an attempt was given up for.
+    if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) {
+      next = await nextRepeat(choosing, pool, repeats++)
+    }
+    if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
-    const { target }: Trial = next
+    const { seat }: Trial = next
+    const { target } = seat
     noteFailover(run, pool, router)
     try {
       const usage = await attempt(run, next, router)
@@ -65,6 +95,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
       if (run.shown) return brokenOff(run, await run.shown.usage())
       if (learnForm(run, target, fault)) continue
       faults.set(target.key, fault)
+      if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt, capable })
       if (refused) return refusal(run, refused.fault)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) {
         refused = { fault, by: target }
@@ -88,6 +119,28 @@ function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[]): T
   )
 }
 
+/** Another target has answered the request: those that had been given longer than it took were too slow. */
+function blameSlower(leftWaiting: LeftWaiting[], answering: Seat, tookMs: number, router: Router): void {
+  const now = performance.now()
+  for (const { seat, fault, afterMs, capable } of leftWaiting.splice(0)) {
+    const { backend } = seat.target
+    if (backend === answering.target.backend || !wasFaster(tookMs, afterMs)) continue
+    // The last usable target stays, however slow: there is nobody to go to instead.
+    if (capable.some((other) => other.backend !== backend && isUsable(other, now))) blame(seat, fault, router)
+  }
+}
+
+/** What a choice goes by. */
+interface Choosing {
+  run: Run
+  /** In the pool, with every capability that is needed. */
+  capable: Target[]
+  faults: Map<string, BackendFault>
+  canRepeat(): boolean
+  onContent: Trial['onContent']
+  router: Router
+}
+
 /** Another attempt after one that failed. */
 function noteFailover(run: Run, pool: TargetPool, router: Router): void {
   const failed = run.attempts.at(-1)
@@ -95,51 +148,20 @@ function noteFailover(run: Run, pool: TargetPool, router: Router): void {
 }
 
 /** The next target without an attempt so far; undefined when each has had one. */
-async function nextUntried(
-  run: Run,
-  capable: Target[],
-  faults: Map<string, BackendFault>,
-  router: Router,
-): Promise<Next | undefined> {
+function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
+  const { run, capable, faults, router } = choosing
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
   const untried = capable.filter((target) => !faults.has(target.key))
-  const choice = chooseTarget(
-    untried.map((target) => candidateOf(target, run)),
-    choiceOptions(run),
-  )
-  switch (choice.kind) {
-    case 'none':
-      return undefined
-    case 'target':
-      router.places.take(choice.target.target.backend)
-      return {
-        kind: 'attempt',
-        target: choice.target.target,
-        budgetMs: attemptBudgetMs(remainingMs(run), choice.untried),
-        othersLeft: choice.untried > 1,
-      }
-    case 'wait':
-      return waitForPlace(
-        run,
-        choice.targets.map(({ target }) => target),
-        router,
-      )
-  }
+  return untried.length === 0 ? undefined : haveNext(choosing, untried)
 }
 
 /** Everyone failed once: the one whose trouble may have passed is asked again, when the budget has a repeat to give. */
-async function nextRepeat(
-  run: Run,
-  pool: TargetPool,
-  capable: Target[],
-  faults: Map<string, BackendFault>,
-  repeats: number,
-  router: Router,
-): Promise<Next> {
+async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number): Promise<Next> {
+  const { run, capable, faults, router } = choosing
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
-  const promising = capable.filter(({ key }) => isWorthRepeating(faults.get(key)!, run.header.stream))
+  const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
   const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
   const pauseMs = pauseBeforeRepeat({
@@ -155,49 +177,108 @@ async function nextRepeat(
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
-  const choice = chooseTarget(
-    ready.map((target) => candidateOf(target, run)),
-    choiceOptions(run),
-  )
-  if (choice.kind !== 'target') return exhausted
-  router.places.take(choice.target.target.backend)
-  return { kind: 'attempt', target: choice.target.target, budgetMs: remainingMs(run), othersLeft: false }
+  const proven = ready.filter((target) => !isOnTrial(target))
+  const next = await haveNext(choosing, proven.length > 0 ? proven : ready)
+  return next.kind === 'attempt' ? { ...next, othersLeft: () => false } : next
 }
 
-async function waitForPlace(run: Run, targets: Target[], router: Router): Promise<Next> {
+/** One of the targets with a place at it, at once or when one is to be had. */
+function haveNext(choosing: Choosing, targets: Target[]): Next | Promise<Next> {
+  return takeBest(choosing, targets) ?? waitForPlace(choosing, targets)
+}
+
+/** Takes a place at the best target; null while those of the best rank are all full. */
+function takeBest(choosing: Choosing, targets: Target[]): Next | null {
+  const { run } = choosing
+  const candidates = targets.map((target) => candidateOf(target, run))
+  let choice = chooseTarget(candidates, choiceOptions(run))
+  // Where this router has no place at any of them, one request that nobody else can serve goes even so.
+  if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasPlaceAt(target.backend))) {
+    const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
+    choice = chooseTarget(even, choiceOptions(run))
+  }
+  return choice.kind === 'target' ? take(choosing, targets, choice.target.target, choice.untried) : null
+}
+
+function take(choosing: Choosing, targets: Target[], target: Target, untried: number): Next {
+  const { run, capable, onContent, router } = choosing
+  const isTrial = isOnTrial(target)
+  const seat = router.places.take(target)
+  return {
+    kind: 'attempt',
+    seat,
+    shareMs: attemptBudgetMs(remainingMs(run), untried),
+    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
+    othersAnsweredSince(at) {
+      const now = performance.now()
+      return capable.some(
+        (other) => other.backend !== target.backend && other.backend.answeredFrom >= at && isUsable(other, now),
+      )
+    },
+    onContent,
+  }
+}
+
+/** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
+function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
+  const now = performance.now()
+  return targets.some((other) => {
+    if (other === target || isFull(other.backend) || !isUsable(other, now)) return false
+    return fitsPrompt(other, run) || !fitsPrompt(target, run)
+  })
+}
+
+/** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
+function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
+  const now = performance.now()
+  const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
+  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, now) && !isFull(other.backend))
+}
+
+async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
+  const { run, router } = choosing
   const waitingSince = performance.now()
-  const withPlace = targets.filter(({ backend }) => hasPlaceAt(backend))
-  const waited = await router.places.wait({
+  const waited = await router.places.wait<Next>({
     account: run.header.account,
-    backends: new Set((withPlace.length > 0 ? withPlace : targets).map(({ backend }) => backend)),
+    wants: (backend) => targets.some((target) => target.backend === backend),
+    choose: () => takeBest(choosing, targets),
+    choiceAt: () => nextChoiceAt(targets),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
   router.metrics.waited(run.header.pool, performance.now() - waitingSince)
   if (run.job.signal.aborted) {
-    if (waited.kind === 'place') router.places.free(waited.backend)
+    if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
     throw run.job.signal.reason
   }
-  if (waited.kind === 'in_vain') return { kind: 'give_up', reason: 'busy' }
-  if (waited.kind === 'choose_again') return waited
-  const choice = chooseTarget(targetsAt(waited.backend, targets, run), choiceOptions(run))
-  if (choice.kind !== 'target') throw new Error('a place was given at a backend without a target')
-  return {
-    kind: 'attempt',
-    target: choice.target.target,
-    budgetMs: attemptBudgetMs(remainingMs(run), targets.length),
-    othersLeft: targets.length > 1,
-  }
+  if (waited.kind === 'chosen') return waited.choice
+  return waited.kind === 'choose_again' ? waited : giveUpWaiting(choosing, targets)
 }
 
-/** The place is taken already, so the backend is not full for this job. */
-function targetsAt(backend: Backend, targets: Target[], run: Run): (Candidate & { target: Target })[] {
-  const there = targets.filter((target) => target.backend === backend)
-  return there.map((target) => ({ ...candidateOf(target, run), full: false }))
+function giveBack(seat: Seat, router: Router): void {
+  if (noteEnd(seat)) router.places.look()
+  router.places.free(seat.target.backend)
+}
+
+/** When the next of those that are out is usable. */
+function nextChoiceAt(targets: Target[]): number {
+  const now = performance.now()
+  let at = Infinity
+  for (const target of targets) {
+    const from = usableFrom(target)
+    if (from > now) at = Math.min(at, from)
+  }
+  return at
+}
+
+/** Waited in vain for those that are usable: the others come last, but they come. */
+function giveUpWaiting(choosing: Choosing, targets: Target[]): Next {
+  const free = targets.filter(({ backend }) => !isFull(backend))
+  return takeBest(choosing, free) ?? { kind: 'give_up', reason: 'busy' }
 }
 
 function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
-  const { key, priority, weight, backend, contextWindow } = target
+  const { key, priority, weight, backend } = target
   return {
     target,
     key,
@@ -206,8 +287,12 @@ function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
     outstanding: backend.outstanding,
     full: isFull(backend),
     usable: isUsable(target, performance.now()),
-    fitsPrompt: contextWindow === undefined || run.header.promptTokensEstimate < contextWindow,
+    fitsPrompt: fitsPrompt(target, run),
   }
+}
+
+function fitsPrompt({ contextWindow }: Target, run: Run): boolean {
+  return contextWindow === undefined || run.header.promptTokensEstimate < contextWindow
 }
 
 function choiceOptions(run: Run): { affinityKey: string | undefined; random: () => number } {

@@ -21,6 +21,7 @@ export async function relayPlain(
   target: Target,
   exchange: Exchange,
   { tokens, answerMemory }: Pick<Router, 'tokens' | 'answerMemory'>,
+  onContent: () => void,
 ): Promise<TokenUsage> {
   using held = answerMemory.open()
   const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
@@ -28,10 +29,13 @@ export async function relayPlain(
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run)
   const read = target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000))
+  const known = usageTold(run, read)
+  if (known) run.usage = () => Promise.resolve(known)
   const answer = await settle(run, target, read, hold)
   const told = usageTold(run, answer)
   const usage = told ?? (await estimate(run, answer, tokens))
   const bytes = told ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
+  onContent()
   show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return usage

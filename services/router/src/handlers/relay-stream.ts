@@ -29,6 +29,7 @@ export async function relayStream(
   target: Target,
   exchange: Exchange,
   { tokens, metrics, answerMemory }: Pick<Router, 'tokens' | 'metrics' | 'answerMemory'>,
+  onContent: () => void,
 ): Promise<TokenUsage> {
   const splitter = createSseSplitter()
   const reading = target.backend.dialect.readStream({
@@ -37,6 +38,7 @@ export async function relayStream(
     created: Math.floor(Date.now() / 1_000),
   })
   const usage = () => usageOf(reading, run, tokens)
+  run.usage = usage
   const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
   const room = roomForLargeEvents(run, answerMemory)
 
@@ -44,7 +46,8 @@ export async function relayStream(
     if (!run.shown) {
       endWaiting(run)
       show(run, 'text/event-stream', { target, usage })
-      exchange.extendBudget(remainingMs(run))
+      exchange.begin(remainingMs(run))
+      onContent()
     }
     metrics.chunk(performance.now() - exchange.receivedAt)
     return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))

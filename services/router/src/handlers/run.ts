@@ -35,10 +35,17 @@ export interface Run {
   backendMs: number
   /** By `performance.now()`: since when the call under way is waited for; null when none is. */
   waitingSince: number | null
+  /** The target of the call under way. */
+  target: Target | null
+  /** The usage of the call under way so far, where its answer tells it. */
+  usage: (() => Promise<TokenUsage>) | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
   shown: Shown | null
+  /** Set when the caller goes before the head, while a backend is at work. */
+  abandoned: Shown | null
 }
 
+/** An answer that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
 export interface Shown {
   target: Target
   /** Tokens until now: the backend's own figures, or counted. */
@@ -58,6 +65,33 @@ export function show(run: Run, contentType: string, shown: Shown): void {
   if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encode(head))
   failpoint('router.answer-begun')
+}
+
+/**
+ * The caller has gone: the router stops the backend. A backend is at work from the moment it has the request until it
+ * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
+ */
+export function abandon(run: Run, reason: unknown): void {
+  const { exchange, target, header } = run
+  if (!run.shown && target && exchange?.isAtWork) {
+    run.abandoned = { target, usage: run.usage ?? (() => Promise.resolve(promptAlone(header))) }
+  }
+  exchange?.abort(reason)
+}
+
+/** The answer that the client pays for if the job ends now. Null: it pays nothing. */
+export function owed(run: Run): Shown | null {
+  return run.shown ?? run.abandoned
+}
+
+function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
+  return {
+    promptTokens: promptTokensEstimate,
+    completionTokens: 0,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    estimated: true,
+  }
 }
 
 export function beginWaiting(run: Run): void {

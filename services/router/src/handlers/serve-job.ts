@@ -1,11 +1,12 @@
 /**
  * One job from the bus, from taking it to its last frame.
  *
- * Exactly one of end, failure or abort closes it. When the caller stops the job or is lost, the backend is stopped at
- * once and what the client had been shown is reported from here; that holds until the caller has acknowledged the end.
+ * A job has one last word, end or failure, also when its caller has left: then the router stops the backend at once, and
+ * the last word tells the cost. The edge answers for the request from its acknowledgement of that word on. If the edge is
+ * lost before, this router reports the cost.
  */
 
-import { JobAborted, type IncomingJob } from '@gateway/bus/port'
+import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/service/trace-context'
 import { NO_SPAN, type Span } from '@gateway/service/tracing'
@@ -14,7 +15,7 @@ import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
-import { encode, type Run } from './run.ts'
+import { abandon, encode, owed, type Run } from './run.ts'
 
 export async function serveJob(job: IncomingJob, router: Router): Promise<void> {
   const receivedAt = performance.now()
@@ -31,6 +32,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
   const place = router.runs.join(run)
   job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
+  job.onOver((how) => onOver(run, how, router))
   try {
     await readBody(run)
     const outcome = await failOver(run, pool, router)
@@ -41,12 +43,12 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
     run.span.fail(job.signal.aborted ? 'aborted' : 'INTERNAL_ERROR')
-    if (job.signal.aborted) return
+    if (job.signal.aborted) return job.failure(encode(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
     router.logger.error(
       { ...requestFields(header.requestId, header.traceparent), err: error },
       'a job failed unexpectedly',
     )
-    job.failure(encode(await internalError(run)))
+    job.failure(encode(await lastWord(run, 'INTERNAL_ERROR', 'The router failed')))
   } finally {
     run.span.end()
     place.leave()
@@ -97,7 +99,10 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     exchange: null,
     backendMs: 0,
     waitingSince: null,
+    target: null,
+    usage: null,
     shown: null,
+    abandoned: null,
   }
 }
 
@@ -109,21 +114,35 @@ async function readBody(run: Run): Promise<void> {
   run.inputs = question.inputs
 }
 
-/** Also after the end was sent, as long as the caller has not acknowledged it. */
-function onAbort(run: Run, router: Router): void {
+function onAbort(run: Run, { metrics }: Router): void {
   const { reason } = run.job.signal
-  run.exchange?.abort(reason)
-  const outcome = reason instanceof JobAborted && reason.abortCause === 'stopped' ? 'client_gone' : 'edge_lost'
-  router.metrics.job(run.header.pool, outcome)
-  if (run.shown) router.reports.report(run, run.shown, outcome)
+  abandon(run, reason)
+  const isStopped = reason instanceof JobAborted && reason.abortCause === 'stopped'
+  metrics.job(run.header.pool, isStopped ? 'client_gone' : 'edge_lost')
 }
 
-async function internalError(run: Run): Promise<AnswerFailure> {
+/**
+ * An edge that lives settles the request, even if it has forgotten the stream. An edge of the former version leaves that
+ * to this router once its client has seen content.
+ */
+function onOver(run: Run, how: JobOver, { reports }: Router): void {
+  if (how === 'acknowledged') return
+  if (how === 'stopped') {
+    if (run.shown && !run.header.edgeSettles) reports.report(run, run.shown, 'client_gone')
+    return
+  }
+  const lost = owed(run)
+  if (lost) reports.report(run, lost, 'edge_lost')
+}
+
+/** A failure, with the usage that the client pays for all the same. */
+async function lastWord(run: Run, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
+  const usage = await owed(run)?.usage()
   return {
-    code: 'INTERNAL_ERROR',
-    message: 'The router failed',
+    code,
+    message,
     attempted: [...new Set(run.attempts.map(({ backend }) => backend))],
     attempts: run.attempts,
-    ...(run.shown ? { usage: await run.shown.usage() } : {}),
+    ...(usage ? { usage } : {}),
   }
 }

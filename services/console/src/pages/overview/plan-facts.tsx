@@ -23,7 +23,9 @@ export function PlanFacts({ plan }: { plan: PlanRecord }) {
       </div>
       <div>
         <dt>Tokens a minute</dt>
-        <dd className="figures">{formatCount(plan.tokens_per_minute)}</dd>
+        <dd className="figures">
+          {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
+        </dd>
       </div>
     </dl>
   )

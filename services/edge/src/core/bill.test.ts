@@ -1,0 +1,62 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { billOf, type Departure, type Heard, type LastWord } from './bill.ts'
+
+const usage = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
+const attempts = [
+  { backend: 'a', model: 'model-a', outcome: 'http_503', durationMs: 1 },
+  { backend: 'b', model: 'model-b', outcome: 'aborted', durationMs: 1 },
+]
+const SERVED = { backend: 'b', backendModel: 'model-b' }
+const failed = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a', 'b'], attempts } as const
+const END: LastWord = { kind: 'end', end: { usage, attempts } }
+const FAILURE: LastWord = { kind: 'failure', failure: { ...failed, attempted: [...failed.attempted] } }
+const FAILURE_WITH_USAGE: LastWord = { kind: 'failure', failure: { ...FAILURE.failure, usage } }
+const LOST: LastWord = { kind: 'lost' }
+const WAITING: Heard = { departure: null, head: null, events: 0, promptTokensEstimate: 11 }
+const GONE: Heard = { ...WAITING, departure: 'client_gone' }
+
+const charged = (outcome: string, delivered = false) => ({
+  kind: 'charge',
+  charge: { served: SERVED, usage, outcome, delivered, attempts },
+})
+
+test.each([
+  ['a whole answer', END, { ...WAITING, head: SERVED }, charged('completed', true)],
+  ['a whole answer that its client has left', END, { ...GONE, head: SERVED }, charged('client_gone')],
+  ['a failure before content', FAILURE, WAITING, { kind: 'nothing' }],
+  ['a failure after content', FAILURE_WITH_USAGE, { ...WAITING, head: SERVED }, charged('backend_failed')],
+  ['a client that left while a backend was at work', FAILURE_WITH_USAGE, GONE, charged('client_gone')],
+  ['a client that left while none was', FAILURE, GONE, { kind: 'nothing' }],
+  ['a revoked key', FAILURE_WITH_USAGE, { ...GONE, departure: 'cut' as const }, charged('cut')],
+  ['a router that was lost with all that it knew', LOST, GONE, { kind: 'unknown' }],
+])('%s', (_name, word, heard, bill) => {
+  expect(billOf(word, heard)).toEqual(bill)
+})
+
+test('a router that is lost after content costs the prompt and the events that came', () => {
+  expect(billOf(LOST, { ...WAITING, head: SERVED, events: 4 })).toMatchObject({
+    charge: { outcome: 'router_lost', usage: { promptTokens: 11, completionTokens: 4, estimated: true } },
+  })
+})
+
+test('no client pays for a failure before content, and the usage of a last word is charged as it is', () => {
+  const word = fc.constantFrom(END, FAILURE, FAILURE_WITH_USAGE, LOST)
+  const heard = fc.record({
+    departure: fc.constantFrom<Departure | null>(null, 'client_gone', 'cut', 'router_lost'),
+    head: fc.constantFrom(null, SERVED),
+    events: fc.nat(),
+    promptTokensEstimate: fc.nat(),
+  })
+  fc.assert(
+    fc.property(word, heard, (last, facts) => {
+      const bill = billOf(last, facts)
+      const isWaiting = facts.departure === null
+      if (last.kind === 'failure' && isWaiting && !facts.head) expect(bill.kind).toBe('nothing')
+      if (bill.kind !== 'charge') return
+      expect(bill.charge.delivered).toBe(last.kind === 'end' && isWaiting && facts.head !== null)
+      if (last === END || last === FAILURE_WITH_USAGE) expect(bill.charge.usage).toEqual(usage)
+      if (!isWaiting) expect(bill.charge.outcome).toBe(facts.departure)
+    }),
+  )
+})

@@ -1,0 +1,95 @@
+/**
+ * The cost of a request, by its router's last word and by whether the client still waits. The edge reports by this table
+ * alone.
+ *
+ * A failure before content is free while the client waits. A client that has left pays for the work of its last backend.
+ */
+
+import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
+
+export type LastWord =
+  | { kind: 'end'; end: AnswerEnd }
+  | { kind: 'failure'; failure: AnswerFailure }
+  /** The router was lost, and the job went to no other. */
+  | { kind: 'lost' }
+
+/** The ledger's outcome for a request that no client waits for any more. */
+export type Departure = 'client_gone' | 'cut' | 'router_lost'
+
+export interface Heard {
+  /** Null: the client still waits. */
+  departure: Departure | null
+  head: Served | null
+  /** Whole events of a stream since its head. */
+  events: number
+  promptTokensEstimate: number
+}
+
+/** Who gave the answer. */
+export type Served = Pick<AnswerHead, 'backend' | 'backendModel'>
+
+export interface Charge {
+  served: Served
+  outcome: UsageEvent['outcome']
+  /** Whether the whole answer was ready to reach the client. */
+  delivered: boolean
+  usage: TokenUsage
+  attempts: AttemptRecord[]
+}
+
+export type Bill =
+  | { kind: 'charge'; charge: Charge }
+  | { kind: 'nothing' }
+  /** Only the lost router knows. If it lives, it reports the cost. */
+  | { kind: 'unknown' }
+
+export function billOf(word: LastWord, heard: Heard): Bill {
+  switch (word.kind) {
+    case 'end':
+      return billOfEnd(word.end, heard)
+    case 'failure':
+      return billOfFailure(word.failure, heard)
+    case 'lost':
+      return billOfLoss(heard)
+  }
+}
+
+function billOfEnd({ usage, attempts }: AnswerEnd, { departure, head }: Heard): Bill {
+  const served = head ?? lastOf(attempts)
+  if (!served) return NOTHING
+  const delivered = departure === null && head !== null
+  const outcome = departure ?? (delivered ? 'completed' : 'undelivered')
+  return { kind: 'charge', charge: { served, outcome, delivered, usage, attempts } }
+}
+
+function billOfFailure({ usage, attempts }: AnswerFailure, { departure, head }: Heard): Bill {
+  const isOwed = head !== null || (departure !== null && usage !== undefined)
+  const served = head ?? lastOf(attempts)
+  if (!isOwed || !served) return NOTHING
+  const outcome = departure ?? 'backend_failed'
+  return { kind: 'charge', charge: { served, outcome, delivered: false, usage: usage ?? NO_USAGE, attempts } }
+}
+
+/** The edge has no count of tokens, but the usual backend sends one token in each event. */
+function billOfLoss({ departure, head, events, promptTokensEstimate }: Heard): Bill {
+  if (!head) return { kind: 'unknown' }
+  const usage = { ...NO_USAGE, promptTokens: promptTokensEstimate, completionTokens: events, estimated: true }
+  const outcome = departure ?? 'router_lost'
+  return { kind: 'charge', charge: { served: head, outcome, delivered: false, usage, attempts: [] } }
+}
+
+function lastOf(attempts: readonly AttemptRecord[]): Served | null {
+  const last = attempts.at(-1)
+  return last ? { backend: last.backend, backendModel: last.model } : null
+}
+
+const NOTHING: Bill = { kind: 'nothing' }
+const NO_USAGE: TokenUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}

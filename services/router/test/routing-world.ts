@@ -1,0 +1,196 @@
+/**
+ * Routers over simulated backends, whole but for the bus: jobs go into `serveJob`, and everything from there to the
+ * exchange is the product's own. Time is the process', which a test replaces and moves.
+ */
+
+import type { Bus } from '@gateway/bus/port'
+import { InFlightList } from '@gateway/in-flight/list'
+import type { Logger } from '@gateway/service/logger'
+import { createMetrics } from '@gateway/service/metrics'
+import { NO_TRACING } from '@gateway/service/tracing'
+import { isFull, isUsable, openFleet, placesAt, type Backend, type Target } from '../src/fleet.ts'
+import { serveJob } from '../src/handlers/serve-job.ts'
+import { routerMetrics } from '../src/metrics.ts'
+import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
+import { openPlaces } from '../src/places.ts'
+import { startProbes } from '../src/probes.ts'
+import type { Router } from '../src/router.ts'
+import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
+import { configOf } from './router-under-test.ts'
+import { SimulatedNetwork, type Wish } from './simulated-network.ts'
+
+export const FIRST_BYTE_MS = 3_000
+export const LONG_MS = 600_000
+
+export interface Plan {
+  backends: { maxConcurrent: number; priority: number }[]
+  routers: number
+}
+
+export interface SentJob {
+  job: FakeJob
+  requestId: string
+  router: number
+  pool: string
+  sentAt: number
+  remainingMs: number
+  left: boolean
+}
+
+export interface Sending {
+  stream: boolean
+  pool?: string
+  account?: string
+  remainingMs?: number
+}
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} } as unknown as Logger
+
+export class World {
+  readonly network = new SimulatedNetwork()
+  readonly routers: Router[]
+  readonly open = new Set<SentJob>()
+  /** What has happened that must not. */
+  readonly broken: string[] = []
+  #isMerelySlow: boolean
+  #probes: Disposable[]
+  #outstanding = new Map<Backend, number>()
+
+  /** `isMerelySlow`: backends may be late, but none of them ever fails. */
+  constructor(plan: Plan, { isMerelySlow = false } = {}) {
+    this.#isMerelySlow = isMerelySlow
+    this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
+    this.share(0)
+    this.#probes = this.routers.map((router) => startProbes(router.fleet, router.metrics))
+  }
+
+  #openRouter({ backends }: Plan): Router {
+    const metrics = createMetrics({ service: 'router' })
+    const fleet = openFleet({}, this.network.connect)
+    fleet.apply(configOver(backends))
+    return {
+      bus: {} as Bus,
+      logger: quiet,
+      fleet,
+      places: openPlaces(),
+      tokens: { count: (text) => Promise.resolve(text.length), close: () => Promise.resolve() },
+      reports: { report() {}, settled: () => Promise.resolve() },
+      answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
+      intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
+      metrics: routerMetrics(metrics),
+      tracer: NO_TRACING,
+      draining: false,
+      expired: false,
+      runs: new InFlightList(),
+    }
+  }
+
+  /** So many routers live beside these. */
+  share(others: number): void {
+    const of = this.routers.length + others
+    for (const [index, { fleet, places }] of this.routers.entries()) {
+      fleet.setShare({ index, of, held: {} })
+      places.wakeAll()
+    }
+  }
+
+  send(router: number, wish: Wish, sending: Sending): SentJob {
+    const { stream, pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
+    const header = headerOf({ stream, pool, account, remainingMs })
+    const job = fakeJob(header, { messages: [{ role: 'user', content: JSON.stringify(wish) }] })
+    const { requestId } = header
+    const sent: SentJob = { job, requestId, router, pool, sentAt: performance.now(), remainingMs, left: false }
+    this.open.add(sent)
+    void serveJob(job.job, this.routers[router]!)
+    void job.over.then(() => {
+      this.open.delete(sent)
+      this.#judgeEnd(sent)
+    })
+    return sent
+  }
+
+  leave(sent: SentJob): void {
+    sent.left = true
+    this.open.delete(sent)
+    sent.job.abort('stopped')
+  }
+
+  targets(router: number, pool: string): Target[] {
+    return this.routers[router]!.fleet.pool(pool)!.targets
+  }
+
+  isWell(target: Target, since: number): boolean {
+    return this.network.backends.get(target.backend.config.id)!.wellSince <= since
+  }
+
+  /** A job that failed before its first content, with time left, beside a target that was well all the while. */
+  #judgeEnd({ job, router, pool, sentAt, remainingMs, left }: SentJob): void {
+    const isAlone = this.targets(router, pool).length === 1
+    if (this.#isMerelySlow && isAlone && (job.end?.attempts.length ?? 0) > 1) {
+      this.broken.push('the only target of a pool that is slow was given up')
+    }
+    if (!job.failure || job.head || left) return
+    if (performance.now() >= sentAt + remainingMs - 1_000) return
+    if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
+    for (const target of this.targets(router, pool)) {
+      if (!this.isWell(target, sentAt) || isFull(target.backend)) continue
+      this.broken.push(`a job failed with ${job.failure.code} beside ${target.key}, which was well and had a place`)
+    }
+  }
+
+  /** Jobs that have not been given to a backend yet. */
+  waiting(): SentJob[] {
+    return [...this.open].filter((sent) => !this.network.attempts.has(sent.requestId))
+  }
+
+  /** Between two events: whatever is wrong at this moment. */
+  judge(): void {
+    const now = performance.now()
+    for (const sent of this.waiting()) {
+      for (const target of this.targets(sent.router, sent.pool)) {
+        if (!isUsable(target, now) || isFull(target.backend)) continue
+        this.broken.push(`a job waits beside ${target.key}, which is usable and has a place`)
+      }
+    }
+    if (this.#isMerelySlow) this.#judgeSlowPool(now)
+    for (const { fleet } of this.routers) for (const backend of fleet.backends()) this.#judgeLimit(backend)
+  }
+
+  #judgeSlowPool(now: number): void {
+    for (const router of this.routers.keys()) {
+      if (!this.targets(router, 'all').some((target) => isUsable(target, now))) {
+        this.broken.push('a pool that is slow has ejected itself')
+      }
+    }
+  }
+
+  /** A smaller share does not stop what runs, but nothing may be added. */
+  #judgeLimit(backend: Backend): void {
+    const { outstanding, config } = backend
+    const most = Math.max(1, placesAt(backend))
+    const before = this.#outstanding.get(backend) ?? 0
+    this.#outstanding.set(backend, outstanding)
+    if (outstanding > most && outstanding > before) {
+      this.broken.push(`${config.id} has ${outstanding} requests of a router that has ${most} places there`)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const sent of this.open) this.leave(sent)
+    for (const probes of this.#probes) probes[Symbol.dispose]()
+    for (const { fleet } of this.routers) await fleet.close()
+  }
+}
+
+/** Pool `all` has every backend; pool `first` another model of the first one. */
+function configOver(backends: Plan['backends']) {
+  const timeouts = { connectMs: 1_000, firstByteMs: FIRST_BYTE_MS, idleMs: 5_000 }
+  const ids = backends.map((_, i) => `b${i}`)
+  return configOf(
+    backends.map(({ maxConcurrent }, i) => ({ id: ids[i], url: `http://${ids[i]}/v1`, timeouts, maxConcurrent })),
+    [
+      { id: 'all', targets: backends.map(({ priority }, i) => ({ backend: ids[i], model: 'm', priority })) },
+      { id: 'first', targets: [{ backend: ids[0], model: 'other', priority: 1 }] },
+    ],
+  )
+}

@@ -1,0 +1,236 @@
+/**
+ * Backends without a network, on the timers of the process, which a test may have replaced: what the router's exchanges
+ * are told is what undici would tell them. Each backend has a mood, which a test changes at any moment.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import type { Dispatcher } from 'undici'
+import type { Connections } from '../src/clients/backend.ts'
+import { chunk, completion, DONE, ROLE, STOP, USAGE_CHUNK } from './http-backend.ts'
+
+export type Mood =
+  | 'well'
+  /** Nobody listens. Answers under way are reset when it begins. */
+  | 'refuses'
+  | 'fails'
+  | 'denies'
+  /** Takes requests and says nothing. */
+  | 'hangs'
+  /** Asks for a pause of four seconds. */
+  | 'limits'
+  /** Dies after its first content. */
+  | 'breaks'
+  /** Begins later than any first byte may. */
+  | 'thinks'
+  /** Pauses after its first content for longer than silence may last. */
+  | 'stalls'
+  /** Serves, but its key may not list models. */
+  | 'hides'
+
+export interface SimulatedBackend {
+  mood: Mood
+  /** By `performance.now()`: since when it serves whatever it is asked; Infinity while it does not. */
+  wellSince: number
+  running: number
+  change(mood: Mood): void
+}
+
+/** What a client asks of the backend, as the text of its message. */
+export interface Wish {
+  lastsMs: number
+}
+
+const CONNECTED_AFTER_MS = 1
+const BEGINS_AFTER_MS = 10
+const THINKS_MS = 9_000
+const STALLS_MS = 8_000
+const BETWEEN_PIECES_MS = 2_000
+const FIRST = ROLE + chunk({ content: 'Hello' })
+const LAST = STOP + USAGE_CHUNK + DONE
+/** A client that asks for nothing in particular. */
+const PLAIN_ANSWER = JSON.stringify(completion())
+
+const serves = (mood: Mood): boolean => mood === 'well' || mood === 'hides'
+
+export class SimulatedNetwork {
+  readonly backends = new Map<string, SimulatedBackend>()
+  /** Attempts by request. */
+  readonly attempts = new Map<string, { running: number; ended: number }>()
+  #resets = new Map<string, Set<() => void>>()
+
+  /** The connections of one router to the backend. */
+  readonly connect = ({ id }: BackendConfig): Connections => {
+    this.#backend(id)
+    return {
+      dispatch: (options, handler) => {
+        this.#dispatch(id, options, handler)
+        return true
+      },
+      close: () => Promise.resolve(),
+    }
+  }
+
+  #backend(id: string): SimulatedBackend {
+    const known = this.backends.get(id)
+    if (known) return known
+    const resets = new Set<() => void>()
+    this.#resets.set(id, resets)
+    const backend: SimulatedBackend = {
+      mood: 'well',
+      wellSince: 0,
+      running: 0,
+      change(mood) {
+        if (!serves(mood)) backend.wellSince = Infinity
+        else if (!serves(backend.mood)) backend.wellSince = performance.now()
+        backend.mood = mood
+        if (mood === 'refuses') for (const reset of [...resets]) reset()
+      },
+    }
+    this.backends.set(id, backend)
+    return backend
+  }
+
+  #dispatch(id: string, options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void {
+    const backend = this.#backend(id)
+    if (options.method === 'GET') return new Call(handler).play(probeAnswer(backend.mood))
+    const body = JSON.parse((options.body as Buffer).toString()) as {
+      stream?: boolean
+      messages: { content: string }[]
+    }
+    const wish = JSON.parse(body.messages[0]!.content) as Wish
+    const requestId = (options.headers as Record<string, string>)['x-request-id']!
+    const attempt = this.attempts.get(requestId) ?? { running: 0, ended: 0 }
+    this.attempts.set(requestId, attempt)
+    const resets = this.#resets.get(id)!
+    const call = new Call(handler, () => {
+      backend.running--
+      attempt.running--
+      attempt.ended++
+      resets.delete(reset)
+    })
+    const reset = () => call.fail('ECONNRESET')
+    backend.running++
+    attempt.running++
+    resets.add(reset)
+    call.play(answerOf(backend.mood, body.stream === true, wish))
+  }
+}
+
+type Step =
+  | { afterMs: number; say: 'begin'; status: number; headers?: Record<string, string> }
+  | { afterMs: number; say: 'data'; text: string }
+  | { afterMs: number; say: 'end' }
+  | { afterMs: number; say: 'error'; code: string }
+
+const json = { 'content-type': 'application/json' }
+
+function wholeAnswer(afterMs: number, status: number, text = '{}', headers: Record<string, string> = {}): Step[] {
+  return [
+    { afterMs, say: 'begin', status, headers: { ...json, ...headers } },
+    { afterMs: 0, say: 'data', text },
+    { afterMs: 0, say: 'end' },
+  ]
+}
+
+function probeAnswer(mood: Mood): Step[] {
+  if (mood === 'refuses') return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
+  if (mood === 'hangs') return []
+  if (mood === 'fails') return wholeAnswer(1, 500)
+  return wholeAnswer(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
+}
+
+function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish): Step[] {
+  switch (mood) {
+    case 'refuses':
+      return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
+    case 'hangs':
+      return []
+    case 'fails':
+      return wholeAnswer(1, 500)
+    case 'denies':
+      return wholeAnswer(1, 401)
+    case 'limits':
+      return wholeAnswer(1, 429, '{}', { 'retry-after': '4' })
+  }
+  const thinksMs = mood === 'thinks' ? THINKS_MS : BEGINS_AFTER_MS
+  if (!stream) {
+    return mood === 'breaks'
+      ? [{ afterMs: thinksMs, say: 'error', code: 'ECONNRESET' }]
+      : wholeAnswer(thinksMs + Math.min(lastsMs, 1_000), 200, PLAIN_ANSWER)
+  }
+  const steps: Step[] = [
+    { afterMs: 1, say: 'begin', status: 200, headers: { 'content-type': 'text/event-stream' } },
+    { afterMs: thinksMs, say: 'data', text: FIRST },
+  ]
+  if (mood === 'breaks') return [...steps, { afterMs: 5, say: 'error', code: 'ECONNRESET' }]
+  if (mood === 'stalls') steps.push({ afterMs: STALLS_MS, say: 'data', text: chunk({ content: ' again' }) })
+  for (let left = lastsMs; left > 0; left -= BETWEEN_PIECES_MS) {
+    steps.push({ afterMs: Math.min(left, BETWEEN_PIECES_MS), say: 'data', text: chunk({ content: ' and' }) })
+  }
+  return [...steps, { afterMs: 0, say: 'data', text: LAST }, { afterMs: 0, say: 'end' }]
+}
+
+/** One request on its connection. */
+class Call {
+  #handler: Dispatcher.DispatchHandler
+  #onOver: () => void
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isOver = false
+  #controller: Dispatcher.DispatchController
+
+  constructor(handler: Dispatcher.DispatchHandler, onOver: () => void = () => {}) {
+    this.#handler = handler
+    this.#onOver = onOver
+    this.#controller = {
+      aborted: false,
+      paused: false,
+      reason: null,
+      abort: (reason) => this.#end(() => handler.onResponseError?.(this.#controller, reason)),
+      pause: () => {},
+      resume: () => {},
+    }
+  }
+
+  play(steps: Step[]): void {
+    if (steps[0]?.say === 'error') return this.#playOn(steps)
+    this.#timer = setTimeout(() => {
+      this.#handler.onRequestStart?.(this.#controller, {})
+      this.#playOn(steps)
+    }, CONNECTED_AFTER_MS)
+  }
+
+  fail(code: string): void {
+    const error = Object.assign(new Error(code), { code })
+    this.#end(() => this.#handler.onResponseError?.(this.#controller, error))
+  }
+
+  #playOn([step, ...rest]: Step[]): void {
+    if (!step || this.#isOver) return
+    this.#timer = setTimeout(() => {
+      this.#say(step)
+      this.#playOn(rest)
+    }, step.afterMs)
+  }
+
+  #say(step: Step): void {
+    const [handler, controller] = [this.#handler, this.#controller]
+    switch (step.say) {
+      case 'begin':
+        return handler.onResponseStart?.(controller, step.status, step.headers ?? {}, '')
+      case 'data':
+        return handler.onResponseData?.(controller, Buffer.from(step.text))
+      case 'end':
+        return this.#end(() => handler.onResponseEnd?.(controller, {}))
+      case 'error':
+        return this.fail(step.code)
+    }
+  }
+
+  #end(tell: () => void): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#onOver()
+    tell()
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * One request through an edge's relay, two routers and their backends. All code is real; the network, the clock and the
+ * sockets of backends and client are simulated. The test takes each step itself.
+ */
+
+import type { Standing } from '@gateway/admission/edge'
+import { openMemoryBus } from '@gateway/bus/memory'
+import type { Bus } from '@gateway/bus/port'
+import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
+import type { JobHeader } from '@gateway/contracts/job'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import { createLogger } from '@gateway/service/logger'
+import { createMetrics } from '@gateway/service/metrics'
+import { NO_SPAN, NO_TRACING } from '@gateway/service/tracing'
+import { vi } from 'vitest'
+import { InFlightList } from '../../packages/in-flight/src/list.ts'
+import type { Admitted } from '../../services/edge/src/admit.ts'
+import { httpClient } from '../../services/edge/src/answer-writer.ts'
+import type { Edge } from '../../services/edge/src/edge.ts'
+import { edgeMetrics } from '../../services/edge/src/metrics.ts'
+import { relayAnswer } from '../../services/edge/src/relay-answer.ts'
+import type { RunningRequest } from '../../services/edge/src/running-requests.ts'
+import { plannedJob } from '../../services/edge/test/planned-job.ts'
+import { AnswerMemory } from '../../services/router/src/answer-memory.ts'
+import { openFleet } from '../../services/router/src/fleet.ts'
+import { serveJob } from '../../services/router/src/handlers/serve-job.ts'
+import { routerMetrics } from '../../services/router/src/metrics.ts'
+import { openPlaces } from '../../services/router/src/places.ts'
+import { openUsageReports } from '../../services/router/src/report-usage.ts'
+import type { Router } from '../../services/router/src/router.ts'
+import { caller, driveBackends, WORD, type DrivenCall } from './backend-calls.ts'
+import { simulateClient, type SimulatedClient } from './simulated-client.ts'
+import { simulateNetwork, type SimulatedNetwork } from './simulated-network.ts'
+
+export const ROUTERS = 2
+export const PROMPT_ESTIMATE = 11
+const DEADLINE_MS = 60_000
+
+/** Windows so small that a slow reader fills them with a few words. */
+const TUNING = { streamWindowBytes: 600, ackEveryBytes: 100, frameBytes: 400 }
+
+export interface Plan {
+  stream: boolean
+  /** Whether backends report usage, or the router has to count. */
+  reportsUsage: boolean
+}
+
+export type Process = 'edge' | number
+
+export interface SimulatedGateway extends AsyncDisposable {
+  readonly network: SimulatedNetwork
+  readonly client: SimulatedClient
+  readonly calls: readonly DrivenCall[]
+  readonly dead: ReadonlySet<Process>
+  /** The events that the ledger's stream has stored. */
+  readonly reports: readonly UsageEvent[]
+  /** The edge's corrections of the reservation. */
+  readonly finished: readonly { charge: number; tokens: number }[]
+  /** The edge still counts it as running. */
+  readonly isRunning: boolean
+  /** The relay has answered, with its error where it has one. */
+  readonly outcome: { error: unknown } | null
+  /** The number of the last dispatch that left the edge. */
+  readonly lastAttempt: number
+  /** An edge or a router has taken the other one for dead. */
+  readonly hasLost: boolean
+  /** The edge has taken a router for dead. */
+  readonly hasLostRouter: boolean
+  readonly isCut: boolean
+  /** How many words were written to the client. */
+  readonly wordsSeen: number
+  /** The ledger's stream has stored what the edge has reported so far. */
+  store(): void
+  kill(process: Process): void
+  /** The request's key is revoked. */
+  cut(): void
+  /** Lets everything happen that is due. */
+  settle(): Promise<void>
+  wait(ms: number): Promise<void>
+}
+
+const CONFIG: GatewayConfig = {
+  revision: 'r1',
+  backends: [
+    backendConfig.parse({
+      id: 'a',
+      url: 'http://backend.test/v1',
+      timeouts: { connectMs: 300_000, firstByteMs: 300_000, idleMs: 300_000 },
+      capabilities: ['chat'],
+    }),
+  ],
+  pools: [poolConfig.parse({ id: 'spark', targets: [{ backend: 'a', model: 'm' }] })],
+  models: [],
+  plans: [],
+}
+
+export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<SimulatedGateway> {
+  const opened = new AsyncDisposableStack()
+  const network = simulateNetwork()
+  const client = simulateClient()
+  const calls: DrivenCall[] = []
+  const dead = new Set<Process>()
+  const reports: UsageEvent[] = []
+  const finished: { charge: number; tokens: number }[] = []
+  const running = new Map<string, RunningRequest>()
+  const logger = createLogger({ service: 'test', level: 'silent' })
+  let outcome: { error: unknown } | null = null
+  let lastAttempt = 0
+  let isCut = false
+  let unstored: (() => void)[] = []
+  driveBackends(calls, reportsUsage)
+
+  const edgeBus = opened.use(await openMemoryBus({ hub: network.hub, tuning: TUNING }))
+  const routerBuses = await Promise.all(Array.from({ length: ROUTERS }, openRouter))
+  const job = plannedJob({ stream, promptTokensEstimate: PROMPT_ESTIMATE })
+  const edge = openEdge()
+
+  /** The dead report nothing. */
+  function report(process: Process, events: readonly UsageEvent[]): Promise<void> {
+    if (!dead.has(process)) reports.push(...events)
+    return Promise.resolve()
+  }
+
+  /** An edge may die before its report is stored. */
+  function reportFromEdge(event: UsageEvent): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    unstored.push(() => void report('edge', [event]).then(resolve))
+    return promise
+  }
+
+  async function openRouter(_: unknown, index: number) {
+    const bus = opened.use(await openMemoryBus({ hub: network.hub, tuning: TUNING }))
+    const publisher = {
+      publishDurable: (_subject: string, payload: Uint8Array) =>
+        report(index, (JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events),
+    } as unknown as Bus
+    const fleet = openFleet({})
+    fleet.apply(CONFIG)
+    const router: Router = {
+      bus,
+      logger,
+      fleet,
+      places: openPlaces(),
+      tokens: { count: async (text: string) => text.split(WORD).length - 1, close: async () => {} },
+      reports: openUsageReports(publisher, logger, () => {}),
+      answerMemory: new AnswerMemory(64 * 1024 * 1024),
+      intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
+      draining: false,
+      expired: false,
+      runs: new InFlightList(),
+      metrics: routerMetrics(createMetrics({ service: 'router' })),
+      tracer: NO_TRACING,
+    }
+    opened.use(
+      await bus.serveJobs('job.spark', 'routers', (incoming) => {
+        const { attempt } = JSON.parse(Buffer.from(incoming.header).toString()) as JobHeader
+        void caller.run({ router: index, attempt }, () => serveJob(incoming, router))
+      }),
+    )
+    return bus
+  }
+
+  function openEdge(): Edge {
+    const bus = Object.create(edgeBus, {
+      dispatch: {
+        value: (...[offer, events]: Parameters<Bus['dispatch']>) => {
+          lastAttempt = (JSON.parse(Buffer.from(offer.header).toString()) as JobHeader).attempt
+          return edgeBus.dispatch(offer, events)
+        },
+      },
+    }) as Bus
+    return {
+      bus,
+      metrics: edgeMetrics(createMetrics({ service: 'edge' })),
+      tracer: NO_TRACING,
+      logger,
+      admission: {
+        async finish({ charge, tokens }: { charge: number; tokens: number }) {
+          if (!dead.has('edge')) finished.push({ charge, tokens })
+        },
+      },
+      running: {
+        begin: (request: RunningRequest) => running.set(request.requestId, request),
+        end: (requestId: string) => running.delete(requestId),
+      },
+      intake: { enter() {}, leave() {}, arrived() {}, refusedBehind() {} },
+      usage: { report: reportFromEdge },
+    } as unknown as Edge
+  }
+
+  const measured = { startedAtMs: 0, model: '', failure: null, metrics: edge.metrics, span: NO_SPAN }
+  const relay = {
+    admitted: ADMITTED,
+    notices: {},
+    job,
+    body: Buffer.from('{"messages":[]}'),
+    keyHash: 'hash',
+    deadlineMs: DEADLINE_MS,
+    endpoint: '/',
+    measured,
+  }
+  relayAnswer(edge, relay, httpClient(client.response)).then(
+    () => (outcome = { error: null }),
+    (error: unknown) => (outcome = { error }),
+  )
+
+  const processes: [Process, Bus & { counters: { jobsLost: number } }][] = [
+    ['edge', edgeBus],
+    ...routerBuses.map((bus, index): [Process, typeof bus] => [index, bus]),
+  ]
+  const gateway: SimulatedGateway = {
+    network,
+    client,
+    calls,
+    dead,
+    reports,
+    finished,
+    get isRunning() {
+      return running.size > 0
+    },
+    get outcome() {
+      return outcome
+    },
+    get lastAttempt() {
+      return lastAttempt
+    },
+    get hasLostRouter() {
+      return edgeBus.counters.jobsLost > 0
+    },
+    get isCut() {
+      return isCut
+    },
+    get hasLost() {
+      return edgeBus.counters.jobsLost > 0 || reports.some((event) => event.outcome === 'edge_lost')
+    },
+    get wordsSeen() {
+      return client.text.split(JSON.stringify(WORD)).length - 1
+    },
+    kill(process) {
+      if (dead.has(process)) return
+      dead.add(process)
+      network.kill(processes.find(([name]) => name === process)![1].processId)
+      if (process === 'edge') client.leave()
+      else for (const call of calls) if (call.router === process) call.lose()
+    },
+    store() {
+      for (const done of unstored) done()
+      unstored = []
+    },
+    cut() {
+      isCut ||= running.has(job.requestId)
+      running.get(job.requestId)?.cut()
+    },
+    async settle() {
+      for (let turn = 0; turn < 4; turn++) await vi.advanceTimersByTimeAsync(0)
+    },
+    wait: async (ms) => void (await vi.advanceTimersByTimeAsync(ms)),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+  await gateway.settle()
+  return gateway
+}
+
+const WINDOW = { limit: 100, remaining: 99, resetMs: 0 }
+const STANDING: Standing = {
+  plan: 'free',
+  planVersion: 1,
+  window: '2026-11',
+  windowResetAtMs: 0,
+  used: 0,
+  limit: 1_000_000,
+  overage: false,
+  requests: WINDOW,
+  tokens: WINDOW,
+  day: null,
+  nowMs: 0,
+}
+const ADMITTED = {
+  plan: { slug: 'free', unit: 'tokens', limit: 1_000 },
+  lane: { id: 'svc-instant' },
+  price: plannedJob().price,
+  worstCharge: 100_000,
+  standing: STANDING,
+} as unknown as Admitted
