@@ -3,8 +3,9 @@
  */
 
 import { Agent, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import type { LeavesAt } from '../plan/requests.ts'
 import type { Question } from './question.ts'
-import { answerReader } from './read-answer.ts'
+import { answerReader, type AnswerReader } from './read-answer.ts'
 import type { Seen } from './seen.ts'
 
 export interface Asking {
@@ -13,7 +14,7 @@ export interface Asking {
   key: string
   question: Question
   idempotencyKey?: string
-  leaveAfterMs?: number
+  leave?: { at: LeavesAt; afterMs: number }
   onHead?: () => void
   /** Reads no faster than so many bytes every tenth of a second. */
   sipBytes?: number
@@ -21,6 +22,10 @@ export interface Asking {
 
 const GIVE_UP_MS = 60_000
 const SIP_EVERY_MS = 100
+/** Long enough for the first half of a body to arrive. */
+const SENDING_MS = 50
+/** Of a stream's events, about, for each character of its text. */
+const BYTES_PER_CHARACTER = 40
 const agent = new Agent({ keepAlive: true, maxSockets: Infinity })
 
 /** Resolves when it is over, with everything noted in `seen`. */
@@ -37,7 +42,8 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
       },
     })
     const timers = [setTimeout(() => giveUp(sent, seen), GIVE_UP_MS)]
-    if (asking.leaveAfterMs !== undefined) timers.push(setTimeout(() => leave(sent, seen), asking.leaveAfterMs))
+    const waitsMs = waitsBeforeLeaving(asking)
+    if (waitsMs !== null) timers.push(setTimeout(() => leave(sent, seen), waitsMs))
     const over = () => {
       for (const timer of timers) clearTimeout(timer)
       seen.endedAtMs = Date.now()
@@ -49,9 +55,40 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
       seen.detail ||= error.message
       over()
     })
-    sent.once('response', (response) => void readResponse(response, asking, seen).then(over))
-    sent.end(JSON.stringify(question.body))
+    sent.once('response', (response) => {
+      const goes = (reader: AnswerReader | null) => {
+        if (leavesNow(asking, seen, reader)) leave(sent, seen)
+      }
+      void readResponse(response, asking, seen, goes).then(over)
+    })
+    const body = JSON.stringify(question.body)
+    if (asking.leave?.at !== 'sending') return void sent.end(body)
+    sent.setHeader('content-length', Buffer.byteLength(body))
+    sent.write(body.slice(0, body.length / 2))
   })
+}
+
+/** Null: it leaves when its answer has come so far, or not at all. */
+function waitsBeforeLeaving({ leave }: Asking): number | null {
+  if (leave?.at === 'waiting') return leave.afterMs
+  return leave?.at === 'sending' ? SENDING_MS : null
+}
+
+/** Asked when the headers have come (`reader` is null then) and after each piece of the answer. */
+function leavesNow({ leave, question, sipBytes }: Asking, seen: Seen, reader: AnswerReader | null): boolean {
+  if (!leave || seen.left) return false
+  switch (leave.at) {
+    case 'head':
+      return true
+    case 'content':
+      return reader !== null && reader.textLength >= (question.answer?.length ?? 0) / 2
+    case 'end':
+      return seen.finishReason !== null
+    case 'sipping':
+      return reader !== null && reader.textLength > sipBytes! / BYTES_PER_CHARACTER
+    default:
+      return false
+  }
 }
 
 function giveUp(sent: ClientRequest, seen: Seen): void {
@@ -64,7 +101,12 @@ function leave(sent: ClientRequest, seen: Seen): void {
   sent.destroy(new Error('the client left'))
 }
 
-async function readResponse(response: IncomingMessage, asking: Asking, seen: Seen): Promise<void> {
+async function readResponse(
+  response: IncomingMessage,
+  asking: Asking,
+  seen: Seen,
+  onProgress: (reader: AnswerReader | null) => void,
+): Promise<void> {
   seen.headAtMs = Date.now()
   asking.onHead?.()
   seen.status = response.statusCode ?? null
@@ -73,12 +115,14 @@ async function readResponse(response: IncomingMessage, asking: Asking, seen: See
   const reader = answerReader(seen, asking.question)
   response.setEncoding('utf8')
   if (asking.sipBytes !== undefined) sip(response, asking.sipBytes)
+  onProgress(null)
   response.on('data', (piece: string) => {
     try {
       reader.push(piece)
     } catch (error) {
       seen.problem ??= `not readable: ${String(error)}`
     }
+    onProgress(reader)
   })
   const isWhole = await ended(response)
   try {

@@ -51,8 +51,8 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
     log.sent(seen)
     const asking: Asking = { url: edgeUrls[request.edge], key, question: questionOf(request), onHead }
     if (kind === 'repeating') asking.idempotencyKey = request.id
-    if (kind === 'leaver') asking.leaveAfterMs = request.leaveAfterMs
-    if (kind === 'slow-reader') asking.sipBytes = SIP_BYTES
+    if (kind === 'leaver') asking.leave = { at: request.leavesAt, afterMs: request.leaveAfterMs }
+    if (kind === 'slow-reader' || asking.leave?.at === 'sipping') asking.sipBytes = SIP_BYTES
     if (kind === 'sdk-plain' || kind === 'sdk-stream') await askWithSdk(asking, seen)
     else await askOverHttp(asking, seen)
     seen.keyState = keyring.stateFor(key, seen.sentAtMs)
@@ -138,6 +138,7 @@ const SHORT_REQUEST = {
   model: 'chat-one',
   words: 1,
   includeUsage: false,
+  leavesAt: 'waiting',
   leaveAfterMs: 0,
   chosen: 0,
 } as const
@@ -163,6 +164,7 @@ function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, 
     finishReason: null,
     text: 'beginning',
     textLength: 0,
+    words: 0,
     answerIds: [],
     usage: null,
     errorEvent: null,

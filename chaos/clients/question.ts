@@ -20,7 +20,7 @@ const WORDS =
 export const capFor = (words: number): number => 2 * words + 40
 
 export function questionOf(
-  request: Pick<PlannedRequest, 'id' | 'kind' | 'model' | 'words' | 'includeUsage' | 'chosen'>,
+  request: Pick<PlannedRequest, 'id' | 'kind' | 'model' | 'words' | 'includeUsage' | 'chosen' | 'leavesAt'>,
 ): Question {
   const { id, kind, model, words } = request
   if (kind === 'embeddings') {
@@ -31,7 +31,8 @@ export function questionOf(
   const answer = [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(
     ' ',
   )
-  const isPlain = kind === 'plain' || kind === 'sdk-plain' || (kind === 'repeating' && request.chosen % 2 === 1)
+  const mayBePlain = kind === 'repeating' || (kind === 'leaver' && request.leavesAt === 'waiting')
+  const isPlain = kind === 'plain' || kind === 'sdk-plain' || (mayBePlain && request.chosen % 2 === 1)
   const isStream = !isPlain
   const body = {
     model,

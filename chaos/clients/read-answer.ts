@@ -6,6 +6,8 @@ import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
 export interface AnswerReader {
+  /** Characters of the text that have come so far; of a plain answer none before its end. */
+  readonly textLength: number
   push(text: string): void
   /** No more will come; `isWhole`: the response ended in good order. */
   end(isWhole: boolean): void
@@ -35,6 +37,9 @@ function streamReader(seen: Seen, { answer }: Question): AnswerReader {
   }
 
   return {
+    get textLength() {
+      return text.length
+    },
     push(piece) {
       const events = (rest + piece).split('\n\n')
       rest = events.pop() ?? ''
@@ -52,6 +57,7 @@ function streamReader(seen: Seen, { answer }: Question): AnswerReader {
 function plainReader(seen: Seen, { answer }: Question): AnswerReader {
   let body = ''
   return {
+    textLength: 0,
     push(piece) {
       body += piece
     },
@@ -99,6 +105,7 @@ function noteId(seen: Seen, id: string | undefined): void {
 
 function noteText(seen: Seen, text: string, answer: string): void {
   seen.textLength = text.length
+  seen.words = Math.max(0, text.split(' ').length - (text === answer ? 0 : 1))
   seen.text = text === answer ? 'all' : answer.startsWith(text) ? 'beginning' : 'other'
   if (seen.text === 'other') seen.detail = `instead of the answer: ${text.slice(0, 500)}`
 }

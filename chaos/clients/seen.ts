@@ -27,6 +27,8 @@ export interface Seen {
   /** What came of the text: all, a beginning of it (maybe none), or something else. */
   text: 'all' | 'beginning' | 'other'
   textLength: number
+  /** Whole words of the text that came: a token each, and the first one more. */
+  words: number
   /** Every `id` that the answer's parts bear. */
   answerIds: string[]
   usage: { promptTokens: number; completionTokens: number } | null

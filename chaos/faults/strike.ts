@@ -14,6 +14,7 @@ import { type EdgeName, EDGES, type Failpoint, type LinkName } from '../plan/pla
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
+import { flooded } from './flood.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
@@ -70,6 +71,8 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
       return {}
     case 'repeat':
       return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
+    case 'flood':
+      return { note: await flooded(stage, fault.edge, fault.forMs) }
     case 'disk-full':
       if (!stage.disk) return { note: 'left out: it takes root on Linux' }
       await diskFull(stage, fault.forMs)
@@ -82,7 +85,10 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
 
 async function strikeOne(
   stage: Stage,
-  fault: Exclude<FaultAction, { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' }>,
+  fault: Exclude<
+    FaultAction,
+    { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' | 'flood' }
+  >,
 ): Promise<void> {
   switch (fault.kind) {
     case 'kill':

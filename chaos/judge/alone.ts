@@ -4,9 +4,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
-import type { FaultAction } from '../plan/faults.ts'
-import { touchesRedis } from '../plan/describe-fault.ts'
-import { endsOf } from '../plan/places.ts'
+import { placesStruck, touchesRedis } from '../plan/describe-fault.ts'
 import type { Facts, Struck } from './facts.ts'
 
 /** How long an edge that has found the store away may go on alone before it says so again. */
@@ -29,14 +27,6 @@ export function countStarved({ alone, struck }: Facts): number {
 }
 
 /** Whether it takes away those whom an edge asks while it decides by itself. */
-export function takesFactsAway({ fault, victim }: Pick<Struck, 'fault' | 'victim'>): boolean {
-  const places = victim === null ? placesOf(fault) : [victim]
-  return places.some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
-}
-
-function placesOf(fault: FaultAction): string[] {
-  if ('victims' in fault) return [...fault.victims]
-  if ('victim' in fault) return [fault.victim]
-  if ('link' in fault) return endsOf(fault.link)
-  return fault.kind === 'commit-killed' ? ['postgres'] : []
+export function takesFactsAway(strike: Pick<Struck, 'fault' | 'victim'>): boolean {
+  return placesStruck(strike).some((place) => ['keys-1', 'metering-1', 'postgres'].includes(place))
 }

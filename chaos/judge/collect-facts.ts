@@ -110,7 +110,7 @@ async function readRows({ database }: Stage): Promise<LedgerRow[]> {
 }
 
 function readCalls(stage: Stage): Call[] {
-  return stage.calls().map(({ backend, requestId, body, answerId, outcome, usage, startedAtMs }) => ({
+  return stage.calls().map(({ backend, requestId, body, answerId, outcome, usage, startedAtMs, ...call }) => ({
     backend: backend ?? '?',
     requestId: requestId ?? '?',
     id: requestIn(body) ?? '?',
@@ -121,5 +121,7 @@ function readCalls(stage: Stage): Call[] {
       completionTokens: usage.completion_tokens ?? 0,
     },
     startedAtMs,
+    endedAtMs: call.endedAtMs,
+    hasAnswered: call.firstByteAtMs !== null,
   }))
 }

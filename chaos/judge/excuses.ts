@@ -56,6 +56,8 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'stream-wiped':
     case 'disk-full':
       return [UNMETERED]
+    // Strangers take nothing from those with a key.
+    case 'flood':
     case 'repeat':
     case 'redis-flushed':
     case 'redis-emptied':

@@ -45,6 +45,10 @@ export interface Call {
   outcome: 'running' | 'completed' | 'aborted'
   usage: { promptTokens: number; completionTokens: number } | null
   startedAtMs: number
+  /** Null where it runs on. */
+  endedAtMs: number | null
+  /** Whether it had begun to answer. */
+  hasAnswered: boolean
 }
 
 export interface LedgerRow {

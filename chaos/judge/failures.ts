@@ -46,6 +46,7 @@ function isRight({ problem, keyState, kind, model, errorEvent }: Seen, owner: st
   if (kind === 'probe' || kind === 'repeating') return true
   if (keyState !== 'alive' && (problem === '401 INVALID_KEY' || errorEvent === 'INVALID_KEY')) return true
   if (owner === 'trickle' && problem === '429 requests') return true
+  if (owner === 'gusher' && problem === '429 tokens') return true
   if (owner === 'thimble' && (problem === '402 quota_exceeded' || problem === '429 pending')) return true
   return model === 'dying' && problem === 'error event'
 }

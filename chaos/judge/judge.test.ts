@@ -21,6 +21,7 @@ const SEEN: Seen = {
   finishReason: 'stop',
   text: 'all',
   textLength: 10,
+  words: 3,
   answerIds: ['answer-1'],
   usage: { promptTokens: 10, completionTokens: 5 },
   errorEvent: null,
@@ -54,6 +55,8 @@ const CALL: Facts['calls'][number] = {
   outcome: 'completed',
   usage: { promptTokens: 10, completionTokens: 5 },
   startedAtMs: 1_005,
+  endedAtMs: 1_100,
+  hasAnswered: true,
 }
 
 const STORE: Facts['store'][number] = {
@@ -237,6 +240,53 @@ test('what a destroyed store held alone may be missing, and nothing else', () =>
   const gone = { rows: [], windows: [], store: pending }
   expect(broken({ ...gone, struck })).toEqual([])
   expect(broken({ ...gone, struck: strike({ kind: 'stream-wiped' }, { destroyed: ['request-2'] }) })).toHaveLength(2)
+})
+
+describe('a client that left', () => {
+  const left = { ...SEEN, left: true, whole: false, done: false, text: 'beginning' as const, finishReason: null }
+  const aborted = { ...CALL, outcome: 'aborted' as const }
+  const partly = { ...ROW, reporter: 'router' as const, outcome: 'client_gone', delivered: false }
+  const totals = { windows: [], store: [] }
+
+  test('is charged no less than it was shown', () => {
+    const facts = { ...totals, seen: [left], calls: [aborted] }
+    expect(broken({ ...facts, rows: [partly] })).toEqual([])
+    expect(broken({ ...facts, rows: [{ ...partly, completionTokens: 2, charge: 12_000 }] }).join()).toContain('3 words')
+    expect(broken({ ...facts, rows: [{ ...partly, promptTokens: 0, charge: 5_000 }] }).join()).toContain('no prompt')
+  })
+
+  test('is charged although it was shown nothing, once a backend had accepted its request', () => {
+    const early = { ...left, words: 0, requestId: null, headAtMs: null, status: null }
+    const silent = { ...aborted, hasAnswered: false, answerId: null }
+    const facts = { ...totals, seen: [early], rows: [] }
+    expect(broken({ ...facts, calls: [] })).toEqual([])
+    expect(broken({ ...facts, calls: [silent] })).toEqual([])
+    expect(broken({ ...facts, calls: [{ ...silent, endedAtMs: 1_900 }] }).join()).toContain('it has no row')
+    expect(broken({ ...facts, calls: [aborted] }).join()).toContain('it has no row')
+  })
+
+  test('may have no row when a fault took the one who had to report, and no other', () => {
+    const facts = { ...totals, seen: [left], calls: [aborted], rows: [] }
+    expect(broken({ ...facts, struck: strike({ kind: 'kill', victim: 'router-2' }) })).toEqual([])
+    expect(broken({ ...facts, struck: strike({ kind: 'kill', victim: 'metering-1' }) }).join()).toContain('no row')
+    expect(broken({ ...facts, struck: strike({ kind: 'kill', victim: 'edge-2' }) }).join()).toContain('no row')
+  })
+})
+
+test('tokens beyond the bucket are found out, whoever hung up', () => {
+  const asked = (count: number) => ({
+    owners: [{ name: 'gusher', kind: 'gusher' as const, account: 'tag-1' }],
+    seen: Array.from({ length: count }, (_, at) => ({
+      ...SEEN,
+      id: `r${at}`,
+      owner: 'gusher',
+      words: 340,
+      left: true,
+    })),
+    calls: Array.from({ length: count }, (_, at) => ({ ...CALL, id: `r${at}`, startedAtMs: 1_000 * at })),
+  })
+  expect(broken(asked(20)).filter((what) => what.includes('within 60 s'))).toEqual([])
+  expect(broken(asked(40)).join()).toContain('tokens passed within 60 s')
 })
 
 describe('a request that is repeated under one Idempotency-Key', () => {

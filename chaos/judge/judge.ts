@@ -7,8 +7,10 @@ import { judgeRepeating } from './answered-once.ts'
 import { judgeDeadKeys } from './dead-keys.ts'
 import type { Facts, Verdict } from './facts.ts'
 import { findFailures, judgeFailures, type Failure } from './failures.ts'
+import { judgeLeavers } from './left-early.ts'
 import { judgeLimits } from './limits.ts'
 import { judgeMetering } from './metered-once.ts'
+import { judgeTokensPerMinute } from './tokens-per-minute.ts'
 import { judgeTotals } from './totals.ts'
 
 export interface Judgement {
@@ -22,8 +24,10 @@ export function judge(facts: Facts): Judgement {
   const verdicts = [
     ...judgeMetering(facts),
     judgeRepeating(facts),
+    judgeLeavers(facts),
     ...judgeTotals(facts),
     ...judgeLimits(facts),
+    judgeTokensPerMinute(facts),
     ...judgeAnswers(facts),
     judgeDeadKeys(facts),
     judgeFailures(facts, failures),

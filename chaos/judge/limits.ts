@@ -52,7 +52,7 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   for (const last of byHead) {
     const fromMs = last.headAtMs! - MINUTE_MS
     const within = byHead.filter(({ sentAtMs, headAtMs }) => sentAtMs > fromMs && headAtMs! <= last.headAtMs!)
-    const limit = TRICKLE_PER_MINUTE * timesTheRate(facts, fromMs, last.headAtMs!)
+    const limit = TRICKLE_PER_MINUTE * timesTheLimit(facts, fromMs, last.headAtMs!)
     if (within.length > limit) {
       const what = `${owner} was admitted ${within.length} times within 60 s; its limit is ${limit}`
       return [{ requests: within.map(({ id, requestId }) => `${id} ${requestId}`), what }]
@@ -62,7 +62,7 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
 }
 
 /** Once more while edges decide by themselves, and once more each time that the store loses its log. */
-function timesTheRate(facts: Facts, fromMs: number, toMs: number): number {
+export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): number {
   const losses = facts.struck.filter(
     ({ fault, struckAtMs, healedAtMs }) =>
       losesRedisData(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,

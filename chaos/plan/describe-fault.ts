@@ -41,6 +41,8 @@ export function describeFault(fault: FaultAction): string {
       return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
     case 'lose-machine':
       return `lose ${fault.victim}, and what it had said in its last ${seconds(fault.forMs)}`
+    case 'flood':
+      return `flood edge-${fault.edge + 1} with strangers for ${seconds(fault.forMs)}`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
   }
@@ -65,6 +67,16 @@ export function groupOf(fault: FaultAction): string {
     default:
       return fault.kind
   }
+}
+
+/** The processes, servers and ends of links that it may have taken away; `victim`: who died at a failpoint. */
+export function placesStruck({ fault, victim }: { fault: FaultAction; victim: string | null }): string[] {
+  if (victim !== null) return [victim]
+  if ('victims' in fault) return [...fault.victims]
+  if ('victim' in fault) return [fault.victim]
+  if ('link' in fault) return endsOf(fault.link)
+  if (fault.kind === 'stream-wiped' || fault.kind === 'disk-full') return ['nats']
+  return fault.kind === 'commit-killed' ? ['postgres'] : []
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`

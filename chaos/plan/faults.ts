@@ -52,6 +52,8 @@ export type FaultAction =
   | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
   /** An edge with answers under way is not heard by the broker any more, though it hears; then it dies, and what it said with it. */
   | { kind: 'lose-machine'; victim: EdgeName; forMs: number }
+  /** Strangers ask an edge as fast as they can: made-up keys, new devices, large bodies that never end. */
+  | { kind: 'flood'; edge: 0 | 1; forMs: number }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
 
@@ -91,6 +93,7 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   'disk-full': { expectedMs: 9_000, perKill: 0.04 },
   clock: { expectedMs: 5_000, perKill: 0.08 },
   'lose-machine': { expectedMs: 5_500, perKill: 0.06 },
+  flood: { expectedMs: 4_000, perKill: 0.12 },
   failpoint: { expectedMs: 4_500, perKill: 0.4 },
 }
 
@@ -151,6 +154,8 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
       return inTurn(FAILPOINTS, count, random).map((point) => ({ kind, point }))
     case 'lose-machine':
       return inTurn(EDGES, count, random).map((victim) => ({ kind, victim, forMs: random.between(1_000, 2_000) }))
+    case 'flood':
+      return several(() => ({ kind, edge: random.pick([0, 1] as const), forMs: forMs() }))
     case 'repeat':
     case 'disk-full':
       return several(() => ({ kind, forMs: forMs() }))

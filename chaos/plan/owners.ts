@@ -2,12 +2,15 @@
  * Who asks: accounts on plans with and without limits that the run reaches.
  */
 
-export type OwnerKind = 'team' | 'payg' | 'trickle' | 'thimble' | 'probe'
+export type OwnerKind = 'team' | 'payg' | 'trickle' | 'thimble' | 'gusher' | 'probe'
 
 /** Requests a minute of a `trickle`. */
 export const TRICKLE_PER_MINUTE = 30
 /** Allowance tokens of a `thimble`. */
 export const THIMBLE_TOKENS = 1_500
+
+/** Tokens a minute of a `gusher`, whose clients mostly leave before the end. */
+export const GUSHER_TOKENS_PER_MINUTE = 3_000
 
 /** Those with limits that they can reach ask for little. */
 export const SMALL_WORDS = 40
@@ -29,6 +32,7 @@ export function ownersFor(requests: number): OwnerName[] {
     ...Array.from({ length: TEAMS }, (_, index) => teamOf(index)),
     { kind: 'payg', name: 'payg' },
     { kind: 'trickle', name: 'trickle' },
+    { kind: 'gusher', name: 'gusher' },
     ...Array.from({ length: Math.ceil(requests / REQUESTS_PER_THIMBLE) }, (_, index) => thimbleOf(index)),
     PROBE,
   ]

@@ -12,7 +12,7 @@ export type RequestKind =
   | 'sdk-plain'
   | 'sdk-stream'
   | 'embeddings'
-  /** Leaves at some moment, before or during its answer. */
+  /** Leaves before, during or at the end of its answer: see {@link LEAVES_AT}. */
   | 'leaver'
   /** Takes a large answer in sips. */
   | 'slow-reader'
@@ -22,6 +22,23 @@ export type RequestKind =
   | 'repeating'
   | 'rotate'
   | 'revoke'
+
+/** The moments at which a leaver goes. */
+export const LEAVES_AT = [
+  /** Half of its body is sent. */
+  'sending',
+  /** Its body is sent; it waits for some time, with or without an answer. */
+  'waiting',
+  /** The headers are there. */
+  'head',
+  /** Half of the text is there. */
+  'content',
+  /** The finish reason is there. */
+  'end',
+  /** It takes a large answer in sips, and the gateway has to hold back the rest. */
+  'sipping',
+] as const
+export type LeavesAt = (typeof LEAVES_AT)[number]
 
 export interface PlannedRequest {
   /** `r17`; also in its text, by which the backend's log knows it. */
@@ -33,19 +50,27 @@ export interface PlannedRequest {
   words: number
   includeUsage: boolean
   /** Of a leaver. */
+  leavesAt: LeavesAt
+  /** Of a leaver that waits. */
   leaveAfterMs: number
-  /** Of a dead key: which one. Of one that repeats: even ones stream. */
+  /** Of a dead key: which one. Of one that repeats, and of a leaver that waits: even ones stream. */
   chosen: number
 }
 
-const OWNER_WEIGHTS: Record<Exclude<OwnerKind, 'probe'>, number> = { team: 80, payg: 6, trickle: 8, thimble: 6 }
+const OWNER_WEIGHTS: Record<Exclude<OwnerKind, 'probe'>, number> = {
+  team: 80,
+  payg: 6,
+  trickle: 8,
+  thimble: 6,
+  gusher: 10,
+}
 const KIND_WEIGHTS: Record<RequestKind, number> = {
   plain: 330,
   stream: 330,
   'sdk-plain': 40,
   'sdk-stream': 60,
   embeddings: 80,
-  leaver: 60,
+  leaver: 90,
   'slow-reader': 12,
   'dead-key': 60,
   repeating: 40,
@@ -61,8 +86,14 @@ export function planRequest(seed: number, number: number): PlannedRequest {
   const random = chance(seed, 'request', number)
   const ownerKind = random.weighed(OWNER_WEIGHTS)
   const hasLimits = ownerKind === 'trickle' || ownerKind === 'thimble'
-  const kind = hasLimits ? random.pick(['plain', 'stream'] as const) : random.weighed(KIND_WEIGHTS)
-  const model = modelFor(kind, ownerKind, random.weighed(MODEL_WEIGHTS))
+  const kind = hasLimits
+    ? random.pick(['plain', 'stream'] as const)
+    : ownerKind === 'gusher'
+      ? random.pick(['leaver', 'leaver', 'stream'] as const)
+      : random.weighed(KIND_WEIGHTS)
+  const leavesAt = random.pick(LEAVES_AT)
+  const takesSips = kind === 'slow-reader' || (kind === 'leaver' && leavesAt === 'sipping')
+  const model = takesSips ? 'bulk' : modelFor(kind, ownerKind, random.weighed(MODEL_WEIGHTS))
   return {
     id: `r${number}`,
     kind,
@@ -70,13 +101,14 @@ export function planRequest(seed: number, number: number): PlannedRequest {
     owner: nameOf(hasNoLimits(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
     model,
     words: wordsFor(
-      { kind, model },
+      { kind, model, takesSips },
       hasLimits,
       random.between(1, SMALL_WORDS),
       random.between(1, MANY_WORDS),
       random.next(),
     ),
     includeUsage: random.next() < 0.6,
+    leavesAt,
     leaveAfterMs: random.between(0, LEAVES_WITHIN_MS),
     chosen: random.between(0, 1_000_000),
   }
@@ -86,16 +118,16 @@ const hasNoLimits = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke
 
 function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_WEIGHTS): string {
   if (kind === 'embeddings') return 'embed'
-  if (kind === 'slow-reader') return 'bulk'
-  if (owner === 'trickle' || owner === 'thimble' || kind === 'repeating') return 'chat-one'
+  if (owner === 'trickle' || owner === 'thimble' || owner === 'gusher' || kind === 'repeating') return 'chat-one'
   if (owner === 'payg' && chat === 'chat-dear') return 'vendor-model'
-  // Only a stream can end in the middle.
+  // Only a stream can end in the middle. A leaver's backend is to go on until it is told to stop.
   if (chat === 'dying' && kind !== 'stream') return 'chat-one'
+  if (chat === 'flaky' && kind === 'leaver') return 'chat-one'
   return chat
 }
 
 function wordsFor(
-  { kind, model }: { kind: RequestKind; model: string },
+  { kind, model, takesSips }: { kind: RequestKind; model: string; takesSips: boolean },
   isSmall: boolean,
   few: number,
   many: number,
@@ -103,7 +135,7 @@ function wordsFor(
 ): number {
   // Longer than what comes before it breaks.
   if (model === 'dying') return many + SMALL_WORDS
-  if (kind === 'slow-reader') return SLOW_READER_WORDS
+  if (takesSips) return SLOW_READER_WORDS
   if (kind === 'leaver') return many
   return isSmall || share < 0.7 ? few : many
 }

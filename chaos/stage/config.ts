@@ -2,7 +2,7 @@
  * The gateway's config in a run: every pool has two healthy targets, bar the one that shows an answer that breaks.
  */
 
-import { THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
+import { GUSHER_TOKENS_PER_MINUTE, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import type { Backend } from '../plan/places.ts'
 
 /** Where a backend really listens. Several backends share a server, told apart by a header. */
@@ -85,9 +85,17 @@ export function configOver(urls: BackendUrls): object {
       { slug: 'payg', unit: 'usd', limit: 1e6, rpm: 1_000_000, tpm: 1e9, paid: true, payAsYouGo: true },
       { slug: 'trickle', limit: 1e12, rpm: TRICKLE_PER_MINUTE, tpm: 1e9 },
       { slug: 'thimble', limit: THIMBLE_TOKENS, rpm: 1_000_000, tpm: 1e9 },
+      { slug: 'gusher', limit: 1e12, rpm: 1_000_000, tpm: GUSHER_TOKENS_PER_MINUTE },
     ],
   }
 }
 
 /** How each kind of owner pays. */
-export const PLAN_OF = { team: 'team', probe: 'team', payg: 'payg', trickle: 'trickle', thimble: 'thimble' } as const
+export const PLAN_OF = {
+  team: 'team',
+  probe: 'team',
+  payg: 'payg',
+  trickle: 'trickle',
+  thimble: 'thimble',
+  gusher: 'gusher',
+} as const
