@@ -80,8 +80,8 @@ function excusedByLink(fault: FaultAction & { kind: 'cut' | 'mute' | 'slow' }, e
 }
 
 /**
- * The lanes with one target that can answer: `dying` has no other, and the other of `flaky` always breaks. A router does not
+ * The lanes with one target that can answer: `dying` has no other, and the others of `flaky` and `hostile` always break. A router does not
  * give a job to another router because the way to a backend is cut for itself alone.
  */
-const LANES_OF_SOUTH_ALONE = ['dying', 'flaky']
+const LANES_OF_SOUTH_ALONE = ['dying', 'flaky', 'hostile']
 const lacksBackend = (seen: Seen, backend: string) => LANES_OF_SOUTH_ALONE.includes(seen.model) && backend === 'south'

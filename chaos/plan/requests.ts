@@ -77,7 +77,7 @@ const KIND_WEIGHTS: Record<RequestKind, number> = {
   rotate: 8,
   revoke: 8,
 }
-const MODEL_WEIGHTS = { 'chat-one': 70, 'chat-dear': 20, flaky: 7, dying: 3 }
+const MODEL_WEIGHTS = { 'chat-one': 70, 'chat-dear': 20, flaky: 7, hostile: 5, dying: 3 }
 const MANY_WORDS = 350
 const SLOW_READER_WORDS = 3_000
 const LEAVES_WITHIN_MS = 1_500
@@ -122,7 +122,7 @@ function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_
   if (owner === 'payg' && chat === 'chat-dear') return 'vendor-model'
   // Only a stream can end in the middle. A leaver's backend is to go on until it is told to stop.
   if (chat === 'dying' && kind !== 'stream') return 'chat-one'
-  if (chat === 'flaky' && kind === 'leaver') return 'chat-one'
+  if ((chat === 'flaky' || chat === 'hostile') && kind === 'leaver') return 'chat-one'
   return chat
 }
 

@@ -32,8 +32,21 @@ export function rateOf(lane: string, unit: 'tokens' | 'usd'): Rate {
   return { perPromptToken: rate, perCompletionToken: rate }
 }
 
+/** As Gemini answers a bad key: a 400 that is no client's fault. */
+const BAD_CREDENTIAL = JSON.stringify({
+  error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' },
+})
+
 /** Backends of other names are at the same place as one of these. */
-const PLACES: Record<string, Backend> = { frail: 'north', mortal: 'south' }
+const PLACES: Record<string, Backend> = {
+  frail: 'north',
+  mortal: 'south',
+  liar: 'north',
+  babbler: 'north',
+  pauper: 'north',
+  page: 'north',
+  garbler: 'north',
+}
 export const placeOf = (backend: string): string => PLACES[backend] ?? backend
 
 export function configOver(urls: BackendUrls): object {
@@ -67,6 +80,18 @@ export function configOver(urls: BackendUrls): object {
       { id: 'embed', targets: [target('bulk'), target('north', 2)] },
       // The first breaks before its content, the second answers.
       { id: 'flaky', targets: [target('frail', 1, 'sim?dieAfterChunks=1'), target('south', 2)] },
+      // Each of the first breaks the protocol in its own way, the last answers.
+      {
+        id: 'hostile',
+        targets: [
+          target('liar', 1, 'sim?errorAfterChunks=1&errorBesideChoices=true'),
+          target('babbler', 1, 'sim?emptyChunks=10000000'),
+          target('pauper', 1, `sim?status=400&body=${encodeURIComponent(BAD_CREDENTIAL)}`),
+          target('page', 1, 'sim?html=true'),
+          target('garbler', 1, 'sim?garbageAfterChunks=1'),
+          target('south', 2),
+        ],
+      },
       // There is no other, and it breaks in the middle.
       { id: 'dying', targets: [target('mortal', 1, 'sim?dieAfterChunks=4')] },
     ],
@@ -76,6 +101,7 @@ export function configOver(urls: BackendUrls): object {
       chat('vendor-model', 'chat', { multiplier: undefined, direct: true, rates: VENDOR }),
       chat('bulk', 'bulk'),
       chat('flaky', 'flaky'),
+      chat('hostile', 'hostile'),
       chat('dying', 'dying'),
       { id: 'embed', pool: 'embed', type: 'embeddings', multiplier: 1 },
     ],
