@@ -85,7 +85,7 @@ export function configOver(urls: BackendUrls): object {
         id: 'hostile',
         targets: [
           target('liar', 1, 'sim?errorAfterChunks=1&errorBesideChoices=true'),
-          target('babbler', 1, 'sim?emptyChunks=10000000'),
+          target('babbler', 1, 'sim?emptyChunks=20000'),
           target('pauper', 1, `sim?status=400&body=${encodeURIComponent(BAD_CREDENTIAL)}`),
           target('page', 1, 'sim?html=true'),
           target('garbler', 1, 'sim?garbageAfterChunks=1'),
