@@ -10,11 +10,12 @@ import { readTurns } from '../../services/edge/src/core/auto/read-text.ts'
 import { augment } from './augment.ts'
 import { type Example, fit, FIT, type FitOptions } from './fit.ts'
 import { origins, type Prompt } from './prompts.ts'
+import { readGrammars } from './grammar.ts'
 import { readWritten } from './written.ts'
 
 /** What the label gets where other lanes are acceptable too; those share the rest. */
 const SHARE_OF_LANE = 0.8
-const SEEDS = [7, 8, 9]
+const SEEDS = process.env['SEEDS'] ? process.env['SEEDS'].split(',').map(Number) : [7, 8, 9]
 const AUGMENT_SEED = 11
 const AUGMENT_SHARE = 0.5
 
@@ -29,7 +30,8 @@ const known = new WeakMap<Prompt, Read>()
 
 /** The networks as they will be loaded: packed to bytes and back. */
 export function train(given: readonly Prompt[], options: Partial<FitOptions> = {}): Network[] {
-  const prompts = augment([...given, ...readWritten()], AUGMENT_SEED, AUGMENT_SHARE)
+  const own = process.env['NOG'] ? readWritten() : [...readWritten(), ...readGrammars()]
+  const prompts = augment([...given, ...own], AUGMENT_SEED, AUGMENT_SHARE)
   return unpackModel(packModel(SEEDS.map((seed) => trainOne(prompts, { ...FIT, ...options, seed }))))
 }
 
