@@ -14,7 +14,7 @@ import { readGrammars } from './grammar.ts'
 import { readWritten } from './written.ts'
 
 /** What the label gets where other lanes are acceptable too; those share the rest. */
-const SHARE_OF_LANE = 0.8
+const SHARE_OF_LANE = Number(process.env['SHARE'] ?? 0.8)
 const SEEDS = process.env['SEEDS'] ? process.env['SEEDS'].split(',').map(Number) : [7, 8, 9]
 const AUGMENT_SEED = 11
 const AUGMENT_SHARE = 0.5

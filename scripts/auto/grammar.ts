@@ -11,7 +11,7 @@ import type { Prompt } from './prompts.ts'
 const FOLDER = new URL('grammar/', import.meta.url)
 const SEED = 5
 /** How often a template is filled; one with few fillings gives fewer. */
-const FILLINGS = 4
+const FILLINGS = Number(process.env['FILL'] ?? 8)
 const DEPTH = 6
 
 interface Template {
