@@ -14,8 +14,8 @@ import { readGrammars } from './grammar.ts'
 import { readWritten } from './written.ts'
 
 /** What the label gets where other lanes are acceptable too; those share the rest. */
-const SHARE_OF_LANE = Number(process.env['SHARE'] ?? 0.8)
-const SEEDS = process.env['SEEDS'] ? process.env['SEEDS'].split(',').map(Number) : [7, 8, 9]
+const SHARE_OF_LANE = 0.8
+const SEEDS = [7, 8, 9, 10, 11]
 const AUGMENT_SEED = 11
 const AUGMENT_SHARE = 0.5
 
@@ -30,8 +30,7 @@ const known = new WeakMap<Prompt, Read>()
 
 /** The networks as they will be loaded: packed to bytes and back. */
 export function train(given: readonly Prompt[], options: Partial<FitOptions> = {}): Network[] {
-  const own = process.env['NOG'] ? readWritten() : [...readWritten(), ...readGrammars()]
-  const prompts = augment([...given, ...own], AUGMENT_SEED, AUGMENT_SHARE)
+  const prompts = augment([...given, ...readWritten(), ...readGrammars()], AUGMENT_SEED, AUGMENT_SHARE)
   return unpackModel(packModel(SEEDS.map((seed) => trainOne(prompts, { ...FIT, ...options, seed }))))
 }
 

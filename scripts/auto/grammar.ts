@@ -11,7 +11,7 @@ import type { Prompt } from './prompts.ts'
 const FOLDER = new URL('grammar/', import.meta.url)
 const SEED = 5
 /** How often a template is filled; one with few fillings gives fewer. */
-const FILLINGS = Number(process.env['FILL'] ?? 8)
+const FILLINGS = 8
 const DEPTH = 6
 
 interface Template {
@@ -73,5 +73,7 @@ function fill(template: string, slots: ReadonlyMap<string, string[]>, random: ()
       .replace(/\{(\w+)\}/g, (whole, name: string) => (slots.has(name) ? pick(slots.get(name) ?? []) : whole))
     if (text === before) break
   }
-  return text.replace(/ {2,}/g, ' ').replace(/ ([?!.,;])(?=\s|$)/g, (whole, mark: string) => (/[?!;]/.test(mark) ? whole : mark))
+  return text
+    .replace(/ {2,}/g, ' ')
+    .replace(/ ([?!.,;])(?=\s|$)/g, (whole, mark: string) => (/[?!;]/.test(mark) ? whole : mark))
 }

@@ -11,7 +11,7 @@ import { sentences, type Span } from './split-text.ts'
 
 /** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
 const SHORT_CHARS = 220
-export const NGRAM_CELLS = Number(process.env['CELLS'] ?? 8_192)
+export const NGRAM_CELLS = 16_384
 
 const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
 /**
@@ -152,8 +152,6 @@ function addNgrams(text: string, span: Span, cells: Set<number>): void {
     const word = hash(text, from, at)
     cells.add(word % NGRAM_CELLS)
     cells.add(((Math.imul(before, 0x9e3779b1) ^ word) >>> 0) % NGRAM_CELLS)
-    const STEM = kind === HANGUL ? 2 : 5
-    if (process.env['STEM'] && at - from > STEM) cells.add(((hash(text, from, from + STEM) ^ 0x5bd1e995) >>> 0) % NGRAM_CELLS)
     before = word
   }
 }
