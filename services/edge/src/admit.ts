@@ -26,6 +26,8 @@ export interface Admitted {
   lane: ServedModelConfig
   /** Why Auto chose the lane; absent for explicitly named models. */
   reason?: string
+  /** How sure Auto is of the lane, from 0 to 1; absent where it had no say. */
+  confidence?: number
   price: Price
   estimate: TokenEstimate
   /** What the request holds of the allowance while it runs. */

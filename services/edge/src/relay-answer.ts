@@ -18,6 +18,7 @@ import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from './authenticate.ts'
 import { billOf, type Bill, type Charge, type Departure, type LastWord } from './core/bill.ts'
 import { failureToError } from './core/failure-to-error.ts'
+import { smartRouteHeader } from './core/smart-route-header.ts'
 import { standingHeaders } from './core/standing-headers.ts'
 import type { Edge } from './edge.ts'
 import type { Measured } from './measure-request.ts'
@@ -214,6 +215,7 @@ function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
 function answerHeaders({ admitted, notices }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
   const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...notices }
   if (head) headers['x-svc-upstream'] = head.upstream
-  if (admitted.reason) headers['x-svc-smart-route'] = `${admitted.lane.id}; reason=${admitted.reason}`
+  const { lane, reason, confidence } = admitted
+  if (reason) headers['x-svc-smart-route'] = smartRouteHeader({ laneId: lane.id, reason, confidence })
   return headers
 }

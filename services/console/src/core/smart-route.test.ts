@@ -6,5 +6,6 @@ test('the lane and the reason are told in words', () => {
     lane: 'svc-research',
     reason: 'time sensitive',
   })
+  expect(readSmartRoute('svc-research; reason=time-sensitive; confidence=0.83').reason).toBe('time sensitive')
   expect(readSmartRoute('svc-core')).toEqual({ lane: 'svc-core', reason: '' })
 })

@@ -18,27 +18,36 @@ export interface AutoChoice {
   laneId: string
   /** One short stable word for the response header. */
   reason: string
+  /** The share of the chosen lane, from 0 to 1; none where nothing was read or another lane stands in. */
+  confidence?: number
 }
 
 /** `laneIds` are the lanes that may serve the request (plan, images, tools, context), in the operator's order. */
 export function chooseAuto(messages: ChatMessage[], laneIds: string[]): AutoChoice {
-  const { lane, reason } = judge(messages)
+  const { lane, reason, confidence } = judge(messages)
   const { laneId, wanted } = seat(lane, laneIds)
-  return { laneId, reason: wanted ? reason : STAND_IN_REASON }
+  if (!wanted) return { laneId, reason: STAND_IN_REASON }
+  return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
 }
 
-function judge(messages: ChatMessage[]): { lane: Lane; reason: string } {
+interface Judgement {
+  lane: Lane
+  reason: string
+  confidence?: number
+}
+
+function judge(messages: ChatMessage[]): Judgement {
   const { last, before, lastLength } = readTurns(messages)
   if (last.trim() === '') return { lane: 'nova', reason: NO_TEXT_REASON }
   const alone = readFeatures(last, lastLength)
-  const lane = likeliest(alone)
-  if (before === '') return { lane, reason: reasonFor(lane, alone) }
-  const inContext = follow(alone, last, laneShares(NETWORKS, readFeatures(before, before.length)))
-  const laneInContext = likeliest(inContext)
-  return { lane: laneInContext, reason: laneInContext === lane ? reasonFor(lane, alone) : FOLLOW_UP_REASON }
+  const { lane, confidence } = likeliest(alone)
+  if (before === '') return { lane, reason: reasonFor(lane, alone), confidence }
+  const inContext = likeliest(follow(alone, last, laneShares(NETWORKS, readFeatures(before, before.length))))
+  return { ...inContext, reason: inContext.lane === lane ? reasonFor(lane, alone) : FOLLOW_UP_REASON }
 }
 
-function likeliest(features: Features): Lane {
+function likeliest(features: Features): { lane: Lane; confidence: number } {
   const shares = laneShares(NETWORKS, features)
-  return LANES[shares.indexOf(Math.max(...shares))] ?? 'nova'
+  const confidence = Math.max(...shares)
+  return { lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence }
 }

@@ -19,6 +19,8 @@ export interface LaneChoice {
   lane: ServedModelConfig
   /** Only where the alias was resolved: why this lane. */
   reason?: string
+  /** How sure Auto is of the lane, from 0 to 1. */
+  confidence?: number
 }
 
 /** Null: the plan includes no lane that can serve the request. */
@@ -32,12 +34,12 @@ export function chooseLane(
   if (model.type !== 'auto') return { lane: model }
   const lanes = usableLanes(config, plan, model, needs)
   if (lanes.length === 0) return null
-  const { laneId, reason } = chooseAuto(
+  const { laneId, ...why } = chooseAuto(
     messages,
     lanes.map((lane) => lane.id),
   )
   const lane = lanes.find((candidate) => candidate.id === laneId)
-  return lane ? { lane, reason } : null
+  return lane ? { lane, ...why } : null
 }
 
 /** What a target must be able to do to serve this chat. */
