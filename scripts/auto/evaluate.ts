@@ -1,13 +1,13 @@
 /**
  * How often the chooser is right on sources that it never trained on: `npm run auto:evaluate -- <train.jsonl>` leaves
  * out each source in turn, trains on the others and judges the one left out. With a second file, the shipped model is
- * judged on that one instead: `npm run auto:evaluate -- <train.jsonl> <other.jsonl>`. A choice is right if it is the
- * label or one of `also`.
+ * judged on that one instead: `npm run auto:evaluate -- <train.jsonl> <other.jsonl>`. With `--own` in place of the first
+ * file, a model of this repository's prompts alone is judged. A choice is right if it is the label or one of `also`.
  */
 
 import modelFile from '../../services/edge/src/core/auto/model.json' with { type: 'json' }
 import { type Lane, LANES } from '../../services/edge/src/core/auto/lanes.ts'
-import { unpackModel } from '../../services/edge/src/core/auto/model.ts'
+import { type Network, unpackModel } from '../../services/edge/src/core/auto/model.ts'
 import { chosenLane, isRight, train } from './examples.ts'
 import { leaveOut, originsOf, type Prompt, readPrompts } from './prompts.ts'
 
@@ -19,11 +19,12 @@ interface Verdict {
 const [path, other] = process.argv.slice(2)
 if (!path) throw new Error('usage: npm run auto:evaluate -- <train.jsonl> [<other.jsonl>]')
 
-const bySource = other ? judgeShipped(readPrompts(other)) : judgeLeftOut(readPrompts(path))
+const bySource = other
+  ? judge(readPrompts(other), path === '--own' ? train([]) : unpackModel(modelFile))
+  : judgeLeftOut(readPrompts(path))
 report(bySource)
 
-function judgeShipped(prompts: Prompt[]): Map<string, Verdict[]> {
-  const networks = unpackModel(modelFile)
+function judge(prompts: Prompt[], networks: readonly Network[]): Map<string, Verdict[]> {
   return Map.groupBy(
     prompts.map((prompt) => ({ prompt, lane: chosenLane(networks, prompt) })),
     ({ prompt }) => prompt.source,
@@ -47,6 +48,8 @@ function report(verdicts: Map<string, Verdict[]>): void {
   const all = [...verdicts.values()].flat()
   const mean = [...verdicts.values()].reduce((sum, list) => sum + Number(share(list)), 0) / verdicts.size
   console.log(`\nall prompts: ${share(all)} of ${all.length}; mean of sources: ${mean.toFixed(3)}`)
+  const strict = all.filter(({ prompt, lane }) => lane === prompt.lane).length / all.length
+  console.log(`the label itself: ${strict.toFixed(3)}`)
   const later = all.filter(({ prompt }) => prompt.messages.length > 1)
   if (later.length > 0) console.log(`later turns: ${share(later)} of ${later.length}`)
   console.log(`\n| label | ${LANES.join(' | ')} | right |\n| --- | ${LANES.map(() => '---').join(' | ')} | --- |`)

@@ -28,9 +28,14 @@ interface Read {
 /** Prompts and what their text reads as; the same prompts are read once, however many folds they are in. */
 const known = new WeakMap<Prompt, Read>()
 
+/** The prompts that this repository holds itself. */
+export function readOwn(): Prompt[] {
+  return [...readWritten(), ...readGrammars()]
+}
+
 /** The networks as they will be loaded: packed to bytes and back. */
 export function train(given: readonly Prompt[], options: Partial<FitOptions> = {}): Network[] {
-  const prompts = augment([...given, ...readWritten(), ...readGrammars()], AUGMENT_SEED, AUGMENT_SHARE)
+  const prompts = augment([...given, ...readOwn()], AUGMENT_SEED, AUGMENT_SHARE)
   return unpackModel(packModel(SEEDS.map((seed) => trainOne(prompts, { ...FIT, ...options, seed }))))
 }
 

@@ -1,22 +1,22 @@
 /**
  * Trains the chooser and writes its model: `npm run auto:train -- <train.jsonl>`. Seeded: the same prompts and code give
- * the same file.
+ * the same file. Without a file it trains on the prompts of this repository alone.
  */
 
 import { writeFileSync } from 'node:fs'
 import { packModel } from '../../services/edge/src/core/auto/model.ts'
-import { chosenLane, isRight, train } from './examples.ts'
+import { chosenLane, isRight, readOwn, train } from './examples.ts'
 import { readPrompts } from './prompts.ts'
 
 const MODEL = new URL('../../services/edge/src/core/auto/model.json', import.meta.url)
 
 const path = process.argv[2]
-if (!path) throw new Error('usage: npm run auto:train -- <train.jsonl>')
-const prompts = readPrompts(path)
+const given = path ? readPrompts(path) : []
 const startedAtMs = performance.now()
-const networks = train(prompts)
+const networks = train(given)
 const file = `${JSON.stringify(packModel(networks), null, 1)}\n`
 writeFileSync(MODEL, file)
+const prompts = [...given, ...readOwn()]
 const right = prompts.filter((prompt) => isRight(prompt, chosenLane(networks, prompt))).length
 const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0)
 console.log(`${prompts.length} prompts, ${seconds} s, ${(file.length / 1024).toFixed(0)} KiB`)

@@ -126,5 +126,8 @@ function packRows(weights: Float32Array, rows: number): PackedRows {
 function unpackRows({ scales, bytes }: PackedRows): Float32Array {
   const packed = Buffer.from(bytes, 'base64')
   const width = packed.length / scales.length
-  return Float32Array.from(packed, (byte, cell) => ((byte << 24) >> 24) * (scales[Math.floor(cell / width)] ?? 1))
+  const weights = new Float32Array(packed.length)
+  for (let cell = 0; cell < weights.length; cell++)
+    weights[cell] = packed.readInt8(cell) * (scales[Math.floor(cell / width)] ?? 1)
+  return weights
 }
