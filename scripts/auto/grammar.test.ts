@@ -23,6 +23,7 @@ test('no prompt of the repository holds a slot or an alternative that nobody fil
   const prompts = readGrammars()
   expect(prompts.length).toBeGreaterThan(5_000)
   for (const { messages } of prompts) {
-    for (const { content } of messages) expect(content).not.toMatch(/\[[^[\]\n]*\|[^[\]\n]*\]|\{(?:city|country|n|lang|topic)\}/)
+    for (const { content } of messages)
+      expect(content).not.toMatch(/\[[^[\]\n]*\|[^[\]\n]*\]|\{(?:city|country|n|lang|topic)\}/)
   }
 })
