@@ -50,13 +50,26 @@ test('a call that failed is not remembered', async () => {
     return { kind: 'warmed' }
   })
   const metering = createMeteringClient(bus)
-  await expect(Promise.all([metering.warm('Tag12345'), metering.warm('Tag12345')])).rejects.toMatchObject({
-    code: 'SERVICE_UNAVAILABLE',
-  })
+  const outcomes = await Promise.allSettled([metering.warm('Tag12345'), metering.warm('Tag12345')])
+  expect(outcomes).toMatchObject([1, 2].map(() => ({ reason: { code: 'SERVICE_UNAVAILABLE' } })))
   const asked = request.mock.calls.length
   isBroken = false
   await metering.warm('Tag12345')
   expect(request).toHaveBeenCalledTimes(asked + 1)
+})
+
+test('a caller that joined a call near its end has a time of its own when that call fails', async () => {
+  const brokenUntilMs = performance.now() + 2_100
+  const { bus } = answering(() => {
+    if (performance.now() < brokenUntilMs) throw new RemoteError('broken')
+    return { kind: 'warmed' }
+  })
+  const metering = createMeteringClient(bus)
+  const first = metering.warm('Tag12345')
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
+  const late = many(() => metering.warm('Tag12345'))
+  await expect(first).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(await late).toHaveLength(1_000)
 })
 
 test('whether a key is alive while the store is away is asked anew by each request: a revoke holds at once', async () => {
