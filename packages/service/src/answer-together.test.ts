@@ -71,3 +71,22 @@ test('questions of one turn are one batch, and a batch that throws fails them al
   ])
   expect([first, second]).toMatchObject([{ reason: { message: 'broken' } }, { reason: { message: 'broken' } }])
 })
+
+test('of a flood each gets its own answer, in a few batches, and beyond a bound a refusal', async () => {
+  let batches = 0
+  const ask = answerTogether<number, number>({
+    atMost: 1_000,
+    atOnce: 2,
+    mostWaiting: 10_000,
+    async answer(questions) {
+      batches++
+      await nextTurn()
+      return questions.map((question) => ({ status: 'fulfilled', value: -question }))
+    },
+  })
+  const outcomes = await Promise.allSettled(Array.from({ length: 12_000 }, (_, index) => ask(index + 1)))
+  const given = outcomes.flatMap((outcome, index) => (outcome.status === 'fulfilled' ? [[index, outcome.value]] : []))
+  expect(given).toHaveLength(10_000)
+  expect(given.every(([index, answer]) => answer === -(index! + 1))).toBe(true)
+  expect(batches).toBe(10)
+})

@@ -1,7 +1,8 @@
 /**
  * Answers questions in batches. Questions of one turn of the event loop go together; those that come while all places are
  * taken wait, and go together when a place is free. So a crowd costs as few rounds as it fills batches, and `atOnce` bounds
- * what it takes of a database. Each question has an outcome of its own; a batch that throws fails all its questions.
+ * its share of a database. A question that finds `mostWaiting` others waiting is refused at once. Each question has an
+ * outcome of its own; a batch that throws fails all its questions.
  */
 
 interface Asked<Question, Answer> {
@@ -15,11 +16,13 @@ export function answerTogether<Question, Answer>(options: {
   atMost: number
   /** Batches under way. */
   atOnce: number
+  /** Questions that wait for a batch; no bound by default. */
+  mostWaiting?: number
   /** The outcomes, in the order of the questions. */
   answer(questions: Question[]): Promise<PromiseSettledResult<Answer>[]>
 }): (question: Question) => Promise<Answer> {
-  const { atMost, atOnce, answer } = options
-  const waiting: Asked<Question, Answer>[] = []
+  const { atMost, atOnce, mostWaiting = Infinity, answer } = options
+  let waiting: Asked<Question, Answer>[] = []
   let underWay = 0
   let isSoon = false
 
@@ -28,7 +31,11 @@ export function answerTogether<Question, Answer>(options: {
     isSoon = true
     setImmediate(() => {
       isSoon = false
-      while (waiting.length > 0 && underWay < atOnce) void run(waiting.splice(0, atMost))
+      while (waiting.length > 0 && underWay < atOnce) {
+        const batch = waiting.slice(0, atMost)
+        waiting = waiting.slice(atMost)
+        void run(batch)
+      }
     })
   }
 
@@ -51,6 +58,7 @@ export function answerTogether<Question, Answer>(options: {
 
   return (question) =>
     new Promise((resolve, reject) => {
+      if (waiting.length >= mostWaiting) return reject(new Error(`${mostWaiting} questions wait already`))
       waiting.push({ question, resolve, reject })
       beginSoon()
     })
