@@ -4,7 +4,7 @@
 
 import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
-import { knownForm, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
+import { isTaken, knownForm, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
 import type { Target } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
@@ -51,16 +51,10 @@ export function learnForm(run: Run, target: Target, fault: BackendFault, nowMs: 
   const memory = memoryOf(target)
   // Another request may have learnt the same meanwhile; the later lesson holds.
   const others = memory.lessons.filter(
-    (old) => old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
+    (old) =>
+      old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
   )
   memory.lessons = [...others, ...lessons]
-  return leavesAnother(run, target, nowMs)
-}
-
-/** A form in which the request has not been sent: where both names of a client's cap are refused there is none. */
-function leavesAnother({ header, body, form }: Run, target: Target, nowMs: number): boolean {
-  const { dialect } = target.backend
-  const write = (by: TargetForm) =>
-    dialect.request({ kind: header.kind, body, model: '', stream: header.stream, maxTokens: header.defaultMaxTokens, form: by })
-  return !write(form).body.equals(write(formOf(target, header.kind, nowMs)).body)
+  // Where both names of a client's cap are refused, there is no form that is left.
+  return isTaken({ ...sent, form: formOf(target, kind, nowMs) })
 }

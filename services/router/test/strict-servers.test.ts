@@ -138,7 +138,9 @@ describe("what a client's refusals teach", () => {
       { error: { message: `${message!.content} is no message`, type: 'invalid_request_error', param: 'messages' } },
       { object: 'error', message: message!.content, code: 400 },
       { code: 'Client specified an invalid argument', error: message!.content },
-      { detail: [{ type: 'extra_forbidden', loc: ['body', 'metadata', 'temperature'], msg: 'Extra inputs', input: 1 }] },
+      {
+        detail: [{ type: 'extra_forbidden', loc: ['body', 'metadata', 'temperature'], msg: 'Extra inputs', input: 1 }],
+      },
       { error: { message: "Invalid 'temperature': decimal above maximum value.", param: 'temperature', code: null } },
       { error: { message: 'max_tokens is too large: 9. At most 8.', param: 'max_tokens', code: 'invalid_value' } },
     ]
@@ -171,7 +173,10 @@ describe("what a client's refusals teach", () => {
       fc.asyncProperty(hostile, async ({ content, carried, form, status }) => {
         const options = Object.fromEntries(carried.map((name) => [name, 1]))
         say = { status, form }
-        const refused = await under.ask({ stream: form % 2 === 0 }, { messages: [{ role: 'user', content }], ...options })
+        const refused = await under.ask(
+          { stream: form % 2 === 0 },
+          { messages: [{ role: 'user', content }], ...options },
+        )
         expect(refused.failure).toMatchObject({ code: 'BACKEND_REFUSED' })
         say = null
         const job = served(await under.ask({}, innocent))

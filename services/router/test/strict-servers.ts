@@ -4,7 +4,18 @@
  */
 
 import type { ServerResponse } from 'node:http'
-import { completion, openStream, sendJson, wholeStream, WORDS, chunk, ROLE, STOP, DONE, type Answer } from './http-backend.ts'
+import {
+  completion,
+  openStream,
+  sendJson,
+  wholeStream,
+  WORDS,
+  chunk,
+  ROLE,
+  STOP,
+  DONE,
+  type Answer,
+} from './http-backend.ts'
 
 type Body = Record<string, unknown>
 
@@ -74,11 +85,39 @@ const openAi: Answer = (response, { body }) => {
 
 /** The chat parameters of Mistral's published OpenAPI description, 2025; that `stream_options` is not among them is assumed. */
 const MISTRAL = [
-  ...['model', 'messages', 'temperature', 'top_p', 'max_tokens', 'stream', 'stop', 'random_seed', 'response_format', 'n'],
-  ...['tools', 'tool_choice', 'presence_penalty', 'frequency_penalty', 'prediction', 'parallel_tool_calls', 'safe_prompt'],
+  ...[
+    'model',
+    'messages',
+    'temperature',
+    'top_p',
+    'max_tokens',
+    'stream',
+    'stop',
+    'random_seed',
+    'response_format',
+    'n',
+  ],
+  ...[
+    'tools',
+    'tool_choice',
+    'presence_penalty',
+    'frequency_penalty',
+    'prediction',
+    'parallel_tool_calls',
+    'safe_prompt',
+  ],
 ]
 /** vLLM before 0.6.3 (2024-10): `max_tokens` only, and nothing that its model does not name (voideditor/void#128). */
-const VLLM = [...MISTRAL, 'seed', 'stream_options', 'logprobs', 'top_logprobs', 'logit_bias', 'user', 'reasoning_effort']
+const VLLM = [
+  ...MISTRAL,
+  'seed',
+  'stream_options',
+  'logprobs',
+  'top_logprobs',
+  'logit_bias',
+  'user',
+  'reasoning_effort',
+]
 
 const extraOf = (body: Body, known: string[]) => Object.keys(body).filter((name) => !known.includes(name))
 const forbidden = (name: string, input: unknown) => ({
@@ -156,7 +195,9 @@ const deepseek: Answer = (response, { body }) => {
   const at = (body.messages as { role: string }[]).findIndex(({ role }) => role === 'developer')
   if (at < 0) return good(response, body)
   const message = `Failed to deserialize the JSON body into the target type: messages[${at}].role: unknown variant \`developer\`, expected one of \`system\`, \`user\`, \`assistant\`, \`tool\` at line 1 column 60`
-  return sendJson(response, 400, { error: { message, type: 'invalid_request_error', param: null, code: 'invalid_request_error' } })
+  return sendJson(response, 400, {
+    error: { message, type: 'invalid_request_error', param: null, code: 'invalid_request_error' },
+  })
 }
 
 export interface StrictServer {
@@ -170,11 +211,7 @@ export interface StrictServer {
   capName: 'max_tokens' | 'max_completion_tokens'
 }
 
-const ofOpenAi = (model: string) => [
-  'temperature',
-  ...SAMPLING,
-  ...(/^o\d/.test(model) ? ['parallel_tool_calls'] : []),
-]
+const ofOpenAi = (model: string) => ['temperature', ...SAMPLING, ...(/^o\d/.test(model) ? ['parallel_tool_calls'] : [])]
 const MISTRAL_DROPS = ['logprobs', 'top_logprobs', 'seed']
 
 export const STRICT_SERVERS: Record<string, StrictServer> = {
@@ -193,7 +230,13 @@ export const STRICT_SERVERS: Record<string, StrictServer> = {
     refuses: ['stop'],
     capName: 'max_completion_tokens',
   },
-  mistral: { answer: mistral, models: ['mistral-large'], drops: () => MISTRAL_DROPS, refuses: [], capName: 'max_tokens' },
+  mistral: {
+    answer: mistral,
+    models: ['mistral-large'],
+    drops: () => MISTRAL_DROPS,
+    refuses: [],
+    capName: 'max_tokens',
+  },
   'mistral of 2024': {
     answer: mistralOld,
     models: ['mistral-large'],

@@ -184,27 +184,39 @@ export interface Sent {
 
 /** The refusals that this request may teach: of what it carried, in the form in which it was sent. */
 export function teachable(sent: Sent): Refusal[] {
-  if (sent.kind === 'images') return OWN_OF_IMAGES.filter((name) => !refuses(sent.form, name)).map(refusalOf)
-  if (sent.kind !== 'chat') return []
-  const { body } = fitChat(sent.body, sent.form)
-  const chat = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
-  const own = sent.capped ? capName(sent.form) : null
-  const roles = new Set(messagesOf(chat).map(({ role }) => role))
-  const carried = [
-    ...[...DROPPED, ...CAPS].filter((name) => name in chat || name === own),
-    ...SYSTEM_ROLES.filter((role) => roles.has(role)),
-    ...(sent.stream ? OWN_OF_CHAT : []),
-  ]
-  const applying = applyingTo(sent.form, chat)
-  const effort = effortOf(chat)
-  return carried
-    .filter((parameter) => !hasRefused(applying, parameter))
-    .flatMap((parameter): Refusal[] => {
-      if (!BY_EFFORT.has(parameter)) return [{ parameter }]
-      return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
-    })
+  const { carried, refused, effort } = readSent(sent)
+  const news = carried.filter((parameter) => !refused.has(parameter))
+  return news.flatMap((parameter): Refusal[] => {
+    if (!BY_EFFORT.has(parameter)) return [{ parameter }]
+    return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
+  })
 }
 
-function refusalOf(parameter: Parameter): Refusal {
-  return { parameter }
+/** Whether the request, written in its form, holds nothing that the target is known to refuse. */
+export function isTaken(sent: Sent): boolean {
+  const { carried, refused } = readSent(sent)
+  return !carried.some((parameter) => refused.has(parameter))
+}
+
+interface ReadSent {
+  carried: Parameter[]
+  refused: Set<Parameter>
+  effort: string | null
+}
+
+function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
+  if (kind !== 'chat') {
+    const carried = kind === 'images' ? OWN_OF_IMAGES.filter((name) => !refuses(form, name)) : []
+    return { carried, refused: new Set(), effort: '' }
+  }
+  const chat = JSON.parse(Buffer.from(fitChat(body, form).body).toString('utf8')) as Record<string, unknown>
+  const ownCap = capped ? capName(form) : null
+  const roles = new Set(messagesOf(chat).map(({ role }) => role))
+  const carried = [
+    ...[...DROPPED, ...CAPS].filter((name) => name in chat || name === ownCap),
+    ...SYSTEM_ROLES.filter((role) => roles.has(role)),
+    ...OWN_OF_CHAT.filter((name) => stream && !refuses(form, name)),
+  ]
+  const refused = new Set(applyingTo(form, chat).map(({ parameter }) => parameter))
+  return { carried, refused, effort: effortOf(chat) }
 }

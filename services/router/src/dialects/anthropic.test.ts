@@ -49,7 +49,9 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
 
 describe('a request', () => {
   test('tells what it leaves out', () => {
-    const body = Buffer.from(JSON.stringify({ messages: [], seed: 1, top_p: 0.5, logprobs: null, presence_penalty: 0.1 }))
+    const body = Buffer.from(
+      JSON.stringify({ messages: [], seed: 1, top_p: 0.5, logprobs: null, presence_penalty: 0.1 }),
+    )
     const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
     expect(anthropic.request(question).dropped).toEqual(['presence_penalty', 'seed'])
   })
