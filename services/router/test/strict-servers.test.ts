@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { sendJson, type HttpBackend } from './http-backend.ts'
 import type { FakeJob } from './fake-job.ts'
 import { backend, router } from './open.ts'
-import { poolOver, type RouterUnderTest } from './router-under-test.ts'
+import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 import { STRICT_SERVERS } from './strict-servers.ts'
 
 const MESSAGES = [{ role: 'user', content: 'Say hello' }]
@@ -197,15 +197,62 @@ describe("what a client's refusals teach", () => {
     expect(a.seen.at(-1)!.body).toMatchObject({ temperature: 0, reasoning_effort: 'none' })
   })
 
-  test('a retry costs neither the health of its target nor a repeat', async () => {
-    const { a, under } = await open({ answer: STRICT_SERVERS.openai!.answer, model: 'our-best' })
-    const answer = STRICT_SERVERS['openai under a name of the operator']!.answer
-    a.answer = answer
-    const body = { messages: MESSAGES, ...OPTIONS }
-    const outcomes = served(await under.ask({ defaultMaxTokens: 9 }, body)).end!.attempts.map(({ outcome }) => outcome)
-    expect(outcomes).toEqual([...outcomes.slice(1).map(() => 'http_400'), 'served'])
-    // Each complaint is made once.
-    expect(outcomes.length).toBeLessThanOrEqual(Object.keys(OPTIONS).length + 1)
+  const asked = fc.record(
+    {
+      ...Object.fromEntries(Object.entries(OPTIONS).map(([name, value]) => [name, fc.constant<unknown>(value)])),
+      max_tokens: fc.constantFrom<unknown>(32, null),
+      max_completion_tokens: fc.constantFrom<unknown>(16, null),
+      reasoning_effort: fc.constantFrom<unknown>('none', 'low', 'high', 'unheard-of', null),
+      stop: fc.constant<unknown>('x'),
+      role: fc.constantFrom('system', 'developer', 'user'),
+    },
+    { requiredKeys: ['role'] },
+  )
+  type Asked = Record<string, unknown> & { role: string }
+  const bodyOf = ({ role, ...options }: Asked) => ({
+    messages: [{ role, content: 'Be brief' }, ...MESSAGES],
+    ...options,
+  })
+
+  test.for(cases)(
+    'of $server as $model: whatever others asked before, a request is written as if it were the first',
+    { timeout: 60_000 },
+    async (one) => {
+      const { a, under: long } = await open(one)
+      async function ask(under: RouterUnderTest, asked: Asked, header: Partial<JobHeader>) {
+        const { head, failure } = await under.ask(header, bodyOf(asked))
+        const { code, backendBody } = failure ?? {}
+        return { dropped: head?.droppedParams, code, backendBody, ...(failure ? {} : { body: a.seen.at(-1)!.body }) }
+      }
+      const header = fc.record({ stream: fc.boolean(), defaultMaxTokens: fc.constantFrom(undefined, 64) })
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(asked as fc.Arbitrary<Asked>, { maxLength: 3 }),
+          asked as fc.Arbitrary<Asked>,
+          header,
+          async (others, mine, job) => {
+            for (const other of others) await ask(long, other, {})
+            await using fresh = await startRouterUnderTest(poolOver([a.url], { targets: [{ model: one.model }] }))
+            expect(await ask(long, mine, job)).toEqual(await ask(fresh, mine, job))
+          },
+        ),
+        { numRuns: 25 },
+      )
+    },
+  )
+
+  test('a retry goes to the same target, and costs it neither its health nor the pool a repeat', async () => {
+    const strict = STRICT_SERVERS['openai under a name of the operator']!.answer
+    const [a, b] = [await backend(strict), await backend(strict)]
+    const under = await router(poolOver([a.url, b.url], { targets: [{ priority: 1 }, { priority: 1 }] }))
+    for (let i = 0; i < 10; i++) {
+      const { attempts } = served(await under.ask({ defaultMaxTokens: 9 }, { messages: MESSAGES, ...OPTIONS })).end!
+      const outcomes = attempts.map(({ outcome }) => outcome)
+      expect(outcomes).toEqual([...outcomes.slice(1).map(() => 'http_400'), 'served'])
+      expect(new Set(attempts.map(({ backend: id }) => id)).size).toBe(1)
+      // Each complaint is made once.
+      expect(outcomes.length).toBeLessThanOrEqual(Object.keys(OPTIONS).length + 1)
+    }
   })
 
   test('a server that refuses both names of a cap gets none of ours, and a client hears that it takes none', async () => {
