@@ -176,11 +176,11 @@ describe("what a client's refusals teach", () => {
     const a = await backend((response, request, socket) =>
       say ? sendJson(response, say.status, quoting(request.body)[say.form]!) : goodChat(response, request, socket),
     )
-    const under = await router(poolOver([a.url]))
     const innocent = { messages: MESSAGES, ...OPTIONS, max_tokens: 5 }
     const written = '{"model":"model-a","stream":true,"stream_options":{"include_usage":true},'
     await fc.assert(
       fc.asyncProperty(hostile, async ({ content, carried, form, status, stream }) => {
+        await using under = await startRouterUnderTest(poolOver([a.url]))
         const options = Object.fromEntries(carried.map((name) => [name, 1]))
         say = { status, form }
         const refused = await under.ask(

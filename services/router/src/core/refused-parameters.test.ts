@@ -51,8 +51,16 @@ describe('a refusal', () => {
       },
       ['temperature', 'top_p'],
     ],
-    ['of our stream options, in any words', { error: 'stream_options? never heard of' }, ['stream_options']],
+    ['of our stream options', { error: 'stream_options is not supported' }, ['stream_options']],
     ['of a value', { error: { message: "Invalid 'temperature'", param: 'temperature', code: 'invalid_value' } }, []],
+    ['as a mere text', { detail: 'Unsupported parameter: top_p' }, ['top_p']],
+    ['as serde says it', { error: { message: 'unknown field `top_p`, expected one of `n`' } }, ['top_p']],
+    ['on a condition', { error: { message: 'temperature is not supported when top_p is set' } }, []],
+    [
+      'that tells the whole request',
+      { detail: [{ type: 'missing', loc: ['body'], input: { stream_options: {} } }] },
+      [],
+    ],
     ['of a value in a list', { detail: [{ type: 'less_than_equal', loc: ['body', 'temperature'] }] }, []],
     ['of a member of a member', { detail: [{ type: 'extra_forbidden', loc: ['body', 'x', 'temperature'] }] }, []],
     ['of what was not asked', { error: { message: 'no', param: 'seed', code: 'unsupported_parameter' } }, []],
@@ -73,13 +81,16 @@ describe('a refusal', () => {
     expect(namesIn({ error: { message: words } }, { ...CHAT, user: words })).toEqual([])
     const escaped = JSON.stringify({ ...CHAT, user: words }).replaceAll('U', '\\u0055')
     expect(namesIn({ error: { message: words } }, CHAT, { body: Buffer.from(escaped) })).toEqual([])
-    expect(namesIn({ error: { message: 'stream_options' } }, { ...CHAT, user: 'stream_options' })).toEqual([])
+    const ours = 'stream_options is not supported'
+    expect(namesIn({ error: { message: ours } }, { ...CHAT, user: ours })).toEqual([])
   })
 
   test('of the form of images is of ours, whatever the client wrote', () => {
     const chat = { prompt: 'response_format', response_format: 'b64_json' }
     const error = { message: 'no', param: 'response_format', code: null }
     expect(namesIn({ error }, chat, { kind: 'images' })).toEqual(['response_format'])
-    expect(namesIn({ error: { message: 'no response_format please' } }, chat, { kind: 'images' })).toEqual([])
+    expect(namesIn({ error: { message: 'no response_format please', param: null } }, chat, { kind: 'images' })).toEqual(
+      [],
+    )
   })
 })

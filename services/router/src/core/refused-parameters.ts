@@ -28,6 +28,10 @@ const SENTENCES = [
   // xAI.
   /Argument not supported on this model: (\w+)/,
   /Model \S+ does not support parameter (\w+)/,
+  // A server's own words, and those of serde and of jsonschema: assumed.
+  /[`'"]?(\w+)[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
+  /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
+  /Additional properties are not allowed \('(\w+)' was unexpected\)/,
   // vLLM, in Python's notation; further ones follow in the next refusal.
   /\[\{'type': 'extra_forbidden', 'loc': \('body', '(\w+)'\)/,
   // Alibaba, DeepSeek.
@@ -38,7 +42,7 @@ const SENTENCES = [
 /** The codes by which OpenAI means the parameter, not its value. */
 const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
 
-/** Parameters that no client writes: any mention is of ours. */
+/** Parameters that the router writes itself, always with the same value: a complaint of the value is of the parameter, too. */
 const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 
 /** What the refusal teaches about the target; empty where it blames anything else. */
@@ -48,13 +52,13 @@ export function lessonsOf(refusal: string, sent: Sent): Refusal[] {
   const said = parse(refusal)
   const asked = clientsWords(sent.body)
   const named = new Set(namesIn(said, asked, DEEPEST))
-  return candidates.filter(({ parameter }) => named.has(parameter) || (isOurs(parameter) && blames(said, parameter)))
+  return candidates.filter(
+    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && paramOf(said) === parameter),
+  )
+}
 
-  /** Any complaint about a parameter of ours is of the parameter: we write but one value. */
-  function blames(told: unknown, name: string): boolean {
-    if (isObject(told) && isObject(told.error) && told.error.param === name) return true
-    return refusal.includes(name) && !asked.includes(name)
-  }
+function paramOf(said: unknown): unknown {
+  return isObject(said) && isObject(said.error) ? said.error.param : undefined
 }
 
 function isOurs(parameter: Parameter): boolean {
@@ -73,7 +77,7 @@ function namesIn(said: unknown, asked: string, depth: number): string[] {
   const error = isObject(said.error) ? said.error : said
   const message = isObject(error.message) ? error.message : {}
   const metadata = isObject(error.metadata) ? error.metadata : {}
-  const texts = [error.message, said.message, said.error, metadata.raw].filter(isText)
+  const texts = [error.message, said.message, said.error, said.detail, metadata.raw].filter(isText)
   const byCode = CODES.has(error.code) && isText(error.param) ? [error.param] : []
   const details = [said.detail, error.detail, message.detail].flatMap(namesInDetails)
   return [...byCode, ...details, ...texts.flatMap((text) => namesInText(text, asked, depth))]
