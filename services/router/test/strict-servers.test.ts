@@ -5,7 +5,7 @@
 import type { JobHeader } from '@gateway/contracts/job'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { goodChat, sendJson, type HttpBackend } from './http-backend.ts'
+import { goodChat, sendJson, startHttpBackend, type HttpBackend } from './http-backend.ts'
 import type { FakeJob } from './fake-job.ts'
 import { backend, router } from './open.ts'
 import { poolOver, startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
@@ -263,6 +263,26 @@ describe("what a client's refusals teach", () => {
       // Each complaint is made once.
       expect(outcomes.length).toBeLessThanOrEqual(Object.keys(OPTIONS).length + 1)
     }
+  })
+
+  test('a server that refuses at random is asked no more often than there are parameters', async () => {
+    const NAMES = [...PARAMETERS, 'stream_options', 'stop', 'messages']
+    const complaints = fc.array(fc.constantFrom(...NAMES), { minLength: 60, maxLength: 60 })
+    await fc.assert(
+      fc.asyncProperty(complaints, fc.subarray(PARAMETERS), fc.boolean(), async (names, carried, stream) => {
+        const a = await startHttpBackend((response) => {
+          const param = names[a.seen.length - 1]
+          sendJson(response, 400, { error: { message: 'no', param, code: 'unsupported_parameter' } })
+        })
+        await using _a = a
+        await using under = await startRouterUnderTest(poolOver([a.url]))
+        const options = Object.fromEntries(carried.map((name) => [name, 1]))
+        const { failure } = await under.ask({ stream, defaultMaxTokens: 9 }, { messages: MESSAGES, ...options })
+        expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+        expect(a.seen.length).toBeLessThanOrEqual(PARAMETERS.length + 2)
+      }),
+      { numRuns: 60 },
+    )
   })
 
   test('a server that refuses both names of a cap gets none of ours, and a client hears that it takes none', async () => {
