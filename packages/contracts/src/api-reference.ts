@@ -107,6 +107,8 @@ export const TOKENS_PER_MINUTE =
 export const answerHeaders: Record<string, string> = {
   'x-request-id': 'Names the request in logs and in the ledger. On every answer.',
   'x-svc-upstream': 'The serving pool that produced the answer.',
+  'x-svc-dropped-params':
+    'Parameters of the request that the serving backend does not take. They were left out; the list is separated by commas.',
   'x-svc-smart-route': 'The lane that svc-best chose, and why.',
   [REPLAYED_HEADER]: 'true: the answer was made for an earlier request with this Idempotency-Key, and is not charged.',
   'x-svc-quota-plan': 'The plan.',

@@ -69,6 +69,8 @@ export const answerHead = z.object({
   backendModel: z.string(),
   /** How long backends had been waited for until now, failed attempts included. */
   backendMs: z.number().min(0).optional(),
+  /** The client's parameters that the backend does not take, left out: the value of `x-svc-dropped-params`. */
+  droppedParams: z.array(z.string()).optional(),
 })
 export type AnswerHead = z.infer<typeof answerHead>
 

@@ -22,7 +22,7 @@ async function ask(origins: string[], method: string, origin: string): Promise<H
 test('a page of a configured origin may call and read our headers', async () => {
   const headers = await ask(['https://app.example.com'], 'GET', 'https://app.example.com')
   expect(headers.get('access-control-allow-origin')).toBe('https://app.example.com')
-  expect(headers.get('access-control-expose-headers')).toContain('x-svc-upstream')
+  expect(headers.get('access-control-expose-headers')).toContain('x-svc-upstream,x-svc-dropped-params')
   const preflight = await ask(['https://app.example.com'], 'OPTIONS', 'https://app.example.com')
   expect(preflight.get('access-control-allow-headers')).toBe('authorization')
 })

@@ -13,6 +13,7 @@ const EXPOSED_HEADERS = [
   'retry-after',
   'retry-after-ms',
   'x-svc-upstream',
+  'x-svc-dropped-params',
   'x-svc-quota-plan',
   'x-svc-quota-used',
   'x-svc-quota-limit',

@@ -153,6 +153,27 @@ async function readAll(response: Response): Promise<{ text: string; isWhole: boo
   }
 }
 
+test.for([true, false])('an answer names the parameters that its backend did not get (stream: %s)', async (stream) => {
+  const { url } = await stage(
+    (job) => {
+      job.accept()
+      job.head(
+        encode({
+          ...HEAD,
+          contentType: stream ? 'text/event-stream' : 'application/json',
+          droppedParams: ['temperature', 'seed'],
+        }),
+      )
+      void job.data(Buffer.from(stream ? EVENT : '{}')).catch(() => {})
+      job.end(END)
+    },
+    { stream },
+  )
+  const response = await fetch(url)
+  expect(response.headers.get('x-svc-dropped-params')).toBe('temperature, seed')
+  await response.text()
+})
+
 describe('a stream', () => {
   test('ends with [DONE] when its usage is stored, and not before', async () => {
     const stored = Promise.withResolvers<void>()

@@ -215,6 +215,7 @@ function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
 function answerHeaders({ admitted, notices }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
   const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...notices }
   if (head) headers['x-svc-upstream'] = head.upstream
+  if (head?.droppedParams) headers['x-svc-dropped-params'] = head.droppedParams.join(', ')
   const { lane, reason, confidence } = admitted
   if (reason) headers['x-svc-smart-route'] = smartRouteHeader({ laneId: lane.id, reason, confidence })
   return headers

@@ -9,11 +9,11 @@ import { resolveSecrets } from '@gateway/service/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
-import type { ImageForm } from './core/image-form.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
 import { dialectOf } from './dialects/dialects.ts'
 import type { Dialect } from './dialects/dialect.ts'
+import type { FormMemory } from './target-forms.ts'
 
 export interface Backend {
   config: BackendConfig
@@ -38,7 +38,7 @@ export interface Target {
   weight: number
   contextWindow: number | undefined
   /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; imageForm?: ImageForm }
+  state: { health: health.Health; form?: FormMemory }
 }
 
 export interface TargetPool {

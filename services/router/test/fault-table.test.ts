@@ -310,6 +310,35 @@ describe('what only looks like a fault does no harm', () => {
     page.row(shape, 'stream', '`served`', 'the first, whole', 'its own figures')
   })
 
+  test.for(['stream', 'plain'] as const)(
+    'a refusal of a parameter, which has another name there (%s)',
+    async (mode) => {
+      const a = await backend((response, request, socket) => {
+        if (!('max_tokens' in request.body)) return goodChat(response, request, socket)
+        const message = "Unsupported parameter: 'max_tokens' is not supported with this model."
+        return sendJson(response, 400, { error: { message, param: 'max_tokens', code: 'unsupported_parameter' } })
+      })
+      const b = await backend(goodChat)
+      const job = await (await routerOver([a.url, b.url])).ask({ stream: mode === 'stream', defaultMaxTokens: 5 })
+      expect(job.text()).toBe(mode === 'stream' ? GOOD_STREAM : GOOD_PLAIN)
+      expect(job.end).toMatchObject({
+        usage: GOOD_USAGE,
+        attempts: [
+          { backend: 'a', outcome: 'http_400' },
+          { backend: 'a', outcome: 'served' },
+        ],
+      })
+      expect(b.seen).toHaveLength(0)
+      page.row(
+        'a 400 that names a parameter',
+        mode,
+        '`http_400`',
+        'the first, asked in another form',
+        'its own figures',
+      )
+    },
+  )
+
   test('no usage in a plain answer: it is counted, marked, and written into the answer', async () => {
     const a = await backend((response) =>
       response.end(JSON.stringify({ ...completion('one two three'), usage: undefined })),

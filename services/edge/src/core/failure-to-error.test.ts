@@ -23,6 +23,14 @@ describe('what a client is told of a failure', () => {
     ['{"error":{"message":"temperature is too high"}}', 'temperature is too high'],
     ['{"error":"no such template"}', 'no such template'],
     ['{"message":"bad stop"}', 'bad stop'],
+    [
+      '{"detail":[{"loc":["body","stop"],"msg":"Extra inputs are not permitted"},{"loc":["body","tools",0],"msg":"bad"}]}',
+      'stop: Extra inputs are not permitted; tools.0: bad',
+    ],
+    ['{"message":{"detail":[{"loc":["body","n"],"msg":"Field not taken"}]}}', 'n: Field not taken'],
+    ['{"detail":"no such field: n"}', 'no such field: n'],
+    ['{"detail":[{"loc":"body","msg":1},null]}', 'the backend refused the request'],
+    ['null', 'the backend refused the request'],
     ['<html>', 'the backend refused the request'],
     [undefined, 'the backend refused the request'],
   ])("a request's own fault is told in the backend's words: %s", (backendBody, sentence) => {

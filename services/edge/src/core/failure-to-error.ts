@@ -20,17 +20,34 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
   }
 }
 
-/** The backend's own words about the request, from either of the usual error bodies. */
+/** The backend's own words about the request, from any of the usual error bodies. */
 function refusalSentence(body: string | undefined): string | null {
-  if (!body) return null
+  const said = membersOf(parse(body))
+  const { error, message, detail } = said
+  const sentences = [membersOf(error).message, error, message, detail]
+  const sentence = sentences.find((text): text is string => typeof text === 'string' && text !== '')
+  return sentence ?? listed(detail) ?? listed(membersOf(message).detail)
+}
+
+/** FastAPI's and Mistral's: `[{ loc: ['body', 'stop'], msg }]`. */
+function listed(details: unknown): string | null {
+  if (!Array.isArray(details)) return null
+  const sentences = details.map(membersOf).flatMap(({ loc, msg }) => {
+    if (!Array.isArray(loc) || typeof msg !== 'string') return []
+    return [`${loc.filter((step, at) => at > 0 || step !== 'body').join('.')}: ${msg}`]
+  })
+  return sentences.length > 0 ? sentences.slice(0, MOST_LISTED).join('; ') : null
+}
+
+const MOST_LISTED = 5
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function parse(text: string | undefined): unknown {
   try {
-    const parsed = JSON.parse(body) as { error?: unknown; message?: unknown }
-    const error = parsed.error
-    if (typeof error === 'object' && error !== null && 'message' in error && typeof error.message === 'string') {
-      return error.message
-    }
-    if (typeof error === 'string') return error
-    return typeof parsed.message === 'string' ? parsed.message : null
+    return text ? JSON.parse(text) : null
   } catch {
     return null
   }

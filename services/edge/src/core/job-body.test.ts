@@ -16,3 +16,8 @@ test('the router writes the model and the stream flags; everything else passes t
     a_field_of_tomorrow: { model: 'kept' },
   })
 })
+
+test('a cap that is null is none, so that it does not stand beside the one that the router writes', () => {
+  const body = jobBody({ max_tokens: null, max_completion_tokens: null, temperature: null })
+  expect(JSON.parse(Buffer.from(body).toString())).toEqual({ temperature: null })
+})

@@ -34,7 +34,8 @@ export function kindOf({
   return [dialect, vendorOf(url), ...capabilities.toSorted()].join(' ')
 }
 
-function vendorOf(url: string): string {
+/** Empty for all but the listed ones. */
+export function vendorOf(url: string): string {
   const { hostname } = new URL(url)
   return VENDOR_DOMAINS.find((domain) => hostname === domain || hostname.endsWith(`.${domain}`)) ?? ''
 }

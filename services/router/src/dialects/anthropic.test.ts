@@ -22,7 +22,7 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
     model: 'claude-opus',
     stream: options.stream ?? false,
     maxTokens: options.maxTokens,
-    imageForm: [],
+    form: [],
   })
   expect(path).toBe('/messages')
   return JSON.parse(body.toString()) as Record<string, unknown>
@@ -48,6 +48,14 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
 }
 
 describe('a request', () => {
+  test('tells what it leaves out', () => {
+    const body = Buffer.from(
+      JSON.stringify({ messages: [], seed: 1, top_p: 0.5, logprobs: null, presence_penalty: 0.1 }),
+    )
+    const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
+    expect(anthropic.request(question).dropped).toEqual(['presence_penalty', 'seed'])
+  })
+
   test('carries system texts apart, and turns of one role together', () => {
     const request = requestOf({
       messages: [

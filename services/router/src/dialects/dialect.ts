@@ -5,7 +5,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { ImageForm } from '../core/image-form.ts'
+import type { TargetForm } from '../core/target-form.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import type { GeneratedText } from '../core/generated-text.ts'
@@ -29,14 +29,16 @@ export interface Question {
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */
   maxTokens: number | undefined
-  /** images: the parameters that ask for base64 and PNG. */
-  imageForm: ImageForm
+  /** What the target refuses. */
+  form: TargetForm
 }
 
 export interface BackendRequest {
   /** Below the backend's base address. */
   path: string
   body: Buffer
+  /** The client's parameters that are not in it. */
+  dropped: string[]
 }
 
 export interface PlainAnswer {

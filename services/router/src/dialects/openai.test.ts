@@ -41,8 +41,7 @@ describe('a request', () => {
     ['images', '/images/generations'],
   ] as const)('for %s goes to %s', (kind, path) => {
     expect(
-      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined, imageForm: [] })
-        .path,
+      openai.request({ kind, body: Buffer.from('{}'), model: 'm', stream: false, maxTokens: undefined, form: [] }).path,
     ).toBe(path)
   })
 

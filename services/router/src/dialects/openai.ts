@@ -16,6 +16,7 @@ import {
   type Chunk,
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
+import { capName, fitChat, refuses } from '../core/target-form.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -30,23 +31,27 @@ const PATHS: Record<JobKind, string> = {
 
 export const openai: Dialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
-  request: (question) => ({ path: PATHS[question.kind], body: writeBody(question) }),
+  request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
   readAnswer,
   readStream: (options) => new OpenAiStream(options),
   readErrorBody,
 }
 
-function writeBody(question: Question): Buffer {
+function writeBody(question: Question): { body: Buffer; dropped: string[] } {
+  const { form } = question
   if (question.kind === 'images') {
-    return Buffer.from(writeImagesBody(question.body, question.model, question.imageForm))
+    return { body: Buffer.from(writeImagesBody(question.body, question.model, form)), dropped: [] }
   }
   const members: Record<string, unknown> = { model: question.model }
   if (question.stream) {
     members.stream = true
-    members.stream_options = { include_usage: true }
+    if (!refuses(form, 'stream_options')) members.stream_options = { include_usage: true }
   }
-  if (question.maxTokens !== undefined) members.max_tokens = question.maxTokens
-  return prependMembers(members, question.body)
+  const cap = question.maxTokens === undefined ? null : capName(form)
+  if (cap) members[cap] = question.maxTokens
+  if (form.length === 0) return { body: prependMembers(members, question.body), dropped: [] }
+  const { body, dropped } = fitChat(question.body, form)
+  return { body: prependMembers(members, body), dropped }
 }
 
 const OPENING_BRACE = 0x7b

@@ -14,7 +14,7 @@ import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from
 import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
-import { imageFormOf } from '../image-forms.ts'
+import { formOf } from '../target-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -97,14 +97,16 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
 
 function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial): Exchange {
   const { kind, stream } = run.header
-  const { path, body } = target.backend.dialect.request({
+  run.form = formOf(target, kind, performance.now())
+  const { path, body, dropped } = target.backend.dialect.request({
     kind,
     body: run.body,
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
-    imageForm: imageFormOf(target),
+    form: run.form,
   })
+  run.dropped = dropped
   const accept = stream ? 'text/event-stream' : 'application/json'
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
   return target.backend.client.call({

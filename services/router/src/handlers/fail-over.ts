@@ -27,7 +27,7 @@ import {
   type Target,
   type TargetPool,
 } from '../fleet.ts'
-import { learnForm } from '../image-forms.ts'
+import { learnForm } from '../target-forms.ts'
 import type { Router } from '../router.ts'
 import { attempt, blame, isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
@@ -60,12 +60,14 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   const leftWaiting: LeftWaiting[] = []
   const onContent: Trial['onContent'] = (seat, tookMs) => blameSlower(leftWaiting, seat, tookMs, router)
   let refused: Refused | null = null
+  /** It has refused a form of the request, and gets another form of it. */
+  let again: Target | null = null
   for (let repeats = 0; ;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
     if (capable.length === 0) return incapable(run)
     const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
     const offered: Target[] = refused ? targetsOfOtherKind(refused.by, capable) : capable
-    const choosing: Choosing = { run, capable: offered, faults, canRepeat, onContent, router }
+    const choosing: Choosing = { run, capable: offered, again, faults, canRepeat, onContent, router }
     let next: Next | undefined = await nextUntried(choosing)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
     next ??= await nextRepeat(choosing, pool, repeats++)
@@ -77,7 +79,8 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     if (next.kind === 'give_up') return giveUp(run, next.reason)
     const { seat }: Trial = next
     const { target } = seat
-    noteFailover(run, pool, router)
+    if (target !== again) noteFailover(run, pool, router)
+    again = null
     try {
       const usage = await attempt(run, next, router)
       return { kind: 'end', end: { usage, attempts: run.attempts } }
@@ -93,7 +96,11 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
-      if (learnForm(run, target, fault)) continue
+      if (learnForm(run, target, fault, performance.now())) {
+        faults.delete(target.key)
+        again = target
+        continue
+      }
       faults.set(target.key, fault)
       if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt, capable })
       if (refused) return refusal(run, refused.fault)
@@ -135,6 +142,7 @@ interface Choosing {
   run: Run
   /** In the pool, with every capability that is needed. */
   capable: Target[]
+  again: Target | null
   faults: Map<string, BackendFault>
   canRepeat(): boolean
   onContent: Trial['onContent']
@@ -149,10 +157,11 @@ function noteFailover(run: Run, pool: TargetPool, router: Router): void {
 
 /** The next target without an attempt so far; undefined when each has had one. */
 function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
-  const { run, capable, faults, router } = choosing
+  const { run, capable, again, faults, router } = choosing
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
   const untried = capable.filter((target) => !faults.has(target.key))
+  if (again && untried.includes(again) && !isFull(again.backend)) return take(choosing, untried, again, untried.length)
   return untried.length === 0 ? undefined : haveNext(choosing, untried)
 }
 

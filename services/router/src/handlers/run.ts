@@ -9,6 +9,7 @@ import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { Span } from '@gateway/service/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
+import type { TargetForm } from '../core/target-form.ts'
 import type { Target } from '../fleet.ts'
 
 export interface Run {
@@ -25,6 +26,10 @@ export interface Run {
   /** When the head must be there, at the latest; by `performance.now()`. */
   headDueAt: number
   attempts: AttemptRecord[]
+  /** In which the call under way is written. */
+  form: TargetForm
+  /** The client's parameters that the call under way leaves out. */
+  dropped: string[]
   /** The whole job. */
   span: Span
   /** The call under way. */
@@ -61,6 +66,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
     backendModel: shown.target.model,
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
+  if (run.dropped.length > 0) head.droppedParams = run.dropped
   run.shown = shown
   if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encode(head))

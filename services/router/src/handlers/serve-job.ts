@@ -94,6 +94,8 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     deadlineAt: receivedAt + header.remainingMs,
     headDueAt: receivedAt + Math.min(header.remainingMs, header.headWithinMs ?? Infinity),
     attempts: [],
+    form: [],
+    dropped: [],
     span,
     callSpan: NO_SPAN,
     exchange: null,

@@ -4,19 +4,26 @@
 
 import { BackendFault } from '../../core/backend-fault.ts'
 import { isObject } from '../../core/read-usage.ts'
-import type { Question } from '../dialect.ts'
+import type { BackendRequest, Question } from '../dialect.ts'
 
 type Json = Record<string, unknown>
 
 /** The API demands a cap; this one holds where neither the client nor the lane has one. */
 const DEFAULT_MAX_TOKENS = 4_096
 
-export function writeMessagesRequest(question: Question): Buffer {
+/** They have no counterpart. The client is told of those that it sent. */
+const LEFT_OUT = [
+  ...['presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'seed'],
+  ...['response_format', 'reasoning_effort', 'chat_template_kwargs'],
+]
+
+export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
   const chat = JSON.parse(Buffer.from(question.body).toString('utf8')) as Json
   if (typeof chat.n === 'number' && chat.n > 1) throw refused('n must be 1 for this model')
   const messages = Array.isArray(chat.messages) ? chat.messages.filter(isObject) : []
-  return Buffer.from(
+  const dropped = LEFT_OUT.filter((name) => chat[name] != null)
+  const body = Buffer.from(
     JSON.stringify({
       model: question.model,
       max_tokens: chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS,
@@ -32,6 +39,7 @@ export function writeMessagesRequest(question: Question): Buffer {
       stream: question.stream || undefined,
     }),
   )
+  return { body, dropped }
 }
 
 function refused(message: string): BackendFault {

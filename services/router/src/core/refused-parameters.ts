@@ -1,0 +1,134 @@
+/**
+ * Reads from a 400 or 422 which parameters the server does not take at all.
+ *
+ * A complaint about a value is no such refusal: the next request has another value. Nor is a text that the client wrote
+ * itself: servers quote what they refuse, and no client may change how the requests of others are written. So the router
+ * believes a vendor's own fields, and the beginnings of sentences that are not in the request.
+ */
+
+import { isObject } from './read-usage.ts'
+import { OWN_OF_IMAGES, teachable, type Parameter, type Refusal, type Sent } from './target-form.ts'
+
+/** Servers and gateways put another's error into theirs, as text. */
+const DEEPEST = 3
+
+/** LiteLLM writes its own words in front (chatboxai/chatbox#2627, 2025-09-01). */
+const FRONT = '^(?:litellm\\.\\w+: \\w+Exception - )?'
+
+/** How servers say it, with the name or names in the first group. The sources: `test/strict-servers.ts`. */
+const SENTENCES = [
+  // OpenAI, Azure.
+  /Unsupported parameter: '?(\w+)'?/,
+  /Unsupported value: '(\w+)' does not support \S+ with this model\. Only the default/,
+  /Unsupported value: 'messages\[\d+\]\.role' does not support '(developer|system)'/,
+  /Unrecognized request arguments? supplied: (\w+(?:, \w+)*)/,
+  /Unknown parameter: '(\w+)'/,
+  // Gemini: one line for each.
+  /Invalid JSON payload received\. Unknown name "(\w+)": Cannot find field/,
+  // xAI.
+  /Argument not supported on this model: (\w+)/,
+  /Model \S+ does not support parameter (\w+)/,
+  // A server's own words, and those of serde and of jsonschema: assumed.
+  /[`'"]?(\w+)[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
+  /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
+  /Additional properties are not allowed \('(\w+)' was unexpected\)/,
+  // vLLM, in Python's notation; further ones follow in the next refusal.
+  /\[\{'type': 'extra_forbidden', 'loc': \('body', '(\w+)'\)/,
+  // Alibaba, DeepSeek.
+  /(developer|system) is not one of \[/,
+  /Failed to deserialize the JSON body into the target type: messages\[\d+\]\.role: unknown variant `(developer|system)`/,
+].map((sentence) => new RegExp(FRONT + sentence.source))
+
+/** The codes by which OpenAI means the parameter, not its value. */
+const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
+
+/** Parameters that the router writes itself, always with the same value: a complaint of the value is of the parameter, too. */
+const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
+
+/** What the refusal teaches about the target; empty where it blames anything else. */
+export function lessonsOf(refusal: string, sent: Sent): Refusal[] {
+  const candidates = teachable(sent)
+  if (candidates.length === 0) return []
+  const said = parse(refusal)
+  const asked = clientsWords(sent.body)
+  const named = new Set(namesIn(said, asked, DEEPEST))
+  return candidates.filter(
+    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && paramOf(said) === parameter),
+  )
+}
+
+function paramOf(said: unknown): unknown {
+  return isObject(said) && isObject(said.error) ? said.error.param : undefined
+}
+
+function isOurs(parameter: Parameter): boolean {
+  return OURS.includes(parameter)
+}
+
+/** The request without the liberties that JSON allows in writing texts, and without members that the router overwrites. */
+function clientsWords(body: Uint8Array): string {
+  const request = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  const entries = Object.entries(request).filter(([name]) => !(OURS as readonly string[]).includes(name))
+  return JSON.stringify(Object.fromEntries(entries))
+}
+
+function namesIn(said: unknown, asked: string, depth: number): string[] {
+  if (!isObject(said) || depth === 0) return []
+  const error = isObject(said.error) ? said.error : said
+  const message = isObject(error.message) ? error.message : {}
+  const metadata = isObject(error.metadata) ? error.metadata : {}
+  const texts = [error.message, said.message, said.error, said.detail, metadata.raw].filter(isText)
+  const byCode = CODES.has(error.code) && isText(error.param) ? [error.param] : []
+  const details = [said.detail, error.detail, message.detail].flatMap(namesInDetails)
+  return [...byCode, ...details, ...texts.flatMap((text) => namesInText(text, asked, depth))]
+}
+
+/** FastAPI, Mistral: exactly the request's own members, since a client may nest anything. */
+function namesInDetails(details: unknown): string[] {
+  if (!Array.isArray(details)) return []
+  return details.filter(isObject).flatMap(({ type, loc }) => {
+    if (type !== 'extra_forbidden' && type !== 'value_error.extra') return []
+    if (!Array.isArray(loc) || loc.length !== 2 || loc[0] !== 'body') return []
+    return [loc[1] as unknown].filter(isText)
+  })
+}
+
+function namesInText(text: string, asked: string, depth: number): string[] {
+  if (wrote(asked, text)) return []
+  const inner = namesIn(parse(text), asked, depth - 1)
+  const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, asked))
+  return [...inner, ...lines]
+}
+
+const MOST_LINES = 20
+
+function namesInSentence(line: string, asked: string): string[] {
+  for (const sentence of SENTENCES) {
+    const match = sentence.exec(line)
+    if (match) return wrote(asked, match[0]) ? [] : match[1]!.split(', ').map(inSnakeCase)
+  }
+  return []
+}
+
+function wrote(asked: string, words: string): boolean {
+  return asked.includes(JSON.stringify(words).slice(1, -1))
+}
+
+/** xAI's are `presencePenalty` and `frequencyPenalty`. */
+function inSnakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+function parse(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value[0] : value
+  } catch {
+    return null
+  }
+}

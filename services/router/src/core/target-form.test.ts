@@ -1,0 +1,157 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  capName,
+  fitChat,
+  isTaken,
+  knownForm,
+  teachable,
+  withLessons,
+  type Parameter,
+  type TargetForm,
+} from './target-form.ts'
+
+const formOf = (...parameters: Parameter[]): TargetForm => parameters.map((parameter) => ({ parameter }))
+const bytes = (value: object) => Buffer.from(JSON.stringify(value))
+
+function fitted(chat: object, ...refused: Parameter[]) {
+  const { body, dropped } = fitChat(bytes(chat), formOf(...refused))
+  return { chat: JSON.parse(Buffer.from(body).toString()) as object, dropped }
+}
+
+describe('known before the first request', () => {
+  test.each([
+    ['openai.com', 'gpt-4o', 'max_completion_tokens'],
+    ['openai.com', 'ft:gpt-4.1:us', 'max_completion_tokens'],
+    ['azure.com', 'gpt-5-mini', 'max_completion_tokens'],
+    ['', 'openai/gpt-5.4', 'max_completion_tokens'],
+    ['', 'o3', 'max_completion_tokens'],
+    ['', 'o4-mini-2025-04-16', 'max_completion_tokens'],
+    ['azure.com', 'gpt-35-turbo', 'max_tokens'],
+    ['', 'gpt-4o', 'max_tokens'],
+    ['', 'gpt-oss-120b', 'max_tokens'],
+    ['', 'olmo-2', 'max_tokens'],
+    ['mistral.ai', 'mistral-large', 'max_tokens'],
+  ])('%s %s takes %s', (vendor, model, name) => {
+    expect(capName(knownForm(vendor, model, 'chat'))).toBe(name)
+  })
+
+  test('nothing of embeddings', () => {
+    expect(knownForm('openai.com', 'gpt-5', 'embeddings')).toEqual([])
+  })
+})
+
+describe('a chat', () => {
+  test.each<[string, object, Parameter[], object, string[]]>([
+    ['a cap under the older name', { max_tokens: 5 }, ['max_tokens'], { max_completion_tokens: 5 }, []],
+    ['a cap under the newer name', { max_completion_tokens: 5 }, ['max_completion_tokens'], { max_tokens: 5 }, []],
+    ['two caps', { max_tokens: 5, max_completion_tokens: 7 }, ['max_tokens'], { max_completion_tokens: 7 }, []],
+    ['a cap that is null', { max_tokens: null }, ['max_tokens'], {}, []],
+    ['a cap where none is taken', { max_tokens: 5 }, ['max_tokens', 'max_completion_tokens'], { max_tokens: 5 }, []],
+    ['a temperature', { temperature: 0, seed: 1 }, ['temperature'], { seed: 1 }, ['temperature']],
+    ['a null', { temperature: null }, ['temperature'], {}, []],
+    ['log probabilities', { logprobs: true, top_logprobs: 1 }, ['logprobs'], {}, ['logprobs', 'top_logprobs']],
+    [
+      'a role',
+      {
+        messages: [
+          { role: 'developer', content: 'a' },
+          { role: 'user', content: 'developer' },
+        ],
+      },
+      ['developer'],
+      {
+        messages: [
+          { role: 'system', content: 'a' },
+          { role: 'user', content: 'developer' },
+        ],
+      },
+      [],
+    ],
+    ['the other role', { messages: [{ role: 'system' }] }, ['system'], { messages: [{ role: 'developer' }] }, []],
+    [
+      'what belongs to images',
+      { response_format: { type: 'json_object' } },
+      ['response_format'],
+      { response_format: { type: 'json_object' } },
+      [],
+    ],
+  ])('with %s', (_, chat, refused, written, dropped) => {
+    expect(fitted(chat, ...refused)).toEqual({ chat: written, dropped })
+  })
+
+  const parameter = fc.constantFrom<Parameter>(
+    'max_tokens',
+    'max_completion_tokens',
+    'temperature',
+    'top_p',
+    'seed',
+    'developer',
+  )
+  const chat = fc.dictionary(fc.oneof(parameter, fc.string()), fc.jsonValue({ maxDepth: 1 }))
+
+  test('keeps its bytes where it holds nothing that is refused, and all its other members always', () => {
+    fc.assert(
+      fc.property(chat, fc.uniqueArray(parameter), (asked, refused) => {
+        const body = bytes(asked)
+        const { body: written, dropped } = fitChat(body, formOf(...refused))
+        if (!refused.some((name) => name in asked)) expect(written).toBe(body)
+        const now = JSON.parse(Buffer.from(written).toString()) as Record<string, unknown>
+        for (const [name, value] of Object.entries(JSON.parse(body.toString()) as object)) {
+          if (!refused.includes(name as Parameter) && !name.startsWith('max_')) expect(now[name]).toEqual(value)
+        }
+        // Whatever is gone was a null, has another name, or is told.
+        for (const name of Object.keys(asked)) {
+          const isThere =
+            name in now || (name.startsWith('max_') && ('max_tokens' in now || 'max_completion_tokens' in now))
+          if (!isThere && asked[name] !== null) expect([...dropped, ...nullCaps(asked)]).toContain(name)
+        }
+      }),
+    )
+  })
+})
+
+/** Two caps of which the one that counts is null. */
+const nullCaps = (asked: Record<string, unknown>) =>
+  asked.max_completion_tokens == null && asked.max_tokens == null ? ['max_tokens', 'max_completion_tokens'] : []
+
+describe('a lesson', () => {
+  const lesson = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })
+
+  test('is forgotten when its time is over', () => {
+    expect(capName(withLessons([], [lesson('max_tokens', 1_000)], 999))).toBe('max_completion_tokens')
+    expect(capName(withLessons([], [lesson('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
+  })
+
+  test('outweighs what was known of its counterpart', () => {
+    const known = formOf('max_tokens')
+    expect(capName(withLessons(known, [lesson('max_completion_tokens', 1)], 0))).toBe('max_tokens')
+    const both = [lesson('max_completion_tokens', 1), lesson('max_tokens', 1)]
+    expect(capName(withLessons(known, both, 0))).toBeNull()
+  })
+
+  const sent = (chat: object, more: object = {}) => ({
+    ...{ kind: 'chat', body: bytes(chat), form: [], stream: false, capped: false },
+    ...more,
+  })
+
+  test('is of what the request carried, and of its effort where that matters', () => {
+    const names = (chat: object, more?: object) => teachable(sent(chat, more))
+    expect(names({ tools: [], stop: 'x', n: 2, response_format: {} })).toEqual([])
+    expect(names({}, { capped: true, stream: true })).toEqual(formOf('max_tokens', 'stream_options'))
+    expect(names({ temperature: 1 })).toEqual([{ parameter: 'temperature', effort: '' }])
+    expect(names({ temperature: 1, seed: 1, reasoning_effort: 'high' })).toEqual([
+      { parameter: 'temperature', effort: 'high' },
+      { parameter: 'seed' },
+    ])
+    expect(names({ temperature: 1, reasoning_effort: 'as I please' })).toEqual([])
+    expect(names({ temperature: 1, reasoning_effort: ['high'] })).toEqual([])
+    expect(names({ temperature: 1 }, { kind: 'embeddings' })).toEqual([])
+  })
+
+  test('leaves no form where both names of a cap are refused, unless the cap is our own', () => {
+    const form = formOf('max_tokens', 'max_completion_tokens')
+    expect(isTaken(sent({ max_tokens: 1 }, { form }))).toBe(false)
+    expect(isTaken(sent({}, { form, capped: true }))).toBe(true)
+  })
+})

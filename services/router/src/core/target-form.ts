@@ -1,0 +1,222 @@
+/**
+ * The form in which a target takes requests: the parameters that it refuses, and what the router writes instead.
+ *
+ * Servers agree on no set of parameters. The router knows some refusals by vendor and model, and learns the others from
+ * answers (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's message. It leaves out
+ * a parameter of its own, and one of the client's whose loss changes no meaning; the client is told of the latter.
+ * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client.
+ */
+
+import { isObject } from './read-usage.ts'
+
+/** The client's, left out and told. */
+const DROPPED = [
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'logprobs',
+  'top_logprobs',
+  'parallel_tool_calls',
+  'seed',
+] as const
+/** Each may be written as the other. */
+const CAPS = ['max_completion_tokens', 'max_tokens'] as const
+const SYSTEM_ROLES = ['system', 'developer'] as const
+/** The router's own: no client misses them. */
+const OWN_OF_CHAT = ['stream_options'] as const
+export const OWN_OF_IMAGES = ['response_format', 'output_format'] as const
+
+const OF_CHAT = [...DROPPED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
+/** Roles of messages count as parameters, too. */
+export type Parameter = (typeof OF_CHAT)[number] | (typeof OWN_OF_IMAGES)[number]
+type Cap = (typeof CAPS)[number]
+
+/** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025). */
+const BY_EFFORT = new Set<Parameter>(DROPPED.slice(0, 6))
+/** As `openai` 7.55 (2026) lists them. A refusal at any other value teaches nothing. */
+const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+export interface Refusal {
+  parameter: Parameter
+  /** Only requests with this `reasoning_effort` are refused; `''` stands for those without one. */
+  effort?: string
+}
+export type TargetForm = readonly Refusal[]
+
+export interface Lesson extends Refusal {
+  /** A server that was upgraded meanwhile is asked anew. */
+  untilMs: number
+}
+
+/** One of `known` makes room for a lesson that its counterpart is refused. */
+export function withLessons(known: TargetForm, lessons: readonly Lesson[], nowMs: number): TargetForm {
+  const alive = lessons.filter(({ untilMs }) => untilMs > nowMs)
+  if (alive.length === 0) return known
+  return [...known.filter(({ parameter }) => !refuses(alive, counterpart(parameter))), ...alive]
+}
+
+/** Whether requests of every effort are refused. */
+export function refuses(form: TargetForm, parameter: Parameter | null): boolean {
+  return form.some((refusal) => refusal.parameter === parameter && refusal.effort === undefined)
+}
+
+function counterpart(parameter: Parameter): Parameter | null {
+  for (const pair of [CAPS, SYSTEM_ROLES]) {
+    const at = (pair as readonly Parameter[]).indexOf(parameter)
+    if (at >= 0) return pair[1 - at]!
+  }
+  return null
+}
+
+/**
+ * What is known before a target has refused anything.
+ *
+ * OpenAI's chat models all take `max_completion_tokens`; those that reason refuse `max_tokens`, under whatever address
+ * (the types of `openai` 7.55, 2026). Mistral's refuse `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12).
+ * OpenAI's `dall-e` models know `response_format` alone, its GPT image models `output_format` alone (the same types).
+ */
+export function knownForm(vendor: string, model: string, kind: string): TargetForm {
+  if (kind === 'images') return knownOfImages(model)
+  if (kind !== 'chat') return []
+  if (vendor === 'mistral.ai') return [{ parameter: 'max_completion_tokens' }]
+  const reasons = /^(?:openai\/)?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model)
+  return vendor === 'openai.com' || reasons ? [{ parameter: 'max_tokens' }] : []
+}
+
+function knownOfImages(model: string): TargetForm {
+  if (/(?:^|\/)(?:gpt-image|chatgpt-image)/i.test(model)) return [{ parameter: 'response_format' }]
+  if (/(?:^|\/)dall-?e/i.test(model)) return [{ parameter: 'output_format' }]
+  return []
+}
+
+/** The name under which a target takes a cap; null where it takes none. */
+export function capName(form: TargetForm): Cap | null {
+  if (!refuses(form, 'max_tokens')) return 'max_tokens'
+  return refuses(form, 'max_completion_tokens') ? null : 'max_completion_tokens'
+}
+
+export interface FittedChat {
+  body: Uint8Array
+  /** The client's parameters that were left out. */
+  dropped: string[]
+}
+
+/** The client's body as the target takes it: the same bytes, unless they hold what it refuses. */
+export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!form.some(({ parameter }) => text.includes(`"${parameter}"`))) return { body, dropped: [] }
+  const chat = JSON.parse(text.toString('utf8')) as Record<string, unknown>
+  const applying = applyingTo(form, chat)
+  const dropped = dropFrom(chat, applying)
+  const renamed = [renameCap(chat, applying), renameRoles(chat, applying)].includes(true)
+  if (dropped === null && !renamed) return { body, dropped: [] }
+  return { body: Buffer.from(JSON.stringify(chat)), dropped: dropped ?? [] }
+}
+
+function applyingTo(form: TargetForm, chat: Record<string, unknown>): TargetForm {
+  const effort = effortOf(chat)
+  return form.filter((refusal) => refusal.effort === undefined || refusal.effort === effort)
+}
+
+function effortOf({ reasoning_effort: effort }: Record<string, unknown>): string | null {
+  return effort == null ? '' : typeof effort === 'string' ? effort : null
+}
+
+/** Null where there is nothing to leave out. A null counts as none, and nobody misses it. */
+function dropFrom(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
+  const refused = new Set(applying.map(({ parameter }) => parameter))
+  // The second means nothing without the first, and is an error at some servers.
+  if (refused.has('logprobs')) refused.add('top_logprobs')
+  const present = DROPPED.filter((name) => refused.has(name) && name in chat)
+  if (present.length === 0) return null
+  const missed = present.filter((name) => chat[name] !== null)
+  for (const name of present) delete chat[name]
+  return missed
+}
+
+/** A client's cap stays under its own name where the target takes neither: the client must hear that. */
+function renameCap(chat: Record<string, unknown>, applying: TargetForm): boolean {
+  const name = nameIn(CAPS, applying)
+  if (name === null) return false
+  const other = counterpart(name) as Cap
+  if (!(other in chat) || !hasRefused(applying, other)) return false
+  // As the edge reads them: the newer name wins.
+  const cap = chat.max_completion_tokens ?? chat.max_tokens
+  delete chat[other]
+  delete chat[name]
+  if (cap != null) chat[name] = cap
+  return true
+}
+
+function renameRoles(chat: Record<string, unknown>, applying: TargetForm): boolean {
+  const role = nameIn(SYSTEM_ROLES, applying)
+  const refused = role === null ? null : counterpart(role)
+  if (refused === null || !hasRefused(applying, refused)) return false
+  const messages = messagesOf(chat).filter((message) => message.role === refused)
+  for (const message of messages) message.role = role
+  return messages.length > 0
+}
+
+function hasRefused(applying: TargetForm, parameter: Parameter): boolean {
+  return applying.some((refusal) => refusal.parameter === parameter)
+}
+
+/** The one of a pair that is taken. */
+function nameIn<Name extends Parameter>(pair: readonly Name[], applying: TargetForm): Name | null {
+  return pair.find((name) => !hasRefused(applying, name)) ?? null
+}
+
+function messagesOf({ messages }: Record<string, unknown>): Record<string, unknown>[] {
+  return Array.isArray(messages) ? messages.filter(isObject) : []
+}
+
+/** A request as it was sent. */
+export interface Sent {
+  kind: string
+  /** The client's. */
+  body: Uint8Array
+  form: TargetForm
+  stream: boolean
+  /** The router wrote a cap of its own. */
+  capped: boolean
+}
+
+/** The refusals that this request may teach: of what it carried, in the form in which it was sent. */
+export function teachable(sent: Sent): Refusal[] {
+  const { carried, refused, effort } = readSent(sent)
+  const news = carried.filter((parameter) => !refused.has(parameter))
+  return news.flatMap((parameter): Refusal[] => {
+    if (!BY_EFFORT.has(parameter)) return [{ parameter }]
+    return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
+  })
+}
+
+/** Whether the request, written in its form, holds nothing that the target is known to refuse. */
+export function isTaken(sent: Sent): boolean {
+  const { carried, refused } = readSent(sent)
+  return !carried.some((parameter) => refused.has(parameter))
+}
+
+interface ReadSent {
+  carried: Parameter[]
+  refused: Set<Parameter>
+  effort: string | null
+}
+
+function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
+  if (kind !== 'chat') {
+    const carried = kind === 'images' ? OWN_OF_IMAGES.filter((name) => !refuses(form, name)) : []
+    return { carried, refused: new Set(), effort: '' }
+  }
+  const chat = JSON.parse(Buffer.from(fitChat(body, form).body).toString('utf8')) as Record<string, unknown>
+  const ownCap = capped ? capName(form) : null
+  const roles = new Set(messagesOf(chat).map(({ role }) => role))
+  const carried = [
+    ...[...DROPPED, ...CAPS].filter((name) => name in chat || name === ownCap),
+    ...SYSTEM_ROLES.filter((role) => roles.has(role)),
+    ...OWN_OF_CHAT.filter((name) => stream && !refuses(form, name)),
+  ]
+  const refused = new Set(applyingTo(form, chat).map(({ parameter }) => parameter))
+  return { carried, refused, effort: effortOf(chat) }
+}

@@ -1,0 +1,60 @@
+/**
+ * The form in which each target takes requests. The router learns it from the target's refusals, and forgets it again.
+ */
+
+import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
+import { lessonsOf } from './core/refused-parameters.ts'
+import { isTaken, knownForm, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
+import { vendorOf } from './core/target-kind.ts'
+import type { Target } from './fleet.ts'
+import type { Run } from './handlers/run.ts'
+
+const LESSON_MS = 3_600_000
+
+/** Of a target, whatever its pool. */
+export interface FormMemory {
+  known: Map<string, TargetForm>
+  lessons: Lesson[]
+}
+
+export function formOf(target: Target, kind: string, nowMs: number): TargetForm {
+  const { known, lessons } = memoryOf(target)
+  const form = known.get(kind) ?? know(target, kind)
+  return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
+}
+
+/** Kept where the form is, since addresses and names are matched once only. */
+function know(target: Target, kind: string): TargetForm {
+  const { dialect, url } = target.backend.config
+  const form = dialect === 'openai' ? knownForm(vendorOf(url), target.model, kind) : []
+  memoryOf(target).known.set(kind, form)
+  return form
+}
+
+function memoryOf({ state }: Target): FormMemory {
+  state.form ??= { known: new Map(), lessons: [] }
+  return state.form
+}
+
+/**
+ * Whether the refusal is of the form that the router chose, so that the same target may take the request in another.
+ * Every lesson is of a parameter that the request will not carry again, so a request's retries come to an end.
+ */
+export function learnForm(run: Run, target: Target, fault: BackendFault, nowMs: number): boolean {
+  const { status, body } = fault
+  if (body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault)) return false
+  if (target.backend.config.dialect !== 'openai') return false
+  const { kind, stream, defaultMaxTokens } = run.header
+  const sent = { kind, stream, body: run.body, form: run.form, capped: defaultMaxTokens !== undefined }
+  const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
+  if (lessons.length === 0) return false
+  const memory = memoryOf(target)
+  // Another request may have learnt the same meanwhile; the later lesson holds.
+  const others = memory.lessons.filter(
+    (old) =>
+      old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
+  )
+  memory.lessons = [...others, ...lessons]
+  // Where both names of a client's cap are refused, there is no form that is left.
+  return isTaken({ ...sent, form: formOf(target, kind, nowMs) })
+}
