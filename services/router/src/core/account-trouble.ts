@@ -6,6 +6,7 @@
  * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
  */
 
+import { isText, readErrorBody } from './read-error-body.ts'
 import { isObject } from './read-usage.ts'
 
 /**
@@ -53,7 +54,7 @@ const DEEPEST = 3
 
 /** `asked`: the client's request. */
 export function accountTroubleIn(body: string, asked: Uint8Array): AccountTrouble | null {
-  const { codes, sentences } = wordsOf(parse(body), DEEPEST)
+  const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
   for (const { is, code, sentence } of SIGNS) {
     const found = code === undefined ? firstMatch(sentences, sentence!) : codes.includes(code) ? code : null
     if (found !== null) return wrote(asked, found) ? 'quoted' : is
@@ -66,7 +67,7 @@ export function accountTroubleIn(body: string, asked: Uint8Array): AccountTroubl
  * (openrouter.ai/docs/api/reference/errors-and-debugging, read in November 2026).
  */
 export function isModeration(body: string): boolean {
-  const said = parse(body)
+  const said = readErrorBody(body)
   const error = isObject(said) && isObject(said.error) ? said.error : {}
   return isObject(error.metadata) && (Array.isArray(error.metadata.reasons) || 'flagged_input' in error.metadata)
 }
@@ -97,7 +98,7 @@ function wordsOf(said: unknown, depth: number): Words {
   const words = { codes: codes.filter(isText).map(withoutNamespace), sentences: sentences.filter(isText) }
   if (depth === 0) return words
   for (const text of [...words.sentences, raw].filter(isText)) {
-    const inner = wordsOf(parse(text), depth - 1)
+    const inner = wordsOf(readErrorBody(text), depth - 1)
     words.codes.push(...inner.codes)
     words.sentences.push(...inner.sentences)
   }
@@ -111,18 +112,4 @@ function reasonsOf(details: unknown): unknown[] {
 /** AWS writes `com.amazon.coral.service#AccessDeniedException`. */
 function withoutNamespace(code: string): string {
   return code.slice(code.indexOf('#') + 1)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function parse(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return null
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value[0] : value
-  } catch {
-    return null
-  }
 }

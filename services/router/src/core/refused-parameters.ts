@@ -6,6 +6,7 @@
  * believes a vendor's own fields, and the beginnings of sentences that are not in the request.
  */
 
+import { isText, readErrorBody } from './read-error-body.ts'
 import { isObject } from './read-usage.ts'
 import { OWN_OF_IMAGES, teachable, type Parameter, type Refusal, type Sent } from './target-form.ts'
 
@@ -49,7 +50,7 @@ const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 export function lessonsOf(refusal: string, sent: Sent): Refusal[] {
   const candidates = teachable(sent)
   if (candidates.length === 0) return []
-  const said = parse(refusal)
+  const said = readErrorBody(refusal)
   const asked = clientsWords(sent.body)
   const named = new Set(namesIn(said, asked, DEEPEST))
   return candidates.filter(
@@ -95,7 +96,7 @@ function namesInDetails(details: unknown): string[] {
 
 function namesInText(text: string, asked: string, depth: number): string[] {
   if (wrote(asked, text)) return []
-  const inner = namesIn(parse(text), asked, depth - 1)
+  const inner = namesIn(readErrorBody(text), asked, depth - 1)
   const lines = text.split('\n', MOST_LINES).flatMap((line) => namesInSentence(line, asked))
   return [...inner, ...lines]
 }
@@ -117,18 +118,4 @@ function wrote(asked: string, words: string): boolean {
 /** xAI's are `presencePenalty` and `frequencyPenalty`. */
 function inSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
-}
-
-function parse(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return null
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value[0] : value
-  } catch {
-    return null
-  }
 }

@@ -1,0 +1,202 @@
+/**
+ * The next attempt of a job: which target, with a place taken at it; or why there is none.
+ *
+ * Targets without an attempt come first, then rationed repeats. A job waits for a place where all are taken, and chooses
+ * anew whenever health or places change meanwhile.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { attemptBudgetMs } from '../core/attempt-budget.ts'
+import { isWorthRepeating, type BackendFault } from '../core/backend-fault.ts'
+import { chooseTarget, type Candidate } from '../core/choose-target.ts'
+import { MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
+import {
+  hasPlaceAt,
+  isFull,
+  isFullEvenSo,
+  isOnTrial,
+  isUsable,
+  noteEnd,
+  usableFrom,
+  type Seat,
+  type Target,
+  type TargetPool,
+} from '../fleet.ts'
+import type { Router } from '../router.ts'
+import { isLeftWaiting, type Trial } from './attempt.ts'
+import { remainingMs, type Run } from './run.ts'
+
+/** Waiting for a place leaves the rest of the time to be served in. */
+const MOST_OF_TIME_WAITING = 0.5
+
+export type Next =
+  /** The place at the target's backend is taken. */
+  | ({ kind: 'attempt' } & Trial)
+  /** The config has changed meanwhile. */
+  | { kind: 'choose_again' }
+  | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
+
+/** What a choice goes by. */
+export interface Choosing {
+  run: Run
+  /** In the pool, with every capability that is needed. */
+  capable: Target[]
+  again: Target | null
+  faults: Map<string, BackendFault>
+  canRepeat(): boolean
+  onContent: Trial['onContent']
+  router: Router
+}
+
+/** The next target without an attempt so far; undefined when each has had one. */
+export function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
+  const { run, capable, again, faults, router } = choosing
+  if (router.expired) return { kind: 'give_up', reason: 'stopping' }
+  if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
+  const untried = capable.filter((target) => !faults.has(target.key))
+  if (again && untried.includes(again) && !isFull(again.backend)) return take(choosing, untried, again, untried.length)
+  return untried.length === 0 ? undefined : haveNext(choosing, untried)
+}
+
+/** Everyone failed once: the one whose trouble may have passed is asked again, when the budget has a repeat to give. */
+export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number): Promise<Next> {
+  const { run, capable, faults, router } = choosing
+  const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
+  if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
+  const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
+  if (promising.length === 0) return exhausted
+  const soonest = Math.min(...promising.map(({ key }) => faults.get(key)!.retryAfterMs ?? 0))
+  const pauseMs = pauseBeforeRepeat({
+    repeats,
+    retryAfterMs: soonest,
+    remainingMs: remainingMs(run),
+    random: Math.random(),
+  })
+  const left = pauseMs === null ? null : spend(pool.retryBudget)
+  if (pauseMs === null || !left) return exhausted
+  pool.retryBudget = left
+  await sleep(pauseMs, undefined, { signal: run.job.signal })
+  if (router.expired) return { kind: 'give_up', reason: 'stopping' }
+  if (remainingMs(run) <= 0) return exhausted
+  const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
+  const proven = ready.filter((target) => !isOnTrial(target))
+  const next = await haveNext(choosing, proven.length > 0 ? proven : ready)
+  return next.kind === 'attempt' ? { ...next, othersLeft: () => false } : next
+}
+
+/** One of the targets with a place at it, at once or when one is to be had. */
+function haveNext(choosing: Choosing, targets: Target[]): Next | Promise<Next> {
+  return takeBest(choosing, targets) ?? waitForPlace(choosing, targets)
+}
+
+/** Takes a place at the best target; null while those of the best rank are all full. */
+function takeBest(choosing: Choosing, targets: Target[]): Next | null {
+  const { run } = choosing
+  const candidates = targets.map((target) => candidateOf(target, run))
+  let choice = chooseTarget(candidates, choiceOptions(run))
+  // Where this router has no place at any of them, one request that nobody else can serve goes even so.
+  if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasPlaceAt(target.backend))) {
+    const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
+    choice = chooseTarget(even, choiceOptions(run))
+  }
+  return choice.kind === 'target' ? take(choosing, targets, choice.target.target, choice.untried) : null
+}
+
+function take(choosing: Choosing, targets: Target[], target: Target, untried: number): Next {
+  const { run, capable, onContent, router } = choosing
+  const isTrial = isOnTrial(target)
+  const seat = router.places.take(target)
+  return {
+    kind: 'attempt',
+    seat,
+    shareMs: attemptBudgetMs(remainingMs(run), untried),
+    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
+    othersAnsweredSince(at) {
+      const now = performance.now()
+      return capable.some(
+        (other) => other.backend !== target.backend && other.backend.answeredFrom >= at && isUsable(other, now),
+      )
+    },
+    onContent,
+  }
+}
+
+/** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
+function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
+  const now = performance.now()
+  return targets.some((other) => {
+    if (other === target || isFull(other.backend) || !isUsable(other, now)) return false
+    return fitsPrompt(other, run) || !fitsPrompt(target, run)
+  })
+}
+
+/** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
+function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
+  const now = performance.now()
+  const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
+  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, now) && !isFull(other.backend))
+}
+
+async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
+  const { run, router } = choosing
+  const waitingSince = performance.now()
+  const waited = await router.places.wait<Next>({
+    account: run.header.account,
+    wants: (backend) => targets.some((target) => target.backend === backend),
+    choose: () => takeBest(choosing, targets),
+    choiceAt: () => nextChoiceAt(targets),
+    timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
+    signal: run.job.signal,
+  })
+  router.metrics.waited(run.header.pool, performance.now() - waitingSince)
+  if (run.job.signal.aborted) {
+    if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
+    throw run.job.signal.reason
+  }
+  if (waited.kind === 'chosen') return waited.choice
+  return waited.kind === 'choose_again' ? waited : giveUpWaiting(choosing, targets)
+}
+
+function giveBack(seat: Seat, router: Router): void {
+  if (noteEnd(seat)) router.places.look()
+  router.places.free(seat.target.backend)
+}
+
+/** When the next of those that are out is usable. */
+function nextChoiceAt(targets: Target[]): number {
+  const now = performance.now()
+  let at = Infinity
+  for (const target of targets) {
+    const from = usableFrom(target)
+    if (from > now) at = Math.min(at, from)
+  }
+  return at
+}
+
+/** Waited in vain for those that are usable: the others come last, but they come. */
+function giveUpWaiting(choosing: Choosing, targets: Target[]): Next {
+  const free = targets.filter(({ backend }) => !isFull(backend))
+  return takeBest(choosing, free) ?? { kind: 'give_up', reason: 'busy' }
+}
+
+function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
+  const { key, priority, weight, backend } = target
+  return {
+    target,
+    key,
+    priority,
+    weight,
+    outstanding: backend.outstanding,
+    full: isFull(backend),
+    usable: isUsable(target, performance.now()),
+    fitsPrompt: fitsPrompt(target, run),
+  }
+}
+
+function fitsPrompt({ contextWindow }: Target, run: Run): boolean {
+  return contextWindow === undefined || run.header.promptTokensEstimate < contextWindow
+}
+
+function choiceOptions(run: Run): { affinityKey: string | undefined; random: () => number } {
+  return { affinityKey: run.affinityKey, random: Math.random }
+}
