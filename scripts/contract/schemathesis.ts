@@ -5,7 +5,7 @@
 
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findProgram } from '@gateway/testing/servers/find-program'
@@ -24,14 +24,14 @@ export async function findSchemathesis(): Promise<string> {
   const python = findPython() ?? (await install({ ...PYTHON, find: findPython }))
   process.stderr.write(`installing Schemathesis ${VERSION}\n`)
   await rm(FOLDER, { recursive: true, force: true })
-  // One that was broken off must not pass for a whole one. A Python environment knows its own path, so it cannot move.
-  await run(python, ['-m', 'venv', FOLDER])
-  await run(join(FOLDER, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', `schemathesis==${VERSION}`]).catch(
-    async (error: unknown) => {
-      await rename(FOLDER, `${FOLDER}-broken`)
-      throw error
-    },
-  )
+  try {
+    await run(python, ['-m', 'venv', FOLDER])
+    await run(join(FOLDER, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', `schemathesis==${VERSION}`])
+  } catch (error) {
+    // The next run must not take half an environment for a whole one.
+    await rm(FOLDER, { recursive: true, force: true })
+    throw error
+  }
   return program
 }
 
