@@ -15,15 +15,21 @@ const shared = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'].some((name) => process.
 const cores = availableParallelism()
 const atOnce = (most: number): number => (shared ? 1 : Math.max(1, Math.min(4, most)))
 
-/** A unit stands beside its source, belongs to no conformance suite (those run on real servers), and is not of the test kit. */
+/** These packages start servers, so their tests and the tests that import them are no units. */
+const startServers = /(?:@gateway|packages)\/(?:cluster|servers|stand-ins|testing)\b/
+
+/** A unit stands beside its source and starts no server; the conformance suites run on real servers. */
 const units = globSync('{packages,services}/*/src/**/*.test.ts', {
   cwd: import.meta.dirname,
-  exclude: (path) => path.includes('/conformance') || path.startsWith('packages/testing'),
-}).filter((path) => !/@gateway\/testing|\/conformance\//.test(readFileSync(join(import.meta.dirname, path), 'utf8')))
+  exclude: (path) => path.includes('/conformance') || startServers.test(path),
+}).filter((path) => {
+  const source = readFileSync(join(import.meta.dirname, path), 'utf8')
+  return !startServers.test(source) && !source.includes('/conformance/')
+})
 
 export default defineConfig({
   test: {
-    globalSetup: 'packages/testing/src/servers/shared-postgres.ts',
+    globalSetup: 'packages/servers/src/shared-postgres.ts',
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 60_000,

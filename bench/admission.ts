@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { openRedisAdmission } from '@gateway/admission/redis'
-import { startRedis } from '@gateway/testing/servers'
+import { startRedis } from '@gateway/servers/start'
 
 const requests = Number(process.argv[2] ?? 50_000)
 const concurrency = Number(process.argv[3] ?? 32)

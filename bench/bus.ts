@@ -11,7 +11,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { CountedBus } from '@gateway/bus/bus'
-import { startNats } from '@gateway/testing/servers'
+import { startNats } from '@gateway/servers/start'
 
 const CHUNKS = 100
 const CHUNK_EVERY_MS = 50

@@ -6,7 +6,7 @@
  *     node_modules/node/bin/node bench/ledger.ts [rows]
  */
 
-import { startPostgres } from '@gateway/testing/servers'
+import { startPostgres } from '@gateway/servers/start'
 import { consumeUsage } from '../services/metering/src/consumers/usage.ts'
 import { accountUsage } from '../services/metering/src/handlers/account-usage.ts'
 import { openLedger } from '../services/metering/test/ledger.ts'

@@ -5,19 +5,19 @@ import { readRepository } from './check-boundaries.ts'
 
 /** A small house that keeps every rule. */
 const HOUSE: Record<string, string> = {
-  'package.json': manifest('model-gateway', [], ['vitest', '@gateway/testing']),
+  'package.json': manifest('model-gateway', [], ['vitest', '@gateway/servers']),
   'packages/contracts/package.json': manifest('@gateway/contracts', ['zod']),
   'packages/contracts/src/errors.ts': `import * as z from 'zod'\n`,
   'packages/pricing/package.json': manifest('@gateway/pricing', ['@gateway/contracts']),
   'packages/pricing/src/charge.ts': `import { thing } from '@gateway/contracts/errors'\n`,
   'packages/bus/package.json': manifest('@gateway/bus', ['nats']),
   'packages/bus/src/port.ts': `import { connect } from 'nats'\nexport interface Bus {}\n`,
-  'packages/testing/package.json': manifest('@gateway/testing', []),
-  'packages/testing/src/servers.ts': `import { spawn } from 'node:child_process'\n`,
+  'packages/servers/package.json': manifest('@gateway/servers', []),
+  'packages/servers/src/start.ts': `import { spawn } from 'node:child_process'\n`,
   'services/edge/package.json': manifest('@gateway/edge', ['@gateway/bus', '@gateway/contracts']),
   'services/edge/src/start.ts': `import { choose } from './core/choose.ts'\nimport '@gateway/bus/port'\n`,
   'services/edge/src/core/choose.ts': `import type { Bus } from '@gateway/bus/port'\nimport { thing } from '@gateway/contracts/errors'\n`,
-  'services/edge/src/core/choose.test.ts': `import { test } from 'vitest'\nimport { startNats } from '@gateway/testing/servers'\n`,
+  'services/edge/src/core/choose.test.ts': `import { test } from 'vitest'\nimport { startNats } from '@gateway/servers/start'\n`,
   'services/keys/package.json': manifest('@gateway/keys', []),
   'services/keys/src/start.ts': `export const start = 1\n`,
   'services/keys/src/config.ts': `export const config = 1\n`,
@@ -68,8 +68,8 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     'a package that imports a service',
     DOWNWARD,
     {
-      'packages/testing/package.json': manifest('@gateway/testing', ['@gateway/keys']),
-      'packages/testing/src/cluster.ts': `import { start } from '@gateway/keys/start'\n`,
+      'packages/servers/package.json': manifest('@gateway/servers', ['@gateway/keys']),
+      'packages/servers/src/cluster.ts': `import { start } from '@gateway/keys/start'\n`,
     },
   ],
   [
@@ -128,8 +128,8 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     'two packages that depend on each other',
     NO_CYCLE,
     {
-      'packages/bus/package.json': manifest('@gateway/bus', ['nats', '@gateway/testing']),
-      'packages/testing/package.json': manifest('@gateway/testing', ['@gateway/bus']),
+      'packages/bus/package.json': manifest('@gateway/bus', ['nats', '@gateway/servers']),
+      'packages/servers/package.json': manifest('@gateway/servers', ['@gateway/bus']),
     },
   ],
   ['a package that nobody declared', DECLARED, { 'services/keys/src/db.ts': `import pg from 'pg'\n` }],
@@ -141,7 +141,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   [
     'a package for tests in code that is not a test',
     DECLARED,
-    { 'services/keys/src/db.ts': `import { startNats } from '@gateway/testing/servers'\n` },
+    { 'services/keys/src/db.ts': `import { startNats } from '@gateway/servers/start'\n` },
   ],
 ])('%s', (_what, rule, files) => {
   test(`breaks the rule: ${rule}`, () => {
@@ -166,7 +166,7 @@ describe('what looks like a breach and is none', () => {
     [
       'what only tests import',
       {
-        'services/keys/src/stage.ts': `import { startNats } from '@gateway/testing/servers'\n`,
+        'services/keys/src/stage.ts': `import { startNats } from '@gateway/servers/start'\n`,
         'services/keys/src/a.test.ts': `import { stage } from './stage.ts'\n`,
       },
     ],

@@ -6,7 +6,7 @@
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { prepareServers } from '@gateway/testing/servers'
+import { prepareServers } from '@gateway/servers/start'
 
 const ROOT = join(import.meta.dirname, '..')
 const VITEST = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')

@@ -3,7 +3,7 @@
  */
 
 import { writeFile } from 'node:fs/promises'
-import { startBackend } from '@gateway/testing/backend'
+import { startBackend } from '@gateway/stand-ins/backend'
 import { expect, test } from 'vitest'
 import { ask, newDeveloper, send } from './promises/gateway.ts'
 import { startStandalone } from './promises/standalone.ts'

@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseKey } from '@gateway/contracts/api-key'
 import { openDatabase } from '@gateway/postgres/database'
-import { startCluster } from '@gateway/testing/cluster'
+import { startCluster } from '@gateway/cluster/start'
 import { startStandalone } from './promises/standalone.ts'
 
 /** How long a request may take to appear. */

@@ -17,7 +17,7 @@ import { mintKeyReply, revokeKeyReply, rotateKeyReply, type KeyOwner } from '@ga
 import { subjects } from '@gateway/contracts/subjects'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
-import { startNats, startPostgres, startRedis } from '@gateway/testing/servers'
+import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
 
 const KILLS = 6

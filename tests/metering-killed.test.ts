@@ -15,7 +15,7 @@ import { subjects, usageStream } from '@gateway/contracts/subjects'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
-import { startNats, startPostgres, startRedis } from '@gateway/testing/servers'
+import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
 import { requestIdAt, usageEvent } from '../services/metering/test/usage-events.ts'
 

@@ -5,10 +5,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Cluster, startCluster } from '@gateway/testing/cluster'
+import { type Cluster, startCluster } from '@gateway/cluster/start'
 import { readDocumentedMetrics, readPanelExpressions, readRules } from '@gateway/testing/observability-files'
 import { readExpression } from '@gateway/testing/promql'
-import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/testing/scrape'
+import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/cluster/scrape'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {

@@ -15,10 +15,10 @@ import { accountReply } from '@gateway/contracts/accounts-api'
 import { parseKey } from '@gateway/contracts/api-key'
 import { subjects } from '@gateway/contracts/subjects'
 import { keySlot } from '../packages/redis/src/key-slot.ts'
-import { startCluster, type Cluster } from '@gateway/testing/cluster'
-import { signIn } from '@gateway/testing/identity-provider/sign-in'
-import { scrapeCluster } from '@gateway/testing/scrape'
-import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
+import { startCluster, type Cluster } from '@gateway/cluster/start'
+import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { scrapeCluster } from '@gateway/cluster/scrape'
+import { startRedisCluster, type RedisCluster } from '@gateway/servers/redis-cluster'
 
 const NODES = 3
 /** An edge gives the store 250 ms, and the services behind it five seconds. */

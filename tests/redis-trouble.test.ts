@@ -14,8 +14,8 @@ import type { Bus } from '@gateway/bus/port'
 import { accountReply } from '@gateway/contracts/accounts-api'
 import { parseKey } from '@gateway/contracts/api-key'
 import { subjects } from '@gateway/contracts/subjects'
-import { startCluster, type Cluster } from '@gateway/testing/cluster'
-import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { startCluster, type Cluster } from '@gateway/cluster/start'
+import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 import { commandRedis } from '@gateway/testing/redis-command'
 
 const AWAY_MS = 4_000

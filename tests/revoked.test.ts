@@ -9,8 +9,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startCluster, type Cluster } from '@gateway/testing/cluster'
-import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { startCluster, type Cluster } from '@gateway/cluster/start'
+import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 
 const ROUNDS = Number(process.env['REVOCATIONS'] ?? 6)
 const REQUESTS_AFTER = 10

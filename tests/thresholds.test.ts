@@ -10,7 +10,7 @@ import { openNatsBus } from '@gateway/bus/nats'
 import { parseKey } from '@gateway/contracts/api-key'
 import { accountThreshold, type AccountThreshold } from '@gateway/contracts/standing'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
-import { startCluster } from '@gateway/testing/cluster'
+import { startCluster } from '@gateway/cluster/start'
 
 const PLANS = [
   { slug: 'guest-device', limit: 60, rpm: 1_000, tpm: 1_000_000, perDay: 1_000, guest: true },

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpus, loadavg, release, totalmem } from 'node:os'
-import { findPostgres, findProgram } from '@gateway/testing/servers/find-program'
+import { findPostgres, findProgram } from '@gateway/servers/find-program'
 import * as z from 'zod'
 import { ROOT } from './folders.ts'
 

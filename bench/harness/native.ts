@@ -8,8 +8,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from '@gateway/testing/servers/find-program'
-import { install } from '@gateway/testing/servers/install'
+import { findProgram } from '@gateway/servers/find-program'
+import { install } from '@gateway/servers/install'
 import { BENCH_DATA } from './folders.ts'
 
 const SOURCES = join(import.meta.dirname, '..', 'native')

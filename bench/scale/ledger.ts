@@ -3,7 +3,7 @@
  * are recorded, and how long the change to a new month takes. On a PostgreSQL of its own that waits for its disk.
  */
 
-import { startPostgres } from '@gateway/testing/servers'
+import { startPostgres } from '@gateway/servers/start'
 import type { Database } from '@gateway/postgres/database'
 import { consumeUsage } from '../../services/metering/src/consumers/usage.ts'
 import { readAccountUsage } from '../../services/metering/src/db/daily-usage.ts'

@@ -6,8 +6,8 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
-import { startCluster, type Cluster } from '@gateway/testing/cluster'
-import { signIn } from '@gateway/testing/identity-provider/sign-in'
+import { startCluster, type Cluster } from '@gateway/cluster/start'
+import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
 import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
 

@@ -3,7 +3,7 @@
  */
 
 import type { Database } from '@gateway/postgres/database'
-import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
+import type { ProcessPlan } from '@gateway/cluster/supervise'
 import { commandRedis } from '@gateway/testing/redis-command'
 import type { Load } from '../load.ts'
 import type { Stage } from '../stage/open-stage.ts'

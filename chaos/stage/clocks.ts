@@ -4,7 +4,7 @@
 
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
+import type { ProcessPlan } from '@gateway/cluster/supervise'
 import type { ProcessName } from '../plan/places.ts'
 import { withPreload } from './preload.ts'
 

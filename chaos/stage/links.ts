@@ -4,7 +4,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ProcessPlan } from '@gateway/testing/cluster/supervise'
+import type { ProcessPlan } from '@gateway/cluster/supervise'
 import { endsOf, type LinkName, LINKS } from '../plan/places.ts'
 import { type Link, openLink } from './link.ts'
 

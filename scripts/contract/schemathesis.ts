@@ -8,8 +8,8 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from '@gateway/testing/servers/find-program'
-import { install } from '@gateway/testing/servers/install'
+import { findProgram } from '@gateway/servers/find-program'
+import { install } from '@gateway/servers/install'
 
 /** Published 2026; its checks grow with its versions, so a new one is taken on purpose. */
 const VERSION = '4.32.5'

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from '@gateway/testing/servers/find-program'
+import { findProgram } from '@gateway/servers/find-program'
 import { expect, test } from 'vitest'
 import { useStage } from './stage.ts'
 import { fact, goTo, heading, lastTurn, newName, newVisitor, openConsole, shownKey, signIn } from './visitor.ts'

@@ -4,7 +4,7 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '@gateway/embedded-postgres/free-port'
-import { startIdentityProvider, type IdentityProvider } from '@gateway/testing/identity-provider'
+import { startIdentityProvider, type IdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { expectAccessible } from './accessible.ts'
 import { useStage } from './stage.ts'
 import { goTo, heading, newKeyOwner, newVisitor } from './visitor.ts'

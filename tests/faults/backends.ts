@@ -4,7 +4,7 @@
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
-import type { BackendCall, Fault } from '@gateway/testing/backend'
+import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ANSWER, askChat, QUESTION, type Seen } from './ask.ts'
 import { type Lane, type LaneGroup, SILENCE_MS } from './lanes.ts'

@@ -3,7 +3,7 @@
  * asked, what the ledger says.
  */
 
-import type { BackendCall } from '@gateway/testing/backend'
+import type { BackendCall } from '@gateway/stand-ins/backend'
 import { expect } from 'vitest'
 import { ANSWER, askChat, type Asked, QUESTION, type Seen } from './ask.ts'
 import type { Lane } from './lanes.ts'

@@ -2,7 +2,7 @@
  * What a client of the inference endpoints is promised when nothing goes wrong.
  */
 
-import type { Fault } from '@gateway/testing/backend'
+import type { Fault } from '@gateway/stand-ins/backend'
 import OpenAI from 'openai'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ask, type Caller, type Gateway, newDeveloper, newGuest, newLane, send, sendRaw } from './gateway.ts'

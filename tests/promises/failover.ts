@@ -2,7 +2,7 @@
  * What clients are promised when backends fail: nothing to notice while one is left, and never a silent end.
  */
 
-import type { BackendCall, Fault } from '@gateway/testing/backend'
+import type { BackendCall, Fault } from '@gateway/stand-ins/backend'
 import { describe, expect, test } from 'vitest'
 import {
   ask,

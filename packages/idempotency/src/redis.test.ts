@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startRedis, type Server } from '@gateway/testing/servers'
+import { startRedis, type Server } from '@gateway/servers/start'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Claim } from './port.ts'

@@ -1,4 +1,4 @@
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openDatabase, type Database } from './database.ts'
 

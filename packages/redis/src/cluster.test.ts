@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startRedisCluster, type RedisCluster } from '@gateway/testing/servers/redis-cluster'
+import { startRedisCluster, type RedisCluster } from '@gateway/servers/redis-cluster'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connectTo } from './connect.ts'

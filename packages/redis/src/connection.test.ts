@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startRedis, type Server } from '@gateway/testing/servers'
+import { startRedis, type Server } from '@gateway/servers/start'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect, type ScriptConnection } from './connection.ts'

@@ -8,7 +8,7 @@ import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from './servers/find-program.ts'
+import { findProgram } from '@gateway/servers/find-program'
 
 const run = promisify(execFile)
 const CACHE = join(import.meta.dirname, '../../../node_modules/.cache/promtool')

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeysAdmission } from '@gateway/admission/keys'
 import { subjects } from '@gateway/contracts/subjects'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { parseKey } from '@gateway/contracts/api-key'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import fc from 'fast-check'

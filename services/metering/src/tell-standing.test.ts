@@ -1,7 +1,7 @@
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import { noteStandingRequest, type NoteStandingRequest } from '@gateway/contracts/standing'
 import { groups, subjects } from '@gateway/contracts/subjects'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openLedger, type TestLedger } from '../test/ledger.ts'
 import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../test/usage-events.ts'

@@ -10,7 +10,7 @@ import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/c
 import { subjects, usageStream } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/service/logger'
-import { startNats } from '@gateway/testing/servers'
+import { startNats } from '@gateway/servers/start'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startRouter } from '../src/start.ts'
 import { headerOf } from './fake-job.ts'

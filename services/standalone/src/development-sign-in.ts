@@ -3,7 +3,7 @@
  * that its issuer (and with it the accounts of those who signed in) stays the same from start to start.
  */
 
-import { startIdentityProvider } from '@gateway/testing/identity-provider'
+import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import type { StandaloneSettings } from './config.ts'
 
 const PORTS_ABOVE = 2

@@ -4,7 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
-import { startRedis, type Server } from '@gateway/testing/servers'
+import { startRedis, type Server } from '@gateway/servers/start'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openMemoryAdmission } from '../memory.ts'
 import type { Admission } from '../port.ts'

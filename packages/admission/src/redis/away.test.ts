@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startRedis, type Server } from '@gateway/testing/servers'
+import { startRedis, type Server } from '@gateway/servers/start'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../port.ts'
 import { openRedisAdmission } from '../redis.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { readPart } from '@gateway/redis/script'
-import { startRedis, type Server } from '@gateway/testing/servers'
+import { startRedis, type Server } from '@gateway/servers/start'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import {

@@ -1,6 +1,6 @@
 /** The adapters that the conformance suite runs on, each as a world in which buses meet and can be cut off. */
 
-import { startNats, type Server } from '@gateway/testing/servers'
+import { startNats, type Server } from '@gateway/servers/start'
 import type { CountedBus } from '../bus.ts'
 import type { DurableStream } from '../durable.ts'
 import { createMemoryHub, openMemoryBus } from '../memory.ts'

@@ -1,5 +1,5 @@
 import { type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
-import { type Server, startNats } from '@gateway/testing/servers'
+import { type Server, startNats } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createCounters } from '../counters.ts'

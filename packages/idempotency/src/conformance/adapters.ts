@@ -3,8 +3,8 @@
  * script whose keys do not all lie in one slot.
  */
 
-import { startRedis } from '@gateway/testing/servers'
-import { startRedisCluster } from '@gateway/testing/servers/redis-cluster'
+import { startRedis } from '@gateway/servers/start'
+import { startRedisCluster } from '@gateway/servers/redis-cluster'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { openMemoryIdempotency } from '../memory.ts'
 import type { IdempotencyStore } from '../port.ts'

@@ -1,6 +1,6 @@
 import { parseKey } from '@gateway/contracts/api-key'
 import type { MintGuestReply } from '@gateway/contracts/keys-api'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { forgetOldNetworks } from '../db/guest-networks.ts'

@@ -1,5 +1,5 @@
 import { parseKey } from '@gateway/contracts/api-key'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { listKeys } from './list-keys.ts'

@@ -1,4 +1,4 @@
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'

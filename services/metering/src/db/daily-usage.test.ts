@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'

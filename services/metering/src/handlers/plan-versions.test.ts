@@ -2,7 +2,7 @@
  * The unit of a window's total follows the account's plan by the number of the plan's change, whatever clocks say.
  */
 
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'

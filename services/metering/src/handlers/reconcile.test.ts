@@ -1,5 +1,5 @@
 import { openMemoryAdmission } from '@gateway/admission/memory'
-import { startPostgres, type PostgresServer } from '@gateway/testing/servers'
+import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../../test/usage-events.ts'

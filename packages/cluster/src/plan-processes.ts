@@ -102,9 +102,9 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
 
   const many = (count: number, plan: (index: number) => ProcessPlan) =>
     Array.from({ length: count }, (_, index) => plan(index + 1))
-  const fixtures = [fixture('backend', 'packages/testing/src/backend/main.ts', backendPort, '/health', {})]
+  const fixtures = [fixture('backend', 'packages/stand-ins/src/backend/main.ts', backendPort, '/health', {})]
   if (!given['AUTH_ISSUER']) {
-    const script = 'packages/testing/src/identity-provider/main.ts'
+    const script = 'packages/stand-ins/src/identity-provider/main.ts'
     const discovery = '/.well-known/openid-configuration'
     fixtures.push(
       fixture('identity-provider', script, issuerPort, discovery, {

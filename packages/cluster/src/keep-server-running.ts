@@ -2,7 +2,7 @@
  * Starts a backing server again, two seconds after it died. One that the environment names is not ours to start.
  */
 
-import type { Server } from '../servers.ts'
+import type { Server } from '@gateway/servers/start'
 import { RESTART_AFTER_MS } from './supervise.ts'
 
 const LOOK_EVERY_MS = 100

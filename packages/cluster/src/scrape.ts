@@ -2,7 +2,7 @@
  * Reads what processes export at `/metrics`, strictly: a line that Prometheus would not take throws.
  */
 
-import type { Cluster } from './cluster.ts'
+import type { Cluster } from './start.ts'
 
 export interface Sample {
   name: string

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
 import { UsageError } from '@gateway/service/usage-error'
-import { startCluster } from '../cluster.ts'
+import { startCluster } from './start.ts'
 
 const MAX_OF_A_KIND = 16
 const DEFAULT_PORT = 8080

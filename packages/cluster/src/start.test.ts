@@ -23,7 +23,7 @@ interface ClusterFile {
   servers: Record<'nats' | 'redis' | 'postgres', { url: string; pid: number }>
 }
 
-const MAIN = join(import.meta.dirname, 'cluster', 'main.ts')
+const MAIN = join(import.meta.dirname, 'main.ts')
 const COMES_BACK = { timeout: 25_000, interval: 100 }
 
 let dataDir: string

@@ -9,7 +9,7 @@ import { startTimeOf } from '@gateway/embedded-postgres/processes'
 import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { Redis } from 'ioredis'
 import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest'
-import { createTestDatabase, startNats, startPostgres, startRedis, type Server } from './servers.ts'
+import { createTestDatabase, startNats, startPostgres, startRedis, type Server } from './start.ts'
 
 const start = { startNats, startRedis, startPostgres }
 const kinds = Object.keys(start) as (keyof typeof start)[]
@@ -88,7 +88,7 @@ test('servers and their folders are gone after kill -9 of the process that start
   const folder = await mkdtemp(join(tmpdir(), 'servers-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const program = `
-    import { startNats, startPostgres, startRedis } from ${JSON.stringify(join(import.meta.dirname, 'servers.ts'))}
+    import { startNats, startPostgres, startRedis } from ${JSON.stringify(join(import.meta.dirname, 'start.ts'))}
     const own = { own: true }
     const servers = await Promise.all([startNats(own), startRedis(own), startPostgres(own)])
     console.log(servers.map((server) => server.pid).join(' '))`
@@ -108,7 +108,7 @@ test('servers and their folders are gone after kill -9 of the process that start
 
 test('a missing program that may not be installed is an error that says what to do', async () => {
   vi.stubEnv('GATEWAY_NO_INSTALL', '1')
-  const { install } = await import('./servers/install.ts')
+  const { install } = await import('./install.ts')
   const missing = { name: 'The X server', package: 'x-server', variable: 'X_URL', find: () => undefined }
   await expect(install(missing)).rejects.toThrow(
     'The X server is missing and GATEWAY_NO_INSTALL forbids to install it. ' +

@@ -5,7 +5,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { SHARED_POSTGRES_VARIABLE, startPostgres, type PostgresServer } from '../servers.ts'
+import { SHARED_POSTGRES_VARIABLE, startPostgres, type PostgresServer } from './start.ts'
 
 export default async function setup(): Promise<() => Promise<void>> {
   let postgres: Promise<PostgresServer> | undefined

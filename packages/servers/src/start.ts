@@ -7,10 +7,10 @@
  */
 
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
-import { hasContainerEngine, startInContainer } from './servers/container.ts'
-import { findPostgres, findProgram } from './servers/find-program.ts'
-import { install, type Missing } from './servers/install.ts'
-import { natsContainer, startLocalNats, type NatsOptions } from './servers/nats.ts'
+import { hasContainerEngine, startInContainer } from './container.ts'
+import { findPostgres, findProgram } from './find-program.ts'
+import { install, type Missing } from './install.ts'
+import { natsContainer, startLocalNats, type NatsOptions } from './nats.ts'
 import {
   createDatabase,
   startLocalPostgres,
@@ -18,13 +18,13 @@ import {
   type PostgresOptions,
   type PostgresServer,
   type TestDatabase,
-} from './servers/postgres.ts'
-import { redisContainer, startLocalRedis } from './servers/redis.ts'
-import { foreignServer, type Server, type ServerOptions } from './servers/server.ts'
+} from './postgres.ts'
+import { redisContainer, startLocalRedis } from './redis.ts'
+import { foreignServer, type Server, type ServerOptions } from './server.ts'
 
 export type { NatsOptions, PostgresOptions, PostgresServer, Server, ServerOptions, TestDatabase }
 
-/** Set by `servers/shared-postgres.ts`, vitest's global setup: where to ask for the server that all test files share. */
+/** Set by `shared-postgres.ts`, vitest's global setup: where to ask for the server that all test files share. */
 export const SHARED_POSTGRES_VARIABLE = 'GATEWAY_SHARED_POSTGRES'
 
 const NATS: Missing = {
