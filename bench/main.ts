@@ -15,6 +15,7 @@ import { monthTurn } from './month-turn.ts'
 import { overload } from './overload/run.ts'
 import { profile } from './profile/run.ts'
 import { quick } from './quick.ts'
+import { quickAgainst } from './quick-against.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
@@ -28,6 +29,7 @@ const HELP = `npm run bench -- [part] [options]
 
   (none)   the comparison, then the scale curves
   quick    a minute: the gateway's CPU per request and per chunk, by process
+           --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3
   peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
   plain | latency | stream   one step of it
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
@@ -68,6 +70,7 @@ async function run(): Promise<void> {
       'max-minutes': { type: 'string', default: '60' },
       fresh: { type: 'boolean', default: false },
       minutes: { type: 'string', default: '60' },
+      against: { type: 'string' },
       accounts: { type: 'string', default: '100000' },
       rate: { type: 'string', default: '600' },
       'most-keys': { type: 'string', default: '1000000' },
@@ -105,7 +108,8 @@ async function run(): Promise<void> {
     })
   switch (part) {
     case 'quick':
-      return quick(signal)
+      if (values.against === undefined) return quick(signal)
+      return quickAgainst({ commit: values.against, rounds, signal, say })
     case 'all':
       await comparing(ALL_STEPS)
       return scaling()

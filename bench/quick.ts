@@ -10,8 +10,8 @@ import { runLoad, type Door, type LoadOptions, type LoadResult, type Order } fro
 import { compileNative } from './harness/native.ts'
 import { launchGateway } from './subjects/gateway.ts'
 
-const PLAIN: Order = { stream: false, bytes: 700 }
-const STREAM: Order = { stream: true, chunks: 100, everyUs: 50_000, bytes: 20 }
+export const PLAIN: Order = { stream: false, bytes: 700 }
+export const STREAM: Order = { stream: true, chunks: 100, everyUs: 50_000, bytes: 20 }
 const MOCK = 'mock backend'
 
 export async function quick(signal: AbortSignal): Promise<void> {
