@@ -4,7 +4,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { loadConfig } from '@gateway/service/load-config'
+import { loadConfig } from '@gateway/config/load-config'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { describe, expect, test } from 'vitest'
 import { ask, newDeveloper, newGuest } from './promises/gateway.ts'

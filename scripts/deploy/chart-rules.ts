@@ -4,7 +4,7 @@
  * and a config file that loads.
  */
 
-import { loadConfig } from '@gateway/service/load-config'
+import { loadConfig } from '@gateway/config/load-config'
 import { problemsOfEnvironment, type ServiceName, serviceNames } from './service-environment.ts'
 import type { Manifest } from './validate-manifests.ts'
 

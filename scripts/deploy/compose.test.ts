@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { loadConfig } from '@gateway/service/load-config'
+import { loadConfig } from '@gateway/config/load-config'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { problemsOfCompose, readCompose } from './compose-rules.ts'

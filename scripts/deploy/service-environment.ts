@@ -23,7 +23,7 @@ export const serviceNames = Object.keys(READERS) as ServiceName[]
 /** Read by Node itself. */
 const NODES_OWN = ['NODE_OPTIONS']
 /** What every service reads by it. */
-const SHARED_SOURCE = 'packages/service/src/tracing.ts'
+const SHARED_SOURCE = 'packages/service/src/tracing-settings.ts'
 const ROOT = join(import.meta.dirname, '../..')
 
 /** What stands in for a secret that only a cluster has. */

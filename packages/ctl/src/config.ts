@@ -4,8 +4,8 @@
  */
 
 import { readFile } from 'node:fs/promises'
-import type { PlacedProblem } from '@gateway/service/config-error'
-import { reviewConfig, type ConfigReview } from '@gateway/service/review-config'
+import type { PlacedProblem } from '@gateway/config/config-error'
+import { reviewConfig, type ConfigReview } from '@gateway/config/review-config'
 import { renderTable, type Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
 

@@ -4,8 +4,8 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import type { Logger } from './logger.ts'
-import { DURATION_BOUNDS, type Family, type Histogram, type Metrics } from './metrics.ts'
+import type { Logger } from '@gateway/telemetry/logger'
+import { DURATION_BOUNDS, type Family, type Histogram, type Metrics } from '@gateway/telemetry/metrics'
 
 export type RequestHandler = (question: unknown) => Promise<object>
 

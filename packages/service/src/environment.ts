@@ -8,7 +8,7 @@
 
 import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-config'
 import * as z from 'zod'
-import { logLevels } from './logger.ts'
+import { logLevels } from '@gateway/telemetry/logger'
 
 export interface VariableProblem {
   variable: string

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { openHealthServer, type ReadinessCheck } from './health.ts'
-import { createMetrics } from './metrics.ts'
+import { createMetrics } from '@gateway/telemetry/metrics'
 
 const ask = async (url: string, init?: RequestInit) => {
   const response = await fetch(url, init)

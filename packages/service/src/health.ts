@@ -6,7 +6,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Metrics } from './metrics.ts'
+import type { Metrics } from '@gateway/telemetry/metrics'
 
 /** False, or throwing, means not ready; what is thrown is shown as the reason. */
 export type ReadinessCheck = () => boolean | Promise<boolean>

@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers'
 import { once } from 'node:events'
 import type { Bus } from '@gateway/bus/port'
 import { operatorSubjects } from '@gateway/contracts/subjects'
-import type { Logger } from './logger.ts'
+import type { Logger } from '@gateway/telemetry/logger'
 
 export const OPERATOR_SOCKET = 'operator.sock'
 

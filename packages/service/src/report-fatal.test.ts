@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { expect, test } from 'vitest'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from '@gateway/config/config-error'
 import { EnvironmentError } from './environment.ts'
 import { describeFatal } from './report-fatal.ts'
 import { UsageError } from './usage-error.ts'

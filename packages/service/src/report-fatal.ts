@@ -6,7 +6,7 @@
  */
 
 import { inspect } from 'node:util'
-import { ConfigError } from './config-error.ts'
+import { ConfigError } from '@gateway/config/config-error'
 import { EnvironmentError } from './environment.ts'
 import { isUsageError } from './usage-error.ts'
 

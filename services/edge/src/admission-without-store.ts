@@ -16,7 +16,7 @@ import type { AdmitAnswer, AdmitAsk, EdgeAdmission, RunningLease } from '@gatewa
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { PlanUnit } from '@gateway/contracts/usage'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import type { KeysClient } from './clients/keys.ts'
 import type { MeteringClient } from './clients/metering.ts'
 import { rememberRefusals } from './remember-refusals.ts'

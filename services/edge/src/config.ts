@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
-import { tracingSettings, tracingVariables } from '@gateway/service/tracing'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
 
 /** What the edge needs in every mode. */

@@ -6,7 +6,7 @@
 import type { Bus } from '@gateway/bus/port'
 import { keysInvalidated } from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import type { RunningRequests } from './running-requests.ts'
 
 export function followCuts(bus: Bus, running: RunningRequests, logger: Logger): Promise<AsyncDisposable> {

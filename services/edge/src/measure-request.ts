@@ -3,7 +3,7 @@
  * the client ends it; where traces are on, as a span as well.
  */
 
-import { NO_SPAN, type Span } from '@gateway/service/tracing'
+import { NO_SPAN, type Span } from '@gateway/telemetry/tracing'
 import type { Edge } from './edge.ts'
 import { OK, type EdgeMetrics } from './metrics.ts'
 import { requestIdOf } from './name-request.ts'

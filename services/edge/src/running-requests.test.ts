@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { EdgeAdmission, RunningLease } from '@gateway/admission/edge'
-import { createLogger } from '@gateway/service/logger'
+import { createLogger } from '@gateway/telemetry/logger'
 import { LEASE_MS, trackRunningRequests, type RunningRequests } from './running-requests.ts'
 
 let renewed: RunningLease[][]

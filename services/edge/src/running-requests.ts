@@ -5,7 +5,7 @@
 
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { EdgeAdmission } from '@gateway/admission/edge'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3

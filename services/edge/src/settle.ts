@@ -5,8 +5,8 @@
 import type { JobHeader } from '@gateway/contracts/job'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { chargeFor } from '@gateway/pricing/charge'
-import { requestFields } from '@gateway/service/trace-context'
-import { NO_SPAN } from '@gateway/service/tracing'
+import { requestFields } from '@gateway/telemetry/trace-context'
+import { NO_SPAN } from '@gateway/telemetry/tracing'
 import type { Charge } from './core/bill.ts'
 import type { Edge } from './edge.ts'
 

@@ -6,7 +6,7 @@ import type { Bus } from '@gateway/bus/port'
 import { keysUsed } from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import { noteUse } from './db/keys.ts'
 
 export function listenForUse(parts: { bus: Bus; database: Database; logger: Logger }): Promise<AsyncDisposable> {

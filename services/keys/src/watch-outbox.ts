@@ -5,8 +5,8 @@
  */
 
 import type { Database } from '@gateway/postgres/database'
-import type { Logger } from '@gateway/service/logger'
-import type { Metrics } from '@gateway/service/metrics'
+import type { Logger } from '@gateway/telemetry/logger'
+import type { Metrics } from '@gateway/telemetry/metrics'
 import { pauseMs } from './core/outbox-pace.ts'
 import { measureOutbox } from './db/outbox.ts'
 

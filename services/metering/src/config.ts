@@ -3,7 +3,7 @@
  */
 
 import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
-import { tracingSettings, tracingVariables } from '@gateway/service/tracing'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
 
 const VARIABLES = {

@@ -3,7 +3,7 @@
  * made at the latest with its first row.
  */
 
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import type { Partitions } from './db/partitions.ts'
 
 const HOUR_MS = 3_600_000

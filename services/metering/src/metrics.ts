@@ -2,7 +2,7 @@
  * What metering counts.
  */
 
-import { DURATION_BOUNDS, type Metrics } from '@gateway/service/metrics'
+import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 
 export interface MeteringMetrics {
   batch(counts: { reports: number; rejected: number; seconds: number; lagSeconds: number }): void

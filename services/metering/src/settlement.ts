@@ -11,7 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { Database } from '@gateway/postgres/database'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import { deliverOwed, noteOwed } from './db/owed-totals.ts'
 import type { Settled } from './db/windows.ts'
 

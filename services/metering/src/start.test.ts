@@ -2,7 +2,7 @@ import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/mem
 import type { Bus } from '@gateway/bus/port'
 import { quotaReply, warmReply } from '@gateway/contracts/metering-api'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
-import { createLogger } from '@gateway/service/logger'
+import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'

@@ -8,10 +8,10 @@ import { groups, subjects, usageConsumers, usageStream } from '@gateway/contract
 import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
 import { answerRequests } from '@gateway/service/answer-requests'
-import type { Logger } from '@gateway/service/logger'
-import { createMetrics, type Metrics } from '@gateway/service/metrics'
+import type { Logger } from '@gateway/telemetry/logger'
+import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import type { RunningService } from '@gateway/service/start-service'
-import { NO_TRACING, type Tracer } from '@gateway/service/tracing'
+import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'

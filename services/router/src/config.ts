@@ -3,7 +3,8 @@
  */
 
 import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
-import { tracingSettings, tracingVariables, type TracingSettings } from '@gateway/service/tracing'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
+import type { TracingSettings } from '@gateway/telemetry/tracing'
 import * as z from 'zod'
 
 export interface RouterSettings {

@@ -4,11 +4,11 @@
 
 import { openNatsBus } from '@gateway/bus/nats'
 import { usageStream } from '@gateway/contracts/subjects'
-import { openConfigSource } from '@gateway/service/config-source'
-import { createLogger } from '@gateway/service/logger'
-import { measureBus } from '@gateway/service/measure-bus'
-import { createMetrics, type Metrics } from '@gateway/service/metrics'
-import { openTracing } from '@gateway/service/open-tracing'
+import { openConfigSource } from '@gateway/config/config-source'
+import { createLogger } from '@gateway/telemetry/logger'
+import { measureBus } from '@gateway/telemetry/measure-bus'
+import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import { openTracing } from '@gateway/telemetry/open-tracing'
 import type { ProcessSettings } from './config.ts'
 import type { RouterParts } from './start.ts'
 

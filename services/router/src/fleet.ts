@@ -5,7 +5,7 @@
 
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
-import { resolveSecrets } from '@gateway/service/resolve-secrets'
+import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'

@@ -4,9 +4,9 @@
 
 import type { InFlightList } from '@gateway/in-flight/list'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { countTokens } from '@gateway/service/count-tokens'
-import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/service/metrics'
-import { remember } from '@gateway/service/remember'
+import { countTokens } from '@gateway/telemetry/count-tokens'
+import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
+import { remember } from '@gateway/telemetry/remember'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, placesAt, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'

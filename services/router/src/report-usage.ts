@@ -7,8 +7,8 @@
 import type { Bus } from '@gateway/bus/port'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
-import type { Logger } from '@gateway/service/logger'
-import { requestFields } from '@gateway/service/trace-context'
+import type { Logger } from '@gateway/telemetry/logger'
+import { requestFields } from '@gateway/telemetry/trace-context'
 import { encode, type Run, type Shown } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
 

@@ -4,8 +4,8 @@
 
 import type { InFlightList } from '@gateway/in-flight/list'
 import type { Bus } from '@gateway/bus/port'
-import type { Logger } from '@gateway/service/logger'
-import type { Tracer } from '@gateway/service/tracing'
+import type { Logger } from '@gateway/telemetry/logger'
+import type { Tracer } from '@gateway/telemetry/tracing'
 import type { AnswerMemory } from './answer-memory.ts'
 import type { Fleet } from './fleet.ts'
 import type { Intake } from './intake.ts'

@@ -7,7 +7,7 @@ import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contract
 import type { RouterAlive } from '@gateway/contracts/router-alive'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import { startRouter } from '../src/start.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import type { JobHeader } from '@gateway/contracts/job'

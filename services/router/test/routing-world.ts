@@ -5,9 +5,9 @@
 
 import type { Bus } from '@gateway/bus/port'
 import { InFlightList } from '@gateway/in-flight/list'
-import type { Logger } from '@gateway/service/logger'
-import { createMetrics } from '@gateway/service/metrics'
-import { NO_TRACING } from '@gateway/service/tracing'
+import type { Logger } from '@gateway/telemetry/logger'
+import { createMetrics } from '@gateway/telemetry/metrics'
+import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { isFull, isUsable, openFleet, placesAt, type Backend, type Target } from '../src/fleet.ts'
 import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'

@@ -5,8 +5,9 @@
 import { resolve } from 'node:path'
 import { loadEdgeSettings, type EdgeSettings } from '@gateway/edge/start'
 import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
-import type { LogLevel } from '@gateway/service/logger'
-import { tracingSettings, tracingVariables, type TracingSettings } from '@gateway/service/tracing'
+import type { LogLevel } from '@gateway/telemetry/logger'
+import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
+import type { TracingSettings } from '@gateway/telemetry/tracing'
 import * as z from 'zod'
 
 export interface StandaloneSettings {

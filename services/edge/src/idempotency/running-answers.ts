@@ -9,7 +9,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { followRequest } from '@gateway/contracts/idempotency'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import { serveFollower } from './serve-followers.ts'
 import type { SharedAnswer } from './shared-answer.ts'
 

@@ -16,7 +16,7 @@ import {
 import { JWKSNoMatchingKey } from 'jose/errors'
 import { request } from 'undici'
 import * as z from 'zod'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 
 /** How long keys are used before they are fetched again. */
 const REFRESH_AFTER_MS = 10 * 60_000

@@ -6,7 +6,7 @@ import { exportJWK, SignJWT, type JWTPayload } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
-import { createLogger } from '@gateway/service/logger'
+import { createLogger } from '@gateway/telemetry/logger'
 import { createVerifySignIn } from './verify-token.ts'
 
 const logger = createLogger({ service: 'test', level: 'silent' })

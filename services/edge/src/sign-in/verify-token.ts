@@ -7,7 +7,7 @@
 
 import { jwtVerify } from 'jose'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { Logger } from '@gateway/service/logger'
+import type { Logger } from '@gateway/telemetry/logger'
 import { followIssuerKeys, IssuerUnavailableError } from './issuer-keys.ts'
 
 /** A person who signed in; the account is this pair. */

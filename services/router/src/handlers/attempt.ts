@@ -6,8 +6,8 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { operationOf, requestAttributes, usageAttributes } from '@gateway/service/gen-ai'
-import type { Span } from '@gateway/service/tracing'
+import { operationOf, requestAttributes, usageAttributes } from '@gateway/telemetry/gen-ai'
+import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'

@@ -8,8 +8,8 @@
 
 import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
-import { requestFields } from '@gateway/service/trace-context'
-import { NO_SPAN, type Span } from '@gateway/service/tracing'
+import { requestFields } from '@gateway/telemetry/trace-context'
+import { NO_SPAN, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'

@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openConfigSource } from './config-source.ts'
 import { loadConfig } from './load-config.ts'
-import { createLogger } from './logger.ts'
-import { createMetrics } from './metrics.ts'
+import { createLogger } from '@gateway/telemetry/logger'
+import { createMetrics } from '@gateway/telemetry/metrics'
 
 const plansFile = (rpm: number) => `plans:
   - { slug: guest-device, limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }

@@ -15,8 +15,8 @@ import { dirname } from 'node:path'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
-import type { Logger } from './logger.ts'
-import type { Metrics } from './metrics.ts'
+import type { Logger } from '@gateway/telemetry/logger'
+import type { Metrics } from '@gateway/telemetry/metrics'
 import { readSettled, SETTLE_MS } from './read-settled.ts'
 
 export interface ConfigSource extends AsyncDisposable {

@@ -6,8 +6,6 @@
  * trace is whole or not there. Attributes never hold what people write to a model, nor what a model answers.
  */
 
-import { variables } from './environment.ts'
-
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer'
 export type Attributes = Record<string, string | number | boolean | string[] | undefined>
 
@@ -65,12 +63,6 @@ export function partOf(tracer: Tracer, span: Span, name: string, kind: SpanKind 
   return span.isRecorded ? tracer.start(name, { kind, parent: span.traceparent }) : NO_SPAN
 }
 
-export const tracingVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: variables.OTEL_EXPORTER_OTLP_ENDPOINT,
-  OTEL_TRACES_SAMPLER: variables.OTEL_TRACES_SAMPLER,
-  OTEL_TRACES_SAMPLER_ARG: variables.OTEL_TRACES_SAMPLER_ARG,
-}
-
 export interface TracingSettings {
   /** Where the collector is; none: no traces. */
   endpoint: string | undefined
@@ -86,15 +78,3 @@ export type SamplerName =
   | 'parentbased_always_on'
   | 'parentbased_always_off'
   | 'parentbased_traceidratio'
-
-export function tracingSettings(parsed: {
-  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined
-  OTEL_TRACES_SAMPLER: SamplerName
-  OTEL_TRACES_SAMPLER_ARG: number
-}): TracingSettings {
-  return {
-    endpoint: parsed.OTEL_EXPORTER_OTLP_ENDPOINT,
-    sampler: parsed.OTEL_TRACES_SAMPLER,
-    ratio: parsed.OTEL_TRACES_SAMPLER_ARG,
-  }
-}
