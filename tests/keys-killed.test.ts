@@ -13,11 +13,12 @@ import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
-import { mintKeyReply, revokeKeyReply, rotateKeyReply, type KeyOwner } from '@gateway/contracts/developer-keys-api'
-import { subjects } from '@gateway/contracts/subjects'
+import type { AskedBy, Read, Written } from '@gateway/contracts/bus-roles'
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startNats, startPostgres, startRedis } from '@gateway/servers/start'
+import { talkAs } from '@gateway/service/talk-as'
 import { expect, test } from 'vitest'
 
 const KILLS = 6
@@ -68,15 +69,14 @@ interface Story {
 async function liveThroughKeys(story: Story, subject: string): Promise<void> {
   const owner: KeyOwner = { issuer: 'https://id.example', subject }
   for (let turn = 0; !story.over; turn++) {
-    const minted = await ask(story, subjects.keysMint, { owner })
+    const minted = await ask(story, 'keysMint', { owner })
     if (!minted) continue
-    const { key } = mintKeyReply.parse(minted)
+    const { key } = minted
     const keyHash = hashOf(key)
-    const reply = await ask(story, turn % 2 === 0 ? subjects.keysRotate : subjects.keysRevoke, { owner, keyHash })
+    const reply = await ask(story, turn % 2 === 0 ? 'keysRotate' : 'keysRevoke', { owner, keyHash })
     if (!reply) continue
-    const { kind } = turn % 2 === 0 ? rotateKeyReply.parse(reply) : revokeKeyReply.parse(reply)
     // Nobody else acts for this caller, and the key was active a moment ago.
-    expect(kind).toBe(turn % 2 === 0 ? 'rotated' : 'revoked')
+    expect(reply.kind).toBe(turn % 2 === 0 ? 'rotated' : 'revoked')
     expect(await story.admission.authenticate({ account: parseKey(key)!.accountTag, keyHash })).toEqual({
       kind: 'deny',
     })
@@ -85,10 +85,13 @@ async function liveThroughKeys(story: Story, subject: string): Promise<void> {
 }
 
 /** Undefined when nobody answered. */
-async function ask(story: Story, subject: string, question: object): Promise<unknown> {
+async function ask<Name extends AskedBy<'edge'>>(
+  story: Story,
+  name: Name,
+  question: Written<Name, 'request'>,
+): Promise<Read<Name, 'reply'> | undefined> {
   try {
-    const reply = await story.bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 1_000 })
-    return JSON.parse(Buffer.from(reply).toString())
+    return await talkAs('edge', story.bus).ask(name, question, { timeoutMs: 1_000 })
   } catch {
     story.unanswered++
     await sleep(20)

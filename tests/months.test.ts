@@ -4,7 +4,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { parseKey } from '@gateway/contracts/api-key'
-import { subjects } from '@gateway/contracts/subjects'
 import { usageRecord } from '@gateway/contracts/usage-api'
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
@@ -85,7 +84,7 @@ test('a request that runs over the turn of the month is charged to the month in 
 test('a top-up counts in its month and no longer', async () => {
   const subject = parseKey(key)!.accountTag
   await useUp()
-  await gateway.operate(subjects.keysTopUp, { id: randomUUID(), subject, amount: 5_000 })
+  await gateway.operate('keysTopUp', { id: randomUUID(), subject, amount: 5_000 })
   const admitted = await chatOnce()
   expect([admitted.status, admitted.headers.get('x-svc-quota-limit')]).toEqual([200, String(FREE_LIMIT + 5_000)])
   setClock(NEW_MONTH)

@@ -11,9 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
-import { accountReply } from '@gateway/contracts/accounts-api'
 import { parseKey } from '@gateway/contracts/api-key'
-import { subjects } from '@gateway/contracts/subjects'
+import { talkAs } from '@gateway/service/talk-as'
 import { keySlot } from '../packages/redis/src/key-slot.ts'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
@@ -178,9 +177,10 @@ async function manage(token: string, action: 'mint' | 'revoke', key?: string) {
 }
 
 async function setPlan({ key }: Owner, plan: string): Promise<void> {
-  const question = JSON.stringify({ subject: parseKey(key)!.accountTag, plan })
-  const reply = await bus.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 10_000 })
-  expect(accountReply.parse(JSON.parse(Buffer.from(reply).toString()))).toMatchObject({ kind: 'account' })
+  const question = { subject: parseKey(key)!.accountTag, plan }
+  expect(await talkAs('ctl', bus).ask('keysSetPlan', question, { timeoutMs: 10_000 })).toMatchObject({
+    kind: 'account',
+  })
 }
 
 async function countDecidedAlone(): Promise<number> {

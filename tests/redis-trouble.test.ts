@@ -11,9 +11,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
-import { accountReply } from '@gateway/contracts/accounts-api'
 import { parseKey } from '@gateway/contracts/api-key'
-import { subjects } from '@gateway/contracts/subjects'
+import { talkAs } from '@gateway/service/talk-as'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 import { commandRedis } from '@gateway/testing/redis-command'
@@ -184,9 +183,10 @@ async function manage(token: string, action: 'mint' | 'rotate' | 'revoke', key?:
 }
 
 async function setPlan(key: string, plan: string): Promise<void> {
-  const question = JSON.stringify({ subject: parseKey(key)!.accountTag, plan })
-  const reply = await bus.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 10_000 })
-  expect(accountReply.parse(JSON.parse(Buffer.from(reply).toString()))).toMatchObject({ kind: 'account' })
+  const question = { subject: parseKey(key)!.accountTag, plan }
+  expect(await talkAs('ctl', bus).ask('keysSetPlan', question, { timeoutMs: 10_000 })).toMatchObject({
+    kind: 'account',
+  })
 }
 
 interface Answer {

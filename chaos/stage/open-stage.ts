@@ -7,8 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus } from '@gateway/bus/port'
-import { accountReply } from '@gateway/contracts/accounts-api'
-import { subjects } from '@gateway/contracts/subjects'
+import { talkAs } from '@gateway/service/talk-as'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { startBackend, type Backend, type BackendCall } from '@gateway/stand-ins/backend'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
@@ -129,9 +128,8 @@ async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {
   const { status, key, detail } = await askForKeys(url, token, 'mint')
   if (status !== 200) throw new Error(`${name.name} was given no key: ${detail}`)
   const owner = ownerWith(name, token, key)
-  const question = JSON.stringify({ subject: owner.account, plan: PLAN_OF[owner.kind] })
-  const reply = await bus.request(subjects.keysSetPlan, Buffer.from(question), { timeoutMs: 10_000 })
-  const { kind } = accountReply.parse(JSON.parse(Buffer.from(reply).toString()))
+  const question = { subject: owner.account, plan: PLAN_OF[owner.kind] }
+  const { kind } = await talkAs('ctl', bus).ask('keysSetPlan', question, { timeoutMs: 10_000 })
   if (kind !== 'account') throw new Error(`${name.name} could not be put on its plan: ${kind}`)
   return owner
 }

@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path'
-import { type BusRole, busRoles, talks } from '@gateway/contracts/bus-roles'
-import { accountStream, groups, subjects, usageStream } from '@gateway/contracts/subjects'
+import { type BusRole, busRoles, type Talk, talks } from '@gateway/contracts/bus-roles'
+import { accountStream, groups, usageStream } from '@gateway/contracts/subjects'
 import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/nats/permissions'
 
 interface RolePermissions extends Permissions {
@@ -24,8 +24,8 @@ export function permissionsOf(role: BusRole): RolePermissions {
   const publish = new Set(own.publish)
   const subscribe = new Set(own.subscribe)
   let answers = false
-  for (const [name, talk] of Object.entries(talks)) {
-    const subject = subjectOf(name as keyof typeof subjects)
+  for (const talk of Object.values<Talk>(talks)) {
+    const subject = subjectOf(talk)
     if (talk.from.includes(role)) {
       publish.add(subject)
       if (talk.kind === 'job') for (const other of talk.to) publish.add(framesTo(other))
@@ -78,10 +78,10 @@ system_account: SYS
 `
 }
 
-function subjectOf(name: keyof typeof subjects): string {
-  if (name === 'job') return subjects.job('*')
+function subjectOf({ subject, to }: Talk): string {
+  if (typeof subject === 'string') return subject
   // A process's id begins with its role.
-  return name === 'answers' ? subjects.answers(`${'edge' satisfies BusRole}.*`) : subjects[name]
+  return subject === talks.answers.subject ? subject(`${to[0]}.*`) : subject('*')
 }
 
 function streamOf(subject: string) {
@@ -92,10 +92,8 @@ function streamOf(subject: string) {
 }
 
 function groupOf(role: BusRole): string {
-  if (role === 'router') return groups.routers
-  if (role === 'edge') return groups.edges
-  if (role === 'keys' || role === 'metering') return groups[role]
-  throw new Error(`${role} serves nothing`)
+  if (role === 'ctl') throw new Error('the command line answers nobody')
+  return groups[role]
 }
 
 function quotedLines(subjectNames: string[]): string {

@@ -9,15 +9,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
-import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
-import { type OperatorSubject, subjects, usageStream } from '@gateway/contracts/subjects'
+import type { AccountReply } from '@gateway/contracts/accounts-api'
+import type { Written } from '@gateway/contracts/bus-roles'
+import { usageStream } from '@gateway/contracts/subjects'
 import type { Price } from '@gateway/contracts/usage'
 import { type Database, openDatabase } from '@gateway/postgres/database'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
@@ -28,6 +30,8 @@ import { startMetering } from '../../services/metering/src/start.ts'
 import { startRouter } from '../../services/router/src/start.ts'
 import { type Address, manageKeys, mintGuest } from '../promises/gateway.ts'
 
+type AccountChange = 'keysSetPlan' | 'keysTopUp'
+
 export interface GatewayInProcess extends Address, AsyncDisposable {
   readonly url: string
   readonly backend: Backend
@@ -35,7 +39,7 @@ export interface GatewayInProcess extends Address, AsyncDisposable {
   newKey(plan: string): Promise<string>
   ledgerRow(requestId: string): Promise<LedgerRow | undefined>
   /** Asks as an operator does, of an account. */
-  operate(subject: OperatorSubject, question: object): Promise<void>
+  operate<Name extends AccountChange>(change: Name, question: Written<Name, 'request'>): Promise<void>
   /** Replaces the config file; the default sections stand where it names none. */
   configure(file: object): Promise<void>
 }
@@ -85,7 +89,10 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const settings = { ...loadEdgeSettings({ PORT: '0', TRUST_PROXY: 'loopback' }), signIn }
   const edge = opening.use(await startEdge({ bus: await openBus(), admission, idempotency, config, settings, logger }))
   const operatorBus = await openBus()
-  const operate = (subject: OperatorSubject, question: object) => askOperator(operatorBus, subject, question)
+  const operate: GatewayInProcess['operate'] = async (change, question) => {
+    const reply: AccountReply = await talkAs('ctl', operatorBus).ask(change, question, { timeoutMs: 5_000 })
+    if (reply.kind !== 'account') throw new Error(`${change} was not done: ${reply.kind}`)
+  }
 
   const opened = opening.move()
   const address: Address = { urls: [edge.url], issuer: provider.issuer }
@@ -113,14 +120,8 @@ async function newKeyOn(plan: string, address: Address, operate: GatewayInProces
   const token = await signIn(address.issuer, { name: `payer-${randomUUID()}`, redirectUri: REDIRECT_URI })
   const { body } = await manageKeys(address, token, 'POST')
   const key = String(body['key'])
-  await operate(subjects.keysSetPlan, { subject: parseKey(key)?.accountTag, plan })
+  await operate('keysSetPlan', { subject: parseKey(key)!.accountTag, plan })
   return key
-}
-
-async function askOperator(bus: Bus, subject: OperatorSubject, question: object): Promise<void> {
-  const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 5_000 })
-  const { kind } = JSON.parse(Buffer.from(reply).toString()) as { kind: string }
-  if (kind !== 'account') throw new Error(`${subject} was not done: ${kind}`)
 }
 
 async function readRow(database: Database, requestId: string): Promise<LedgerRow | undefined> {

@@ -4,7 +4,6 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { subjects } from '@gateway/contracts/subjects'
 import { describe, expect, test } from 'vitest'
 import { ask, type OperatedGateway, NARROW_PLANS, newDeveloperOn, operate, quotaOf, send } from './gateway.ts'
 
@@ -69,11 +68,11 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
       expect(await statusOf(key)).toBe(200)
       all.cancel()
       expect(await statusOnEach(key)).toEqual(new Set([402]))
-      await operate(gateway(), subjects.keysSetOverage, { subject, overage: true })
+      await operate(gateway(), 'keysSetOverage', { subject, overage: true })
       expect(await statusOnEach(key)).toEqual(new Set([200]))
-      await operate(gateway(), subjects.keysSetOverage, { subject, overage: false })
+      await operate(gateway(), 'keysSetOverage', { subject, overage: false })
       expect(await statusOnEach(key)).toEqual(new Set([402]))
-      await operate(gateway(), subjects.keysTopUp, { id: randomUUID(), subject, amount: 5_000 })
+      await operate(gateway(), 'keysTopUp', { id: randomUUID(), subject, amount: 5_000 })
       const answer = await send(edge(1), PATH, { key, body: chat })
       expect(answer.status).toBe(200)
       expect(answer.headers.get('x-svc-quota-limit')).toBe('6000')
@@ -91,7 +90,7 @@ export function promiseAllowance(gateway: () => OperatedGateway): void {
       .toMatchObject({ unit: 'usd', used: 0.003, limit: 0.003, remaining: 0 })
     expect(await statusOnEach(developer.key)).toEqual(new Set([402]))
     const topUp = { id: randomUUID(), subject: developer.account, amount: 0.01 }
-    await operate(gateway(), subjects.keysTopUp, topUp)
+    await operate(gateway(), 'keysTopUp', topUp)
     expect(await statusOnEach(developer.key)).toEqual(new Set([200]))
     expect((await quotaOf(developer, edge(0))).limit).toBe(0.013)
   })

@@ -5,7 +5,8 @@
 import { randomUUID } from 'node:crypto'
 import { parseKey } from '@gateway/contracts/api-key'
 import { createDefaultConfig } from '@gateway/contracts/default-config'
-import { type OperatorSubject, subjects } from '@gateway/contracts/subjects'
+import type { AccountReply } from '@gateway/contracts/accounts-api'
+import type { Written } from '@gateway/contracts/bus-roles'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 import OpenAI from 'openai'
@@ -186,18 +187,24 @@ export async function newDeveloper(gateway: Address): Promise<Caller & { token: 
   return { ...callerWith(gateway, String(body['key'])), token }
 }
 
+export type AccountChange = 'keysSetPlan' | 'keysSetOverage' | 'keysTopUp'
+
 /** Asks as `npm run ctl` does. */
-export async function operate(gateway: OperatedGateway, subject: OperatorSubject, question: object): Promise<void> {
+export async function operate<Name extends AccountChange>(
+  gateway: OperatedGateway,
+  change: Name,
+  question: Written<Name, 'request'>,
+): Promise<void> {
   await using running = await findGateway({ DATA_DIR: gateway.dataDir })
-  const reply = await running.ask(subject, question)
-  if ((reply as { kind: string }).kind !== 'account') throw new Error(`${subject}: ${JSON.stringify(reply)}`)
+  const reply: AccountReply = await running.ask(change, question)
+  if (reply.kind !== 'account') throw new Error(`${change}: ${JSON.stringify(reply)}`)
 }
 
 /** A developer's account that the operator has put on the plan. */
 export async function newDeveloperOn(gateway: OperatedGateway, plan: string): Promise<Caller & { account: string }> {
   const developer = await newDeveloper(gateway)
   const account = parseKey(developer.key)!.accountTag
-  await operate(gateway, subjects.keysSetPlan, { subject: account, plan })
+  await operate(gateway, 'keysSetPlan', { subject: account, plan })
   return { ...developer, account }
 }
 

@@ -51,7 +51,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
   return {
     processId,
     counters,
-    request: (subject, payload, options) => requests.request(subject, payload, options.timeoutMs),
+    request: requests.request,
     serve: requests.serve,
     broadcast: (subject, payload) => wire.publish(subject, Buffer.from(payload)),
     listen: (subject, handler) => wire.subscribe(subject, undefined, (payload) => handler(payload)),

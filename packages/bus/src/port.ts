@@ -10,8 +10,11 @@ export interface Bus extends AsyncDisposable {
   /** This process on the bus; new at every start. */
   readonly processId: string
 
-  /** Asks one member of the group that serves `subject`. Throws {@link NoResponderError} or {@link BusTimeoutError}. */
-  request(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<Uint8Array>
+  /**
+   * Asks one member of the group that serves `subject`. Throws {@link NoResponderError}, {@link RemoteError} or
+   * {@link BusTimeoutError}.
+   */
+  request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
 
   /** Answers requests as a member of `group`. A handler that throws answers the asker with {@link RemoteError}. */
   serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
@@ -44,6 +47,18 @@ export interface Bus extends AsyncDisposable {
 
   /** Resolves when all that was published has left this process. */
   flush(): Promise<void>
+}
+
+export interface RequestOptions {
+  /** For all tries together. */
+  timeoutMs: number
+  /** The bus asks again for so long while nobody serves the subject: a service that restarts is away for a moment. */
+  absentForMs?: number
+  /**
+   * The bus asks again for so long while answers fail, so only for questions that may be answered twice: when a store
+   * comes back, some processes find it a little later than others.
+   */
+  failingForMs?: number
 }
 
 export interface OutgoingJob {

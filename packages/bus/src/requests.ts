@@ -1,24 +1,27 @@
 /**
  * Request and reply over the shared inbox.
  *
- * A request made while disconnected waits for the connection. One that finds no responder shortly after a shared outage
- * is put again, because the responder may still be reconnecting. One that was under way during an outage times out.
+ * A request made while disconnected waits for the connection. One that was under way during an outage times out.
+ *
+ * This is the only place that asks again. It does so within the request's time, in three cases: nobody serves the subject
+ * shortly after a shared outage, because the responder may still be reconnecting; nobody serves it, or the answer failed,
+ * and the asker has patience for that.
  */
 
 import { InFlightMap } from '@gateway/in-flight/map'
-import { BusTimeoutError, NoResponderError, RemoteError } from './port.ts'
+import { BusTimeoutError, NoResponderError, RemoteError, type RequestOptions } from './port.ts'
 import type { Inbox } from './inbox.ts'
 import type { OnStatus } from './status.ts'
 import type { Wire } from './wire.ts'
 
 const OK = 0
 const FAILED = 1
-const SETTLING_RETRY_MS = 50
+const ASK_AGAIN_AFTER_MS = 50
 
 export interface Requests {
   /** Puts a raw request; the reply is whatever came back. */
   ask(subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>
-  request(subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
   serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
   /** Ends every open request. */
   close(): void
@@ -28,6 +31,8 @@ interface Pending {
   subject: string
   payload: Uint8Array
   published: boolean
+  absentUntilMs: number
+  failingUntilMs: number
   timer: NodeJS.Timeout
   resolve(reply: Uint8Array): void
   reject(error: Error): void
@@ -48,6 +53,11 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     clearTimeout(request.timer)
     return request
   }
+  const asksAgain = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
+    const triesAgainAtMs = performance.now() + ASK_AGAIN_AFTER_MS
+    if (noResponder) return isSettling() || triesAgainAtMs < request.absentUntilMs
+    return payload[0] === FAILED && triesAgainAtMs < request.failingUntilMs
+  }
   const publishAgain = (number: number) => {
     const request = pending.get(number)
     if (request !== undefined) publish(number, request)
@@ -55,17 +65,20 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
 
   inbox.on('r', (payload, token, noResponder) => {
     const number = Number(token)
-    if (!noResponder) return void take(number)?.resolve(payload)
-    if (isSettling()) return void setTimeout(publishAgain, SETTLING_RETRY_MS, number)
-    const request = take(number)
-    request?.reject(new NoResponderError(`nobody serves ${request.subject}`))
+    const request = pending.get(number)
+    if (request === undefined) return
+    if (asksAgain(request, payload, noResponder)) return void setTimeout(publishAgain, ASK_AGAIN_AFTER_MS, number)
+    take(number)
+    if (noResponder) request.reject(new NoResponderError(`nobody serves ${request.subject}`))
+    else request.resolve(payload)
   })
   wire.onConnection((connected) => {
     if (!connected) return
     for (const [number, request] of pending) if (!request.published) publish(number, request)
   })
 
-  const ask = (subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array> => {
+  const put = (subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array> => {
+    const { timeoutMs, absentForMs = 0, failingForMs = 0 } = options
     if (payload.length > wire.maxPayloadBytes) {
       return Promise.reject(new RangeError(`a request of ${payload.length} bytes to ${subject} is too large`))
     }
@@ -74,17 +87,20 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     const expire = () => take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
     // One turn later: when this process was busy for too long, the reply may be waiting to be read.
     const timer = setTimeout(() => setImmediate(expire), timeoutMs)
-    const request = { subject, payload: Buffer.from(payload), published: false, timer, resolve, reject }
+    const askedAtMs = performance.now()
+    const [absentUntilMs, failingUntilMs] = [askedAtMs + absentForMs, askedAtMs + failingForMs]
+    const question = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }
+    const request: Pending = { ...question, timer, resolve, reject }
     pending.set(number, request)
     publish(number, request)
     return promise
   }
 
   return {
-    ask,
+    ask: (subject, payload, timeoutMs) => put(subject, payload, { timeoutMs }),
 
-    async request(subject, payload, timeoutMs) {
-      const reply = await ask(subject, payload, timeoutMs)
+    async request(subject, payload, options) {
+      const reply = await put(subject, payload, options)
       if (reply[0] === OK) return reply.subarray(1)
       throw new RemoteError(Buffer.from(reply.subarray(1)).toString())
     },

@@ -23,6 +23,12 @@ export const topUpRequest = z.object({
 export const showAccountRequest = z.object({ subject })
 export const revokeKeyByIdRequest = z.object({ keyId: z.string() })
 
+export type SetPlanRequest = z.infer<typeof setPlanRequest>
+export type SetOverageRequest = z.infer<typeof setOverageRequest>
+export type TopUpRequest = z.infer<typeof topUpRequest>
+export type ShowAccountRequest = z.infer<typeof showAccountRequest>
+export type RevokeKeyByIdRequest = z.infer<typeof revokeKeyByIdRequest>
+
 export const accountView = z.object({
   account: z.string(),
   kind: z.enum(['developer', 'guest']),

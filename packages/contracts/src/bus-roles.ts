@@ -1,15 +1,73 @@
 /**
- * Who says and who hears what on the bus. The broker's permissions are written from this table, so a subject that is not
- * in it does not compile, and a service that is not named here is refused by a broker with permissions.
+ * Who says and who hears what on the bus, and in which schema. From this table follow what a service may ask and must
+ * answer (`packages/service/src/talk-as.ts` and `serve.ts`), the broker's permissions and the table of subjects in
+ * ARCHITECTURE.md. A message without a row has no subject.
  */
 
-import type { subjects } from './subjects.ts'
+import type * as z from 'zod'
+import {
+  accountReply,
+  resealReply,
+  resealRequest,
+  revokeKeyByIdReply,
+  revokeKeyByIdRequest,
+  setOverageRequest,
+  setPlanRequest,
+  showAccountRequest,
+  topUpRequest,
+} from './accounts-api.ts'
+import {
+  findAccountReply,
+  findAccountRequest,
+  findSessionReply,
+  findSessionRequest,
+  keysInvalidated,
+  keysUsed,
+  listKeysReply,
+  listKeysRequest,
+  mintKeyReply,
+  mintKeyRequest,
+  revokeKeyReply,
+  revokeKeyRequest,
+  rotateKeyReply,
+  rotateKeyRequest,
+} from './developer-keys-api.ts'
+import {
+  answerSecretsReply,
+  answerSecretsRequest,
+  followedEnd,
+  followedFailure,
+  followedHead,
+  followRequest,
+} from './idempotency.ts'
+import { answerEnd, answerFailure, answerHead, jobHeader } from './job.ts'
+import { fillReply, fillRequest, lookUpReply, lookUpRequest, mintGuestReply, mintGuestRequest } from './keys-api.ts'
+import {
+  accountUsageReply,
+  accountUsageRequest,
+  quotaReply,
+  quotaRequest,
+  usageByAccountReply,
+  usageByAccountRequest,
+  warmReply,
+  warmRequest,
+} from './metering-api.ts'
+import {
+  reconcileKeysReply,
+  reconcileKeysRequest,
+  reconcileTotalsReply,
+  reconcileTotalsRequest,
+} from './reconcile-api.ts'
+import { routerAlive } from './router-alive.ts'
+import { describeRouter, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
+import { accountThreshold, noteStandingReply, noteStandingRequest } from './standing.ts'
+import { usageBatch } from './usage-event.ts'
 
 /** The names under which processes open the bus. `ctl` is the operator's command line. */
 export const busRoles = ['edge', 'router', 'keys', 'metering', 'ctl'] as const
 export type BusRole = (typeof busRoles)[number]
 
-interface Talk {
+export interface Talk {
   /**
    * - `job`: taken by one of `to`; frames go both ways
    * - `question`: answered by one of `to`
@@ -19,42 +77,163 @@ interface Talk {
   kind: 'job' | 'question' | 'news' | 'event'
   from: readonly BusRole[]
   to: readonly BusRole[]
+  /** A job's subject names its pool or its process. */
+  subject: string | ((of: string) => string)
+  messages: Readonly<Record<string, z.ZodType>>
+  /** For the readers of ARCHITECTURE.md. */
+  about: string
 }
 
-const asks = (from: BusRole, to: BusRole): Talk => ({ kind: 'question', from: [from], to: [to] })
+const asks =
+  <From extends BusRole, To extends BusRole>(from: readonly From[], to: To) =>
+  <const Subject extends string, Request extends z.ZodType, Reply extends z.ZodType>(
+    subject: Subject,
+    request: Request,
+    reply: Reply,
+    about: string,
+  ) =>
+    ({ kind: 'question', from, to: [to], subject, messages: { request, reply }, isRepeatable: false, about }) as const
 
-export const talks: Record<keyof typeof subjects, Talk> = {
-  job: { kind: 'job', from: ['edge'], to: ['router'] },
-  answers: { kind: 'job', from: ['edge'], to: ['edge'] },
-  routersAlive: { kind: 'news', from: ['router'], to: ['router'] },
-  routersDescribe: { kind: 'news', from: ['router'], to: ['router'] },
-  routersDescribed: { kind: 'news', from: ['router'], to: ['router'] },
-  routersShow: asks('ctl', 'router'),
-  keysFill: asks('edge', 'keys'),
-  keysLookUp: asks('edge', 'keys'),
-  keysMintGuest: asks('edge', 'keys'),
-  keysMint: asks('edge', 'keys'),
-  keysRotate: asks('edge', 'keys'),
-  keysRevoke: asks('edge', 'keys'),
-  keysList: asks('edge', 'keys'),
-  keysFindSession: asks('edge', 'keys'),
-  keysFindAccount: asks('edge', 'keys'),
-  keysAnswerSecrets: asks('edge', 'keys'),
-  keysSetPlan: asks('ctl', 'keys'),
-  keysSetOverage: asks('ctl', 'keys'),
-  keysTopUp: asks('ctl', 'keys'),
-  keysShowAccount: asks('ctl', 'keys'),
-  keysRevokeById: asks('ctl', 'keys'),
-  keysReseal: asks('ctl', 'keys'),
-  keysReconcile: asks('ctl', 'keys'),
-  keysInvalidated: { kind: 'news', from: ['keys'], to: ['edge'] },
-  keysUsed: { kind: 'news', from: ['metering'], to: ['keys'] },
-  keysNoteStanding: asks('metering', 'keys'),
-  meteringQuota: asks('edge', 'metering'),
-  meteringAccountUsage: { kind: 'question', from: ['edge', 'ctl'], to: ['metering'] },
-  meteringUsageByAccount: asks('ctl', 'metering'),
-  meteringReconcile: asks('ctl', 'metering'),
-  meteringWarm: { kind: 'question', from: ['edge', 'keys'], to: ['metering'] },
-  usage: { kind: 'event', from: ['edge', 'router'], to: ['metering'] },
-  accountThreshold: { kind: 'event', from: ['keys'], to: [] },
-}
+/** A question that may be answered twice: a failed answer is asked for again. */
+const repeatable = <Question extends Talk>(question: Question) => ({ ...question, isRepeatable: true })
+
+const tells =
+  <From extends BusRole, To extends BusRole>(from: From, to: To) =>
+  <const Subject extends string, News extends z.ZodType>(subject: Subject, news: News, about: string) =>
+    ({ kind: 'news', from: [from], to: [to], subject, messages: { news }, about }) as const
+
+const edgeAsksKeys = asks(['edge'], 'keys')
+const edgeAsksMetering = asks(['edge'], 'metering')
+const operatorAsksKeys = asks(['ctl'], 'keys')
+const operatorAsksMetering = asks(['ctl'], 'metering')
+const routersTell = tells('router', 'router')
+
+export const talks = {
+  job: {
+    kind: 'job',
+    from: ['edge'],
+    to: ['router'],
+    subject: (pool: string) => `job.${pool}`,
+    messages: { header: jobHeader, head: answerHead, end: answerEnd, failure: answerFailure },
+    about: 'a job for the routers that own the pool; large bodies follow in parts',
+  },
+  answers: {
+    kind: 'job',
+    from: ['edge'],
+    to: ['edge'],
+    subject: (processId: string) => `answers.${processId}`,
+    messages: { header: followRequest, head: followedHead, end: followedEnd, failure: followedFailure },
+    about: "a client's wish to join an answer that runs in that process",
+  },
+  routersAlive: routersTell('routers.alive', routerAlive, "once a second: routers share backends' limits"),
+  routersDescribe: routersTell('routers.describe', describeRouter, 'the router that an operator asked asks the others'),
+  routersDescribed: routersTell('routers.described', routerDescribed, 'each router answers that router'),
+  routersShow: asks(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
+
+  keysFill: repeatable(edgeAsksKeys('keys.fill', fillRequest, fillReply, "admission's `miss`")),
+  keysLookUp: repeatable(
+    edgeAsksKeys('keys.look-up', lookUpRequest, lookUpReply, 'whether a key is alive, while Redis is away'),
+  ),
+  keysMintGuest: edgeAsksKeys('keys.mint-guest', mintGuestRequest, mintGuestReply, "a device's guest key"),
+  keysMint: edgeAsksKeys('keys.mint', mintKeyRequest, mintKeyReply, "a signed-in caller's key"),
+  keysRotate: edgeAsksKeys('keys.rotate', rotateKeyRequest, rotateKeyReply, 'a new key for the current one'),
+  keysRevoke: edgeAsksKeys('keys.revoke', revokeKeyRequest, revokeKeyReply, "the end of a caller's key"),
+  keysList: edgeAsksKeys('keys.list', listKeysRequest, listKeysReply, "a signed-in caller's keys"),
+  keysFindSession: repeatable(
+    edgeAsksKeys('keys.find-session', findSessionRequest, findSessionReply, "a signed-in caller's active key"),
+  ),
+  keysFindAccount: repeatable(
+    edgeAsksKeys('keys.find-account', findAccountRequest, findAccountReply, "a signed-in caller's account"),
+  ),
+  keysAnswerSecrets: repeatable(
+    edgeAsksKeys('keys.answer-secrets', answerSecretsRequest, answerSecretsReply, 'the secrets that seal kept answers'),
+  ),
+  keysSetPlan: operatorAsksKeys('keys.set-plan', setPlanRequest, accountReply, "an account's plan"),
+  keysSetOverage: operatorAsksKeys('keys.set-overage', setOverageRequest, accountReply, "an account's overage"),
+  keysTopUp: operatorAsksKeys('keys.top-up', topUpRequest, accountReply, "a top-up of an account's month"),
+  keysShowAccount: operatorAsksKeys('keys.show-account', showAccountRequest, accountReply, 'one account'),
+  keysRevokeById: operatorAsksKeys('keys.revoke-by-id', revokeKeyByIdRequest, revokeKeyByIdReply, 'the end of any key'),
+  keysReseal: operatorAsksKeys('keys.reseal', resealRequest, resealReply, 'seals keys under the current master key'),
+  keysReconcile: operatorAsksKeys(
+    'keys.reconcile',
+    reconcileKeysRequest,
+    reconcileKeysReply,
+    "whether the admission store agrees with keys' tables",
+  ),
+  keysInvalidated: tells('keys', 'edge')('keys.invalidated', keysInvalidated, 'a key is dead'),
+  keysUsed: tells('metering', 'keys')('keys.used', keysUsed, 'when keys were last used'),
+  keysNoteStanding: asks(['metering'], 'keys')(
+    'keys.note-standing',
+    noteStandingRequest,
+    noteStandingReply,
+    'totals that moved, for the thresholds below',
+  ),
+
+  meteringQuota: repeatable(edgeAsksMetering('metering.quota', quotaRequest, quotaReply, 'the quota record')),
+  meteringAccountUsage: repeatable(
+    asks(['edge', 'ctl'], 'metering')(
+      'metering.account-usage',
+      accountUsageRequest,
+      accountUsageReply,
+      'usage of one account over time',
+    ),
+  ),
+  meteringUsageByAccount: operatorAsksMetering(
+    'metering.usage-by-account',
+    usageByAccountRequest,
+    usageByAccountReply,
+    'usage of all accounts',
+  ),
+  meteringReconcile: operatorAsksMetering(
+    'metering.reconcile',
+    reconcileTotalsRequest,
+    reconcileTotalsReply,
+    'whether the admission store agrees with the ledger',
+  ),
+  meteringWarm: repeatable(
+    asks(['edge', 'keys'], 'metering')(
+      'metering.warm',
+      warmRequest,
+      warmReply,
+      "admission's `cold`; after a change of plan, the total in the new unit",
+    ),
+  ),
+
+  usage: {
+    kind: 'event',
+    from: ['edge', 'router'],
+    to: ['metering'],
+    subject: 'usage.reported',
+    messages: { event: usageBatch },
+    about: 'usage of requests',
+  },
+  accountThreshold: {
+    kind: 'event',
+    from: ['keys'],
+    to: [],
+    subject: 'account.threshold',
+    messages: { event: accountThreshold },
+    about: 'for operators: an account has used 80 % or all of its allowance',
+  },
+} as const satisfies Record<string, Talk>
+
+type Talks = typeof talks
+export type TalkName = keyof Talks
+type NamesOf<Kind extends Talk['kind'], Place extends 'from' | 'to', Role> = {
+  [Name in TalkName]: Talks[Name]['kind'] extends Kind
+    ? Role extends Talks[Name][Place][number]
+      ? Name
+      : never
+    : never
+}[TalkName]
+
+export type AskedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>
+export type AnsweredBy<Role extends BusRole> = NamesOf<'question', 'to', Role>
+export type ToldBy<Role extends BusRole> = NamesOf<'news', 'from', Role>
+export type HeardBy<Role extends BusRole> = NamesOf<'news', 'to', Role>
+export type ReportedBy<Role extends BusRole> = NamesOf<'event', 'from', Role>
+
+/** A message as its writer gives it, and as its reader gets it: with defaults. */
+type Messages<Name extends TalkName> = Talks[Name]['messages']
+export type Written<Name extends TalkName, Part extends keyof Messages<Name>> = z.input<Messages<Name>[Part]>
+export type Read<Name extends TalkName, Part extends keyof Messages<Name>> = z.output<Messages<Name>[Part]>

@@ -17,6 +17,7 @@ export const keyStatuses = ['active', 'deactivated'] as const
 
 export const mintKeyRequest = z.object({ owner: keyOwner })
 export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string() })
+export type MintKeyRequest = z.infer<typeof mintKeyRequest>
 export type MintKeyReply = z.infer<typeof mintKeyReply>
 
 /** `invalid`: not an active key of this owner; nothing has changed. */
@@ -25,6 +26,7 @@ export const rotateKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rotated'), key: z.string(), plan: z.string() }),
   z.object({ kind: z.literal('invalid') }),
 ])
+export type RotateKeyRequest = z.infer<typeof rotateKeyRequest>
 export type RotateKeyReply = z.infer<typeof rotateKeyReply>
 
 /** Revoking one's own dead key answers `revoked` again. `invalid`: not a key of this owner. */
@@ -33,6 +35,7 @@ export const revokeKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('revoked'), keyId: z.string() }),
   z.object({ kind: z.literal('invalid') }),
 ])
+export type RevokeKeyRequest = z.infer<typeof revokeKeyRequest>
 export type RevokeKeyReply = z.infer<typeof revokeKeyReply>
 
 export const listedKey = z.object({
@@ -48,6 +51,7 @@ export type ListedKey = z.infer<typeof listedKey>
 /** Newest first. */
 export const listKeysRequest = z.object({ owner: keyOwner })
 export const listKeysReply = z.object({ keys: z.array(listedKey) })
+export type ListKeysRequest = z.infer<typeof listKeysRequest>
 export type ListKeysReply = z.infer<typeof listKeysReply>
 
 /** The key through which a signed-in caller uses the inference endpoints. */
@@ -56,6 +60,7 @@ export const findSessionReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('found'), account: z.string(), keyId: z.string(), keyHash, plan: z.string() }),
   z.object({ kind: z.literal('none') }),
 ])
+export type FindSessionRequest = z.infer<typeof findSessionRequest>
 export type FindSessionReply = z.infer<typeof findSessionReply>
 
 /** The account of a signed-in caller, whether or not it has an active key. */
@@ -64,6 +69,7 @@ export const findAccountReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('found'), account: z.string() }),
   z.object({ kind: z.literal('none') }),
 ])
+export type FindAccountRequest = z.infer<typeof findAccountRequest>
 export type FindAccountReply = z.infer<typeof findAccountReply>
 
 /** Told to every edge: the key is dead. Revoking also cuts its open streams; rotating lets them finish. */

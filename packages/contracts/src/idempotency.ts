@@ -13,7 +13,8 @@ export const REPLAYED_HEADER = 'idempotent-replayed'
 /** 1 to 255 visible ASCII characters. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/)
 
-/** Edges ask keys for what seals the answers that they keep. Current first, then those of former master keys. */
+/** Edges ask keys for the secrets that seal kept answers. Current first, then those of former master keys. */
+export const answerSecretsRequest = z.object({})
 export const answerSecretsReply = z.object({
   secrets: z.array(z.object({ masterKeyId: z.string(), secret: z.base64url() })).min(1),
 })

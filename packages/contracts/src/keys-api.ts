@@ -27,6 +27,7 @@ export const lookUpReply = z.discriminatedUnion('kind', [
   }),
   z.object({ kind: z.literal('dead') }),
 ])
+export type LookUpRequest = z.infer<typeof lookUpRequest>
 export type LookUpReply = z.infer<typeof lookUpReply>
 
 /** The HTTP body of `POST /v1/keys/guest`. */

@@ -26,6 +26,7 @@ export const quotaReply = z.object({
   window: z.string(),
   resetAtMs: z.int(),
 })
+export type QuotaRequest = z.infer<typeof quotaRequest>
 export type QuotaReply = z.infer<typeof quotaReply>
 
 /** Days are calendar days in UTC, both ends included. */

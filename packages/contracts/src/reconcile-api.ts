@@ -39,6 +39,7 @@ export const reconcileKeysReply = z.object({
   drifts: z.array(drift),
   isLast: z.boolean(),
 })
+export type ReconcileKeysRequest = z.infer<typeof reconcileKeysRequest>
 export type ReconcileKeysReply = z.infer<typeof reconcileKeysReply>
 
 export const reconcileTotalsRequest = z.object({
@@ -48,4 +49,5 @@ export const reconcileTotalsRequest = z.object({
   repair: z.boolean(),
 })
 export const reconcileTotalsReply = z.object({ drifts: z.array(drift) })
+export type ReconcileTotalsRequest = z.infer<typeof reconcileTotalsRequest>
 export type ReconcileTotalsReply = z.infer<typeof reconcileTotalsReply>

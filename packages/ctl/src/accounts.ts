@@ -3,8 +3,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import { accountReply, type AccountView } from '@gateway/contracts/accounts-api'
-import { subjects, type OperatorSubject } from '@gateway/contracts/subjects'
+import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
 import type { Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
 import type { Gateway } from './gateway.ts'
@@ -14,12 +13,12 @@ export async function showAccount(gateway: Gateway, subject: string): Promise<An
 }
 
 export async function setPlan(gateway: Gateway, subject: string, plan: string): Promise<Answer> {
-  return describe(await ask(gateway, subjects.keysSetPlan, { subject, plan }))
+  return describe(accountIn(await gateway.ask('keysSetPlan', { subject, plan })))
 }
 
 export async function setOverage(gateway: Gateway, subject: string, text: string): Promise<Answer> {
   if (text !== 'on' && text !== 'off') throw new CommandError(`overage is on or off, not ${text}`)
-  return describe(await ask(gateway, subjects.keysSetOverage, { subject, overage: text === 'on' }))
+  return describe(accountIn(await gateway.ask('keysSetOverage', { subject, overage: text === 'on' })))
 }
 
 /** The same id adds nothing more, so a top-up whose answer was lost can be repeated. */
@@ -32,19 +31,18 @@ export async function topUp(
   const amount = Number(text)
   if (!(amount > 0)) throw new CommandError(`an amount is a number above 0, not ${text}`)
   try {
-    return describe(await ask(gateway, subjects.keysTopUp, { id, subject, amount }))
+    return describe(accountIn(await gateway.ask('keysTopUp', { id, subject, amount })))
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     throw new CommandError(`${error.message}\nto repeat it safely: --id ${id}`)
   }
 }
 
-export function findAccount(gateway: Gateway, subject: string): Promise<AccountView> {
-  return ask(gateway, subjects.keysShowAccount, { subject })
+export async function findAccount(gateway: Gateway, subject: string): Promise<AccountView> {
+  return accountIn(await gateway.ask('keysShowAccount', { subject }))
 }
 
-async function ask(gateway: Gateway, subject: OperatorSubject, question: object): Promise<AccountView> {
-  const reply = accountReply.parse(await gateway.ask(subject, question))
+function accountIn(reply: AccountReply): AccountView {
   switch (reply.kind) {
     case 'account':
       return reply.account

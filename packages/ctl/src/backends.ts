@@ -2,19 +2,12 @@
  * `backends`: how each backend is, as each live router has learnt it from its own traffic.
  */
 
-import {
-  showRoutersReply,
-  type BackendView,
-  type HealthView,
-  type RouterView,
-  type ShowRoutersReply,
-} from '@gateway/contracts/routers-api'
-import { subjects } from '@gateway/contracts/subjects'
+import type { BackendView, HealthView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import { renderTable, type Answer } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showBackends(gateway: Gateway): Promise<Answer> {
-  const reply = showRoutersReply.parse(await gateway.ask(subjects.routersShow, {}))
+  const reply = await gateway.ask('routersShow', {})
   return { facts: reply, text: describe(reply, Date.now()) }
 }
 

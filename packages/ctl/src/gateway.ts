@@ -10,12 +10,13 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
-import type { OperatorSubject } from '@gateway/contracts/subjects'
+import { talks, type AskedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
 import { OPERATOR_SOCKET } from '@gateway/service/operator-door'
+import { talkAs } from '@gateway/service/talk-as'
 import { CommandError } from './command-error.ts'
 
 export interface Gateway extends AsyncDisposable {
-  ask(subject: OperatorSubject, question: object): Promise<unknown>
+  ask<Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>): Promise<Read<Name, 'reply'>>
 }
 
 const TIMEOUT_MS = 10_000
@@ -40,13 +41,12 @@ async function overNats(url: string): Promise<Gateway> {
   const opening = openNatsBus({ url, name: 'ctl' })
   const bus = await Promise.race([opening, tooLate()])
   return {
-    async ask(subject, question) {
+    async ask(name, question) {
       try {
-        const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: TIMEOUT_MS })
-        return JSON.parse(Buffer.from(reply).toString())
+        return await talkAs('ctl', bus).ask(name, question, { timeoutMs: TIMEOUT_MS })
       } catch (error) {
         if (error instanceof NoResponderError || error instanceof BusTimeoutError)
-          throw new CommandError(`nobody answers ${subject}; a change may hold all the same, so ask again`)
+          throw new CommandError(`nobody answers ${talks[name].subject}; a change may hold all the same, so ask again`)
         throw new CommandError(error instanceof Error ? error.message : String(error))
       }
     },
@@ -62,12 +62,13 @@ function tooLate(): Promise<never> {
 
 function throughSocket(socketPath: string): Gateway {
   return {
-    ask: (subject, question) =>
-      new Promise((settle, reject) => {
+    ask: <Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
+      new Promise<Read<Name, 'reply'>>((settle, reject) => {
         const fail = (error: Error) => reject(new CommandError(`the gateway does not answer: ${error.message}`))
+        const { subject, messages } = talks[name]
         const asking = request({ socketPath, path: `/${subject}`, method: 'POST' }, (response) => {
           text(response).then((body) => {
-            if (response.statusCode === 200) settle(JSON.parse(body))
+            if (response.statusCode === 200) settle(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
             else reject(new CommandError(body || `the gateway answered ${response.statusCode}`))
           }, fail)
         })

@@ -3,8 +3,6 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { resealReply, revokeKeyByIdReply } from '@gateway/contracts/accounts-api'
-import { subjects } from '@gateway/contracts/subjects'
 import type { Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
 import type { Gateway } from './gateway.ts'
@@ -14,7 +12,7 @@ const PAUSE_MS = 500
 const WITHOUT_PROGRESS = 20
 
 export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer> {
-  const reply = revokeKeyByIdReply.parse(await gateway.ask(subjects.keysRevokeById, { keyId }))
+  const reply = await gateway.ask('keysRevokeById', { keyId })
   if (reply.kind === 'unknown') throw new CommandError('there is no such key')
   const { account } = reply
   return { facts: { keyId, account }, text: `the key ${keyId} of account ${account} is dead on every edge` }
@@ -24,7 +22,7 @@ export async function revokeKey(gateway: Gateway, keyId: string): Promise<Answer
 export async function reseal(gateway: Gateway, log: (line: string) => void): Promise<Answer> {
   let sealed = 0
   for (let idle = 0; idle < WITHOUT_PROGRESS;) {
-    const { sealedAnew, isComplete } = resealReply.parse(await gateway.ask(subjects.keysReseal, {}))
+    const { sealedAnew, isComplete } = await gateway.ask('keysReseal', {})
     sealed += sealedAnew
     if (isComplete) {
       const text = `everything is sealed under the current master key (${sealed} keys sealed anew)`

@@ -2,13 +2,7 @@
  * `reconcile`: whether the admission store agrees with keys' tables and with the ledger, account by account.
  */
 
-import {
-  reconcileKeysReply,
-  reconcileTotalsReply,
-  type Drift,
-  type ReconcileKeysReply,
-} from '@gateway/contracts/reconcile-api'
-import { subjects } from '@gateway/contracts/subjects'
+import type { Drift, ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
 import { renderTable, type Answer } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -20,11 +14,9 @@ export async function reconcile(gateway: Gateway, repair: boolean, log: (line: s
   let accounts = 0
   let after: string | null = null
   for (let isLast = false; !isLast;) {
-    const page: ReconcileKeysReply = reconcileKeysReply.parse(
-      await gateway.ask(subjects.keysReconcile, { after, repair }),
-    )
-    const totals = await gateway.ask(subjects.meteringReconcile, { accounts: page.accounts, plans: page.plans, repair })
-    drifts.push(...page.drifts, ...reconcileTotalsReply.parse(totals).drifts)
+    const page: ReconcileKeysReply = await gateway.ask('keysReconcile', { after, repair })
+    const totals = await gateway.ask('meteringReconcile', { accounts: page.accounts, plans: page.plans, repair })
+    drifts.push(...page.drifts, ...totals.drifts)
     const before = accounts
     accounts += page.accounts.length
     if (Math.floor(accounts / TELL_EVERY_ACCOUNTS) > Math.floor(before / TELL_EVERY_ACCOUNTS))

@@ -2,8 +2,6 @@
  * `usage`: what one account used over time, or all of them together.
  */
 
-import { accountUsageReply, usageByAccountReply } from '@gateway/contracts/metering-api'
-import { subjects } from '@gateway/contracts/subjects'
 import { usageQuery, type UsageTotals } from '@gateway/contracts/usage-api'
 import { completeUsageQuestion, type UsageQuestion } from '@gateway/contracts/usage-question'
 import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
@@ -30,8 +28,8 @@ export async function showUsage(gateway: Gateway, options: UsageOptions): Promis
 async function usageOfAccount(gateway: Gateway, subject: string, question: UsageQuestion): Promise<Answer> {
   const { account } = await findAccount(gateway, subject)
   const { from, to, group_by: groupBy } = question
-  const reply = await gateway.ask(subjects.meteringAccountUsage, { account, from, to, groupBy })
-  const record = { account, ...toUsageRecord(question, accountUsageReply.parse(reply).groups) }
+  const { groups } = await gateway.ask('meteringAccountUsage', { account, from, to, groupBy })
+  const record = { account, ...toUsageRecord(question, groups) }
   const rows = record.data.map((row) => ({ ...row, name: row.day ?? row.model ?? '' }))
   const table = renderUsage(groupBy, [], [...rows, { name: 'total', ...record.totals }])
   return { facts: record, text: `${account}, ${from} to ${to}\n${table}` }
@@ -40,8 +38,7 @@ async function usageOfAccount(gateway: Gateway, subject: string, question: Usage
 async function usageByAccount(gateway: Gateway, { from, to }: UsageQuestion, top: string): Promise<Answer> {
   const atMost = Number(top)
   if (!Number.isInteger(atMost) || atMost < 1 || atMost > 1_000) throw new CommandError('--top is from 1 to 1000')
-  const answer = await gateway.ask(subjects.meteringUsageByAccount, { from, to, atMost })
-  const { groups, accounts, totals } = usageByAccountReply.parse(answer)
+  const { groups, accounts, totals } = await gateway.ask('meteringUsageByAccount', { from, to, atMost })
   const data = await Promise.all(
     groups.map(async ({ name: account, ...figures }) => {
       return { account, subject: await subjectOf(gateway, account), ...toUsageTotals(figures) }

@@ -4,23 +4,11 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { keysInvalidated } from '@gateway/contracts/developer-keys-api'
-import { subjects } from '@gateway/contracts/subjects'
-import type { Logger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import type { RunningRequests } from './running-requests.ts'
 
-export function followCuts(bus: Bus, running: RunningRequests, logger: Logger): Promise<AsyncDisposable> {
-  return bus.listen(subjects.keysInvalidated, (payload) => {
-    const parsed = keysInvalidated.safeParse(parseJson(payload))
-    if (!parsed.success) return logger.error({ err: parsed.error }, 'a word of a dead key is not readable')
-    if (parsed.data.reason === 'revoked') running.cutKey(parsed.data.keyHash)
+export function followCuts(bus: Bus, running: RunningRequests): Promise<AsyncDisposable> {
+  return talkAs('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
+    if (reason === 'revoked') running.cutKey(keyHash)
   })
-}
-
-function parseJson(payload: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(payload).toString())
-  } catch {
-    return undefined
-  }
 }

@@ -4,9 +4,9 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { subjects } from '@gateway/contracts/subjects'
-import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'
+import { talkAs } from '@gateway/service/talk-as'
 
 const STORE_TIMEOUT_MS = 30_000
 /** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB. */
@@ -22,6 +22,7 @@ interface Batch {
 }
 
 export function createUsageReporter(bus: Bus): UsageReporter {
+  const edge = talkAs('edge', bus)
   let open: Batch | null = null
 
   function openBatch(): Batch {
@@ -29,8 +30,7 @@ export function createUsageReporter(bus: Bus): UsageReporter {
     const stored = new Promise<void>((resolve, reject) => {
       setImmediate(() => {
         if (open?.events === events) open = null
-        const payload = Buffer.from(JSON.stringify({ v: 1, events } satisfies UsageBatch))
-        bus.publishDurable(subjects.usage, payload, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
+        edge.report('usage', { v: 1, events }, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
         failpoint('edge.usage-published')
       })
     })

@@ -6,6 +6,7 @@
  * then tells the cost.
  */
 
+import { decodeJson, encodeJson } from '@gateway/bus/json'
 import type { Bus, JobHandle } from '@gateway/bus/port'
 import {
   answerEnd,
@@ -91,7 +92,7 @@ export function runJob(
     handle = bus.dispatch(
       {
         subject: subjects.job(fixed.pool),
-        header: Buffer.from(JSON.stringify(header)),
+        header: encodeJson(header),
         body,
         acceptTimeoutMs: acceptPatienceMs(attempt),
       },
@@ -102,15 +103,15 @@ export function runJob(
         },
         onHead(bytes) {
           hasHead = true
-          events.onHead(answerHead.parse(parseJson(bytes)))
+          events.onHead(answerHead.parse(decodeJson(bytes)))
         },
         onData: events.onData,
         onEnd(bytes) {
-          const end = answerEnd.parse(parseJson(bytes))
+          const end = answerEnd.parse(decodeJson(bytes))
           return finish(() => events.onEnd(end))
         },
         onFailure(bytes) {
-          const failure = answerFailure.parse(parseJson(bytes))
+          const failure = answerFailure.parse(decodeJson(bytes))
           return finish(() => events.onFailure(failure))
         },
         onUnavailable(reason, detail) {
@@ -191,8 +192,4 @@ const LAST_WORD_WITHIN_MS = 45_000
 
 function msUntil(momentMs: number): number {
   return Math.max(0, Math.floor(momentMs - performance.now()))
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
 }

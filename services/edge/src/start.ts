@@ -95,7 +95,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
     metrics,
     tracer: parts.tracer ?? NO_TRACING,
   }
-  const cuts = await followCuts(bus, running, logger)
+  const cuts = await followCuts(bus, running)
   const server = await listen(createApp(edge), settings)
   let isStopping = false
   return {

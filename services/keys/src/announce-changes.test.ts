@@ -122,7 +122,7 @@ describe('whatever is changed, and wherever it cannot be told', () => {
     }
     await keys.bus.serve(subjects.meteringWarm, 'metering', async (question) => {
       await tell((JSON.parse(Buffer.from(question).toString()) as { account: string }).account, 'metering')
-      return Buffer.from('{}')
+      return Buffer.from('{"kind":"warmed"}')
     })
     const admission: KeysAdmission = {
       ...keys.admission,

@@ -13,14 +13,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
-import type { KeysInvalidated } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { WarmRequest } from '@gateway/contracts/metering-api'
-import { subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import { pauseMs, type Lane } from './core/outbox-pace.ts'
 import { unitOf } from './core/plans.ts'
 import type { Account } from './db/accounts.ts'
@@ -140,8 +138,7 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
   const keyHash = Buffer.from(deadKey.hash).toString('base64url')
   await parts.admission.deactivate({ account, keyHash, version })
   failpoint('keys.tombstone-written')
-  const word: KeysInvalidated = { account, keyHash, keyId, reason }
-  parts.bus.broadcast(subjects.keysInvalidated, Buffer.from(JSON.stringify(word)))
+  talkAs('keys', parts.bus).tell('keysInvalidated', { account, keyHash, keyId, reason })
 }
 
 async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {
@@ -157,8 +154,8 @@ async function tellMetering(
   account: string,
   { plan, version }: Pick<Account, 'plan' | 'version'>,
 ): Promise<void> {
-  const question: WarmRequest = { account, unit: unitOf(config.current.plans, plan), planVersion: version }
-  await bus.request(subjects.meteringWarm, Buffer.from(JSON.stringify(question)), { timeoutMs: METERING_TIMEOUT_MS })
+  const question = { account, unit: unitOf(config.current.plans, plan), planVersion: version }
+  await talkAs('keys', bus).ask('meteringWarm', question, { timeoutMs: METERING_TIMEOUT_MS })
 }
 
 interface Rest {

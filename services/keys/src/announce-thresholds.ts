@@ -5,8 +5,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountThreshold } from '@gateway/contracts/standing'
-import { subjects } from '@gateway/contracts/subjects'
 import { toPlanUnit } from '@gateway/pricing/units'
+import { talkAs } from '@gateway/service/talk-as'
 import { lockUntold, noteAnnounced, type UntoldThreshold } from './db/thresholds.ts'
 import type { KeysContext } from './keys-context.ts'
 
@@ -42,8 +42,7 @@ function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' 
   return database.transaction(async (transaction) => {
     const threshold = await lockUntold(transaction)
     if (!threshold) return 'nothing'
-    const payload = Buffer.from(JSON.stringify(eventOf(threshold)))
-    await bus.publishDurable(subjects.accountThreshold, payload, { timeoutMs: STORED_WITHIN_MS })
+    await talkAs('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })
     await noteAnnounced(transaction, threshold)
     return 'announced'
   })

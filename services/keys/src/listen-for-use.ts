@@ -3,18 +3,14 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { keysUsed } from '@gateway/contracts/developer-keys-api'
-import { subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import { noteUse } from './db/keys.ts'
 
 export function listenForUse(parts: { bus: Bus; database: Database; logger: Logger }): Promise<AsyncDisposable> {
-  const note = async (word: Uint8Array): Promise<void> => {
-    const { uses } = keysUsed.parse(JSON.parse(Buffer.from(word).toString()))
-    await noteUse(parts.database, uses)
-  }
-  return parts.bus.listen(subjects.keysUsed, (word) => {
-    note(word).catch((error: unknown) => parts.logger.warn({ err: error }, 'the use of keys could not be noted'))
+  const { bus, database, logger } = parts
+  return talkAs('keys', bus).hear('keysUsed', ({ uses }) => {
+    noteUse(database, uses).catch((error: unknown) => logger.warn({ err: error }, 'the use of keys could not be noted'))
   })
 }

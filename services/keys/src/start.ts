@@ -4,13 +4,12 @@
 
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
-import { groups, subjects } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
-import { answerRequests, type RequestHandler } from '@gateway/service/answer-requests'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import { serve, type Handlers } from '@gateway/service/serve'
 import type { RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds } from './announce-thresholds.ts'
@@ -68,7 +67,7 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   starting.use(announceThresholds(context))
   starting.use(await listenForUse(parts))
   starting.use(watchOutbox({ ...parts, metrics }))
-  starting.use(await answerRequests({ ...parts, metrics }, groups.keys, handlersOf(context)))
+  starting.use(await serve({ ...parts, metrics }, 'keys', handlersOf(context)))
   return runUntilDisposed(starting.move())
 }
 
@@ -83,25 +82,25 @@ function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
   }
 }
 
-function handlersOf(context: KeysContext): Record<string, RequestHandler> {
+function handlersOf(context: KeysContext): Handlers<'keys'> {
   return {
-    [subjects.keysFill]: fillTogether(context),
-    [subjects.keysLookUp]: (question) => lookUp(context, question),
-    [subjects.keysMintGuest]: (question) => mintGuest(context, question),
-    [subjects.keysMint]: (question) => mintKey(context, question),
-    [subjects.keysRotate]: (question) => rotateKey(context, question),
-    [subjects.keysRevoke]: (question) => revokeKey(context, question),
-    [subjects.keysRevokeById]: (question) => revokeKeyById(context, question),
-    [subjects.keysList]: (question) => listKeys(context, question),
-    [subjects.keysFindSession]: (question) => findSession(context, question),
-    [subjects.keysFindAccount]: (question) => findAccount(context, question),
-    [subjects.keysSetPlan]: (question) => setPlan(context, question),
-    [subjects.keysSetOverage]: (question) => setOverage(context, question),
-    [subjects.keysTopUp]: (question) => topUp(context, question),
-    [subjects.keysReconcile]: (question) => reconcile(context, question),
-    [subjects.keysReseal]: () => reseal(context),
-    [subjects.keysAnswerSecrets]: () => shareAnswerSecrets(context),
-    [subjects.keysNoteStanding]: (question) => noteStanding(context, question),
-    [subjects.keysShowAccount]: (question) => showAccount(context, question),
+    keysFill: fillTogether(context),
+    keysLookUp: (question) => lookUp(context, question),
+    keysMintGuest: (question) => mintGuest(context, question),
+    keysMint: (question) => mintKey(context, question),
+    keysRotate: (question) => rotateKey(context, question),
+    keysRevoke: (question) => revokeKey(context, question),
+    keysRevokeById: (question) => revokeKeyById(context, question),
+    keysList: (question) => listKeys(context, question),
+    keysFindSession: (question) => findSession(context, question),
+    keysFindAccount: (question) => findAccount(context, question),
+    keysSetPlan: (question) => setPlan(context, question),
+    keysSetOverage: (question) => setOverage(context, question),
+    keysTopUp: (question) => topUp(context, question),
+    keysReconcile: (question) => reconcile(context, question),
+    keysReseal: () => reseal(context),
+    keysAnswerSecrets: () => shareAnswerSecrets(context),
+    keysNoteStanding: (question) => noteStanding(context, question),
+    keysShowAccount: (question) => showAccount(context, question),
   }
 }

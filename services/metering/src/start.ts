@@ -4,12 +4,12 @@
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { Bus } from '@gateway/bus/port'
-import { groups, subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
-import { answerRequests } from '@gateway/service/answer-requests'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import { serve } from '@gateway/service/serve'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 
@@ -64,12 +64,12 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   }
   starting.use(await bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) }))
   starting.use(
-    await answerRequests({ bus, logger, metrics }, groups.metering, {
-      [subjects.meteringQuota]: (question) => quota({ database, admission, now: Date.now }, question),
-      [subjects.meteringAccountUsage]: (question) => accountUsage({ database }, question),
-      [subjects.meteringUsageByAccount]: (question) => usageByAccount({ database }, question),
-      [subjects.meteringReconcile]: (question) => reconcile({ database, admission, now: Date.now }, question),
-      [subjects.meteringWarm]: warmTogether({ database, admission, standing }),
+    await serve({ bus, logger, metrics }, 'metering', {
+      meteringQuota: (question) => quota({ database, admission, now: Date.now }, question),
+      meteringAccountUsage: (question) => accountUsage({ database }, question),
+      meteringUsageByAccount: (question) => usageByAccount({ database }, question),
+      meteringReconcile: (question) => reconcile({ database, admission, now: Date.now }, question),
+      meteringWarm: warmTogether({ database, admission, standing }),
     }),
   )
   return runUntilDisposed(starting.move())

@@ -4,8 +4,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import type { KeysUsed } from '@gateway/contracts/developer-keys-api'
-import { subjects } from '@gateway/contracts/subjects'
+import { talkAs } from '@gateway/service/talk-as'
 import type { Report } from './core/read-reports.ts'
 
 export interface KeyUse {
@@ -15,6 +14,7 @@ export interface KeyUse {
 const MINUTE_MS = 60_000
 
 export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
+  const metering = talkAs('metering', bus)
   let minute = 0
   let told = new Set<string>()
 
@@ -29,8 +29,7 @@ export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
       }
       if (uses.size === 0) return
       for (const keyId of uses.keys()) told.add(keyId)
-      const word: KeysUsed = { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) }
-      bus.broadcast(subjects.keysUsed, Buffer.from(JSON.stringify(word)))
+      metering.tell('keysUsed', { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) })
     },
   }
 }

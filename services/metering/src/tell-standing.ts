@@ -9,10 +9,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
-import { noteStandingReply, type NoteStandingRequest } from '@gateway/contracts/standing'
-import { subjects } from '@gateway/contracts/subjects'
+import type { NoteStandingRequest } from '@gateway/contracts/standing'
 import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import { monthOf } from './core/month.ts'
 import { windowKey } from './core/merge-reports.ts'
 import { pageOfWindow, readUse, type WindowName } from './db/standing.ts'
@@ -85,10 +85,7 @@ export function startTellingStanding(parts: {
 
   async function tell(totals: NoteStandingRequest['totals']): Promise<void> {
     if (totals.length === 0) return
-    const reply = await bus.request(subjects.keysNoteStanding, Buffer.from(JSON.stringify({ totals })), {
-      timeoutMs: TIMEOUT_MS,
-    })
-    noteStandingReply.parse(JSON.parse(Buffer.from(reply).toString()))
+    await talkAs('metering', bus).ask('keysNoteStanding', { totals }, { timeoutMs: TIMEOUT_MS })
   }
 
   const telling = tellAsTimePasses()

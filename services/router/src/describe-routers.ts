@@ -7,17 +7,11 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
-import {
-  describeRouter,
-  routerDescribed,
-  type BackendView,
-  type RouterView,
-  type ShowRoutersReply,
-} from '@gateway/contracts/routers-api'
-import { groups, subjects } from '@gateway/contracts/subjects'
-import { answerRequests } from '@gateway/service/answer-requests'
+import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
+import { serve } from '@gateway/service/serve'
+import { talkAs } from '@gateway/service/talk-as'
 import { viewHealth, type Clocks } from './core/view-backends.ts'
 import { placesAt, type Backend, type Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
@@ -37,22 +31,16 @@ export interface DescribedRouter {
 
 export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
   const { bus, alive } = described
+  const router = talkAs('router', bus)
   /** Questions of this router that are open. */
   const asked = new Map<string, (view: RouterView) => void>()
   await using starting = new AsyncDisposableStack()
   starting.use(
-    await bus.listen(subjects.routersDescribe, (payload) => {
-      const { question } = describeRouter.parse(JSON.parse(Buffer.from(payload).toString()))
-      const answer = { question, view: viewRouter(described) }
-      bus.broadcast(subjects.routersDescribed, Buffer.from(JSON.stringify(answer)))
+    await router.hear('routersDescribe', ({ question }) => {
+      router.tell('routersDescribed', { question, view: viewRouter(described) })
     }),
   )
-  starting.use(
-    await bus.listen(subjects.routersDescribed, (payload) => {
-      const { question, view } = routerDescribed.parse(JSON.parse(Buffer.from(payload).toString()))
-      asked.get(question)?.(view)
-    }),
-  )
+  starting.use(await router.hear('routersDescribed', ({ question, view }) => asked.get(question)?.(view)))
 
   async function askAll(): Promise<ShowRoutersReply> {
     const question = randomUUID()
@@ -62,14 +50,14 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
       views.set(view.router, view)
       if (views.size >= alive()) all.resolve()
     })
-    bus.broadcast(subjects.routersDescribe, Buffer.from(JSON.stringify({ question })))
+    router.tell('routersDescribe', { question })
     await Promise.race([all.promise, sleep(ANSWERS_WITHIN_MS, undefined, { ref: false })])
     asked.delete(question)
     const routers = [...views.values()].sort((a, b) => (a.router < b.router ? -1 : 1))
     return { routers, alive: Math.max(alive(), routers.length) }
   }
 
-  starting.use(await answerRequests(described, groups.routers, { [subjects.routersShow]: askAll }))
+  starting.use(await serve(described, 'router', { routersShow: askAll }))
   return starting.move()
 }
 

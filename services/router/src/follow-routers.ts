@@ -6,8 +6,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { routerAlive, type RouterAlive } from '@gateway/contracts/router-alive'
-import { subjects } from '@gateway/contracts/subjects'
+import { talkAs } from '@gateway/service/talk-as'
 import { shareAmong, WHOLE, type Heard, type Share } from './core/share-limit.ts'
 
 const ANNOUNCE_EVERY_MS = 1_000
@@ -25,6 +24,7 @@ export async function followRouters(
   bus: Bus,
   { onShare, held }: { onShare(share: Share): void; held(): Record<string, number> },
 ): Promise<LiveRouters> {
+  const router = talkAs('router', bus)
   const heard = new Map<string, Heard>()
   let last = JSON.stringify(WHOLE)
   let isLeaving = false
@@ -41,12 +41,10 @@ export async function followRouters(
   }
 
   function announce(): void {
-    const message: RouterAlive = { routerId: bus.processId, ...(isLeaving ? { leaving: held() } : {}) }
-    bus.broadcast(subjects.routersAlive, Buffer.from(JSON.stringify(message)))
+    router.tell('routersAlive', { routerId: bus.processId, ...(isLeaving ? { leaving: held() } : {}) })
   }
 
-  const listening = await bus.listen(subjects.routersAlive, (payload) => {
-    const { routerId, leaving } = routerAlive.parse(JSON.parse(Buffer.from(payload).toString()))
+  const listening = await router.hear('routersAlive', ({ routerId, leaving }) => {
     if (routerId === bus.processId) return
     const isNew = !heard.has(routerId)
     heard.set(routerId, { atMs: performance.now(), leaving })

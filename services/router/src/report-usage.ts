@@ -5,11 +5,11 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { subjects } from '@gateway/contracts/subjects'
-import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
+import { talkAs } from '@gateway/service/talk-as'
 import { requestFields } from '@gateway/telemetry/trace-context'
-import { encode, type Run, type Shown } from './handlers/run.ts'
+import type { Run, Shown } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {
@@ -22,15 +22,16 @@ export interface UsageReports {
 const STORED_WITHIN_MS = 30_000
 
 export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics['tokens']): UsageReports {
+  const router = talkAs('router', bus)
   const pending = new Set<Promise<void>>()
 
   async function publish(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): Promise<void> {
     const endedAtMs = Date.now()
     const usage = await shown.usage()
     count(run.header.lane, usage)
-    const batch: UsageBatch = { v: 1, events: [eventOf(run, shown, outcome, usage, endedAtMs)] }
+    const events = [eventOf(run, shown, outcome, usage, endedAtMs)]
     try {
-      await bus.publishDurable(subjects.usage, encode(batch), { timeoutMs: STORED_WITHIN_MS })
+      await router.report('usage', { v: 1, events }, { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {
       logger.warn(
         { ...requestFields(run.header.requestId, run.header.traceparent), err: error },

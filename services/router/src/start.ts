@@ -139,7 +139,7 @@ function takePools(bus: Bus, fleet: Fleet, take: (job: IncomingJob) => void) {
       await subscription[Symbol.asyncDispose]()
     }
     for (const pool of wanted) {
-      if (!taken.has(pool)) taken.set(pool, await bus.serveJobs(subjects.job(pool), groups.routers, take))
+      if (!taken.has(pool)) taken.set(pool, await bus.serveJobs(subjects.job(pool), groups.router, take))
     }
   }
 

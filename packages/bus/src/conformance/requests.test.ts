@@ -60,6 +60,48 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
     await expect(reply).rejects.toThrow('out of ink')
   })
 
+  it('waits for a server that is away for a moment, for as long as the asker is patient', async () => {
+    const patience = { timeoutMs: 10_000, absentForMs: 10_000 }
+    const replies = ['a', 'b'].map((name) => asker.request('restarted', text(name), patience))
+    await expect(asker.request('restarted', text('c'), { timeoutMs: 10_000 })).rejects.toBeInstanceOf(NoResponderError)
+    const heard: string[] = []
+    await using _ = await server.serve('restarted', 'servers', async (payload) => {
+      heard.push(read(payload))
+      return payload
+    })
+    expect((await Promise.all(replies)).map(read)).toEqual(['a', 'b'])
+    expect(heard.toSorted()).toEqual(['a', 'b'])
+  })
+
+  it('says that nobody serves a subject when the patience for that is over', async () => {
+    const asking = asker.request('nobody', text('?'), { timeoutMs: 10_000, absentForMs: 200 })
+    await expect(asking).rejects.toBeInstanceOf(NoResponderError)
+  })
+
+  it('ends a question in its time, however patient its asker is', async () => {
+    const asking = asker.request('nobody', text('?'), { timeoutMs: 200, absentForMs: 10_000 })
+    await expect(asking).rejects.toBeInstanceOf(BusTimeoutError)
+  })
+
+  it('asks again after an answer that failed only where the asker says so', async () => {
+    let asked = 0
+    await using _ = await server.serve('forgetful', 'servers', async (payload) => {
+      if (++asked < 3) throw new Error('one moment')
+      return payload
+    })
+    await expect(asker.request('forgetful', text('once'), { timeoutMs: 10_000 })).rejects.toThrow('one moment')
+    expect(asked).toBe(1)
+    const patience = { timeoutMs: 10_000, failingForMs: 10_000 }
+    expect(read(await asker.request('forgetful', text('again'), patience))).toBe('again')
+    expect(asked).toBe(3)
+  })
+
+  it("tells the asker of the server's last error when the patience for that is over", async () => {
+    await using _ = await server.serve('broken', 'servers', () => Promise.reject(new Error('out of ink')))
+    const asking = asker.request('broken', text('?'), { timeoutMs: 10_000, failingForMs: 200 })
+    await expect(asking).rejects.toThrow('out of ink')
+  })
+
   it('sees the question as it was when it was put', async () => {
     await using _ = await server.serve('mirror', 'servers', async (payload) => payload)
     const question = Buffer.from('before')

@@ -18,7 +18,7 @@ export function rememberAnswerKeys(keys: Pick<KeysClient, 'answerSecrets'>): Ans
   /** Those who ask at the same time share the question. */
   function ask(): Promise<AnswerKeys> {
     asking ??= keys
-      .answerSecrets()
+      .answerSecrets({})
       .then((secrets) => (known = deriveAnswerKeys(secrets)))
       .finally(() => (asking = null))
     return asking

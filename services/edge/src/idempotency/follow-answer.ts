@@ -2,6 +2,7 @@
  * Reads an answer that another edge runs, for a client of this one.
  */
 
+import { decodeJson, encodeJson } from '@gateway/bus/json'
 import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
@@ -21,22 +22,22 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
     const job = bus.dispatch(
       {
         subject: subjects.answers(owner),
-        header: Buffer.from(JSON.stringify(request)),
+        header: encodeJson(request),
         body: NO_BODY,
         acceptTimeoutMs: ACCEPT_TIMEOUT_MS,
       },
       {
         onHead(bytes) {
-          const { contentType, headers } = followedHead.parse(parseJson(bytes))
+          const { contentType, headers } = followedHead.parse(decodeJson(bytes))
           reader.begin(contentType, headers)
         },
         onData: (bytes) => reader.write(bytes),
         onEnd(bytes) {
-          reader.finish(followedEnd.parse(parseJson(bytes)).headers)
+          reader.finish(followedEnd.parse(decodeJson(bytes)).headers)
           resolve(true)
         },
         onFailure(bytes) {
-          const { code, message, details } = followedFailure.parse(parseJson(bytes))
+          const { code, message, details } = followedFailure.parse(decodeJson(bytes))
           reader.fail(new GatewayError(code, message, details))
           resolve(true)
         },
@@ -61,8 +62,4 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
 
 function interrupted(): GatewayError {
   return new GatewayError('SERVICE_UNAVAILABLE', 'The answer was interrupted; try again with the same Idempotency-Key')
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
 }

@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeJson } from '@gateway/bus/json'
 import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import { followRequest } from '@gateway/contracts/idempotency'
@@ -35,8 +36,8 @@ export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, log
   const running = new Map<string, Running>()
   let onIdle = (): void => {}
 
-  const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edges, (job) => {
-    const asked = followRequest.parse(JSON.parse(Buffer.from(job.header).toString()))
+  const followers = await bus.serveJobs(subjects.answers(bus.processId), groups.edge, (job) => {
+    const asked = followRequest.parse(decodeJson(job.header))
     const found = running.get(asked.requestId)
     serveFollower(job, found?.claim.account === asked.account ? found.answer : undefined)
   })

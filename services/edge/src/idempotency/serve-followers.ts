@@ -3,6 +3,7 @@
  * the bus' business.
  */
 
+import { encodeJson } from '@gateway/bus/json'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { FollowedEnd, FollowedFailure, FollowedHead } from '@gateway/contracts/idempotency'
 import type { Reader, Source } from './reader.ts'
@@ -17,7 +18,7 @@ function frameReader(job: IncomingJob): Reader {
   let source: Source | null = null
   job.signal.addEventListener('abort', () => source?.left(), { once: true })
   return {
-    begin: (contentType, headers) => job.head(encode({ contentType, headers } satisfies FollowedHead)),
+    begin: (contentType, headers) => job.head(encodeJson({ contentType, headers } satisfies FollowedHead)),
     write(bytes) {
       job.data(bytes).then(
         () => source?.consumed(bytes.byteLength),
@@ -25,14 +26,10 @@ function frameReader(job: IncomingJob): Reader {
         () => {},
       )
     },
-    finish: (headers) => job.end(encode({ headers } satisfies FollowedEnd)),
-    fail: ({ code, message, details }) => job.failure(encode({ code, message, details } satisfies FollowedFailure)),
+    finish: (headers) => job.end(encodeJson({ headers } satisfies FollowedEnd)),
+    fail: ({ code, message, details }) => job.failure(encodeJson({ code, message, details } satisfies FollowedFailure)),
     listen(next) {
       source = next
     },
   }
-}
-
-function encode(frame: object): Uint8Array {
-  return Buffer.from(JSON.stringify(frame))
 }

@@ -15,7 +15,7 @@ export function showUsage(edge: Edge): RequestHandler {
     const account = accountFrom(response)
     const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
     const { from, to, group_by: groupBy } = question
-    const groups = account === null ? [] : await edge.metering.usage({ account, from, to, groupBy })
+    const groups = account === null ? [] : (await edge.metering.usage({ account, from, to, groupBy })).groups
     response.json(toUsageRecord(question, groups))
   }
 }

@@ -3,12 +3,12 @@
  * change holds for the very next request.
  */
 
-import {
-  setOverageRequest,
-  setPlanRequest,
-  showAccountRequest,
-  topUpRequest,
-  type AccountReply,
+import type {
+  AccountReply,
+  SetOverageRequest,
+  SetPlanRequest,
+  ShowAccountRequest,
+  TopUpRequest,
 } from '@gateway/contracts/accounts-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
@@ -19,20 +19,17 @@ import { noteChange, type ChangeReason } from '../db/outbox.ts'
 import { insertTopUp, readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function setPlan(context: KeysContext, question: unknown): Promise<AccountReply> {
-  const { subject, plan } = setPlanRequest.parse(question)
+export async function setPlan(context: KeysContext, { subject, plan }: SetPlanRequest): Promise<AccountReply> {
   const plans = context.config.current.plans.map(({ slug }) => slug)
   if (!plans.includes(plan)) return { kind: 'no_such_plan', plans }
   return change(context, subject, 'plan', (transaction, { tag }) => changeAccount(transaction, tag, { plan }))
 }
 
-export async function setOverage(context: KeysContext, question: unknown): Promise<AccountReply> {
-  const { subject, overage } = setOverageRequest.parse(question)
+export async function setOverage(context: KeysContext, { subject, overage }: SetOverageRequest): Promise<AccountReply> {
   return change(context, subject, 'overage', (transaction, { tag }) => changeAccount(transaction, tag, { overage }))
 }
 
-export async function topUp(context: KeysContext, question: unknown): Promise<AccountReply> {
-  const { id, subject, amount } = topUpRequest.parse(question)
+export async function topUp(context: KeysContext, { id, subject, amount }: TopUpRequest): Promise<AccountReply> {
   return change(context, subject, 'top_up', async (transaction, { tag, plan }) => {
     const unit = unitOf(context.config.current.plans, plan)
     const window = await currentWindow(context, tag)
@@ -41,8 +38,7 @@ export async function topUp(context: KeysContext, question: unknown): Promise<Ac
   })
 }
 
-export async function showAccount(context: KeysContext, question: unknown): Promise<AccountReply> {
-  const { subject } = showAccountRequest.parse(question)
+export async function showAccount(context: KeysContext, { subject }: ShowAccountRequest): Promise<AccountReply> {
   return withOne(await findAccounts(context.database, subject), (account) => view(context, account))
 }
 

@@ -5,7 +5,7 @@
  * accounts, and two connections at the most.
  */
 
-import { fillRequest, type FillReply, type FillRequest } from '@gateway/contracts/keys-api'
+import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'
 import { answerTogether } from '@gateway/service/answer-together'
 import type { KeysContext } from '../keys-context.ts'
 import { fillAccounts, type AskedAccount } from '../fill-admission.ts'
@@ -13,14 +13,13 @@ import { fillAccounts, type AskedAccount } from '../fill-admission.ts'
 const ACCOUNTS_AT_A_TIME = 256
 const BATCHES_AT_ONCE = 2
 
-export function fillTogether(context: KeysContext): (question: unknown) => Promise<FillReply> {
+export function fillTogether(context: KeysContext): (question: FillRequest) => Promise<FillReply> {
   const fill = answerTogether<FillRequest, FillReply>({
     atMost: ACCOUNTS_AT_A_TIME,
     atOnce: BATCHES_AT_ONCE,
     answer: (questions) => fillMany(context, questions),
   })
-  return async (question) => {
-    const asked = fillRequest.parse(question)
+  return async (asked) => {
     // Made-up keys end here, many at one look into an index.
     const isKey = await context.lookUps.isKeyOf(asked.account, Buffer.from(asked.keyHash, 'base64url'))
     return isKey ? fill(asked) : { kind: 'unknown' }

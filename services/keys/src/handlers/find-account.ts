@@ -2,12 +2,11 @@
  * The account of whoever signed in. It exists from the first key on.
  */
 
-import { findAccountRequest, type FindAccountReply } from '@gateway/contracts/developer-keys-api'
+import type { FindAccountReply, FindAccountRequest } from '@gateway/contracts/developer-keys-api'
 import { findOwnAccount } from '../db/accounts.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function findAccount({ database }: KeysContext, question: unknown): Promise<FindAccountReply> {
-  const { owner } = findAccountRequest.parse(question)
+export async function findAccount({ database }: KeysContext, { owner }: FindAccountRequest): Promise<FindAccountReply> {
   const account = await findOwnAccount(database, owner)
   return account ? { kind: 'found', account: account.tag } : { kind: 'none' }
 }

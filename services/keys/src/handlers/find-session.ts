@@ -3,12 +3,11 @@
  * none gets none.
  */
 
-import { findSessionRequest, type FindSessionReply } from '@gateway/contracts/developer-keys-api'
+import type { FindSessionReply, FindSessionRequest } from '@gateway/contracts/developer-keys-api'
 import { findDeveloperKey } from '../db/keys.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function findSession({ database }: KeysContext, question: unknown): Promise<FindSessionReply> {
-  const { owner } = findSessionRequest.parse(question)
+export async function findSession({ database }: KeysContext, { owner }: FindSessionRequest): Promise<FindSessionReply> {
   const key = await findDeveloperKey(database, owner)
   if (!key) return { kind: 'none' }
   const { account, keyId, plan } = key

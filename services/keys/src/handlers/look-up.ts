@@ -2,14 +2,16 @@
  * What this service knows of a key, straight from its database: for edges that have lost the admission store.
  */
 
-import { lookUpRequest, type LookUpReply } from '@gateway/contracts/keys-api'
+import type { LookUpReply, LookUpRequest } from '@gateway/contracts/keys-api'
 import { unitOf } from '../core/plans.ts'
 import { findHolder } from '../db/accounts.ts'
 import { readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function lookUp({ database, config, lookUps }: KeysContext, question: unknown): Promise<LookUpReply> {
-  const { account: tag, keyHash } = lookUpRequest.parse(question)
+export async function lookUp(
+  { database, config, lookUps }: KeysContext,
+  { account: tag, keyHash }: LookUpRequest,
+): Promise<LookUpReply> {
   const hash = Buffer.from(keyHash, 'base64url')
   if (!(await lookUps.isKeyOf(tag, hash))) return { kind: 'dead' }
   const holder = await findHolder(database, tag, hash)

@@ -6,7 +6,7 @@
  * order, network before device, so requests from several networks for the same device wait and never deadlock.
  */
 
-import { mintGuestRequest, type MintGuestReply } from '@gateway/contracts/keys-api'
+import type { MintGuestReply, MintGuestRequest } from '@gateway/contracts/keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
@@ -23,8 +23,10 @@ type Outcome =
   | { kind: 'made'; key: StoredKey }
   | { kind: 'limited'; retryAfterMs: number }
 
-export async function mintGuest(context: KeysContext, question: unknown): Promise<MintGuestReply> {
-  const { deviceId, clientNetwork } = mintGuestRequest.parse(question)
+export async function mintGuest(
+  context: KeysContext,
+  { deviceId, clientNetwork }: MintGuestRequest,
+): Promise<MintGuestReply> {
   const deviceHash = hashDevice(context.pepper, deviceId)
   const device = await context.lookUps.guestDevice(deviceHash)
   if (device.key) return minted(context, device.key)

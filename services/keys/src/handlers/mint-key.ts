@@ -3,7 +3,7 @@
  * each other on the account's row and get the same.
  */
 
-import { mintKeyRequest, type KeyOwner, type MintKeyReply } from '@gateway/contracts/developer-keys-api'
+import type { KeyOwner, MintKeyReply, MintKeyRequest } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { newAccountTag, openKey } from '../core/new-key.ts'
 import { defaultPlan } from '../core/plans.ts'
@@ -12,8 +12,7 @@ import { findActiveKey, findDeveloperKey, type StoredKey } from '../db/keys.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
 
-export async function mintKey(context: KeysContext, question: unknown): Promise<MintKeyReply> {
-  const { owner } = mintKeyRequest.parse(question)
+export async function mintKey(context: KeysContext, { owner }: MintKeyRequest): Promise<MintKeyReply> {
   const held = await findDeveloperKey(context.database, owner)
   const key = held ?? (await context.database.transaction((transaction) => findOrMake(context, transaction, owner)))
   if (!held) await fillBeforehand(context, key.account)

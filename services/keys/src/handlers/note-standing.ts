@@ -3,7 +3,7 @@
  * means that it is noted for good.
  */
 
-import { noteStandingRequest, type NoteStandingReply, type NoteStandingRequest } from '@gateway/contracts/standing'
+import type { NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'
 import { fromPlanUnit } from '@gateway/pricing/units'
 import { thresholdsReached } from '../core/thresholds.ts'
 import { insertPassed, readAllowances, type AllowanceFacts, type PassedThreshold } from '../db/thresholds.ts'
@@ -11,8 +11,10 @@ import type { KeysContext } from '../keys-context.ts'
 
 type StandingContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
 
-export async function noteStanding(context: StandingContext, question: unknown): Promise<NoteStandingReply> {
-  const { totals } = noteStandingRequest.parse(question)
+export async function noteStanding(
+  context: StandingContext,
+  { totals }: NoteStandingRequest,
+): Promise<NoteStandingReply> {
   const allowances = await readAllowances(context.database, totals)
   const used = new Map(totals.map((total) => [`${total.window}${total.account}`, total]))
   const passed = allowances.flatMap((facts) => passedBy(context, facts, used.get(`${facts.window}${facts.account}`)!))

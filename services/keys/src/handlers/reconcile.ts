@@ -3,7 +3,7 @@
  * again after a while; only what stays different is told, and mended where that is asked for.
  */
 
-import { reconcileKeysRequest, type AccountPlan, type ReconcileKeysReply } from '@gateway/contracts/reconcile-api'
+import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
 import { unitOf } from '../core/plans.ts'
@@ -25,10 +25,9 @@ const ON_ITS_WAY_MS = 1_500
 
 export async function reconcile(
   context: KeysContext,
-  question: unknown,
+  { after, repair }: ReconcileKeysRequest,
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileKeysReply> {
-  const { after, repair } = reconcileKeysRequest.parse(question)
   const accounts = await pageOfAccounts(context.database, after, ACCOUNTS_AT_A_TIME)
   const isLast = accounts.length < ACCOUNTS_AT_A_TIME
   const findings = await lookTwice(accounts, (some) => look(context, some), onItsWayMs)

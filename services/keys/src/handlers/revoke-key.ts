@@ -4,16 +4,15 @@
  * A key that is dead already is announced again: the answer to the first call may have been lost before the word was out.
  */
 
-import { revokeKeyByIdRequest, type RevokeKeyByIdReply } from '@gateway/contracts/accounts-api'
-import { revokeKeyRequest, type RevokeKeyReply } from '@gateway/contracts/developer-keys-api'
+import type { RevokeKeyByIdReply, RevokeKeyByIdRequest } from '@gateway/contracts/accounts-api'
+import type { RevokeKeyReply, RevokeKeyRequest } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findOwnKey, lockKeyById, type OwnKey } from '../db/keys.ts'
 import { noteChange, type Change } from '../db/outbox.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function revokeKey(context: KeysContext, question: unknown): Promise<RevokeKeyReply> {
-  const { owner, keyHash } = revokeKeyRequest.parse(question)
+export async function revokeKey(context: KeysContext, { owner, keyHash }: RevokeKeyRequest): Promise<RevokeKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
   const change = await context.urgent.transaction(async (transaction) => {
     const account = await lockDeveloperAccount(transaction, owner)
@@ -25,8 +24,10 @@ export async function revokeKey(context: KeysContext, question: unknown): Promis
   return { kind: 'revoked', keyId: change.deadKey.keyId }
 }
 
-export async function revokeKeyById(context: KeysContext, question: unknown): Promise<RevokeKeyByIdReply> {
-  const { keyId } = revokeKeyByIdRequest.parse(question)
+export async function revokeKeyById(
+  context: KeysContext,
+  { keyId }: RevokeKeyByIdRequest,
+): Promise<RevokeKeyByIdReply> {
   const change = await context.urgent.transaction(async (transaction) => {
     const key = await lockKeyById(transaction, keyId)
     return key && revoke(transaction, key)

@@ -5,7 +5,7 @@
  * Should the answer get lost after the commit, minting returns the new key.
  */
 
-import { rotateKeyRequest, type KeyOwner, type RotateKeyReply } from '@gateway/contracts/developer-keys-api'
+import type { KeyOwner, RotateKeyReply, RotateKeyRequest } from '@gateway/contracts/developer-keys-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { openKey } from '../core/new-key.ts'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
@@ -14,8 +14,7 @@ import { noteChange, type Change } from '../db/outbox.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { makeKey } from '../make-key.ts'
 
-export async function rotateKey(context: KeysContext, question: unknown): Promise<RotateKeyReply> {
-  const { owner, keyHash } = rotateKeyRequest.parse(question)
+export async function rotateKey(context: KeysContext, { owner, keyHash }: RotateKeyRequest): Promise<RotateKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
   const rotated = await context.urgent.transaction((transaction) => replace(context, transaction, owner, hash))
   if (!rotated) return { kind: 'invalid' }

@@ -6,6 +6,7 @@
  * throws, and the bus brings the batch again after a growing pause.
  */
 
+import { encodeJson } from '@gateway/bus/json'
 import type { DurableMessage } from '@gateway/bus/port'
 import type { Database } from '@gateway/postgres/database'
 import { failpoint } from '@gateway/service/failpoint'
@@ -98,8 +99,7 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
 async function recordApart(context: UsageContext, reports: readonly Report[], error: Error): Promise<void> {
   const [first] = reports
   if (first && reports.length === 1) {
-    const payload = Buffer.from(JSON.stringify(first.event))
-    await park(context, [{ payload, reason: error.message, sequence: first.sequence }])
+    await park(context, [{ payload: encodeJson(first.event), reason: error.message, sequence: first.sequence }])
     return
   }
   const middle = Math.ceil(reports.length / 2)

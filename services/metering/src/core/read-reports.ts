@@ -3,6 +3,7 @@
  * the same message are kept.
  */
 
+import { decodeJson, encodeJson } from '@gateway/bus/json'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageEvent, type UsageEvent } from '@gateway/contracts/usage-event'
 
@@ -40,7 +41,7 @@ export function readReports(messages: readonly Message[]): { reports: Report[]; 
     for (const event of events) {
       const report = readReport(event, sequence)
       if (typeof report !== 'string') reports.push(report)
-      else rejected.push({ payload: Buffer.from(JSON.stringify(event)), reason: report, sequence })
+      else rejected.push({ payload: encodeJson(event as object), reason: report, sequence })
     }
   }
   return { reports, rejected }
@@ -49,7 +50,7 @@ export function readReports(messages: readonly Message[]): { reports: Report[]; 
 /** The events of a message, still unchecked, or why it is none. */
 function readEvents(payload: Uint8Array): unknown[] | string {
   try {
-    const batch: unknown = JSON.parse(Buffer.from(payload).toString())
+    const batch: unknown = decodeJson(payload)
     const isBatch = typeof batch === 'object' && batch !== null && 'v' in batch && 'events' in batch
     if (!isBatch || batch.v !== 1 || !Array.isArray(batch.events)) return 'not a batch of usage events of version 1'
     return batch.events

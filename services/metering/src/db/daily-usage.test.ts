@@ -179,7 +179,7 @@ test('rows that are older than the sums are in them, and moving rows into their 
   await consumeUsage(older, [messageOf(early, usageEvent())])
   const { createPartitions } = await import('./partitions.ts')
   await createPartitions(older.database, () => Date.parse('2031-05-05')).ensureAhead()
-  const ask = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' }
+  const ask = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' as const }
   expect((await accountUsage(older, ask)).groups).toMatchObject([
     { name: 'svc-fast', requests: 3, milliTokens: 450_000 },
     { name: 'svc-core', requests: 1, milliTokens: 150_000 },

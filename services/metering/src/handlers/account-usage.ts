@@ -2,11 +2,11 @@
  * What was used on some days: by one account, by day or by the model that was asked for; and by all accounts together.
  */
 
-import {
-  accountUsageRequest,
-  usageByAccountRequest,
-  type AccountUsageReply,
-  type UsageByAccountReply,
+import type {
+  AccountUsageReply,
+  AccountUsageRequest,
+  UsageByAccountReply,
+  UsageByAccountRequest,
 } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { readAccountUsage, readUsageByAccount } from '../db/daily-usage.ts'
@@ -15,10 +15,16 @@ interface UsageContext {
   database: Queryable
 }
 
-export async function accountUsage({ database }: UsageContext, question: unknown): Promise<AccountUsageReply> {
-  return { groups: await readAccountUsage(database, accountUsageRequest.parse(question)) }
+export async function accountUsage(
+  { database }: UsageContext,
+  question: AccountUsageRequest,
+): Promise<AccountUsageReply> {
+  return { groups: await readAccountUsage(database, question) }
 }
 
-export function usageByAccount({ database }: UsageContext, question: unknown): Promise<UsageByAccountReply> {
-  return readUsageByAccount(database, usageByAccountRequest.parse(question))
+export function usageByAccount(
+  { database }: UsageContext,
+  question: UsageByAccountRequest,
+): Promise<UsageByAccountReply> {
+  return readUsageByAccount(database, question)
 }

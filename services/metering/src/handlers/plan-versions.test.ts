@@ -2,6 +2,7 @@
  * The unit of a window's total follows the account's plan by the number of the plan's change, whatever clocks say.
  */
 
+import type { WarmRequest } from '@gateway/contracts/metering-api'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -36,7 +37,7 @@ function inDollars(planVersion: number, startedAtMs = Date.now()) {
   return usageEvent({ plan: 'payg', unit: 'usd', price, startedAtMs, planVersion })
 }
 
-const tell = (question: object) => warmTogether(ledger)(question)
+const tell = (question: WarmRequest) => warmTogether(ledger)(question)
 const record = (event: ReturnType<typeof usageEvent>) => consumeUsage(ledger, [messageOf(event)])
 const changePlan = (unit: 'tokens' | 'usd', planVersion: number) => tell({ account: ACCOUNT, unit, planVersion })
 const settled = () => ledger.admission.total(ACCOUNT)?.settled

@@ -4,7 +4,7 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { quotaRequest, type QuotaReply } from '@gateway/contracts/metering-api'
+import type { QuotaReply, QuotaRequest } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { monthOf, resetAtMsOf } from '../core/month.ts'
 import { readUsed } from '../db/windows.ts'
@@ -15,8 +15,10 @@ export interface QuotaContext {
   now(): number
 }
 
-export async function quota({ database, admission, now }: QuotaContext, question: unknown): Promise<QuotaReply> {
-  const { account, unit } = quotaRequest.parse(question)
+export async function quota(
+  { database, admission, now }: QuotaContext,
+  { account, unit }: QuotaRequest,
+): Promise<QuotaReply> {
   const { window, resetAtMs } = await admission.currentWindow().catch(() => {
     const month = monthOf(now())
     return { window: month, resetAtMs: resetAtMsOf(month) }

@@ -36,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => ledger[Symbol.asyncDispose]())
 
 const differences = async (repair: boolean, accounts = [account]) =>
-  (await reconcile(context, { accounts, repair }, 1)).drifts
+  (await reconcile(context, { accounts, plans: [], repair }, 1)).drifts
 const kinds = async (repair: boolean) => (await differences(repair)).map(({ kind, repaired }) => [kind, repaired])
 const record = (...events: ReturnType<typeof usageEvent>[]) => consumeUsage(ledger, [messageOf(...events)])
 const totalOfStore = async () => (await store.inspect(account)).total
@@ -103,7 +103,7 @@ test("a total in another unit than the account's plan is found, put right, and t
   await record(usageEvent({ planVersion: 1 }), usageEvent({ unit: 'usd', plan: 'payg', price, planVersion: 9 }))
   await store.applyTotal(ledger.admission.told.at(-1)!)
   expect(await totalOfStore()).toMatchObject({ settled: 450_000 })
-  const inTokens = [{ account, unit: 'tokens', planVersion: 5 }] as const
+  const inTokens = [{ account, unit: 'tokens' as const, planVersion: 5 }]
   const ask = async (repair: boolean) => {
     const { drifts } = await reconcile(context, { accounts: [account], plans: inTokens, repair }, 1)
     return drifts.map(({ kind, store: held, truth, repaired }) => [kind, held, truth, repaired])
@@ -119,7 +119,7 @@ test("a total in another unit than the account's plan is found, put right, and t
 
 test('a total that is on its way is not told', async () => {
   await record(usageEvent())
-  const looking = reconcile(context, { accounts: [account], repair: false }, 300)
+  const looking = reconcile(context, { accounts: [account], plans: [], repair: false }, 300)
   await new Promise((resolve) => setTimeout(resolve, 100))
   await store.applyTotal(ledger.admission.told.at(-1)!)
   expect((await looking).drifts).toEqual([])

@@ -4,7 +4,7 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { reconcileTotalsRequest, type AccountPlan, type ReconcileTotalsReply } from '@gateway/contracts/reconcile-api'
+import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '@gateway/contracts/reconcile-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
@@ -23,10 +23,9 @@ const ON_ITS_WAY_MS = 1_500
 
 export async function reconcile(
   context: ReconcileContext,
-  question: unknown,
+  { accounts, plans, repair }: ReconcileTotalsRequest,
   onItsWayMs: number = ON_ITS_WAY_MS,
 ): Promise<ReconcileTotalsReply> {
-  const { accounts, plans, repair } = reconcileTotalsRequest.parse(question)
   const planOf = new Map(plans.map((plan) => [plan.account, plan]))
   const findings = await lookTwice(accounts, (some) => look(context, some, planOf), onItsWayMs)
   if (repair) await mendAll(context, findings)

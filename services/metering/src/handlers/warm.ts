@@ -6,7 +6,7 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { warmRequest, type WarmReply, type WarmRequest } from '@gateway/contracts/metering-api'
+import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
 import type { Queryable } from '@gateway/postgres/database'
 import { answerTogether } from '@gateway/service/answer-together'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
@@ -21,14 +21,13 @@ export interface WarmContext {
 const ACCOUNTS_AT_A_TIME = 256
 const BATCHES_AT_ONCE = 2
 
-export function warmTogether(context: WarmContext): (question: unknown) => Promise<WarmReply> {
+export function warmTogether(context: WarmContext): (question: WarmRequest) => Promise<WarmReply> {
   const warm = answerTogether<string, void>({
     atMost: ACCOUNTS_AT_A_TIME,
     atOnce: BATCHES_AT_ONCE,
     answer: (accounts) => warmMany(context, accounts),
   })
-  return async (question) => {
-    const { account, unit, planVersion } = warmRequest.parse(question)
+  return async ({ account, unit, planVersion }) => {
     if (unit) await changeUnit(context, { account, unit, planVersion })
     else await warm(account)
     return { kind: 'warmed' }

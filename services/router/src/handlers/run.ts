@@ -2,6 +2,7 @@
  * One job on its way: what is asked, how long there is, what has been tried, and what its client has been shown.
  */
 
+import { encodeJson } from '@gateway/bus/json'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
@@ -69,7 +70,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
   if (run.dropped.length > 0) head.droppedParams = run.dropped
   run.shown = shown
   if (run.header.stream) run.callSpan.event('first content')
-  run.job.head(encode(head))
+  run.job.head(encodeJson(head))
   failpoint('router.answer-begun')
 }
 
@@ -114,8 +115,4 @@ export function endWaiting(run: Run): void {
 /** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
 export function remainingMs(run: Run): number {
   return (run.shown ? run.deadlineAt : run.headDueAt) - performance.now()
-}
-
-export function encode(message: object): Uint8Array {
-  return Buffer.from(JSON.stringify(message))
 }

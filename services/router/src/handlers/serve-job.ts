@@ -6,6 +6,7 @@
  * lost before, this router reports the cost.
  */
 
+import { decodeJson, encodeJson } from '@gateway/bus/json'
 import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/trace-context'
@@ -15,7 +16,7 @@ import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, encode, owed, type Run } from './run.ts'
+import { abandon, owed, type Run } from './run.ts'
 
 export async function serveJob(job: IncomingJob, router: Router): Promise<void> {
   const receivedAt = performance.now()
@@ -36,19 +37,19 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   try {
     await readBody(run)
     const outcome = await failOver(run, pool, router)
-    if (outcome.kind === 'end') job.end(encode(outcome.end))
-    else job.failure(encode(outcome.failure))
+    if (outcome.kind === 'end') job.end(encodeJson(outcome.end))
+    else job.failure(encodeJson(outcome.failure))
     failpoint('router.answer-ended')
     if (outcome.kind === 'failure') run.span.fail(outcome.failure.code)
     router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
     run.span.fail(job.signal.aborted ? 'aborted' : 'INTERNAL_ERROR')
-    if (job.signal.aborted) return job.failure(encode(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
+    if (job.signal.aborted) return job.failure(encodeJson(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
     router.logger.error(
       { ...requestFields(header.requestId, header.traceparent), err: error },
       'a job failed unexpectedly',
     )
-    job.failure(encode(await lastWord(run, 'INTERNAL_ERROR', 'The router failed')))
+    job.failure(encodeJson(await lastWord(run, 'INTERNAL_ERROR', 'The router failed')))
   } finally {
     run.span.end()
     place.leave()
@@ -63,7 +64,7 @@ function isForOthers(pool: TargetPool, { needs }: JobHeader): boolean {
 
 function readHeader(job: IncomingJob, router: Router): JobHeader | null {
   try {
-    return jobHeader.parse(JSON.parse(Buffer.from(job.header).toString('utf8')))
+    return jobHeader.parse(decodeJson(job.header))
   } catch (error) {
     router.logger.error({ err: error, caller: job.callerId }, 'a job has no readable header')
     job.accept()
@@ -73,7 +74,7 @@ function readHeader(job: IncomingJob, router: Router): JobHeader | null {
       attempted: [],
       attempts: [],
     }
-    job.failure(encode(failure))
+    job.failure(encodeJson(failure))
     return null
   }
 }

@@ -1,0 +1,51 @@
+/**
+ * ARCHITECTURE.md with its table of subjects, written from the contract's table of who talks to whom.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BusRole, type Talk, talks } from '@gateway/contracts/bus-roles'
+import { groups } from '@gateway/contracts/subjects'
+
+export const ARCHITECTURE_PATH = join(import.meta.dirname, '../../ARCHITECTURE.md')
+
+const [BEGIN, END] = ['<!-- subjects: written by `npm run deploy:write` -->\n', '<!-- /subjects -->\n']
+
+export function withSubjects(architecture = readFileSync(ARCHITECTURE_PATH, 'utf8')): string {
+  const [before, rest] = halves(architecture, BEGIN)
+  const [, after] = halves(rest, END)
+  const rows = Object.values<Talk>(talks).map((talk) => `| \`${subjectOf(talk)}\` | ${wayOf(talk)} | ${talk.about} |\n`)
+  return `${before}${BEGIN}| Subject | From → to | What |\n| --- | --- | --- |\n${rows.join('')}${END}${after}`
+}
+
+function halves(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark)
+  if (at < 0) throw new Error(`ARCHITECTURE.md has lost its line ${mark}`)
+  return [text.slice(0, at), text.slice(at + mark.length)]
+}
+
+function subjectOf({ subject, from, to }: Talk): string {
+  if (typeof subject === 'string') return subject
+  return subject(String(from) === String(to) ? '<process>' : '<pool>')
+}
+
+function wayOf({ kind, from, to }: Talk): string {
+  const [sender, receiver] = [from.map(nameOf).join(', '), to.map(nameOf).join(', ')]
+  switch (kind) {
+    case 'job':
+    case 'question':
+      return `${sender} → one of ${to.map(groupOf).join(', ')}`
+    case 'news':
+      return `${sender} → every ${receiver}`
+    case 'event':
+      return `${sender} → JetStream → ${receiver || 'operators'}`
+  }
+}
+
+function groupOf(role: BusRole): string {
+  return role === 'ctl' ? 'operators' : groups[role]
+}
+
+function nameOf(role: BusRole): string {
+  return role === 'ctl' ? 'operator' : role
+}
