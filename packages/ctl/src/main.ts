@@ -13,6 +13,7 @@ import { CommandError } from './command-error.ts'
 import { checkConfigFile, type CheckOptions } from './config.ts'
 import { findGateway, type Gateway } from './gateway.ts'
 import { reseal, revokeKey } from './keys.ts'
+import { probeBackend, type ProbeOptions } from './probe.ts'
 import { reconcile } from './reconcile.ts'
 import { showUsage, type UsageOptions } from './usage.ts'
 
@@ -76,10 +77,21 @@ keys
   .description('seals all keys under the newest of KEYS_MASTER_SECRET; afterwards the former ones may go')
   .action(() => onGateway((gateway) => reseal(gateway, tell)))
 
-program
+const backends = program
   .command('backends')
   .description('how each backend is, as each router sees it')
   .action(() => onGateway(showBackends))
+backends
+  .command('probe [id]')
+  .description('asks a backend itself what it takes and gives; needs no gateway')
+  .option('--url <address>', 'instead of the id of a backend in GATEWAY_CONFIG')
+  .option('--key <key>', 'for --url; default: BACKEND_API_KEY')
+  .option('--model <name...>', 'default: those that pools name, or that lanes could get')
+  .option('--dialect <openai|anthropic>', 'for --url')
+  .option('--dry-run', 'tells what it would cost, and asks nothing')
+  .action(async (id: string | undefined, options: ProbeOptions) =>
+    say(await probeBackend(id, options, process.env, tell)),
+  )
 
 program
   .command('reconcile')

@@ -1,10 +1,18 @@
 /**
- * What a newcomer reads: where the gateway is, and a curl that works as printed.
+ * What a newcomer reads: where the gateway is, which models answer, and a curl that works as printed.
  */
 
+import { createDefaultConfig } from '@gateway/contracts/default-config'
+import type { FoundServer } from '@gateway/probe/find-servers'
+import type { LaneChoice } from '@gateway/probe/map-lanes'
 import type { StandaloneSettings } from './config.ts'
 
-export function announceReady({ url, issuer }: { url: string; issuer: string }, settings: StandaloneSettings): void {
+/** `lanes`: of a server that was named on the command line. */
+export function announceReady(
+  { url, issuer }: { url: string; issuer: string },
+  settings: StandaloneSettings,
+  lanes: LaneChoice[] | null,
+): void {
   const configuration = settings.configPath ?? 'the default: every model on a simulated backend'
   process.stdout.write(`
 Model Gateway is ready at ${url}
@@ -13,11 +21,34 @@ Model Gateway is ready at ${url}
   configuration  ${configuration}
   sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, asks for no password)'}
   health         http://127.0.0.1:${settings.healthPort}/readyz
-
+${lanes ? `\nWho answers:\n\n${describeLanes(lanes)}\n` : ''}
 Try it:
 
   KEY=$(curl -s ${url}/v1/keys/guest -H 'content-type: application/json' -d '{"device_id":"my-laptop"}' | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
   curl ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{"model":"svc-instant","messages":[{"role":"user","content":"Hello!"}]}'
 
 `)
+}
+
+/** Each model of the gateway that has a pool of its own name, with the server's; and those that nobody serves. */
+export function describeLanes(lanes: readonly LaneChoice[]): string {
+  const served = new Map(lanes.map(({ pool, model }) => [pool, model]))
+  const ours = createDefaultConfig().models.filter(
+    (model) => model.type !== 'auto' && !model.direct && !model.replacement,
+  )
+  const rows = ours.map((model) => ({ id: model.id, model: served.get('pool' in model ? model.pool : '') }))
+  const width = Math.max(...rows.map(({ id }) => id.length))
+  const missing = rows.filter(({ model }) => model === undefined).map(({ id }) => id)
+  const lines = rows
+    .filter(({ model }) => model !== undefined)
+    .map(({ id, model }) => `  ${id.padEnd(width)}  ${model}`)
+  return [...lines, ...(missing.length > 0 ? [`  not served: ${missing.join(', ')}`] : [])].join('\n')
+}
+
+/** Never used unasked. */
+export function announceHints(servers: readonly (FoundServer & { command: string })[]): void {
+  for (const { name, url, keyVariable, command } of servers) {
+    const where = keyVariable === null ? `${name} runs here, at ${url}` : `${keyVariable} is set`
+    process.stdout.write(`${where}. To put its models behind the gateway:\n\n  ${command}\n\n`)
+  }
 }

@@ -8,6 +8,7 @@ import { addresses, healthPort, parseEnvironment, variables } from '@gateway/ser
 import type { LogLevel } from '@gateway/telemetry/logger'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import type { TracingSettings } from '@gateway/telemetry/tracing'
+import { UsageError } from '@gateway/service/usage-error'
 import * as z from 'zod'
 
 export interface StandaloneSettings {
@@ -39,8 +40,11 @@ const VARIABLES = {
   ...tracingVariables,
 }
 
-export function loadSettings(environment: NodeJS.ProcessEnv): StandaloneSettings {
+/** `backend`: the address after `--backend`, whose models get a config file of their own. */
+export function loadSettings(environment: NodeJS.ProcessEnv, backend: string | null = null): StandaloneSettings {
   const parsed = parseEnvironment(z.object(VARIABLES), environment)
+  if (backend !== null && parsed.GATEWAY_CONFIG !== undefined)
+    throw new UsageError('GATEWAY_CONFIG names the backends already; unset it, or leave --backend out')
   const { publicBaseUrl, consoleUrl } = addresses(parsed)
   return {
     edge: loadEdgeSettings(environment),

@@ -2,23 +2,36 @@
  * `npm start`: the whole gateway in one process on embedded parts.
  */
 
+import { commandFor, findServers } from '@gateway/probe/find-servers'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
-import { announceReady } from './announce-ready.ts'
+import { announceHints, announceReady } from './announce-ready.ts'
 import { loadSettings } from './config.ts'
 import { startStandalone } from './start.ts'
-import { usageAskedFor } from './usage.ts'
+import { readCommandLine } from './usage.ts'
+import { useBackend } from './use-backend.ts'
+
+/** Looked for while the gateway starts; a server that has not answered by then is given this much longer. */
+const LOOK_MS = 200
 
 try {
-  const usage = usageAskedFor(process.argv.slice(2))
-  if (usage !== null) {
-    process.stdout.write(usage)
+  const { page, backend } = readCommandLine(process.argv.slice(2))
+  if (page !== null) {
+    process.stdout.write(page)
     process.exit(0)
   }
   const stopped = stopSignal()
-  const settings = loadSettings(process.env)
-  await using gateway = await startStandalone(settings)
-  announceReady(gateway, settings)
+  const settings = loadSettings(process.env, backend)
+  const isFirstUse = backend === null && settings.configPath === undefined
+  const exceptPorts = [settings.edge.port, settings.healthPort]
+  const found = isFirstUse ? findServers({ environment: process.env, exceptPorts }) : []
+  const used =
+    backend === null ? null : await useBackend(backend, settings, (line) => process.stdout.write(`${line}\n`))
+  const running = used === null ? settings : { ...settings, configPath: used.configPath }
+  await using gateway = await startStandalone(running)
+  announceReady(gateway, running, used?.lanes ?? null)
+  const servers = await Promise.race([found, new Promise<[]>((resolve) => setTimeout(() => resolve([]), LOOK_MS))])
+  announceHints(servers.map((server) => ({ ...server, command: commandFor(server) })))
   await stopped
 } catch (error) {
   reportFatal(error)

@@ -1,19 +1,41 @@
 /**
- * The words after `npm start --`. There is one, and a misspelt one must not start a gateway that its user did not ask for.
+ * The words after `npm start --`. A misspelt one must not start a gateway that its user did not ask for.
  */
 
+import { parseArgs } from 'node:util'
 import { variables } from '@gateway/service/environment'
 import { UsageError } from '@gateway/service/usage-error'
 
+export interface CommandLine {
+  /** The page to print instead of a start. */
+  page: string | null
+  /** The address of the server whose models are to be served. */
+  backend: string | null
+}
+
 /** Those that a first user asks for. */
 const MOST_USED = ['PORT', 'HOST', 'GATEWAY_CONFIG', 'DATA_DIR', 'PUBLIC_BASE_URL', 'AUTH_ISSUER', 'LOG_LEVEL'] as const
+const OPTIONS = { help: { type: 'boolean', short: 'h' }, backend: { type: 'string' } } as const
 
-/** The page to print, or null where the gateway is to start. */
-export function usageAskedFor(args: readonly string[]): string | null {
-  if (args.length === 0) return null
-  const unknown = args.find((arg) => arg !== '--help' && arg !== '-h')
-  if (unknown === undefined) return page()
-  throw new UsageError(`npm start does not know ${unknown}; npm start -- --help tells its options`)
+export function readCommandLine(args: string[]): CommandLine {
+  const { help = false, backend = null } = parse(args)
+  if (backend !== null && !isHttp(backend)) {
+    throw new UsageError(`--backend is an address such as http://127.0.0.1:11434/v1, and ${backend} is none`)
+  }
+  return { page: help ? page() : null, backend }
+}
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS }).values
+  } catch (error) {
+    const why = error instanceof Error ? error.message.split('. ')[0] : String(error)
+    throw new UsageError(`npm start: ${why}; npm start -- --help tells its options`)
+  }
+}
+
+function isHttp(address: string): boolean {
+  return URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)
 }
 
 function page(): string {
@@ -22,13 +44,17 @@ function page(): string {
   return `npm start
   starts the whole gateway in one process on embedded parts.
 
+npm start -- --backend http://127.0.0.1:11434/v1
+  the same, on the models of that server: OpenAI's API or Anthropic's. Asks each model that it takes a few short
+  questions, and prints which one answers for which lane. BACKEND_API_KEY holds the server's key, if it wants one.
+
 npm start -- --help
   prints this page.
 
 Environment (docs/configuration.md has all of it):
 ${lines.join('\n')}
 
-With a backend of your own, as in deploy/config/examples:
+With a config file of your own, as in deploy/config/examples:
   GATEWAY_CONFIG=deploy/config/examples/ollama.yaml npm start
 `
 }

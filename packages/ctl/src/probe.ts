@@ -1,0 +1,121 @@
+/**
+ * `backends probe`: asks a backend itself, not the gateway, and finds out what it takes and gives. Tells what that costs
+ * before it asks.
+ */
+
+import { readFile } from 'node:fs/promises'
+import { configFor, KEY_VARIABLE } from '@gateway/probe/write-config'
+import { describeServer, kindByHost, type ListedModel, type ServerDescription } from '@gateway/probe/describe-server'
+import { choosePossible } from '@gateway/probe/map-lanes'
+import { costOf, probe, type Probed } from '@gateway/probe/probe'
+import { openServer, type ServerAddress } from '@gateway/probe/server'
+import { loadConfig } from '@gateway/config/load-config'
+import { resolveSecrets } from '@gateway/config/resolve-secrets'
+import { renderTable, type Answer } from './answer.ts'
+import { CommandError } from './command-error.ts'
+
+export interface ProbeOptions {
+  url?: string
+  key?: string
+  model?: string[]
+  dialect?: string
+  dryRun?: boolean
+}
+
+export async function probeBackend(
+  id: string | undefined,
+  options: ProbeOptions,
+  environment: NodeJS.ProcessEnv,
+  tell: (line: string) => void,
+): Promise<Answer> {
+  const { address, models: named } = await findAddress(id, options, environment)
+  const server = openServer(address)
+  const description = await describeServer(server)
+  const models = chooseModels(description, options.model ?? named, address)
+  const { requests, promptTokens, completionTokens } = costOf(models)
+  const cost = `at most ${requests} requests, ${promptTokens} prompt tokens and ${completionTokens} completion tokens`
+  const names = models.map((model) => model.id).join(', ')
+  tell(`${address.url}: ${names}: ${cost}`)
+  if (options.dryRun)
+    return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'nothing asked' }
+
+  const probed: Probed[] = []
+  for (const model of models) {
+    probed.push(await probe({ server, kind: description.kind, model, tell: () => undefined }))
+  }
+  const config = configFor(address, description, probed)
+  return {
+    facts: { url: address.url, kind: description.kind, models: probed, config },
+    text: [
+      ...probed.map(renderProbed),
+      ...(config === null ? [] : ['', 'The config lines that fit:', '', config]),
+    ].join('\n'),
+    findsFault: config === null,
+  }
+}
+
+interface Found {
+  address: ServerAddress
+  /** Those that the config file's pools name. */
+  models: string[] | undefined
+}
+
+async function findAddress(
+  id: string | undefined,
+  { url, key, dialect }: ProbeOptions,
+  environment: NodeJS.ProcessEnv,
+): Promise<Found> {
+  if (id !== undefined && url === undefined) return findConfigured(id, environment)
+  if (url === undefined || id !== undefined) throw new CommandError('name the id of a backend, or its --url')
+  if (!URL.canParse(url)) throw new CommandError('--url is an address such as http://127.0.0.1:11434/v1')
+  if (dialect !== undefined && dialect !== 'openai' && dialect !== 'anthropic')
+    throw new CommandError('--dialect is openai or anthropic')
+  const byHost = kindByHost(url) === 'anthropic' ? 'anthropic' : 'openai'
+  const apiKey = key ?? (environment[KEY_VARIABLE] || undefined)
+  return { address: { url, apiKey, dialect: dialect ?? byHost }, models: undefined }
+}
+
+async function findConfigured(id: string, environment: NodeJS.ProcessEnv): Promise<Found> {
+  const file = environment['GATEWAY_CONFIG']
+  if (!file) throw new CommandError('set GATEWAY_CONFIG to the config file that names the backend, or use --url')
+  const text = await readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandError(`${file} cannot be read: ${error.message}`)
+  })
+  const { backends, pools } = loadConfig(text, file).config
+  const backend = backends.find((one) => one.id === id)
+  if (!backend)
+    throw new CommandError(`${file} has no backend ${id}; it has ${backends.map((one) => one.id).join(', ')}`)
+  const targets = pools.flatMap((pool) => pool.targets).filter((target) => target.backend === id)
+  return { address: resolveSecrets(backend, environment), models: [...new Set(targets.map(({ model }) => model))] }
+}
+
+/** Without a word about which: those that lanes could get. A server may list hundreds. */
+function chooseModels(
+  { models, error }: ServerDescription,
+  named: string[] | undefined,
+  { url }: ServerAddress,
+): ListedModel[] {
+  if (named && named.length > 0) {
+    return named.map((id) => {
+      const listed = models.find((model) => model.id === id)
+      return listed ?? { id, does: /embed/i.test(id) ? 'embeddings' : 'chat', parameters: null, contextWindow: null }
+    })
+  }
+  const chosen = choosePossible(models)
+  if (chosen.length === 0)
+    throw new CommandError(`${url} lists no model to ask: ${error || 'none chats or embeds'}; name one with --model`)
+  return chosen
+}
+
+function renderProbed({ model, findings }: Probed): string {
+  const table = renderTable(
+    [
+      { title: 'check', cell: ({ check }) => check },
+      { title: 'answer', cell: ({ result }) => result },
+      { title: 'seen', cell: ({ note }) => note },
+    ],
+    findings,
+  )
+  const window = model.contextWindow === null ? '' : `, context window ${model.contextWindow}`
+  return `${model.id}${window}\n${table}\n`
+}

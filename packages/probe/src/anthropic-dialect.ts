@@ -1,0 +1,83 @@
+/**
+ * Anthropic's wire format (https://docs.claude.com/en/api/messages), as far as a probe asks for it.
+ */
+
+import { isJson, listOf, numberOf, textOf, type ChatBody, type Dialect, type Heard, type Json } from './dialect.ts'
+
+/** Anthropic requires a cap. */
+const DEFAULT_CAP_TOKENS = 64
+
+export const anthropicDialect: Dialect = {
+  path: '/messages',
+  headers: (apiKey): Record<string, string> => ({
+    'anthropic-version': '2023-06-01',
+    ...(apiKey ? { 'x-api-key': apiKey } : {}),
+  }),
+  write,
+  read,
+  lastEvent: null,
+}
+
+const RENAMED: Record<string, string> = { max_completion_tokens: 'max_tokens', stop: 'stop_sequences' }
+const TRANSLATED = new Set(['messages', 'tools', 'tool_choice', 'stream_options'])
+
+function write(body: ChatBody): Json {
+  const rest = Object.entries(body)
+    .filter(([name]) => !TRANSLATED.has(name))
+    .map(([name, value]) => [RENAMED[name] ?? name, value])
+  const system = body.messages.filter(({ role }) => role === 'system' || role === 'developer')
+  return {
+    max_tokens: DEFAULT_CAP_TOKENS,
+    ...Object.fromEntries(rest),
+    messages: body.messages.filter((message) => !system.includes(message)).map(writeMessage),
+    ...(system.length > 0 ? { system: system.map(({ content }) => textOf(content)).join('\n') } : {}),
+    ...(body['tools'] ? { tools: listOf(body['tools']).map(writeTool), tool_choice: { type: 'any' } } : {}),
+  }
+}
+
+function writeMessage({ role, content }: Json): Json {
+  return { role, content: Array.isArray(content) ? content.filter(isJson).map(writePart) : content }
+}
+
+const DATA_URL = /^data:([^;]+);base64,(.*)$/s
+
+function writePart(part: Json): Json {
+  const url = isJson(part['image_url']) ? textOf(part['image_url']['url']) : ''
+  const [, mediaType, data] = DATA_URL.exec(url) ?? []
+  return data === undefined ? part : { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
+}
+
+function writeTool(tool: Json): Json {
+  const called = isJson(tool['function']) ? tool['function'] : {}
+  return { name: called['name'], description: called['description'], input_schema: called['parameters'] }
+}
+
+function read(heard: Heard, json: Json): void {
+  if (json['type'] === 'message_stop') heard.ended = true
+  const message = isJson(json['message']) ? json['message'] : json
+  heard.choices = 1
+  for (const block of listOf(message['content'])) readBlock(heard, block)
+  if (isJson(json['content_block'])) readBlock(heard, json['content_block'])
+  if (isJson(json['delta'])) readDelta(heard, json['delta'])
+  heard.finish = textOf(message['stop_reason']) || heard.finish
+  const usage = [json['usage'], message['usage']].find(isJson)
+  if (!usage) return
+  heard.usage = {
+    prompt: numberOf(usage['input_tokens']) || (heard.usage?.prompt ?? 0),
+    completion: numberOf(usage['output_tokens']),
+  }
+}
+
+function readBlock(heard: Heard, block: Json): void {
+  heard.text += textOf(block['text'])
+  if (block['type'] !== 'tool_use') return
+  const input = isJson(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
+  heard.tools.push({ name: textOf(block['name']), arguments: input })
+}
+
+function readDelta(heard: Heard, delta: Json): void {
+  heard.text += textOf(delta['text'])
+  heard.finish = textOf(delta['stop_reason']) || heard.finish
+  const call = heard.tools.at(-1)
+  if (call) call.arguments += textOf(delta['partial_json'])
+}

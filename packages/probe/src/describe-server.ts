@@ -1,0 +1,132 @@
+/**
+ * What a server says of itself before it is asked anything that costs: its kind, its models and their sizes.
+ */
+
+import { isJson, listOf, numberOf, textOf, type Json } from './dialect.ts'
+import type { Server } from './server.ts'
+
+export type ServerKind =
+  | 'openai'
+  | 'azure'
+  | 'anthropic'
+  | 'gemini'
+  | 'vertex'
+  | 'bedrock'
+  | 'openrouter'
+  | 'vllm'
+  | 'sglang'
+  | 'llama.cpp'
+  | 'ollama'
+  | 'lm-studio'
+
+export interface ListedModel {
+  id: string
+  does: 'chat' | 'embeddings' | 'other'
+  /** Null where the server does not tell. */
+  parameters: number | null
+  contextWindow: number | null
+}
+
+export interface ServerDescription {
+  /** Null: a server that speaks the dialect, and nothing more is known. */
+  kind: ServerKind | null
+  models: ListedModel[]
+  /** How many answers it generates at once, where it tells. */
+  places: number | null
+  /** Why there is no list. */
+  error: string
+}
+
+const HOSTS: [RegExp, ServerKind][] = [
+  [/(^|\.)openai\.azure\.com$|\.services\.ai\.azure\.com$/, 'azure'],
+  [/^api\.openai\.com$/, 'openai'],
+  [/^api\.anthropic\.com$/, 'anthropic'],
+  [/^generativelanguage\.googleapis\.com$/, 'gemini'],
+  [/aiplatform\.googleapis\.com$/, 'vertex'],
+  [/^bedrock.*\.amazonaws\.com$/, 'bedrock'],
+  [/(^|\.)openrouter\.ai$/, 'openrouter'],
+]
+/** The `owned_by` of each model in a server's list. */
+const OWNERS: Record<string, ServerKind> = {
+  llamacpp: 'llama.cpp',
+  vllm: 'vllm',
+  sglang: 'sglang',
+  library: 'ollama',
+  organization_owner: 'lm-studio',
+}
+
+export function kindByHost(url: string): ServerKind | null {
+  const { hostname } = new URL(url)
+  return HOSTS.find(([pattern]) => pattern.test(hostname))?.[1] ?? null
+}
+
+export async function describeServer(server: Server): Promise<ServerDescription> {
+  const { status, json, error } = await server.ask('/models')
+  const listed = isJson(json) ? listOf(json['data']) : []
+  const kind = kindByHost(server.address.url) ?? OWNERS[textOf(listed[0]?.['owned_by'])] ?? null
+  const models = listed.map(readModel).filter(({ id }) => id !== '')
+  const said = status === 200 ? (models.length === 0 ? 'it lists no model' : '') : error || `it answered ${status}`
+  const description: ServerDescription = { kind, models, places: null, error: said }
+  const look = kind ? LOOKS[kind] : undefined
+  return look && models.length > 0 ? look(server, description) : description
+}
+
+function readModel(model: Json): ListedModel {
+  const id = textOf(model['id']).replace(/^models\//, '')
+  const meta = isJson(model['meta']) ? model['meta'] : {}
+  const window = numberOf(model['max_model_len']) || numberOf(model['context_length']) || numberOf(meta['n_ctx'])
+  return {
+    id,
+    does: byName(id),
+    parameters: numberOf(meta['n_params']) || byNameSize(id),
+    contextWindow: window || null,
+  }
+}
+
+const EMBEDS = /embed|(^|[/-])(bge|gte|e5|minilm)(-|$)/i
+const DOES_NOT_CHAT =
+  /whisper|tts|audio|realtime|dall-e|image|imagen|veo|sora|moderation|transcri|rerank|babbage|davinci|computer-use|gpt-3.5-turbo-instruct|search|guard|aqa|deep-research/i
+
+function byName(id: string): ListedModel['does'] {
+  if (EMBEDS.test(id)) return 'embeddings'
+  return DOES_NOT_CHAT.test(id) ? 'other' : 'chat'
+}
+
+/** `qwen3:4b`, `gemma-3-270m-it`. */
+function byNameSize(id: string): number | null {
+  const [, size, unit] = /(?:^|[^a-z\d.])(\d+(?:\.\d+)?)([bm])(?![a-z\d])/i.exec(id) ?? []
+  return size === undefined ? null : Number(size) * (unit!.toLowerCase() === 'b' ? 1e9 : 1e6)
+}
+
+type Look = (server: Server, description: ServerDescription) => Promise<ServerDescription>
+
+const LOOKS: Partial<Record<ServerKind, Look>> = { 'llama.cpp': lookAtLlamaCpp, 'lm-studio': lookAtLmStudio }
+
+/** The address without the path of its version. */
+export function rootOf(server: Server): string {
+  return server.address.url.replace(/\/v\d+\/*$/, '')
+}
+
+/** `n_ctx` there is of one slot. */
+async function lookAtLlamaCpp(server: Server, description: ServerDescription): Promise<ServerDescription> {
+  const { json } = await server.ask(`${rootOf(server)}/props`)
+  if (!isJson(json)) return description
+  const settings = isJson(json['default_generation_settings']) ? json['default_generation_settings'] : {}
+  const contextWindow = numberOf(settings['n_ctx']) || null
+  const models = description.models.map((model) => ({ ...model, contextWindow: contextWindow ?? model.contextWindow }))
+  return { ...description, models, places: numberOf(json['total_slots']) || null }
+}
+
+const LM_STUDIO_TYPES: Record<string, ListedModel['does']> = { llm: 'chat', vlm: 'chat', embeddings: 'embeddings' }
+
+async function lookAtLmStudio(server: Server, description: ServerDescription): Promise<ServerDescription> {
+  const { json } = await server.ask(`${rootOf(server)}/api/v0/models`)
+  const told = new Map((isJson(json) ? listOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
+  const models = description.models.map((model) => {
+    const said = told.get(model.id) ?? {}
+    const window = numberOf(said['loaded_context_length']) || numberOf(said['max_context_length'])
+    const does = LM_STUDIO_TYPES[textOf(said['type'])] ?? model.does
+    return { ...model, does, contextWindow: window || model.contextWindow }
+  })
+  return { ...description, models }
+}

@@ -1,0 +1,51 @@
+/**
+ * How a server is asked and read. A probe writes OpenAI's chat body; a dialect turns it into its own.
+ */
+
+export type Json = Record<string, unknown>
+
+export interface ChatBody extends Json {
+  messages: Json[]
+}
+
+/** What an answer held, whole or streamed. */
+export interface Heard {
+  text: string
+  finish: string | null
+  tools: { name: string; arguments: string }[]
+  choices: number
+  logprobs: boolean
+  usage: { prompt: number; completion: number } | null
+  /** A stream said that it is whole. */
+  ended: boolean
+}
+
+export interface Dialect {
+  path: string
+  headers(apiKey: string | undefined): Record<string, string>
+  write(body: ChatBody): Json
+  /** Adds a plain answer, or one event of a stream. */
+  read(heard: Heard, json: Json): void
+  /** The words that end a stream, where they are no JSON. */
+  lastEvent: string | null
+}
+
+export function nothingHeard(): Heard {
+  return { text: '', finish: null, tools: [], choices: 0, logprobs: false, usage: null, ended: false }
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function listOf(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isJson) : []
+}
+
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' && Number.isFinite(value) ? value : 0
+}

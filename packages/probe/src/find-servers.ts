@@ -1,0 +1,94 @@
+/**
+ * Servers on this computer and keys in the environment that somebody may want to use. Only looked for, never used.
+ */
+
+import { Agent, get } from 'node:http'
+import { isJson, listOf, textOf } from './dialect.ts'
+
+export interface FoundServer {
+  name: string
+  url: string
+  /** The variable that holds its key. */
+  keyVariable: string | null
+}
+
+/** Where these servers listen unless they are told otherwise. */
+const USUAL_PORTS: [port: number, name: string][] = [
+  [11434, 'Ollama'],
+  [1234, 'LM Studio'],
+  [8000, 'vLLM'],
+  [8080, 'llama.cpp'],
+  [30000, 'SGLang'],
+]
+const OWNERS: Record<string, string> = {
+  library: 'Ollama',
+  organization_owner: 'LM Studio',
+  vllm: 'vLLM',
+  llamacpp: 'llama.cpp',
+  sglang: 'SGLang',
+}
+const KEYS: [variable: string, name: string, url: string][] = [
+  ['OPENAI_API_KEY', 'OpenAI', 'https://api.openai.com/v1'],
+  ['ANTHROPIC_API_KEY', 'Anthropic', 'https://api.anthropic.com/v1'],
+]
+
+interface Looking {
+  environment: NodeJS.ProcessEnv
+  /** The gateway's own. */
+  exceptPorts: readonly number[]
+  ports?: typeof USUAL_PORTS
+}
+
+const WITHIN_MS = 2_000
+
+export async function findServers(looking: Looking): Promise<FoundServer[]> {
+  const { environment, exceptPorts, ports = USUAL_PORTS } = looking
+  const local = ports.filter(([port]) => !exceptPorts.includes(port))
+  const answers = await Promise.all(local.map(([port, name]) => lookAt(port, name)))
+  const keys = KEYS.filter(([variable]) => environment[variable]).map(([keyVariable, name, url]) => {
+    return { name, url, keyVariable }
+  })
+  return [...answers.filter((found) => found !== null), ...keys]
+}
+
+/** Null where nobody answers in time, and where the answer is no list of models. */
+function lookAt(port: number, name: string): Promise<FoundServer | null> {
+  const url = `http://127.0.0.1:${port}/v1`
+  const agent = new Agent({ keepAlive: false })
+  return new Promise((resolve) => {
+    const asking = get(`${url}/models`, { agent, signal: AbortSignal.timeout(WITHIN_MS) }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (piece: string) => {
+        text += piece
+        if (text.length > MOST_CHARACTERS) asking.destroy()
+      })
+      response.on('end', () => resolve(readList(text, name, url)))
+      response.on('error', () => resolve(null))
+    })
+    asking.on('error', () => resolve(null))
+    asking.on('close', () => resolve(null))
+  })
+}
+
+const MOST_CHARACTERS = 1_000_000
+
+function readList(text: string, usual: string, url: string): FoundServer | null {
+  const models = modelsIn(text)
+  if (models.length === 0) return null
+  return { name: OWNERS[textOf(models[0]!['owned_by'])] ?? usual, url, keyVariable: null }
+}
+
+function modelsIn(text: string) {
+  try {
+    const json: unknown = JSON.parse(text)
+    return isJson(json) ? listOf(json['data']) : []
+  } catch {
+    return []
+  }
+}
+
+/** The command that would use it. */
+export function commandFor({ url, keyVariable }: FoundServer): string {
+  const key = keyVariable === null ? '' : `BACKEND_API_KEY=$${keyVariable} `
+  return `${key}npm start -- --backend ${url}`
+}

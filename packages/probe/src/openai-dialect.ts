@@ -1,0 +1,38 @@
+/**
+ * OpenAI's own wire format, which most servers speak.
+ */
+
+import { isJson, listOf, numberOf, textOf, type Dialect, type Heard, type Json } from './dialect.ts'
+
+export const openAiDialect: Dialect = {
+  path: '/chat/completions',
+  headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+  write: (body) => body,
+  read,
+  lastEvent: '[DONE]',
+}
+
+function read(heard: Heard, json: Json): void {
+  for (const choice of listOf(json['choices'])) readChoice(heard, choice)
+  const { usage } = json
+  if (!isJson(usage)) return
+  heard.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
+}
+
+function readChoice(heard: Heard, choice: Json): void {
+  heard.choices = Math.max(heard.choices, numberOf(choice['index']) + 1)
+  heard.finish = textOf(choice['finish_reason']) || heard.finish
+  heard.logprobs ||= isJson(choice['logprobs'])
+  const said = [choice['message'], choice['delta']].find(isJson) ?? {}
+  heard.text += textOf(said['content'])
+  for (const [at, call] of listOf(said['tool_calls']).entries()) readCall(heard, call, at)
+}
+
+/** A stream names a tool in one event and its arguments, piece by piece, in later ones. */
+function readCall(heard: Heard, call: Json, at: number): void {
+  const index = 'index' in call ? numberOf(call['index']) : at
+  const known = (heard.tools[index] ??= { name: '', arguments: '' })
+  const called = isJson(call['function']) ? call['function'] : {}
+  known.name += textOf(called['name'])
+  known.arguments += textOf(called['arguments'])
+}

@@ -1,0 +1,81 @@
+/**
+ * A conformance run: what one model of a server takes and gives. Questions are asked one after the other, so that a
+ * server with one place is judged fairly. The run costs at most what `costOf` says.
+ */
+
+import { CHECKS, type Check, type Finding, type Probing } from './checks.ts'
+import type { ListedModel, ServerKind } from './describe-server.ts'
+import type { ChatBody } from './dialect.ts'
+import type { Server } from './server.ts'
+
+export interface Cost {
+  requests: number
+  /** Each question is of less than 300 tokens. */
+  promptTokens: number
+  completionTokens: number
+}
+
+const LONGEST_QUESTION_TOKENS = 300
+
+export interface Probed {
+  model: ListedModel
+  findings: Finding[]
+}
+
+export function checksOf({ does }: ListedModel): Check[] {
+  return CHECKS.filter((check) => check.does === does)
+}
+
+export function costOf(models: readonly ListedModel[]): Cost {
+  const checks = models.flatMap(checksOf)
+  const requests = checks.reduce((sum, check) => sum + check.requests, 0)
+  // A refused cap is asked again under its other name, once.
+  const completionTokens = checks.reduce((sum, { atMostTokens }) => sum + atMostTokens, 0)
+  return { requests, promptTokens: requests * LONGEST_QUESTION_TOKENS, completionTokens }
+}
+
+interface Asking {
+  server: Server
+  kind: ServerKind | null
+  model: ListedModel
+  only?: readonly string[]
+  tell?(finding: Finding): void
+}
+
+export async function probe({ server, kind, model, only, tell }: Asking): Promise<Probed> {
+  const probing = openProbing(server, kind, model.id)
+  const findings: Finding[] = []
+  for (const check of checksOf(model)) {
+    if (only && !only.includes(check.name)) continue
+    const { result, note } = await check.run(probing)
+    const finding = { check: check.name, result, note: note.replaceAll(/\s+/g, ' ') }
+    findings.push(finding)
+    tell?.(finding)
+    // Without an answer there is nothing to find out, and without a cap a question may cost anything.
+    if (check.name === 'chat' && finding.result === 'no') break
+  }
+  return { model, findings }
+}
+
+const CAP_NAMES = ['max_tokens', 'max_completion_tokens'] as const
+
+function openProbing(server: Server, kind: ServerKind | null, model: string): Probing {
+  let capName: (typeof CAP_NAMES)[number] = CAP_NAMES[0]
+  return {
+    server,
+    kind,
+    model,
+    chatAsWritten: (body) => server.chat({ model, ...body }),
+    chat: async (body, capTokens, leave) => {
+      const ask = () => server.chat({ model, ...body, [capName]: capTokens }, leave)
+      const answer = await ask()
+      if (answer.status !== 400 || !answer.error.includes(capName)) return answer
+      capName = CAP_NAMES.find((name) => name !== capName)!
+      return ask()
+    },
+  }
+}
+
+export function resultOf(findings: readonly Finding[], check: string): Finding['result'] {
+  return findings.find((finding) => finding.check === check)?.result ?? 'unknown'
+}

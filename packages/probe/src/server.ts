@@ -1,0 +1,131 @@
+/**
+ * One server, asked one question at a time, each in bounded time. A question that fails is an answer, too: nothing here
+ * throws for what the server says or does.
+ */
+
+import { isJson, nothingHeard, textOf, type ChatBody, type Dialect, type Heard, type Json } from './dialect.ts'
+import { anthropicDialect } from './anthropic-dialect.ts'
+import { openAiDialect } from './openai-dialect.ts'
+
+export interface ServerAddress {
+  /** With its version: `http://127.0.0.1:11434/v1`. */
+  url: string
+  apiKey?: string | undefined
+  headers?: Record<string, string>
+  dialect?: 'openai' | 'anthropic'
+}
+
+export interface ChatAnswer extends Heard {
+  /** 0 where there was no answer. */
+  status: number
+  /** The server's own words about what it refuses. */
+  error: string
+  firstContentMs: number | null
+}
+
+export interface JsonAnswer {
+  status: number
+  json: unknown
+  error: string
+}
+
+export interface Server {
+  readonly address: ServerAddress
+  chat(body: ChatBody, leave?: AbortSignal): Promise<ChatAnswer>
+  /** A path below the base address, or an absolute address; asked by GET without a body. */
+  ask(path: string, body?: Json, headers?: Record<string, string>): Promise<JsonAnswer>
+}
+
+/** The first question may load a model from disk. */
+const TIMEOUT_MS = 120_000
+const ERROR_LENGTH = 200
+
+export function openServer(address: ServerAddress, timeoutMs = TIMEOUT_MS): Server {
+  const dialect = address.dialect === 'anthropic' ? anthropicDialect : openAiDialect
+  const base = address.url.replace(/\/+$/, '')
+  const credentials = { ...dialect.headers(address.apiKey), ...address.headers }
+  const call = (path: string, body: Json | undefined, headers: Record<string, string>, leave?: AbortSignal) => {
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(leave ? [leave] : [])])
+    return fetch(/^https?:/.test(path) ? path : base + path, {
+      signal,
+      // A redirect would take the credential to another server.
+      redirect: 'error',
+      headers: { ...credentials, ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
+      ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),
+    })
+  }
+  return {
+    address,
+    chat: async (body, leave) => {
+      const heard: ChatAnswer = { ...nothingHeard(), status: 0, error: '', firstContentMs: null }
+      const startedAtMs = performance.now()
+      try {
+        const response = await call(dialect.path, dialect.write(body), {}, leave)
+        heard.status = response.status
+        if (!response.ok) heard.error = wordsOf(await response.text())
+        else if (body['stream'] === true) await readStream(response, dialect, heard, startedAtMs)
+        else dialect.read(heard, (await response.json()) as Json)
+      } catch (error) {
+        heard.error = failure(error)
+      }
+      return heard
+    },
+    ask: async (path, body, headers = {}) => {
+      try {
+        const response = await call(path, body, headers)
+        const text = await response.text()
+        const json = parse(text)
+        return { status: response.status, json: json ?? text, error: response.ok ? '' : wordsOf(text) }
+      } catch (error) {
+        return { status: 0, json: null, error: failure(error) }
+      }
+    },
+  }
+}
+
+async function readStream(response: Response, dialect: Dialect, heard: ChatAnswer, startedAtMs: number): Promise<void> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const bytes of response.body ?? []) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\r?\n/)
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (!line.startsWith('data:')) continue
+      readEvent(line.slice(5).trim(), dialect, heard)
+      if (heard.text !== '' || heard.tools.length > 0) heard.firstContentMs ??= performance.now() - startedAtMs
+    }
+  }
+}
+
+function readEvent(data: string, dialect: Dialect, heard: ChatAnswer): void {
+  if (data === dialect.lastEvent) {
+    heard.ended = true
+    return
+  }
+  const json = parse(data)
+  if (!isJson(json)) return
+  if (json['error'] != null) heard.error = wordsOf(data)
+  else dialect.read(heard, json)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The sentence of an error body, cut short. */
+function wordsOf(body: string): string {
+  const parsed = parse(body)
+  const json = Array.isArray(parsed) ? (parsed[0] as unknown) : parsed
+  const error = isJson(json) && isJson(json['error']) ? json['error'] : json
+  const sentence = isJson(error) ? textOf(error['message']) || textOf(error['detail']) || textOf(error['error']) : ''
+  return (sentence || body).replaceAll(/\s+/g, ' ').trim().slice(0, ERROR_LENGTH)
+}
+
+function failure(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error ? cause.message || cause.name : String(cause)
+}

@@ -1,0 +1,82 @@
+/**
+ * The config lines for what a probe has found. Pure. A key stays in the environment.
+ */
+
+import { resultOf, type Probed } from './probe.ts'
+import type { ServerDescription } from './describe-server.ts'
+import { mapLanes, type LaneChoice } from './map-lanes.ts'
+import type { ServerAddress } from './server.ts'
+
+export const KEY_VARIABLE = 'BACKEND_API_KEY'
+
+export type Capability = 'chat' | 'tools' | 'vision' | 'embeddings'
+
+export function capabilitiesOf({ model, findings }: Probed): Capability[] {
+  if (model.does === 'embeddings') return resultOf(findings, 'embeddings') === 'yes' ? ['embeddings'] : []
+  const has = (check: string) => resultOf(findings, check) === 'yes'
+  if (!has('chat')) return []
+  return ['chat', ...(has('tools') ? ['tools' as const] : []), ...(has('vision') ? ['vision' as const] : [])]
+}
+
+/** Null where no model answered. */
+export function configFor(
+  address: ServerAddress,
+  description: ServerDescription,
+  probed: readonly Probed[],
+): string | null {
+  const lanes = lanesFor(probed)
+  return lanes.length === 0 ? null : writeConfig(address, description, probed, lanes)
+}
+
+export function lanesFor(probed: readonly Probed[]): LaneChoice[] {
+  const answering = probed.filter((one) => capabilitiesOf(one).length > 0)
+  const having = (check: string) =>
+    new Set(answering.filter(({ findings }) => resultOf(findings, check) === 'yes').map(({ model }) => model.id))
+  return mapLanes(
+    answering.map(({ model }) => model),
+    { tools: having('tools'), vision: having('vision'), embeds: having('768 dimensions') },
+  )
+}
+
+/** Models with the same skills share a backend: a backend has its capabilities whole. */
+function writeConfig(
+  address: ServerAddress,
+  { kind, places }: ServerDescription,
+  probed: readonly Probed[],
+  lanes: readonly LaneChoice[],
+): string {
+  const byModel = new Map(probed.map((one) => [one.model.id, capabilitiesOf(one)]))
+  const used = new Set(lanes.map(({ model }) => model))
+  const groups = [...new Set([...used].map((model) => byModel.get(model)!.join(', ')))]
+  const backendOf = (model: string) => idOf(groups.indexOf(byModel.get(model)!.join(', ')))
+  const windowOf = (id: string) => probed.find(({ model }) => model.id === id)?.model.contextWindow ?? null
+  return [
+    'backends:',
+    ...groups.flatMap((capabilities, index) => [
+      `  - id: ${idOf(index)}`,
+      `    url: ${JSON.stringify(address.url)}`,
+      ...(address.dialect === 'anthropic' ? ['    dialect: anthropic'] : []),
+      ...(address.apiKey ? [`    apiKey: \${${KEY_VARIABLE}}`] : []),
+      `    capabilities: [${capabilities}]`,
+      ...(places === null ? [] : [`    maxConcurrent: ${places}`]),
+      `    timeouts: { firstByteMs: ${firstByteMs(kind)}, idleMs: 120000 }`,
+    ]),
+    'pools:',
+    ...lanes.flatMap(({ pool, model }) => {
+      const window = windowOf(model)
+      const target = [`backend: ${backendOf(model)}`, `model: ${JSON.stringify(model)}`]
+      if (window !== null) target.push(`contextWindow: ${window}`)
+      return [`  - id: ${pool}`, '    targets:', `      - { ${target.join(', ')} }`]
+    }),
+    '',
+  ].join('\n')
+}
+
+/** A model may be loaded from disk first, and one that reasons is silent for minutes. */
+function firstByteMs(kind: ServerDescription['kind']): number {
+  return kind === 'vllm' || kind === 'sglang' ? 120_000 : 300_000
+}
+
+function idOf(index: number): string {
+  return index === 0 ? 'backend' : `backend-${index + 1}`
+}

@@ -1,0 +1,51 @@
+/**
+ * `npm start -- --backend <address>`: asks a server what it has, and writes the config that puts its models behind the
+ * lanes. The file lies in the data folder, ready to be edited; it never holds the key.
+ */
+
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describeServer, kindByHost } from '@gateway/probe/describe-server'
+import { choosePossible, type LaneChoice } from '@gateway/probe/map-lanes'
+import { probe, type Probed } from '@gateway/probe/probe'
+import { openServer, type ServerAddress } from '@gateway/probe/server'
+import { configFor, KEY_VARIABLE, lanesFor } from '@gateway/probe/write-config'
+import { UsageError } from '@gateway/service/usage-error'
+
+export interface UsedBackend {
+  configPath: string
+  lanes: LaneChoice[]
+}
+
+/** What decides where a model is used. `ctl backends probe` asks for more. */
+const DECISIVE = ['chat', 'tools', 'vision', 'embeddings', '768 dimensions']
+
+export async function useBackend(
+  url: string,
+  { environment, dataDir }: { environment: NodeJS.ProcessEnv; dataDir: string },
+  tell: (line: string) => void,
+): Promise<UsedBackend> {
+  const apiKey = environment[KEY_VARIABLE] || undefined
+  const dialect = kindByHost(url) === 'anthropic' ? 'anthropic' : 'openai'
+  const address: ServerAddress = { url: url.replace(/\/+$/, ''), apiKey, dialect }
+  const server = openServer(address)
+  const description = await describeServer(server)
+  const models = choosePossible(description.models)
+  if (models.length === 0) throw new UsageError(`${url} cannot be used: ${description.error || 'no model of it chats'}`)
+  tell(`Asking ${models.map(({ id }) => id).join(', ')} at ${url}: a few short questions each`)
+  const probed: Probed[] = []
+  for (const model of models) {
+    probed.push(await probe({ server, kind: description.kind, model, only: DECISIVE }))
+  }
+  const config = configFor(address, description, probed)
+  if (config === null) throw new UsageError(`${url} cannot be used: ${whyNone(probed)}`)
+  await mkdir(dataDir, { recursive: true })
+  const configPath = join(dataDir, 'backend.yaml')
+  const head = `# Written by npm start -- --backend ${url}, anew at each such start. Copy it to change it.\n\n`
+  await writeFile(configPath, head + config)
+  return { configPath, lanes: lanesFor(probed) }
+}
+
+function whyNone(probed: readonly Probed[]): string {
+  return probed.map(({ model, findings }) => `${model.id} did not answer (${findings.at(-1)?.note})`).join('; ')
+}
