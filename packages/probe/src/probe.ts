@@ -5,7 +5,7 @@
 
 import { CHECKS, type Check, type Finding, type Probing } from './checks.ts'
 import type { ListedModel, ServerKind } from './describe-server.ts'
-import type { ChatBody } from './dialect.ts'
+
 import type { Server } from './server.ts'
 
 export interface Cost {
