@@ -10,7 +10,7 @@ import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { serve, type Handlers } from '@gateway/service/serve'
-import type { RunningService } from '@gateway/service/start-service'
+import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds } from './announce-thresholds.ts'
 import { deriveMasterKeys } from './core/master-keys.ts'
@@ -69,17 +69,6 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   starting.use(watchOutbox({ ...parts, metrics }))
   starting.use(await serve({ ...parts, metrics }, 'keys', handlersOf(context)))
   return runUntilDisposed(starting.move())
-}
-
-function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
-  let stopping = false
-  return {
-    ready: () => !stopping,
-    [Symbol.asyncDispose]() {
-      stopping = true
-      return parts.disposeAsync()
-    },
-  }
 }
 
 function handlersOf(context: KeysContext): Handlers<'keys'> {

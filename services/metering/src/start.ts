@@ -10,7 +10,7 @@ import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { serve } from '@gateway/service/serve'
-import type { RunningService } from '@gateway/service/start-service'
+import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'
@@ -73,15 +73,4 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
     }),
   )
   return runUntilDisposed(starting.move())
-}
-
-function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
-  let stopping = false
-  return {
-    ready: () => !stopping,
-    [Symbol.asyncDispose]() {
-      stopping = true
-      return parts.disposeAsync()
-    },
-  }
 }
