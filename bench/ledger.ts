@@ -16,7 +16,7 @@ const rows = Number(process.argv[2] ?? 20_000)
 const ACCOUNTS = 1_000
 
 await using postgres = await startPostgres({ own: true, durable: true })
-await using ledger = await openLedger(postgres)
+await using ledger = await openLedger(postgres, { statementTimeoutMs: 0 })
 
 await measured({ messages: 64, events: 1 }, 2_000)
 console.table({
@@ -63,17 +63,12 @@ function events(count: number) {
 
 /** As if each of the daily sums stood for any number of rows: a question reads the sums alone. */
 async function useEveryDay(): Promise<void> {
-  await ledger.database.transaction(
-    async (transaction) => {
-      await transaction.query(
-        `insert into metering.daily_usage
+  await ledger.database.query(
+    `insert into metering.daily_usage
          select 'acct' || lpad(account::text, 4, '0'), date '2024-01-01' + day, 'model-' || model, 'tokens', 10, 9000, 1000, 0, 15000000
          from generate_series(0, 365) day, generate_series(1, 5) model, generate_series(0, $1::int - 1) account
          order by random()`,
-        [ACCOUNTS],
-      )
-    },
-    { statementTimeoutMs: 0 },
+    [ACCOUNTS],
   )
   await ledger.database.query('vacuum analyze metering.daily_usage')
 }

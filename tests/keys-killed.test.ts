@@ -125,7 +125,7 @@ async function kill(process: ChildProcess): Promise<void> {
 }
 
 async function count(database: Database, query: string): Promise<number> {
-  return (await database.query(query)).rowCount
+  return (await database.query(query)).rows.length
 }
 
 async function readHashes(database: Database, status: string): Promise<{ account: string; keyHash: string }[]> {

@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000
 
 export async function scaleLedger({ signal, say, mostRows }: Scaling): Promise<Curve> {
   await using postgres = await startPostgres({ own: true, durable: true })
-  await using ledger = await openLedger(postgres)
+  await using ledger = await openLedger(postgres, { statementTimeoutMs: 0 })
   await ledger.partitions.ensureAhead()
   const points: Curve['points'] = []
   let held = 0
@@ -69,47 +69,36 @@ export async function scaleLedger({ signal, say, mostRows }: Scaling): Promise<C
 
 /** Rows as metering writes them, spread over the month in the order of time. The sums beside them are made once at the end. */
 async function addRows(database: Database, from: number, count: number): Promise<void> {
-  await database.transaction(
-    async (transaction) => {
-      await transaction.query('set local synchronous_commit = off')
-      await transaction.query('set local session_replication_role = replica')
-      await transaction.query(
-        `insert into metering.ledger (
+  await database.query(`
+      begin;
+      set local synchronous_commit = off;
+      set local session_replication_role = replica;
+      insert into metering.ledger (
            request_id, rank, account, key_id, plan, unit, "window", model_asked, lane, pool, backend, backend_model,
            prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated, price, charge,
            outcome, delivered, streamed, attempts, started_at, ended_at)
          select
-           (lpad(to_hex($1::bigint + n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
-           2, account, account, 'free', 'tokens', $4, 'svc-fast', 'svc-fast', 'bolt', 'gpu-a', 'Qwen3-8B',
+           (lpad(to_hex(${MONTH_FIRST_MS}::bigint + n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
+           2, account, account, 'free', 'tokens', '${WINDOW}', 'svc-fast', 'svc-fast', 'bolt', 'gpu-a', 'Qwen3-8B',
            90, 10, 0, 0, false, '{"kind":"multiplier","milliTokensPerToken":1500}', 150000,
            'completed', true, false, '[{"model":"Qwen3-8B","backend":"gpu-a","outcome":"served","durationMs":12.5}]', at, at
-         from generate_series($2::bigint, $2::bigint + $3 - 1) as n,
+         from generate_series(${from}::bigint, ${from}::bigint + ${count} - 1) as n,
            lateral (select 'acct' || lpad((hashint8(n) & 2147483647) % ${ACCOUNTS} || '', 4, '0') as account,
-             to_timestamp(($1::bigint + n) / 1000.0) as at) as drawn`,
-        [MONTH_FIRST_MS, from, count, WINDOW],
-      )
-    },
-    { statementTimeoutMs: 0 },
-  )
+             to_timestamp((${MONTH_FIRST_MS}::bigint + n) / 1000.0) as at) as drawn;
+      commit`)
 }
 
 async function sumUp(database: Database): Promise<void> {
-  await database.transaction(
-    async (transaction) => {
-      await transaction.query('truncate metering.daily_usage, metering.windows')
-      await transaction.query(
-        `insert into metering.daily_usage
+  await database.query(`
+      begin;
+      truncate metering.daily_usage, metering.windows;
+      insert into metering.daily_usage
          select account, metering.day_of(started_at, "window"), model_asked, unit,
            count(*), sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), sum(charge)
-         from metering.ledger group by 1, 2, 3, 4`,
-      )
-      await transaction.query(
-        `insert into metering.windows (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
-         select account, "window", sum(charge), 0, 'tokens', max(started_at), 1 from metering.ledger group by 1, 2`,
-      )
-    },
-    { statementTimeoutMs: 0 },
-  )
+         from metering.ledger group by 1, 2, 3, 4;
+      insert into metering.windows (account, "window", milli_tokens, nano_usd, unit, unit_since, version)
+         select account, "window", sum(charge), 0, 'tokens', max(started_at), 1 from metering.ledger group by 1, 2;
+      commit`)
   await database.query('analyze metering.windows')
   await database.query('analyze metering.daily_usage')
 }

@@ -80,9 +80,10 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const hub = createMemoryHub({ streams: [usageStream] })
   const openBus = async () => opening.use(await openMemoryBus({ hub }))
 
-  opening.use(await startMetering({ bus: await openBus(), admission, database, logger }))
+  opening.use(await startMetering({ bus: await openBus(), admission, databaseUrl, database, logger }))
   const masterSecret = randomUUID() + randomUUID()
-  opening.use(await startKeys({ bus: await openBus(), admission, database, urgent, config, masterSecret, logger }))
+  const stored = { databaseUrl, database, urgent, masterSecret }
+  opening.use(await startKeys({ bus: await openBus(), admission, config, logger, ...stored }))
   const environment = { [SIMULATED_BACKEND_VARIABLE]: backend.url }
   opening.use(await startRouter({ bus: await openBus(), config, environment, logger }))
   const signIn = { issuer: provider.issuer, audience: AUDIENCE }

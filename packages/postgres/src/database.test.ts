@@ -1,4 +1,5 @@
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { openDatabase, type Database } from './database.ts'
 
@@ -16,9 +17,9 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
 })
 
-test('a query answers rows and how many there were', async () => {
-  const result = await database.query<{ n: number }>('SELECT n FROM generate_series(1, $1::int) AS n', [3])
-  expect(result).toMatchObject({ rows: [{ n: 1 }, { n: 2 }, { n: 3 }], rowCount: 3 })
+test('a query answers rows', async () => {
+  const { rows } = await database.query<{ n: number }>('SELECT n FROM generate_series(1, $1::int) AS n', [3])
+  expect(rows).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
 })
 
 test('a bigint is an exact number', async () => {
@@ -34,8 +35,8 @@ test('a bigint that no number holds exactly is an error, and the pool goes on', 
 })
 
 test('a transaction commits all of its work', async () => {
-  const answer = await database.transaction(async (transaction) => {
-    await transaction.query(`INSERT INTO notes VALUES (1, 'a'), (2, 'b')`)
+  const answer = await database.transaction().execute(async (transaction) => {
+    await sql`INSERT INTO notes VALUES (1, 'a'), (2, 'b')`.execute(transaction)
     return 'done'
   })
   expect(answer).toBe('done')
@@ -43,8 +44,8 @@ test('a transaction commits all of its work', async () => {
 })
 
 test('a transaction whose work throws leaves nothing behind', async () => {
-  const work = database.transaction(async (transaction) => {
-    await transaction.query(`INSERT INTO notes VALUES (3, 'c')`)
+  const work = database.transaction().execute(async (transaction) => {
+    await sql`INSERT INTO notes VALUES (3, 'c')`.execute(transaction)
     throw new Error('changed my mind')
   })
   await expect(work).rejects.toThrow('changed my mind')
@@ -52,23 +53,23 @@ test('a transaction whose work throws leaves nothing behind', async () => {
 })
 
 test('a transaction that swallowed a failed statement does not pretend to have committed', async () => {
-  const work = database.transaction(async (transaction) => {
-    await transaction.query(`INSERT INTO notes VALUES (4, 'd')`)
-    await transaction.query('SELECT 1 / 0').catch(() => {})
+  const work = database.transaction().execute(async (transaction) => {
+    await sql`INSERT INTO notes VALUES (4, 'd')`.execute(transaction)
+    await sql`SELECT 1 / 0`.execute(transaction).catch(() => {})
   })
   await expect(work).rejects.toThrow('rolled back')
   await expect(countNotes('4')).resolves.toBe(0)
 })
 
 test('a query that outlives its transaction is refused', async () => {
-  const escaped = await database.transaction(async (transaction) => transaction)
-  await expect(escaped.query('SELECT 1')).rejects.toThrow('over')
+  const escaped = await database.transaction().execute(async (transaction) => transaction)
+  await expect(sql`SELECT 1`.execute(escaped)).rejects.toThrow('committed')
 })
 
 test('a statement that takes too long is ended', async () => {
   await using impatient = await openDatabase(server.url, { poolSize: 1, statementTimeoutMs: 100 })
   await expect(impatient.query('SELECT pg_sleep(30)')).rejects.toThrow('statement timeout')
-  await expect(impatient.query('SELECT 1')).resolves.toMatchObject({ rowCount: 1 })
+  await expect(impatient.query('SELECT 1')).resolves.toMatchObject({ rows: [{}] })
 })
 
 test('a failed statement costs no connection', async () => {
@@ -80,11 +81,11 @@ test('a failed statement costs no connection', async () => {
 })
 
 test('a connection killed inside a transaction fails that transaction alone', async () => {
-  const work = database.transaction(async (transaction) => {
-    const { rows } = await transaction.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
-    await transaction.query(`INSERT INTO notes VALUES (5, 'e')`)
+  const work = database.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(transaction)
+    await sql`INSERT INTO notes VALUES (5, 'e')`.execute(transaction)
     await database.query('SELECT pg_terminate_backend($1)', [rows[0]!.pid])
-    await transaction.query('SELECT 1')
+    await sql`SELECT 1`.execute(transaction)
   })
   await expect(work).rejects.toThrow()
   await expect(countNotes('5')).resolves.toBe(0)
@@ -97,7 +98,7 @@ test('a server that is killed and comes back is used again, and nothing crashes 
   await vi.waitFor(() => expect(lost).toHaveLength(1))
   await expect(watched.query('SELECT 1')).rejects.toThrow()
   await server.restart()
-  await expect(watched.query('SELECT 1')).resolves.toMatchObject({ rowCount: 1 })
+  await expect(watched.query('SELECT 1')).resolves.toMatchObject({ rows: [{}] })
   await expect(countNotes('1, 2')).resolves.toBe(2)
 })
 
@@ -114,7 +115,24 @@ test('a server that hangs is given up on', async () => {
   } finally {
     process.kill(rows[0]!.pid, 'SIGCONT')
   }
-  await expect(impatient.query('SELECT 1')).resolves.toMatchObject({ rowCount: 1 })
+  await expect(impatient.query('SELECT 1')).resolves.toMatchObject({ rows: [{}] })
+})
+
+test('a transaction on a server that hangs tells the time-out, once, and its connection is replaced', async () => {
+  await using impatient = await openDatabase(server.url, { poolSize: 1, statementTimeoutMs: 200 })
+  const pidOf = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`
+  let pid = 0
+  const work = impatient.transaction().execute(async (transaction) => {
+    pid = (await pidOf().execute(transaction)).rows[0]!.pid
+    process.kill(pid, 'SIGSTOP')
+    await sql`SELECT 1`.execute(transaction)
+  })
+  try {
+    await expect(work).rejects.toThrow('Query read timeout')
+    expect((await pidOf().execute(impatient)).rows[0]!.pid).not.toBe(pid)
+  } finally {
+    process.kill(pid, 'SIGCONT')
+  }
 })
 
 test('an address where nothing listens is a clear error without the password', async () => {

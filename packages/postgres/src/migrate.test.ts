@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,69 +34,85 @@ afterAll(async () => {
 
 test('files run in order, once', async () => {
   const directory = await write({ ...SECOND, ...FIRST, 'README.md': 'not a migration' })
-  await expect(migrate(database, { schema, directory })).resolves.toEqual(['001-words.sql', '002-first-word.sql'])
-  await expect(migrate(database, { schema, directory })).resolves.toEqual([])
+  await expect(migrate(server.url, { schema, directory })).resolves.toEqual(['001-words.sql', '002-first-word.sql'])
+  await expect(migrate(server.url, { schema, directory })).resolves.toEqual([])
   await expect(words()).resolves.toEqual(['hello'])
 })
 
 test('a file added later runs alone', async () => {
-  await migrate(database, { schema, directory: await write(FIRST) })
+  await migrate(server.url, { schema, directory: await write(FIRST) })
   const directory = await write({ ...FIRST, ...SECOND })
-  await expect(migrate(database, { schema, directory })).resolves.toEqual(['002-first-word.sql'])
+  await expect(migrate(server.url, { schema, directory })).resolves.toEqual(['002-first-word.sql'])
 })
 
 test('replicas that start together apply each file once', async () => {
   const directory = await write({ ...FIRST, ...SECOND })
-  const replicas = await Promise.all(Array.from({ length: 6 }, () => openDatabase(server.url, { poolSize: 1 })))
-  try {
-    const applied = await Promise.all(replicas.map((replica) => migrate(replica, { schema, directory })))
-    expect(applied.flat().toSorted()).toEqual(['001-words.sql', '002-first-word.sql'])
-  } finally {
-    await Promise.all(replicas.map((replica) => replica[Symbol.asyncDispose]()))
-  }
+  const applied = await Promise.all(Array.from({ length: 6 }, () => migrate(server.url, { schema, directory })))
+  expect(applied.flat().toSorted()).toEqual(['001-words.sql', '002-first-word.sql'])
   await expect(words()).resolves.toEqual(['hello'])
 })
 
-test('a file that fails leaves nothing of itself, keeps those before it, and can be tried again', async () => {
+test('a file that fails leaves nothing of itself or of the files before it, and can be tried again', async () => {
   const broken = await write({ ...FIRST, '002-first-word.sql': `INSERT INTO words VALUES ('half'); SELECT nonsense` })
-  await expect(migrate(database, { schema, directory: broken })).rejects.toThrow(
+  await expect(migrate(server.url, { schema, directory: broken })).rejects.toThrow(
     /002-first-word\.sql .* failed: .*nonsense/,
   )
-  await expect(words()).resolves.toEqual([])
-  await expect(migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })).resolves.toEqual([
+  await expect(words()).rejects.toThrow('does not exist')
+  await expect(migrate(server.url, { schema, directory: await write({ ...FIRST, ...SECOND }) })).resolves.toEqual([
+    '001-words.sql',
     '002-first-word.sql',
   ])
 })
 
 test('an applied file that changed is refused', async () => {
-  await migrate(database, { schema, directory: await write(FIRST) })
+  await migrate(server.url, { schema, directory: await write(FIRST) })
   const directory = await write({ '001-words.sql': 'CREATE TABLE terms (term text)' })
-  await expect(migrate(database, { schema, directory })).rejects.toThrow(
-    /001-words\.sql .* was changed after it had been applied/,
+  await expect(migrate(server.url, { schema, directory })).rejects.toThrow(
+    /001-words\.sql was changed after it had been applied/,
   )
 })
 
 test('a new file numbered before an applied one is refused', async () => {
-  await migrate(database, { schema, directory: await write({ '002-words.sql': FIRST['001-words.sql'] }) })
+  await migrate(server.url, { schema, directory: await write({ '002-words.sql': FIRST['001-words.sql'] }) })
   const directory = await write({ '001-early.sql': 'SELECT 1', '002-words.sql': FIRST['001-words.sql'] })
-  await expect(migrate(database, { schema, directory })).rejects.toThrow(/001-early\.sql .* comes too late/)
+  await expect(migrate(server.url, { schema, directory })).rejects.toThrow(/001-early\.sql was found in its place/)
 })
 
 test('an older release starts on the schema of a newer one', async () => {
-  await migrate(database, { schema, directory: await write({ ...FIRST, ...SECOND }) })
-  await expect(migrate(database, { schema, directory: await write(FIRST) })).resolves.toEqual([])
+  await migrate(server.url, { schema, directory: await write({ ...FIRST, ...SECOND }) })
+  await expect(migrate(server.url, { schema, directory: await write(FIRST) })).resolves.toEqual([])
+})
+
+test('a database that a release without Kysely migrated is taken over: nothing runs again, later files run', async () => {
+  const checksum = createHash('sha256').update(FIRST['001-words.sql']).digest('hex')
+  await database.query(`
+    CREATE SCHEMA ${schema};
+    CREATE TABLE ${schema}.migrations (
+      name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now());
+    CREATE TABLE ${schema}.words (word text PRIMARY KEY);
+    INSERT INTO ${schema}.words VALUES ('kept');
+    INSERT INTO ${schema}.migrations VALUES ('001-words.sql', '${checksum}')`)
+  const changed = await write({ '001-words.sql': 'CREATE TABLE terms (term text)' })
+  await expect(migrate(server.url, { schema, directory: changed })).rejects.toThrow('was changed')
+  await expect(migrate(server.url, { schema, directory: await write(FIRST) })).resolves.toEqual([])
+  const directory = await write({ ...FIRST, ...SECOND })
+  const applied = await Promise.all([1, 2].map(() => migrate(server.url, { schema, directory })))
+  expect(applied.flat()).toEqual(['002-first-word.sql'])
+  await expect(words()).resolves.toEqual(['hello', 'kept'])
+  const { rows } = await database.query(`SELECT name FROM ${schema}.kysely_migration ORDER BY name`)
+  expect(rows).toEqual([{ name: '001-words.sql' }, { name: '002-first-word.sql' }])
 })
 
 test('two files with one number, or a name out of the pattern, are refused', async () => {
   const twice = await write({ ...FIRST, '001-again.sql': 'SELECT 1' })
-  await expect(migrate(database, { schema, directory: twice })).rejects.toThrow('the same number')
+  await expect(migrate(server.url, { schema, directory: twice })).rejects.toThrow('the same number')
   const misnamed = await write({ 'words.sql': 'SELECT 1' })
-  await expect(migrate(database, { schema, directory: misnamed })).rejects.toThrow('is named like')
+  await expect(migrate(server.url, { schema, directory: misnamed })).rejects.toThrow('is named like')
 })
 
 test('two schemas of one database do not know each other', async () => {
-  await migrate(database, { schema, directory: await write(FIRST) })
-  await expect(migrate(database, { schema: `${schema}_b`, directory: await write(FIRST) })).resolves.toEqual([
+  await migrate(server.url, { schema, directory: await write(FIRST) })
+  await expect(migrate(server.url, { schema: `${schema}_b`, directory: await write(FIRST) })).resolves.toEqual([
     '001-words.sql',
   ])
 })
@@ -108,6 +125,6 @@ async function write(files: Record<string, string>): Promise<string> {
 }
 
 async function words(): Promise<string[]> {
-  const { rows } = await database.query<{ word: string }>(`SELECT word FROM ${schema}.words`)
+  const { rows } = await database.query<{ word: string }>(`SELECT word FROM ${schema}.words ORDER BY word`)
   return rows.map(({ word }) => word)
 }

@@ -34,7 +34,7 @@ const leavePlanChange = (key: string) => leaveChange(key, 'plan')
 /** A revoke that is committed and whose process died before it was announced. */
 async function leaveRevoke(key: string): Promise<void> {
   const account = tagOf(key)
-  await keys.database.transaction(async (transaction) => {
+  await keys.database.transaction().execute(async (transaction) => {
     await lockAccount(transaction, account)
     const own = await findOwnKey(transaction, account, Buffer.from(hashOf(key), 'base64url'))
     const deadKey = await deactivateKey(transaction, own!, await raiseVersion(transaction, account))
@@ -155,8 +155,8 @@ describe('whatever is changed, and wherever it cannot be told', () => {
           }
           const reachable = held.filter((key) => !/refuses/.test(JSON.stringify(worlds.get(tagOf(key)))))
           const left = async () =>
-            (await keys.database.query('select from keys.outbox where account = any($1)', [reachable.map(tagOf)]))
-              .rowCount
+            (await keys.database.query('select from keys.outbox where account = any($1)', [reachable.map(tagOf)])).rows
+              .length
           await expect.poll(left, { timeout: 5_000, interval: 10 }).toBe(0)
           await announcer[Symbol.asyncDispose]()
 

@@ -14,7 +14,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/config/config-source'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
@@ -32,6 +31,7 @@ import {
   type Change,
   type LeftChange,
 } from './db/outbox.ts'
+import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
 
 export interface Announcer extends AsyncDisposable {
@@ -42,9 +42,9 @@ export interface Announcer extends AsyncDisposable {
 export interface AnnouncerParts {
   bus: Bus
   admission: KeysAdmission
-  database: Database
+  database: KeysDatabase
   /** For revocations. */
-  urgent: Database
+  urgent: KeysDatabase
   config: ConfigSource
   logger: Logger
 }
@@ -199,7 +199,7 @@ async function announceWhatIsLeft(rest: Rest): Promise<void> {
   await Promise.all(announcing.values())
 }
 
-function connectionsOf({ database, urgent }: AnnouncerParts, lane: Lane): Database {
+function connectionsOf({ database, urgent }: AnnouncerParts, lane: Lane): KeysDatabase {
   return lane === 'revocation' ? urgent : database
 }
 

@@ -39,7 +39,7 @@ async function announceAsTheyCome(context: AnnouncingContext, stopping: AbortSig
 }
 
 function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' | 'nothing'> {
-  return database.transaction(async (transaction) => {
+  return database.transaction().execute(async (transaction) => {
     const threshold = await lockUntold(transaction)
     if (!threshold) return 'nothing'
     await talkAs('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })

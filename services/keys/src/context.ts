@@ -12,6 +12,7 @@ import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import type { Settings } from './config.ts'
+import type { KeysTables } from './db/tables.ts'
 import { URGENT_CONNECTIONS, type KeysParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
@@ -20,13 +21,13 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const database = opening.use(
-    await openDatabase(settings.databaseUrl, {
+    await openDatabase<KeysTables>(settings.databaseUrl, {
       applicationName: 'keys',
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
     }),
   )
   const urgent = opening.use(
-    await openDatabase(settings.databaseUrl, {
+    await openDatabase<KeysTables>(settings.databaseUrl, {
       applicationName: 'keys-urgent',
       poolSize: URGENT_CONNECTIONS,
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
@@ -46,11 +47,12 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
     ),
   )
   const opened = opening.move()
-  const { masterSecret } = settings
+  const { databaseUrl, masterSecret } = settings
   return {
     logger,
     metrics,
     config,
+    databaseUrl,
     database,
     urgent,
     admission,

@@ -14,7 +14,7 @@ import type { KeysContext } from './keys-context.ts'
 export interface AskedAccount {
   account: string
   /** Keys to tell of even if they are dead. */
-  keyHashes: readonly Uint8Array[]
+  keyHashes: readonly Buffer[]
 }
 
 type Parts = Pick<KeysContext, 'database' | 'admission' | 'config'>

@@ -14,8 +14,10 @@ import { openDatabase, type Database } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import type { Kysely, Transaction } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { MASTER_SECRET } from '../test/keys-service.ts'
+import type { KeysTables } from './db/tables.ts'
 import { startKeys } from './start.ts'
 
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }
@@ -38,13 +40,14 @@ beforeEach(async () => {
   bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
   store = forgetfulStore()
   load = watchLoad(database)
-  const parts = { bus, database: load.database, urgent: database, logger, config, admission: store.admission }
+  const databases = { databaseUrl: url, database: load.database, urgent: database }
+  const parts = { bus, ...databases, logger, config, admission: store.admission }
   running.use(await startKeys({ ...parts, masterSecret: MASTER_SECRET }))
 })
 afterEach(() => running.disposeAsync())
 
 interface DatabaseLoad {
-  database: Database
+  database: Kysely<KeysTables>
   queries: number
   /** The most at once. */
   peak: number
@@ -52,28 +55,28 @@ interface DatabaseLoad {
 }
 
 /** Counts what the fills ask of the database; the service's own rounds begin a transaction a second at the most. */
-function watchLoad(inner: Database): DatabaseLoad {
+function watchLoad(inner: Kysely<KeysTables>): DatabaseLoad {
   let busy = 0
-  const counted = async <Result>(work: Promise<Result>): Promise<Result> => {
-    watched.peak = Math.max(watched.peak, ++busy)
-    return work.finally(() => busy--)
-  }
-  const watched: DatabaseLoad = {
-    queries: 0,
-    peak: 0,
-    transactions: 0,
-    database: {
-      query: (text, values) => {
-        watched.queries++
-        return counted(inner.query(text, values))
-      },
-      transaction: (work, options) => {
-        watched.transactions++
-        return counted(inner.transaction(work, options)).finally(() => watched.transactions--)
-      },
-      [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
+  const database = inner.withPlugin({
+    transformQuery({ node }) {
+      watched.queries++
+      watched.peak = Math.max(watched.peak, ++busy)
+      return node
     },
+    async transformResult({ result }) {
+      busy--
+      return result
+    },
+  })
+  const begin = database.transaction.bind(database)
+  const execute = <Result>(work: (transaction: Transaction<KeysTables>) => Promise<Result>) => {
+    watched.transactions++
+    return begin()
+      .execute(work)
+      .finally(() => watched.transactions--)
   }
+  const counted = Object.assign(database, { transaction: () => ({ execute }) }) as unknown as Kysely<KeysTables>
+  const watched: DatabaseLoad = { queries: 0, peak: 0, transactions: 0, database: counted }
   return watched
 }
 

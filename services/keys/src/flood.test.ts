@@ -14,6 +14,7 @@ import { openDatabase, type Database } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hashOf, MASTER_SECRET } from '../test/keys-service.ts'
 import { startKeys, URGENT_CONNECTIONS } from './start.ts'
@@ -33,14 +34,14 @@ beforeEach(async () => {
 afterEach(() => running.disposeAsync())
 
 async function openParts() {
-  const { url } = running.use(await postgres.createDatabase())
-  const database = running.use(await openDatabase(url))
-  const urgent = running.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
-  besides = running.use(await openDatabase(url, { poolSize: 1 }))
+  const { url: databaseUrl } = running.use(await postgres.createDatabase())
+  const database = running.use(await openDatabase(databaseUrl))
+  const urgent = running.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
+  besides = running.use(await openDatabase(databaseUrl, { poolSize: 1 }))
   const logger = createLogger({ service: 'keys', level: 'silent' })
   const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
   const config = running.use(await openConfigSource({ logger }))
-  return { bus, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
+  return { bus, databaseUrl, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
 }
 
 /** As an edge asks: for five seconds. */
@@ -107,9 +108,9 @@ async function tookMs(action: () => Promise<unknown>): Promise<number> {
  * for others makes a revoke slow.
  */
 async function sameWorkAlone(): Promise<void> {
-  await besides.transaction(async (transaction) => {
+  await besides.transaction().execute(async (transaction) => {
     for (let statement = 0; statement < 6; statement++) {
-      await transaction.query('update keys.accounts set version = version where tag = $1', ['nobody'])
+      await sql`update keys.accounts set version = version where tag = 'nobody'`.execute(transaction)
     }
   })
   for (let statement = 0; statement < 4; statement++) await besides.query('select from keys.outbox')

@@ -4,27 +4,27 @@
  * the most, whatever else is asked. Beyond a bound a question is refused at once.
  */
 
-import type { Database } from '@gateway/postgres/database'
 import { answerTogether } from '@gateway/service/answer-together'
 import { areKeysOf, findGuestDevices, type GuestDevice } from './db/keys.ts'
+import type { KeysDatabase } from './db/tables.ts'
 
 /** Two queries at once: one that hangs leaves the way to another. */
 const BOUNDS = { atMost: 1_000, atOnce: 2, mostWaiting: 10_000 }
 
 export interface LookUps {
   /** Whether the account has had such a key, dead or alive. */
-  isKeyOf(account: string, hash: Uint8Array): Promise<boolean>
-  guestDevice(deviceHash: Uint8Array): Promise<GuestDevice>
+  isKeyOf(account: string, hash: Buffer): Promise<boolean>
+  guestDevice(deviceHash: Buffer): Promise<GuestDevice>
 }
 
-export function openLookUps(database: Database): LookUps {
+export function openLookUps(database: KeysDatabase): LookUps {
   const isKeyOf = answerTogether({
     ...BOUNDS,
-    answer: async (keys: { account: string; hash: Uint8Array }[]) => answered(await areKeysOf(database, keys)),
+    answer: async (keys: { account: string; hash: Buffer }[]) => answered(await areKeysOf(database, keys)),
   })
   const guestDevice = answerTogether({
     ...BOUNDS,
-    answer: async (hashes: Uint8Array[]) => answered(await findGuestDevices(database, hashes)),
+    answer: async (hashes: Buffer[]) => answered(await findGuestDevices(database, hashes)),
   })
   return { isKeyOf: (account, hash) => isKeyOf({ account, hash }), guestDevice }
 }

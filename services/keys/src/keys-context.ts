@@ -4,21 +4,21 @@
 
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
-import type { Database } from '@gateway/postgres/database'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Announcer } from './announce-changes.ts'
 import type { Pepper } from './core/hashing.ts'
 import type { MasterKeys } from './core/master-keys.ts'
+import type { KeysDatabase } from './db/tables.ts'
 import type { LookUps } from './gather-look-ups.ts'
 import type { MintGate } from './mint-gate.ts'
 
 export interface KeysContext {
   bus: Bus
   admission: KeysAdmission
-  database: Database
+  database: KeysDatabase
   /** A few connections for rotating and revoking alone, which wait for nothing else. */
-  urgent: Database
+  urgent: KeysDatabase
   lookUps: LookUps
   mintGate: MintGate
   config: ConfigSource

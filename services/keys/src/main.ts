@@ -2,6 +2,7 @@
  * Keys as a process of its own, on NATS, Redis and PostgreSQL.
  */
 
+import { isThere } from '@gateway/postgres/database'
 import { runService } from '@gateway/service/run-service'
 import { loadSettings } from './config.ts'
 import { openContext } from './context.ts'
@@ -12,5 +13,5 @@ await runService({
   loadSettings,
   openContext,
   start: startKeys,
-  checks: ({ database }) => ({ database: () => database.query('select').then(() => true) }),
+  checks: ({ database }) => ({ database: () => isThere(database) }),
 })

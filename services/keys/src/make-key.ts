@@ -2,16 +2,16 @@
  * Makes a key for an account whose row the transaction holds. The account's version has counted it already.
  */
 
-import type { Queryable } from '@gateway/postgres/database'
 import { newKey } from './core/new-key.ts'
 import type { Account } from './db/accounts.ts'
 import { insertKey, type StoredKey } from './db/keys.ts'
+import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
 import type { KeysContext } from './keys-context.ts'
 
 export async function makeKey(
   { masterKeys }: Pick<KeysContext, 'masterKeys'>,
-  transaction: Queryable,
+  transaction: KeysDatabase,
   account: Account,
 ): Promise<StoredKey> {
   const key = newKey(masterKeys, account.tag)

@@ -3,13 +3,13 @@
  * transaction of its own, so being cut off loses nothing, and replicas may work on it side by side.
  */
 
-import type { Database } from '@gateway/postgres/database'
 import type { MasterKeys } from './core/master-keys.ts'
 import { openKey, sealKey } from './core/new-key.ts'
 import { lockFormerKeys, readMasterKeyIds, replaceSealed } from './db/keys.ts'
+import type { KeysDatabase } from './db/tables.ts'
 
 /** Refuses a `KEYS_MASTER_SECRET` that does not open everything that is sealed. */
-export async function requireMasterKeys(database: Database, masterKeys: MasterKeys): Promise<void> {
+export async function requireMasterKeys(database: KeysDatabase, masterKeys: MasterKeys): Promise<void> {
   const missing = (await readMasterKeyIds(database)).filter((id) => !masterKeys.byId.has(id))
   if (missing.length === 0) return
   throw new Error(`keys are sealed under master key ${missing.join(', ')}, which KEYS_MASTER_SECRET does not hold`)
@@ -20,10 +20,10 @@ export async function sealSomeAnew({
   database,
   masterKeys,
 }: {
-  database: Database
+  database: KeysDatabase
   masterKeys: MasterKeys
 }): Promise<number> {
-  return database.transaction(async (transaction) => {
+  return database.transaction().execute(async (transaction) => {
     const former = await lockFormerKeys(transaction, masterKeys.current.id)
     for (const key of former)
       await replaceSealed(transaction, key.keyId, sealKey(masterKeys, key.keyId, openKey(masterKeys, key)))

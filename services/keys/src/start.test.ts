@@ -24,13 +24,13 @@ beforeEach(async () => {
 afterEach(() => running.disposeAsync())
 
 async function openParts() {
-  const { url } = running.use(await postgres.createDatabase())
-  const database = running.use(await openDatabase(url))
-  const urgent = running.use(await openDatabase(url, { poolSize: URGENT_CONNECTIONS }))
+  const { url: databaseUrl } = running.use(await postgres.createDatabase())
+  const database = running.use(await openDatabase(databaseUrl))
+  const urgent = running.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
   const logger = createLogger({ service: 'keys', level: 'silent' })
   const bus = running.use(await openMemoryBus({ hub: createMemoryHub() }))
   const config = running.use(await openConfigSource({ logger }))
-  return { bus, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
+  return { bus, databaseUrl, database, urgent, logger, config, admission: running.use(openMemoryAdmission()) }
 }
 
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }

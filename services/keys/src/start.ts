@@ -4,7 +4,6 @@
 
 import type { KeysAdmission } from '@gateway/admission/keys'
 import type { Bus } from '@gateway/bus/port'
-import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
@@ -15,6 +14,7 @@ import { startAnnouncer } from './announce-changes.ts'
 import { announceThresholds } from './announce-thresholds.ts'
 import { deriveMasterKeys } from './core/master-keys.ts'
 import { readPepper } from './db/pepper.ts'
+import type { KeysDatabase } from './db/tables.ts'
 import { setOverage, setPlan, showAccount, topUp } from './handlers/change-account.ts'
 import { openLookUps } from './gather-look-ups.ts'
 import { fillTogether } from './handlers/fill.ts'
@@ -42,9 +42,11 @@ export const URGENT_CONNECTIONS = 4
 export interface KeysParts {
   bus: Bus
   admission: KeysAdmission
-  database: Database
+  /** For the migrations, on connections of their own. */
+  databaseUrl: string
+  database: KeysDatabase
   /** A few connections of their own for rotating and revoking. */
-  urgent: Database
+  urgent: KeysDatabase
   config: ConfigSource
   masterSecret: string
   logger: Logger
@@ -54,9 +56,9 @@ export interface KeysParts {
 
 /** Refuses to start with a master secret that does not open what the database holds. */
 export async function startKeys(given: KeysParts): Promise<RunningService> {
-  const { masterSecret, metrics = createMetrics({ service: 'keys' }), ...parts } = given
+  const { databaseUrl, masterSecret, metrics = createMetrics({ service: 'keys' }), ...parts } = given
   const masterKeys = deriveMasterKeys(masterSecret)
-  await migrate(parts.database, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
+  await migrate(databaseUrl, { schema: 'keys', directory: `${import.meta.dirname}/db/migrations` })
   await requireMasterKeys(parts.database, masterKeys)
   const pepper = await readPepper(parts.database, masterKeys)
   await using starting = new AsyncDisposableStack()

@@ -4,15 +4,15 @@
  * While the database is away the last figures stand: the service is not ready then, which says more.
  */
 
-import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { pauseMs } from './core/outbox-pace.ts'
 import { measureOutbox } from './db/outbox.ts'
+import type { KeysDatabase } from './db/tables.ts'
 
 const LOOK_EVERY_MS = 5_000
 
-export function watchOutbox(parts: { database: Database; metrics: Metrics; logger: Logger }): AsyncDisposable {
+export function watchOutbox(parts: { database: KeysDatabase; metrics: Metrics; logger: Logger }): AsyncDisposable {
   const { database, metrics, logger } = parts
   const lanes = ['lane']
   const depth = metrics.gauge('gateway_keys_outbox_depth', 'Changes of keys not yet known everywhere', lanes)

@@ -17,6 +17,7 @@ import { startAnnouncer } from '../src/announce-changes.ts'
 import { hashKey } from '../src/core/hashing.ts'
 import { deriveMasterKeys } from '../src/core/master-keys.ts'
 import { readPepper } from '../src/db/pepper.ts'
+import type { KeysTables } from '../src/db/tables.ts'
 import { openLookUps } from '../src/gather-look-ups.ts'
 import type { KeysContext } from '../src/keys-context.ts'
 import { openMintGate } from '../src/mint-gate.ts'
@@ -48,6 +49,7 @@ function openAdmission(): TestAdmission {
 export const hashOf = (key: string): string => hashKey(key).toString('base64url')
 
 export interface TestKeys extends KeysContext, AsyncDisposable {
+  database: Database<KeysTables>
   admission: TestAdmission
 }
 
@@ -56,8 +58,8 @@ export const MASTER_SECRET = 'b5f0a3c9e7d14286a1f0c3e5d7b92846'
 export async function openKeysService(postgres: PostgresServer): Promise<TestKeys> {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.createDatabase())
-  const database = opening.use(await openDatabase(url))
-  await migrate(database, { schema: 'keys', directory: `${import.meta.dirname}/../src/db/migrations` })
+  const database = opening.use(await openDatabase<KeysTables>(url))
+  await migrate(url, { schema: 'keys', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'keys', level: 'silent' })
   const masterKeys = deriveMasterKeys(MASTER_SECRET)
   const pepper = await readPepper(database, masterKeys)

@@ -12,6 +12,7 @@ import { measureBus } from '@gateway/telemetry/measure-bus'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import type { Settings } from './config.ts'
+import type { MeteringTables } from './db/tables.ts'
 import type { MeteringParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<MeteringParts & { metrics: Metrics } & AsyncDisposable> {
@@ -20,7 +21,7 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('metering', settings.tracing))
   const database = opening.use(
-    await openDatabase(settings.databaseUrl, {
+    await openDatabase<MeteringTables>(settings.databaseUrl, {
       applicationName: 'metering',
       onConnectionLost: (error) => logger.warn({ err: error }, 'a database connection broke'),
     }),
@@ -39,5 +40,7 @@ export async function openContext(settings: Settings): Promise<MeteringParts & {
     ),
   )
   const opened = opening.move()
-  return { logger, metrics, tracer, database, admission, bus, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  const { databaseUrl } = settings
+  const parts = { logger, metrics, tracer, databaseUrl, database, admission, bus }
+  return { ...parts, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

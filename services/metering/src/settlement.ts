@@ -10,9 +10,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/telemetry/logger'
 import { deliverOwed, noteOwed } from './db/owed-totals.ts'
+import type { MeteringDatabase } from './db/tables.ts'
 import type { Settled } from './db/windows.ts'
 
 export interface Settlement extends AsyncDisposable {
@@ -25,7 +25,7 @@ const OWING_PAUSE_MS = 500
 const IDLE_PAUSE_MS = 5_000
 
 export function startSettlement(context: {
-  database: Database
+  database: MeteringDatabase
   admission: MeteringAdmission
   logger: Logger
 }): Settlement {

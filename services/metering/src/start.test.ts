@@ -14,6 +14,7 @@ let postgres: PostgresServer
 let running: AsyncDisposableStack
 let hub: MemoryHub
 let bus: Bus
+let databaseUrl: string
 let database: Database
 let admission: RememberingAdmission
 
@@ -21,8 +22,8 @@ beforeAll(async () => void (postgres = await startPostgres()), 60_000)
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
-  const { url } = running.use(await postgres.createDatabase())
-  database = running.use(await openDatabase(url))
+  databaseUrl = running.use(await postgres.createDatabase()).url
+  database = running.use(await openDatabase(databaseUrl))
   hub = createMemoryHub({ streams: [usageStream] })
   bus = running.use(await openMemoryBus({ hub }))
   admission = rememberingAdmission()
@@ -33,7 +34,7 @@ afterEach(() => running.disposeAsync())
 async function startReplica(): Promise<void> {
   const logger = createLogger({ service: 'metering', level: 'silent' })
   const replicaBus = running.use(await openMemoryBus({ hub }))
-  running.use(await startMetering({ bus: replicaBus, admission, database, logger }))
+  running.use(await startMetering({ bus: replicaBus, admission, databaseUrl, database, logger }))
 }
 
 const ACCOUNT = usageEvent().account

@@ -5,7 +5,6 @@
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { Bus } from '@gateway/bus/port'
 import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
-import type { Database } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
@@ -15,6 +14,7 @@ import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'
 import { createPartitions } from './db/partitions.ts'
+import type { MeteringDatabase } from './db/tables.ts'
 import { accountUsage, usageByAccount } from './handlers/account-usage.ts'
 import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'
@@ -28,7 +28,9 @@ import { startTellingStanding } from './tell-standing.ts'
 export interface MeteringParts {
   bus: Bus
   admission: MeteringAdmission
-  database: Database
+  /** For the migrations, on connections of their own. */
+  databaseUrl: string
+  database: MeteringDatabase
   logger: Logger
   /** Where a process writes all its counts. */
   metrics?: Metrics
@@ -44,8 +46,8 @@ const USAGE = {
 
 /** Stopping takes nothing new and finishes the batch in hand. */
 export async function startMetering(parts: MeteringParts): Promise<RunningService> {
-  const { bus, admission, database, logger, metrics = createMetrics({ service: 'metering' }) } = parts
-  await migrate(database, { schema: 'metering', directory: `${import.meta.dirname}/db/migrations` })
+  const { bus, admission, databaseUrl, database, logger, metrics = createMetrics({ service: 'metering' }) } = parts
+  await migrate(databaseUrl, { schema: 'metering', directory: `${import.meta.dirname}/db/migrations` })
   await using starting = new AsyncDisposableStack()
   const partitions = createPartitions(database)
   await partitions.ensureAhead()

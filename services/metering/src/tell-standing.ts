@@ -10,12 +10,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bus } from '@gateway/bus/port'
 import type { NoteStandingRequest } from '@gateway/contracts/standing'
-import type { Database } from '@gateway/postgres/database'
 import type { Logger } from '@gateway/telemetry/logger'
 import { talkAs } from '@gateway/service/talk-as'
 import { monthOf } from './core/month.ts'
 import { windowKey } from './core/merge-reports.ts'
 import { pageOfWindow, readUse, type WindowName } from './db/standing.ts'
+import type { MeteringDatabase } from './db/tables.ts'
 
 export interface StandingTeller {
   /** These totals are others than they were, or are to be judged anew. */
@@ -30,7 +30,7 @@ const TIMEOUT_MS = 10_000
 
 export function startTellingStanding(parts: {
   bus: Bus
-  database: Database
+  database: MeteringDatabase
   logger: Logger
   now?: () => number
 }): StandingTeller & AsyncDisposable {

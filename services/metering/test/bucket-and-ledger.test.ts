@@ -54,7 +54,7 @@ async function openStage(open: (now: () => number) => Promise<Admission>): Promi
   await using opening = new AsyncDisposableStack()
   const clock = { nowMs: IN_WINDOW_MS }
   const store = opening.use(await open(() => clock.nowMs))
-  const ledger = opening.use(await openLedger(postgres, store))
+  const ledger = opening.use(await openLedger(postgres, { store }))
   const opened = opening.move()
   return { clock, store, ledger, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

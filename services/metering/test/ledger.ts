@@ -3,13 +3,14 @@
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
-import { openDatabase, type Database } from '@gateway/postgres/database'
+import { openDatabase, type Database, type DatabaseOptions } from '@gateway/postgres/database'
 import { migrate } from '@gateway/postgres/migrate'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { createLogger } from '@gateway/telemetry/logger'
 import type { PostgresServer } from '@gateway/servers/start'
 import type { UsageContext } from '../src/consumers/usage.ts'
 import { createPartitions } from '../src/db/partitions.ts'
+import type { MeteringTables } from '../src/db/tables.ts'
 import { startSettlement } from '../src/settlement.ts'
 import { IN_WINDOW_MS, WINDOW } from './usage-events.ts'
 
@@ -65,18 +66,21 @@ export function rememberingAdmission(): RememberingAdmission {
 }
 
 export interface TestLedger extends UsageContext, AsyncDisposable {
-  database: Database
+  database: Database<MeteringTables>
   admission: RememberingAdmission
   /** What an auditor sees: the rows of the account and their sum, beside the window's total. */
   audit(account: string): Promise<{ rows: number; sum: number; total: number; version: number }>
 }
 
 /** `store`: told of totals in place of the one that remembers. */
-export async function openLedger(postgres: PostgresServer, store?: MeteringAdmission): Promise<TestLedger> {
+export async function openLedger(
+  postgres: PostgresServer,
+  { store, ...options }: DatabaseOptions & { store?: MeteringAdmission } = {},
+): Promise<TestLedger> {
   await using opening = new AsyncDisposableStack()
   const { url } = opening.use(await postgres.createDatabase())
-  const database = opening.use(await openDatabase(url))
-  await migrate(database, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
+  const database = opening.use(await openDatabase<MeteringTables>(url, options))
+  await migrate(url, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'metering', level: 'silent' })
   const admission = rememberingAdmission()
   const settlement = opening.use(startSettlement({ database, admission: store ?? admission, logger }))

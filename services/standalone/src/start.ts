@@ -55,8 +55,9 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   ])
   opening.use(postgres)
   opening.use(backend)
-  const database = opening.use(await openDatabase(postgres.url))
-  const urgent = opening.use(await openDatabase(postgres.url, { poolSize: URGENT_CONNECTIONS }))
+  const databaseUrl = postgres.url
+  const database = opening.use(await openDatabase(databaseUrl))
+  const urgent = opening.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
   const admission = opening.use(openMemoryAdmission({ onLapsed: countLapsedLeases(metrics) }))
   const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream, accountStream] })
@@ -72,8 +73,8 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   }
 
   const [metering, keys, router] = await Promise.all([
-    startMetering({ ...(await shared('metering')), admission, database }),
-    startKeys({ ...(await shared('keys')), admission, database, urgent, config, masterSecret }),
+    startMetering({ ...(await shared('metering')), admission, databaseUrl, database }),
+    startKeys({ ...(await shared('keys')), admission, databaseUrl, database, urgent, config, masterSecret }),
     startRouter({
       ...(await shared('router')),
       config,

@@ -3,7 +3,8 @@
  */
 
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
+import type { KeysDatabase } from './tables.ts'
 
 export interface Account {
   tag: string
@@ -18,114 +19,124 @@ export interface NamedAccount extends Account {
   subject: string | null
 }
 
+const ACCOUNT = ['tag', 'plan', 'overage', 'version'] as const
+
 /** The account, if this is its active key. */
-export async function findHolder(database: Queryable, tag: string, keyHash: Uint8Array): Promise<Account | undefined> {
-  const { rows } = await database.query<Account>(
-    `select tag, plan, overage, account.version from keys.accounts account join keys.keys key on key.account = tag
-     where tag = $1 and key.hash = $2 and key.status = 'active'`,
-    [tag, keyHash],
-  )
-  return rows[0]
+export function findHolder(database: KeysDatabase, tag: string, keyHash: Buffer): Promise<Account | undefined> {
+  return database
+    .selectFrom('keys.accounts as account')
+    .innerJoin('keys.keys as key', 'key.account', 'account.tag')
+    .select(['tag', 'plan', 'overage', 'account.version'])
+    .where('tag', '=', tag)
+    .where('key.hash', '=', keyHash)
+    .where('key.status', '=', 'active')
+    .executeTakeFirst()
 }
 
 /** Makes the account of a device. Undefined when the device has one already. */
-export async function insertGuestAccount(
-  transaction: Queryable,
-  { tag, deviceHash, plan }: { tag: string; deviceHash: Uint8Array; plan: string },
+export function insertGuestAccount(
+  transaction: KeysDatabase,
+  { tag, deviceHash, plan }: { tag: string; deviceHash: Buffer; plan: string },
 ): Promise<Account | undefined> {
-  const { rows } = await transaction.query<Account>(
-    `insert into keys.accounts (tag, kind, device_hash, plan) values ($1, 'guest', $2, $3)
-     on conflict (device_hash) do nothing
-     returning tag, plan, overage, version`,
-    [tag, deviceHash, plan],
-  )
-  return rows[0]
+  return transaction
+    .insertInto('keys.accounts')
+    .values({ tag, kind: 'guest', device_hash: deviceHash, plan })
+    .onConflict((conflict) => conflict.column('device_hash').doNothing())
+    .returning(ACCOUNT)
+    .executeTakeFirst()
 }
 
 /** Locks the account of a device for a change. */
-export async function lockGuestAccount(transaction: Queryable, deviceHash: Uint8Array): Promise<Account | undefined> {
-  const { rows } = await transaction.query<Account>(
-    'select tag, plan, overage, version from keys.accounts where device_hash = $1 for update',
-    [deviceHash],
-  )
-  return rows[0]
+export function lockGuestAccount(transaction: KeysDatabase, deviceHash: Buffer): Promise<Account | undefined> {
+  return transaction
+    .selectFrom('keys.accounts')
+    .select(ACCOUNT)
+    .where('device_hash', '=', deviceHash)
+    .forUpdate()
+    .executeTakeFirst()
 }
 
 /** The account of whoever signed in, made with this plan where there is none, and locked for a change. */
 export async function openDeveloperAccount(
-  transaction: Queryable,
-  owner: KeyOwner,
+  transaction: KeysDatabase,
+  { issuer, subject }: KeyOwner,
   fresh: { tag: string; plan: string },
 ): Promise<Account & { isNew: boolean }> {
-  const { rows } = await transaction.query<Account>(
-    `insert into keys.accounts (tag, kind, issuer, subject, plan) values ($1, 'developer', $2, $3, $4)
-     on conflict (issuer, subject) do nothing
-     returning tag, plan, overage, version`,
-    [fresh.tag, owner.issuer, owner.subject, fresh.plan],
-  )
-  if (rows[0]) return { ...rows[0], isNew: true }
+  const made = await transaction
+    .insertInto('keys.accounts')
+    .values({ ...fresh, kind: 'developer', issuer, subject })
+    .onConflict((conflict) => conflict.columns(['issuer', 'subject']).doNothing())
+    .returning(ACCOUNT)
+    .executeTakeFirst()
+  if (made) return { ...made, isNew: true }
   // A statement of its own sees the account that another mint committed while this one waited.
-  const account = await lockDeveloperAccount(transaction, owner)
+  const account = await lockDeveloperAccount(transaction, { issuer, subject })
   return { ...account!, isNew: false }
 }
 
-export async function lockDeveloperAccount(transaction: Queryable, owner: KeyOwner): Promise<Account | undefined> {
-  const { rows } = await transaction.query<Account>(
-    'select tag, plan, overage, version from keys.accounts where issuer = $1 and subject = $2 for update',
-    [owner.issuer, owner.subject],
-  )
-  return rows[0]
+export function lockDeveloperAccount(transaction: KeysDatabase, owner: KeyOwner): Promise<Account | undefined> {
+  return accountOf(transaction, owner).forUpdate().executeTakeFirst()
 }
 
-export async function findOwnAccount(database: Queryable, owner: KeyOwner): Promise<Account | undefined> {
-  const { rows } = await database.query<Account>(
-    'select tag, plan, overage, version from keys.accounts where issuer = $1 and subject = $2',
-    [owner.issuer, owner.subject],
-  )
-  return rows[0]
+export function findOwnAccount(database: KeysDatabase, owner: KeyOwner): Promise<Account | undefined> {
+  return accountOf(database, owner).executeTakeFirst()
+}
+
+function accountOf(database: KeysDatabase, { issuer, subject }: KeyOwner) {
+  return database
+    .selectFrom('keys.accounts')
+    .select(ACCOUNT)
+    .where('issuer', '=', issuer)
+    .where('subject', '=', subject)
 }
 
 /** Locks an account that is known to exist, for a change. */
-export async function lockAccount(transaction: Queryable, tag: string): Promise<Account> {
-  const { rows } = await transaction.query<Account>(
-    'select tag, plan, overage, version from keys.accounts where tag = $1 for update',
-    [tag],
-  )
-  return rows[0]!
+export function lockAccount(transaction: KeysDatabase, tag: string): Promise<Account> {
+  return transaction
+    .selectFrom('keys.accounts')
+    .select(ACCOUNT)
+    .where('tag', '=', tag)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
 }
 
 /** The accounts that an operator may mean: by tag, by `<iss>|<sub>`, or by `sub` alone, which issuers may share. */
-export async function findAccounts(database: Queryable, name: string): Promise<NamedAccount[]> {
+export function findAccounts(database: KeysDatabase, name: string): Promise<NamedAccount[]> {
   const splits = [...name.matchAll(/\|/g)].map(({ index }) => [name.slice(0, index), name.slice(index + 1)] as const)
-  const { rows } = await database.query<NamedAccount>(
-    `select tag, kind, issuer, subject, plan, overage, version from keys.accounts
-     where tag = $1 or subject = $1
-        or (issuer, subject) in (select * from unnest($2::text[], $3::text[]))
-     order by issuer`,
-    [name, splits.map(([issuer]) => issuer), splits.map(([, subject]) => subject)],
-  )
-  return rows
+  return database
+    .selectFrom('keys.accounts')
+    .select([...ACCOUNT, 'kind', 'issuer', 'subject'])
+    .where((is) =>
+      is.or([
+        is('tag', '=', name),
+        is('subject', '=', name),
+        ...splits.map(([issuer, subject]) => is.and({ issuer, subject })),
+      ]),
+    )
+    .orderBy('issuer')
+    .execute()
 }
 
 /** Changes what an account holds. Its version counts the change. */
 export async function changeAccount(
-  transaction: Queryable,
+  transaction: KeysDatabase,
   tag: string,
-  { plan, overage }: { plan?: string; overage?: boolean },
+  change: { plan?: string; overage?: boolean },
 ): Promise<void> {
-  await transaction.query(
-    `update keys.accounts
-     set plan = coalesce($2, plan), overage = coalesce($3, overage), version = version + 1
-     where tag = $1`,
-    [tag, plan ?? null, overage ?? null],
-  )
+  await transaction
+    .updateTable('keys.accounts')
+    .set({ ...change, version: sql`version + 1` })
+    .where('tag', '=', tag)
+    .execute()
 }
 
 /** Counts a change of a locked account and answers its new version. */
-export async function raiseVersion(transaction: Queryable, tag: string): Promise<number> {
-  const { rows } = await transaction.query<{ version: number }>(
-    'update keys.accounts set version = version + 1 where tag = $1 returning version',
-    [tag],
-  )
-  return rows[0]!.version
+export async function raiseVersion(transaction: KeysDatabase, tag: string): Promise<number> {
+  const { version } = await transaction
+    .updateTable('keys.accounts')
+    .set({ version: sql`version + 1` })
+    .where('tag', '=', tag)
+    .returning('version')
+    .executeTakeFirstOrThrow()
+  return version
 }

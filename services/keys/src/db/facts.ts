@@ -2,9 +2,10 @@
  * What admission is told of accounts, for a page of them at once.
  */
 
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
 import type { OwnKeyFacts } from '../core/compare-facts.ts'
 import type { KeyState } from './keys.ts'
+import type { KeysDatabase } from './tables.ts'
 
 export interface StoredFacts {
   account: string
@@ -17,34 +18,35 @@ export interface StoredFacts {
 }
 
 /** The accounts that come after this one, in the order of their tags. */
-export async function pageOfAccounts(database: Queryable, after: string | null, atMost: number): Promise<string[]> {
-  const { rows } = await database.query<{ tag: string }>(
-    'select tag from keys.accounts where tag > $1 order by tag limit $2',
-    [after ?? '', atMost],
-  )
+export async function pageOfAccounts(database: KeysDatabase, after: string | null, atMost: number): Promise<string[]> {
+  const rows = await database
+    .selectFrom('keys.accounts')
+    .select('tag')
+    .where('tag', '>', after ?? '')
+    .orderBy('tag')
+    .limit(atMost)
+    .execute()
   return rows.map(({ tag }) => tag)
 }
 
 export async function readFacts(
-  database: Queryable,
+  database: KeysDatabase,
   { accounts, window }: { accounts: readonly string[]; window: string },
 ): Promise<StoredFacts[]> {
-  const { rows } = await database.query<StoredFacts>(
-    `select tag as account, version, plan, overage,
-       coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
-       coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
-     from keys.accounts left join keys.top_ups top_up on top_up.account = tag and top_up."window" = $2
-     where tag = any($1::text[])
-     group by tag`,
-    [accounts, window],
-  )
+  const { rows } = await sql<StoredFacts>`
+    select tag as account, version, plan, overage,
+      coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
+      coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
+    from keys.accounts left join keys.top_ups top_up on top_up.account = tag and top_up."window" = ${window}
+    where tag = any(${accounts}::text[])
+    group by tag`.execute(database)
   return rows
 }
 
 export interface AskedFacts {
   account: string
   /** Keys to tell of even if they are dead. */
-  keyHashes: readonly Uint8Array[]
+  keyHashes: readonly Buffer[]
   /** The store's present one. */
   window: string
 }
@@ -59,17 +61,20 @@ export interface AdmissionFacts extends StoredFacts {
 
 /** All that the admission store is told of these accounts, as of one moment: one statement reads it. */
 export async function readAdmissionFacts(
-  database: Queryable,
+  database: KeysDatabase,
   asked: readonly AskedFacts[],
 ): Promise<Map<string, AdmissionFacts>> {
   if (asked.length === 0) return new Map()
   type Row = Omit<AdmissionFacts, 'keys'> & { hash: Buffer | null; keyVersion: number; active: boolean }
-  const { rows } = await database.query<Row>(
-    `select account.tag as account, account.version, plan, overage, asked."window", top_ups.*,
+  const accounts = asked.map(({ account }) => account)
+  const windows = asked.map(({ window }) => window)
+  const hashes = asked.flatMap(({ keyHashes }) => keyHashes)
+  const { rows } = await sql<Row>`
+     select account.tag as account, account.version, plan, overage, asked."window", top_ups.*,
        key.hash, key.version as "keyVersion", key.status = 'active' as active
-     from unnest($1::text[], $2::text[]) as asked (tag, "window")
+     from unnest(${accounts}::text[], ${windows}::text[]) as asked (tag, "window")
      join keys.accounts account using (tag)
-     left join keys.keys key on key.account = account.tag and (key.status = 'active' or key.hash = any($3::bytea[]))
+     left join keys.keys key on key.account = account.tag and (key.status = 'active' or key.hash = any(${hashes}::bytea[]))
      cross join lateral (
        select
          coalesce(sum(amount) filter (where unit = 'tokens' and top_up."window" = asked."window"), 0)::bigint
@@ -79,13 +84,7 @@ export async function readAdmissionFacts(
          coalesce(bool_or(top_up."window" > asked."window"), false) as "moreLater"
        from keys.top_ups top_up
        where top_up.account = account.tag and top_up."window" >= asked."window"
-     ) as top_ups`,
-    [
-      asked.map(({ account }) => account),
-      asked.map(({ window }) => window),
-      asked.flatMap(({ keyHashes }) => keyHashes),
-    ],
-  )
+     ) as top_ups`.execute(database)
   const byAccount = Map.groupBy(rows, ({ account }) => account)
   return new Map(
     [...byAccount].map(([account, ofAccount]) => {
@@ -98,36 +97,35 @@ export async function readAdmissionFacts(
   )
 }
 
-export async function readVersions(database: Queryable, accounts: readonly string[]): Promise<Map<string, number>> {
-  if (accounts.length === 0) return new Map()
-  const { rows } = await database.query<{ account: string; version: number }>(
-    'select tag as account, version from keys.accounts where tag = any($1::text[])',
-    [accounts],
-  )
-  return new Map(rows.map(({ account, version }) => [account, version]))
+export async function readVersions(database: KeysDatabase, accounts: readonly string[]): Promise<Map<string, number>> {
+  const held = await readHeldPlans(database, accounts)
+  return new Map(held.map(({ account, version }) => [account, version]))
 }
 
-export async function readKeyFacts(database: Queryable, hashes: readonly string[]): Promise<OwnKeyFacts[]> {
-  const { rows } = await database.query<Omit<OwnKeyFacts, 'keyHash'> & { hash: Buffer }>(
-    `select key_id as "keyId", account, hash, version, status = 'active' as active from keys.keys
-     where hash = any($1::bytea[])`,
-    [hashes.map((hash) => Buffer.from(hash, 'base64url'))],
-  )
+export async function readKeyFacts(database: KeysDatabase, hashes: readonly string[]): Promise<OwnKeyFacts[]> {
+  const { rows } = await sql<Omit<OwnKeyFacts, 'keyHash'> & { hash: Buffer }>`
+    select key_id as "keyId", account, hash, version, status = 'active' as active from keys.keys
+    where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64url'))}::bytea[])`.execute(database)
   return rows.map(({ hash, ...key }) => ({ ...key, keyHash: hash.toString('base64url') }))
 }
 
 /** At least this, so that what is written next outranks what the store has. */
-export async function raiseVersionTo(database: Queryable, account: string, version: number): Promise<void> {
-  await database.query('update keys.accounts set version = greatest(version, $2) where tag = $1', [account, version])
+export async function raiseVersionTo(database: KeysDatabase, account: string, version: number): Promise<void> {
+  await database
+    .updateTable('keys.accounts')
+    .set({ version: sql`greatest(version, ${version})` })
+    .where('tag', '=', account)
+    .execute()
 }
 
 export async function readHeldPlans(
-  database: Queryable,
+  database: KeysDatabase,
   accounts: readonly string[],
 ): Promise<{ account: string; plan: string; version: number }[]> {
-  const { rows } = await database.query<{ account: string; plan: string; version: number }>(
-    'select tag as account, plan, version from keys.accounts where tag = any($1::text[])',
-    [accounts],
-  )
-  return rows
+  if (accounts.length === 0) return []
+  return database
+    .selectFrom('keys.accounts')
+    .select(['tag as account', 'plan', 'version'])
+    .where('tag', '=', sql<string>`any(${accounts}::text[])`)
+    .execute()
 }

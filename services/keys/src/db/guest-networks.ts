@@ -2,7 +2,8 @@
  * When each client network last got new guest devices. The database's clock serves all replicas.
  */
 
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
+import type { KeysDatabase } from './tables.ts'
 
 export interface NetworkLog {
   /** Oldest first. */
@@ -11,36 +12,39 @@ export interface NetworkLog {
 }
 
 /** Locks the network's log until the transaction ends, so that two mints never count the same gap. */
-export async function lockNetworkLog(transaction: Queryable, networkHash: Uint8Array): Promise<NetworkLog> {
-  await transaction.query(
-    `insert into keys.guest_networks as held (network_hash) values ($1)
-     on conflict (network_hash) do update set minted_at = held.minted_at`,
-    [networkHash],
-  )
+export async function lockNetworkLog(transaction: KeysDatabase, networkHash: Buffer): Promise<NetworkLog> {
+  await transaction
+    .insertInto('keys.guest_networks')
+    .values({ network_hash: networkHash })
+    .onConflict((conflict) =>
+      conflict.column('network_hash').doUpdateSet(({ ref }) => ({ minted_at: ref('keys.guest_networks.minted_at') })),
+    )
+    .execute()
   // A statement of its own: the clock is read after the lock was taken, or waiting for it would make time go backwards.
-  const { rows } = await transaction.query<{ mintedAt: Date[]; now: Date }>(
-    'select minted_at as "mintedAt", clock_timestamp() as now from keys.guest_networks where network_hash = $1',
-    [networkHash],
-  )
-  const { mintedAt, now } = rows[0]!
-  return { mintedAtMs: mintedAt.map((time) => time.getTime()), nowMs: now.getTime() }
+  const { minted_at, now } = await transaction
+    .selectFrom('keys.guest_networks')
+    .select(['minted_at', sql<Date>`clock_timestamp()`.as('now')])
+    .where('network_hash', '=', networkHash)
+    .executeTakeFirstOrThrow()
+  return { mintedAtMs: minted_at.map((time) => time.getTime()), nowMs: now.getTime() }
 }
 
 export async function writeNetworkLog(
-  transaction: Queryable,
-  networkHash: Uint8Array,
+  transaction: KeysDatabase,
+  networkHash: Buffer,
   mintedAtMs: readonly number[],
 ): Promise<void> {
-  await transaction.query('update keys.guest_networks set minted_at = $2 where network_hash = $1', [
-    networkHash,
-    mintedAtMs.map((timeMs) => new Date(timeMs).toISOString()),
-  ])
+  await transaction
+    .updateTable('keys.guest_networks')
+    .set({ minted_at: mintedAtMs.map((timeMs) => new Date(timeMs)) })
+    .where('network_hash', '=', networkHash)
+    .execute()
 }
 
 /** Forgets networks whose mints are all too old to count. */
-export async function forgetOldNetworks(database: Queryable): Promise<void> {
-  await database.query(
-    `delete from keys.guest_networks
-     where minted_at[array_upper(minted_at, 1)] < now() - interval '1 hour' or cardinality(minted_at) = 0`,
-  )
+export async function forgetOldNetworks(database: KeysDatabase): Promise<void> {
+  await database
+    .deleteFrom('keys.guest_networks')
+    .where(sql<boolean>`minted_at[array_upper(minted_at, 1)] < now() - interval '1 hour' or cardinality(minted_at) = 0`)
+    .execute()
 }

@@ -7,8 +7,9 @@
  * because a change is noted under the account's lock.)
  */
 
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
 import type { Lane } from '../core/outbox-pace.ts'
+import type { KeysDatabase } from './tables.ts'
 
 /** `facts` is the rest of a revocation: the tombstone is written, and the account's facts are not. */
 export type ChangeReason = 'rotated' | 'revoked' | 'plan' | 'overage' | 'top_up' | 'facts'
@@ -20,7 +21,7 @@ export interface Change {
   account: string
   reason: ChangeReason
   /** The key that the change killed. */
-  deadKey: { keyId: string; hash: Uint8Array; version: number } | null
+  deadKey: { keyId: string; hash: Buffer; version: number } | null
 }
 
 /** A change that its handler did not announce. */
@@ -33,33 +34,39 @@ export function laneOf({ reason }: Pick<Change, 'reason'>): Lane {
   return REVOCATIONS.includes(reason) ? 'revocation' : 'account'
 }
 
-export async function noteChange(transaction: Queryable, change: Omit<Change, 'id'>): Promise<Change> {
-  const { rows } = await transaction.query<{ id: number }>(
-    'insert into keys.outbox (account, key_id, reason) values ($1, $2, $3) returning id',
-    [change.account, change.deadKey?.keyId ?? null, change.reason],
-  )
-  return { ...change, id: rows[0]!.id }
+export async function noteChange(transaction: KeysDatabase, change: Omit<Change, 'id'>): Promise<Change> {
+  const { account, reason, deadKey } = change
+  const { id } = await transaction
+    .insertInto('keys.outbox')
+    .values({ account, reason, key_id: deadKey?.keyId ?? null })
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return { ...change, id }
 }
 
-export async function forgetChange(database: Queryable, { id }: Change): Promise<void> {
-  await database.query('delete from keys.outbox where id = $1', [id])
+export async function forgetChange(database: KeysDatabase, { id }: Change): Promise<void> {
+  await database.deleteFrom('keys.outbox').where('id', '=', id).execute()
 }
 
 /** The key is dead everywhere; what is left of the revocation is a change like others. */
-export async function leaveFactsOf(database: Queryable, { id }: Change): Promise<void> {
-  await database.query(
-    `update keys.outbox set reason = 'facts', key_id = null, attempts = 0, next_try_at = now() where id = $1`,
-    [id],
-  )
+export async function leaveFactsOf(database: KeysDatabase, { id }: Change): Promise<void> {
+  await database
+    .updateTable('keys.outbox')
+    .set({ reason: 'facts', key_id: null, attempts: 0, next_try_at: sql`now()` })
+    .where('id', '=', id)
+    .execute()
 }
 
 /** The failed announcement is tried again after a pause. */
-export async function postponeChange(database: Queryable, { id }: Change, pauseMs: number): Promise<void> {
-  await database.query(
-    'update keys.outbox set attempts = attempts + 1, next_try_at = now() + make_interval(secs => $2) where id = $1',
-    [id, pauseMs / 1000],
-  )
+export async function postponeChange(database: KeysDatabase, { id }: Change, pauseMs: number): Promise<void> {
+  await database
+    .updateTable('keys.outbox')
+    .set({ attempts: sql`attempts + 1`, next_try_at: inMs(pauseMs) })
+    .where('id', '=', id)
+    .execute()
 }
+
+const inMs = (pauseMs: number) => sql<Date>`now() + make_interval(secs => ${pauseMs / 1000})`
 
 export interface LaneState {
   lane: Lane
@@ -68,16 +75,14 @@ export interface LaneState {
   mostAttempts: number
 }
 
-export async function measureOutbox(database: Queryable): Promise<LaneState[]> {
-  const { rows } = await database.query<LaneState>(
-    `select lane, count(change.id)::int as depth,
-       coalesce(extract(epoch from now() - min(change.created_at)), 0)::float8 as "oldestSeconds",
-       coalesce(max(change.attempts), 0) as "mostAttempts"
-     from unnest(array['revocation', 'account']) as lane
-     left join keys.outbox change on (change.reason = any($1)) = (lane = 'revocation')
-     group by lane`,
-    [REVOCATIONS],
-  )
+export async function measureOutbox(database: KeysDatabase): Promise<LaneState[]> {
+  const { rows } = await sql<LaneState>`
+    select lane, count(change.id)::int as depth,
+      coalesce(extract(epoch from now() - min(change.created_at)), 0)::float8 as "oldestSeconds",
+      coalesce(max(change.attempts), 0) as "mostAttempts"
+    from unnest(array['revocation', 'account']) as lane
+    left join keys.outbox change on (change.reason = any(${REVOCATIONS})) = (lane = 'revocation')
+    group by lane`.execute(database)
   return rows
 }
 
@@ -91,7 +96,7 @@ interface ChangeRow {
   version: number
 }
 
-const CHANGE = `change.id, change.account, change.reason, change.attempts, key.key_id as "keyId", key.hash, key.version`
+const CHANGE = sql`change.id, change.account, change.reason, change.attempts, key.key_id as "keyId", key.hash, key.version`
 
 function toChange({ id, account, reason, attempts, keyId, hash, version }: ChangeRow): LeftChange {
   return { id, account, reason, attempts, deadKey: keyId === null ? null : { keyId, hash, version } }
@@ -108,35 +113,33 @@ interface Claim {
 
 /** Takes changes that are due: left behind by a crash, or by a store that was away. What has never failed comes first. */
 export async function claimLeftChanges(
-  database: Queryable,
+  database: KeysDatabase,
   { lane, atMost, leaseMs, except }: Claim,
 ): Promise<LeftChange[]> {
-  const { rows } = await database.query<ChangeRow>(
-    `with due as (
-       select change.id from keys.outbox change
-       where change.next_try_at <= now() and change.id <> all($5::bigint[])
-         and (change.reason = any($1)) = ($2 = 'revocation')
-         and ($2 = 'revocation' or not exists (
-           select from keys.outbox earlier
-           where earlier.account = change.account and earlier.id < change.id and not earlier.reason = any($1)))
-       order by change.attempts, change.id limit $3 for update skip locked
-     ), claimed as (
-       update keys.outbox change set next_try_at = now() + make_interval(secs => $4) from due
-       where change.id = due.id returning change.*
-     )
-     select ${CHANGE} from claimed change left join keys.keys key on key.key_id = change.key_id order by change.id`,
-    [REVOCATIONS, lane, atMost, leaseMs / 1000, [...except]],
-  )
+  const { rows } = await sql<ChangeRow>`
+    with due as (
+      select change.id from keys.outbox change
+      where change.next_try_at <= now() and change.id <> all(${[...except]}::bigint[])
+        and (change.reason = any(${REVOCATIONS})) = ${lane === 'revocation'}
+        and (${lane === 'revocation'} or not exists (
+          select from keys.outbox earlier
+          where earlier.account = change.account and earlier.id < change.id
+            and not earlier.reason = any(${REVOCATIONS})))
+      order by change.attempts, change.id limit ${atMost} for update skip locked
+    ), claimed as (
+      update keys.outbox change set next_try_at = ${inMs(leaseMs)} from due
+      where change.id = due.id returning change.*
+    )
+    select ${CHANGE} from claimed change left join keys.keys key on key.key_id = change.key_id order by change.id
+  `.execute(database)
   return rows.map(toChange)
 }
 
 /** The oldest change of the account that is no revocation, up to the given one. */
-export async function firstChangeUpTo(database: Queryable, { account, id }: Change): Promise<Change | undefined> {
-  const { rows } = await database.query<ChangeRow>(
-    `select ${CHANGE} from keys.outbox change left join keys.keys key on key.key_id = change.key_id
-     where change.account = $1 and change.id <= $2 and not change.reason = any($3)
-     order by change.id limit 1`,
-    [account, id, REVOCATIONS],
-  )
+export async function firstChangeUpTo(database: KeysDatabase, { account, id }: Change): Promise<Change | undefined> {
+  const { rows } = await sql<ChangeRow>`
+    select ${CHANGE} from keys.outbox change left join keys.keys key on key.key_id = change.key_id
+    where change.account = ${account} and change.id <= ${id} and not change.reason = any(${REVOCATIONS})
+    order by change.id limit 1`.execute(database)
   return rows[0] && toChange(rows[0])
 }

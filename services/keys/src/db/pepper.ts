@@ -5,39 +5,36 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { Database, Queryable } from '@gateway/postgres/database'
+import { open, seal } from '@gateway/service/sealing'
 import type { Pepper } from '../core/hashing.ts'
 import type { MasterKeys } from '../core/master-keys.ts'
-import { open, seal, type Sealed } from '@gateway/service/sealing'
+import type { KeysDatabase } from './tables.ts'
 
 const NAME = 'pepper'
 const PEPPER_LENGTH = 32
 
 /** The pepper, sealed under the current master key from now on. */
-export async function readPepper(database: Database, masterKeys: MasterKeys): Promise<Pepper> {
-  return database.transaction(async (transaction) => {
-    await insertSecret(transaction, seal(masterKeys, randomBytes(PEPPER_LENGTH), NAME))
-    const { rows } = await transaction.query<Sealed>(
-      'select sealed, master_key_id as "masterKeyId" from keys.secrets where name = $1 for update',
-      [NAME],
-    )
-    const pepper = open(masterKeys, rows[0]!, NAME)
-    if (rows[0]!.masterKeyId !== masterKeys.current.id) await replaceSecret(transaction, seal(masterKeys, pepper, NAME))
+export async function readPepper(database: KeysDatabase, masterKeys: MasterKeys): Promise<Pepper> {
+  const sealedNow = (pepper: Uint8Array) => {
+    const { sealed, masterKeyId } = seal(masterKeys, pepper, NAME)
+    return { sealed, master_key_id: masterKeyId }
+  }
+  return database.transaction().execute(async (transaction) => {
+    await transaction
+      .insertInto('keys.secrets')
+      .values({ name: NAME, ...sealedNow(randomBytes(PEPPER_LENGTH)) })
+      .onConflict((conflict) => conflict.column('name').doNothing())
+      .execute()
+    const held = await transaction
+      .selectFrom('keys.secrets')
+      .select(['sealed', 'master_key_id as masterKeyId'])
+      .where('name', '=', NAME)
+      .forUpdate()
+      .executeTakeFirstOrThrow()
+    const pepper = open(masterKeys, held, NAME)
+    if (held.masterKeyId !== masterKeys.current.id) {
+      await transaction.updateTable('keys.secrets').set(sealedNow(pepper)).where('name', '=', NAME).execute()
+    }
     return pepper
   })
-}
-
-async function insertSecret(transaction: Queryable, { sealed, masterKeyId }: Sealed): Promise<void> {
-  await transaction.query(
-    'insert into keys.secrets (name, sealed, master_key_id) values ($1, $2, $3) on conflict (name) do nothing',
-    [NAME, sealed, masterKeyId],
-  )
-}
-
-async function replaceSecret(transaction: Queryable, { sealed, masterKeyId }: Sealed): Promise<void> {
-  await transaction.query('update keys.secrets set sealed = $2, master_key_id = $3 where name = $1', [
-    NAME,
-    sealed,
-    masterKeyId,
-  ])
 }

@@ -4,7 +4,8 @@
  */
 
 import type { PlanUnit } from '@gateway/contracts/usage'
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
+import type { KeysDatabase } from './tables.ts'
 
 export interface AllowanceFacts {
   account: string
@@ -27,39 +28,36 @@ export interface PassedThreshold {
 
 /** What is known of these accounts' allowances; nothing of accounts that do not exist. */
 export async function readAllowances(
-  database: Queryable,
+  database: KeysDatabase,
   windows: readonly { account: string; window: string }[],
 ): Promise<AllowanceFacts[]> {
-  const { rows } = await database.query<AllowanceFacts>(
-    `select tag as account, asked."window", plan,
-       coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
-       coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
-     from unnest($1::text[], $2::text[]) as asked (account, "window")
-     join keys.accounts on tag = asked.account
-     left join keys.top_ups top_up on top_up.account = tag and top_up."window" = asked."window"
-     group by tag, asked."window"`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
+  const { rows } = await sql<AllowanceFacts>`
+    select tag as account, asked."window", plan,
+      coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
+      coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
+    from unnest(${windows.map(({ account }) => account)}::text[], ${windows.map(({ window }) => window)}::text[])
+      as asked (account, "window")
+    join keys.accounts on tag = asked.account
+    left join keys.top_ups top_up on top_up.account = tag and top_up."window" = asked."window"
+    group by tag, asked."window"`.execute(database)
   return rows
 }
 
 /** Answers those that are new. */
 export async function insertPassed(
-  database: Queryable,
+  database: KeysDatabase,
   passed: readonly PassedThreshold[],
 ): Promise<Pick<PassedThreshold, 'account' | 'window' | 'percent'>[]> {
   if (passed.length === 0) return []
-  const { rows } = await database.query<Pick<PassedThreshold, 'account' | 'window' | 'percent'>>(
-    `insert into keys.thresholds (account, "window", percent, plan, unit, used, "limit")
-     select account, "window", percent, plan, unit, used, "limit"
-     from jsonb_to_recordset($1::jsonb) as passed (
-       account text, "window" text, percent smallint, plan text, unit text, used bigint, "limit" bigint
-     )
-     order by account, "window", percent
-     on conflict do nothing
-     returning account, "window", percent`,
-    [JSON.stringify(passed)],
-  )
+  const { rows } = await sql<Pick<PassedThreshold, 'account' | 'window' | 'percent'>>`
+    insert into keys.thresholds (account, "window", percent, plan, unit, used, "limit")
+    select account, "window", percent, plan, unit, used, "limit"
+    from jsonb_to_recordset(${JSON.stringify(passed)}::jsonb) as passed (
+      account text, "window" text, percent smallint, plan text, unit text, used bigint, "limit" bigint
+    )
+    order by account, "window", percent
+    on conflict do nothing
+    returning account, "window", percent`.execute(database)
   return rows
 }
 
@@ -71,23 +69,28 @@ export interface UntoldThreshold extends PassedThreshold {
 }
 
 /** The oldest that operators are still to be told of, locked for one process only. */
-export async function lockUntold(transaction: Queryable): Promise<UntoldThreshold | undefined> {
-  const { rows } = await transaction.query<UntoldThreshold>(
-    `select passed.account, passed."window", percent, passed.plan, unit, used, "limit", kind, issuer, subject,
-       passed_at as "passedAt"
-     from keys.thresholds passed join keys.accounts on tag = passed.account
-     where announced_at is null order by passed_at, percent limit 1
-     for update of passed skip locked`,
-  )
-  return rows[0]
+export function lockUntold(transaction: KeysDatabase): Promise<UntoldThreshold | undefined> {
+  return transaction
+    .selectFrom('keys.thresholds as passed')
+    .innerJoin('keys.accounts as of', 'of.tag', 'passed.account')
+    .select(['passed.account', 'passed.window', 'percent', 'passed.plan', 'unit', 'used', 'limit'])
+    .select(['kind', 'issuer', 'subject', 'passed_at as passedAt'])
+    .where('announced_at', 'is', null)
+    .orderBy('passed_at')
+    .orderBy('percent')
+    .limit(1)
+    .forUpdate('passed')
+    .skipLocked()
+    .executeTakeFirst()
 }
 
 export async function noteAnnounced(
-  transaction: Queryable,
+  transaction: KeysDatabase,
   { account, window, percent }: PassedThreshold,
 ): Promise<void> {
-  await transaction.query(
-    'update keys.thresholds set announced_at = now() where account = $1 and "window" = $2 and percent = $3',
-    [account, window, percent],
-  )
+  await transaction
+    .updateTable('keys.thresholds')
+    .set({ announced_at: sql`now()` })
+    .where((is) => is.and({ account, window, percent }))
+    .execute()
 }

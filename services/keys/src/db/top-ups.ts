@@ -4,7 +4,8 @@
  */
 
 import type { PlanUnit } from '@gateway/contracts/usage'
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
+import type { KeysDatabase } from './tables.ts'
 
 interface TopUpsOf {
   account: string
@@ -12,27 +13,30 @@ interface TopUpsOf {
   window: string | null
 }
 
-const OWN_CLOCK = `to_char(now() at time zone 'utc', 'YYYY-MM')`
+const windowOrOwn = (window: string | null) =>
+  sql<string>`coalesce(${window}, to_char(now() at time zone 'utc', 'YYYY-MM'))`
 
 /** What the account was given on top of its plan in the window, in the smallest unit. */
-export async function readExtra(database: Queryable, { account, unit, window }: TopUpsOf): Promise<number> {
-  const { rows } = await database.query<{ extra: number }>(
-    `select coalesce(sum(amount), 0)::bigint as extra from keys.top_ups
-     where account = $1 and unit = $2 and "window" = coalesce($3, ${OWN_CLOCK})`,
-    [account, unit, window],
-  )
-  return rows[0]!.extra
+export async function readExtra(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<number> {
+  const { extra } = await database
+    .selectFrom('keys.top_ups')
+    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('extra'))
+    .where('account', '=', account)
+    .where('unit', '=', unit)
+    .where('window', '=', windowOrOwn(window))
+    .executeTakeFirstOrThrow()
+  return extra
 }
 
 /** Adds to the window. Answers false, and adds nothing, when this top-up is known already. */
 export async function insertTopUp(
-  transaction: Queryable,
-  topUp: TopUpsOf & { id: string; amount: number },
+  transaction: KeysDatabase,
+  { window, ...topUp }: TopUpsOf & { id: string; amount: number },
 ): Promise<boolean> {
-  const { rowCount } = await transaction.query(
-    `insert into keys.top_ups (id, account, "window", unit, amount) values ($1, $2, coalesce($3, ${OWN_CLOCK}), $4, $5)
-     on conflict (id) do nothing`,
-    [topUp.id, topUp.account, topUp.window, topUp.unit, topUp.amount],
-  )
-  return rowCount > 0
+  const { numInsertedOrUpdatedRows } = await transaction
+    .insertInto('keys.top_ups')
+    .values({ ...topUp, window: windowOrOwn(window) })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows === 1n
 }

@@ -10,12 +10,12 @@ import type {
   ShowAccountRequest,
   TopUpRequest,
 } from '@gateway/contracts/accounts-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { unitOf } from '../core/plans.ts'
 import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccount } from '../db/accounts.ts'
 import { listKeys } from '../db/keys.ts'
 import { noteChange, type ChangeReason } from '../db/outbox.ts'
+import type { KeysDatabase } from '../db/tables.ts'
 import { insertTopUp, readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
@@ -47,10 +47,10 @@ async function change(
   context: KeysContext,
   subject: string,
   reason: ChangeReason,
-  make: (transaction: Queryable, account: Account) => Promise<void>,
+  make: (transaction: KeysDatabase, account: Account) => Promise<void>,
 ): Promise<AccountReply> {
   return withOne(await findAccounts(context.database, subject), async ({ tag }) => {
-    const noted = await context.database.transaction(async (transaction) => {
+    const noted = await context.database.transaction().execute(async (transaction) => {
       await make(transaction, await lockAccount(transaction, tag))
       return noteChange(transaction, { account: tag, reason, deadKey: null })
     })

@@ -7,7 +7,7 @@
  */
 
 import type { MintGuestReply, MintGuestRequest } from '@gateway/contracts/keys-api'
-import type { Queryable } from '@gateway/postgres/database'
+import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
 import { decideGuestMint } from '../core/guest-cap.ts'
@@ -44,20 +44,20 @@ function minted(context: KeysContext, key: StoredKey): MintGuestReply {
   }
 }
 
-async function mintNew(context: KeysContext, deviceHash: Uint8Array, clientNetwork: string): Promise<Outcome> {
+async function mintNew(context: KeysContext, deviceHash: Buffer, clientNetwork: string): Promise<Outcome> {
   const networkHash = hashNetwork(context.pepper, clientNetwork)
-  const outcome = await context.database.transaction((transaction) =>
-    makeGuestKey(context, transaction, deviceHash, networkHash),
-  )
+  const outcome = await context.database
+    .transaction()
+    .execute((transaction) => makeGuestKey(context, transaction, deviceHash, networkHash))
   if (outcome.kind === 'made') await fillBeforehand(context, outcome.key.account)
   return outcome
 }
 
 async function makeGuestKey(
   context: KeysContext,
-  transaction: Queryable,
-  deviceHash: Uint8Array,
-  networkHash: Uint8Array,
+  transaction: KeysDatabase,
+  deviceHash: Buffer,
+  networkHash: Buffer,
 ): Promise<Outcome> {
   const log = await lockNetworkLog(transaction, networkHash)
   const known = await lockGuestAccount(transaction, deviceHash)
@@ -77,7 +77,7 @@ async function makeGuestKey(
 }
 
 /** A device whose key was revoked gets a new one, on the same account with its plan, standing and history. */
-async function keyOfKnownDevice(context: KeysContext, transaction: Queryable, account: Account): Promise<Outcome> {
+async function keyOfKnownDevice(context: KeysContext, transaction: KeysDatabase, account: Account): Promise<Outcome> {
   const held = await findActiveKey(transaction, account.tag)
   if (held) return { kind: 'held', key: held }
   const version = await raiseVersion(transaction, account.tag)

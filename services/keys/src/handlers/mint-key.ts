@@ -4,22 +4,23 @@
  */
 
 import type { KeyOwner, MintKeyReply, MintKeyRequest } from '@gateway/contracts/developer-keys-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { newAccountTag, openKey } from '../core/new-key.ts'
 import { defaultPlan } from '../core/plans.ts'
 import { openDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { findActiveKey, findDeveloperKey, type StoredKey } from '../db/keys.ts'
+import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { fillBeforehand, makeKey } from '../make-key.ts'
 
 export async function mintKey(context: KeysContext, { owner }: MintKeyRequest): Promise<MintKeyReply> {
   const held = await findDeveloperKey(context.database, owner)
-  const key = held ?? (await context.database.transaction((transaction) => findOrMake(context, transaction, owner)))
+  const key =
+    held ?? (await context.database.transaction().execute((transaction) => findOrMake(context, transaction, owner)))
   if (!held) await fillBeforehand(context, key.account)
   return { kind: 'minted', key: openKey(context.masterKeys, key), plan: key.plan }
 }
 
-async function findOrMake(context: KeysContext, transaction: Queryable, owner: KeyOwner): Promise<StoredKey> {
+async function findOrMake(context: KeysContext, transaction: KeysDatabase, owner: KeyOwner): Promise<StoredKey> {
   const plan = defaultPlan(context.config.current.plans).slug
   const account = await openDeveloperAccount(transaction, owner, { tag: newAccountTag(), plan })
   if (account.isNew) return makeKey(context, transaction, account)

@@ -6,15 +6,15 @@
 
 import type { RevokeKeyByIdReply, RevokeKeyByIdRequest } from '@gateway/contracts/accounts-api'
 import type { RevokeKeyReply, RevokeKeyRequest } from '@gateway/contracts/developer-keys-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findOwnKey, lockKeyById, type OwnKey } from '../db/keys.ts'
 import { noteChange, type Change } from '../db/outbox.ts'
+import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 
 export async function revokeKey(context: KeysContext, { owner, keyHash }: RevokeKeyRequest): Promise<RevokeKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
-  const change = await context.urgent.transaction(async (transaction) => {
+  const change = await context.urgent.transaction().execute(async (transaction) => {
     const account = await lockDeveloperAccount(transaction, owner)
     const key = account && (await findOwnKey(transaction, account.tag, hash))
     return key && revoke(transaction, key)
@@ -28,7 +28,7 @@ export async function revokeKeyById(
   context: KeysContext,
   { keyId }: RevokeKeyByIdRequest,
 ): Promise<RevokeKeyByIdReply> {
-  const change = await context.urgent.transaction(async (transaction) => {
+  const change = await context.urgent.transaction().execute(async (transaction) => {
     const key = await lockKeyById(transaction, keyId)
     return key && revoke(transaction, key)
   })
@@ -37,7 +37,7 @@ export async function revokeKeyById(
   return { kind: 'revoked', account: change.account }
 }
 
-async function revoke(transaction: Queryable, key: OwnKey): Promise<Change> {
+async function revoke(transaction: KeysDatabase, key: OwnKey): Promise<Change> {
   const isDead = key.status === 'deactivated'
   const deadKey = isDead ? key : await deactivateKey(transaction, key, await raiseVersion(transaction, key.account))
   return noteChange(transaction, { account: key.account, reason: 'revoked', deadKey })

@@ -6,17 +6,19 @@
  */
 
 import type { KeyOwner, RotateKeyReply, RotateKeyRequest } from '@gateway/contracts/developer-keys-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { openKey } from '../core/new-key.ts'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findOwnKey, type StoredKey } from '../db/keys.ts'
 import { noteChange, type Change } from '../db/outbox.ts'
+import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { makeKey } from '../make-key.ts'
 
 export async function rotateKey(context: KeysContext, { owner, keyHash }: RotateKeyRequest): Promise<RotateKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
-  const rotated = await context.urgent.transaction((transaction) => replace(context, transaction, owner, hash))
+  const rotated = await context.urgent
+    .transaction()
+    .execute((transaction) => replace(context, transaction, owner, hash))
   if (!rotated) return { kind: 'invalid' }
   await context.changes.announce(rotated.change)
   return { kind: 'rotated', key: openKey(context.masterKeys, rotated.key), plan: rotated.key.plan }
@@ -24,9 +26,9 @@ export async function rotateKey(context: KeysContext, { owner, keyHash }: Rotate
 
 async function replace(
   context: KeysContext,
-  transaction: Queryable,
+  transaction: KeysDatabase,
   owner: KeyOwner,
-  hash: Uint8Array,
+  hash: Buffer,
 ): Promise<{ key: StoredKey; change: Change } | null> {
   const account = await lockDeveloperAccount(transaction, owner)
   if (!account) return null

@@ -8,7 +8,6 @@
 
 import { encodeJson } from '@gateway/bus/json'
 import type { DurableMessage } from '@gateway/bus/port'
-import type { Database } from '@gateway/postgres/database'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Span, Tracer } from '@gateway/telemetry/tracing'
@@ -18,6 +17,7 @@ import { recordReports } from '../db/ledger.ts'
 import { readCurrentTotals } from '../db/owed-totals.ts'
 import type { Partitions } from '../db/partitions.ts'
 import { parkRejected } from '../db/rejected.ts'
+import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'
 import type { Settlement } from '../settlement.ts'
@@ -25,7 +25,7 @@ import type { KeyUse } from '../tell-key-use.ts'
 import type { StandingTeller } from '../tell-standing.ts'
 
 export interface UsageContext {
-  database: Database
+  database: MeteringDatabase
   partitions: Partitions
   settlement: Settlement
   keyUse: KeyUse

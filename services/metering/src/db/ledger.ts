@@ -14,13 +14,14 @@
  * each other and never in a circle.
  */
 
-import type { Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
 import { RANK, type Report } from '../core/read-reports.ts'
+import type { MeteringDatabase } from './tables.ts'
 import type { WindowTotal } from './windows.ts'
 
-const RECORD = `
+const record = (records: string) => sql<WindowTotal & { written: number }>`
   with report as (
-    select * from jsonb_to_recordset($1::jsonb) as r (
+    select * from jsonb_to_recordset(${records}::jsonb) as r (
       "requestId" uuid, rank smallint, account text, "keyId" text, plan text, "planVersion" bigint, unit text,
       "window" text,
       "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
@@ -85,9 +86,9 @@ export interface Recorded {
   isWhole: boolean
 }
 
-export async function recordReports(database: Queryable, reports: readonly Report[]): Promise<Recorded> {
+export async function recordReports(database: MeteringDatabase, reports: readonly Report[]): Promise<Recorded> {
   const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
-  const { rows } = await database.query<WindowTotal & { written: number }>(RECORD, [JSON.stringify(records)])
+  const { rows } = await record(JSON.stringify(records)).execute(database)
   return {
     moved: rows.map(({ account, window, settled, version }) => ({ account, window, settled, version })),
     isWhole: (rows[0]?.written ?? 0) === reports.length,
@@ -105,14 +106,13 @@ export interface RecordedRequest {
 
 /** The rows of these requests, as far as there are any, by request id in lower case. */
 export async function readRecorded(
-  database: Queryable,
+  database: MeteringDatabase,
   requestIds: readonly string[],
 ): Promise<Map<string, RecordedRequest>> {
   if (requestIds.length === 0) return new Map()
-  const { rows } = await database.query<RecordedRequest & { id: string }>(
-    `select request_id::text as id, account, prompt_tokens + completion_tokens as tokens, rank < $2 as "mayChange"
-     from metering.ledger where request_id = any($1::uuid[])`,
-    [requestIds.filter((id) => UUID.test(id)), RANK.edge],
-  )
+  const { rows } = await sql<RecordedRequest & { id: string }>`
+    select request_id::text as id, account, prompt_tokens + completion_tokens as tokens,
+      rank < ${RANK.edge} as "mayChange"
+    from metering.ledger where request_id = any(${requestIds.filter((id) => UUID.test(id))}::uuid[])`.execute(database)
   return new Map(rows.map(({ id, ...request }) => [id, request]))
 }

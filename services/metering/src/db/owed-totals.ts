@@ -5,9 +5,10 @@
  */
 
 import type { IncludedRequest } from '@gateway/admission/metering'
-import type { Database, Queryable } from '@gateway/postgres/database'
+import { sql } from 'kysely'
 import { windowKey } from '../core/merge-reports.ts'
 import { readRecorded, type RecordedRequest } from './ledger.ts'
+import type { MeteringDatabase } from './tables.ts'
 import { readTotals, type Settled } from './windows.ts'
 
 const NOTES_AT_A_TIME = 200
@@ -19,41 +20,50 @@ interface WindowRequests {
   included: string[]
 }
 
-export async function noteOwed(database: Queryable, owed: readonly Settled[]): Promise<void> {
+export async function noteOwed(database: MeteringDatabase, owed: readonly Settled[]): Promise<void> {
   const notes = owed.map(({ account, window, included }) => {
     return { account, window, included: included.map(({ requestId }) => requestId) }
   })
-  await database.query(
-    `insert into metering.owed_totals (account, "window", included)
-     select account, "window", included
-     from jsonb_to_recordset($1::jsonb) as note (account text, "window" text, included jsonb)`,
-    [JSON.stringify(notes)],
-  )
+  await sql`
+    insert into metering.owed_totals (account, "window", included)
+    select account, "window", included
+    from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as note (account text, "window" text, included jsonb)
+  `.execute(database)
 }
 
 /** Delivers some notes, each by one process only, and forgets those that were taken. */
 export async function deliverOwed(
-  database: Database,
+  database: MeteringDatabase,
   tell: (settled: Settled) => Promise<void>,
 ): Promise<{ delivered: number; failure: unknown }> {
-  return database.transaction(async (transaction) => {
-    const { rows: notes } = await transaction.query<WindowRequests & { id: number }>(
-      `select id, account, "window", included from metering.owed_totals
-       order by id limit $1 for update skip locked`,
-      [NOTES_AT_A_TIME],
-    )
+  return database.transaction().execute(async (transaction) => {
+    const notes = await transaction
+      .selectFrom('metering.owed_totals')
+      .select(['id', 'account', 'window', 'included'])
+      .$narrowType<{ included: string[] }>()
+      .orderBy('id')
+      .limit(NOTES_AT_A_TIME)
+      .forUpdate()
+      .skipLocked()
+      .execute()
     if (notes.length === 0) return { delivered: 0, failure: null }
     const totals = await readCurrentTotals(transaction, notes)
     const told = await Promise.allSettled(totals.map(tell))
     const taken = notes.filter((_, index) => told[index]?.status === 'fulfilled').map(({ id }) => id)
-    await transaction.query('delete from metering.owed_totals where id = any($1::bigint[])', [taken])
+    await transaction
+      .deleteFrom('metering.owed_totals')
+      .where('id', '=', sql<number>`any(${taken}::bigint[])`)
+      .execute()
     const failed = told.find((outcome) => outcome.status === 'rejected')
     return { delivered: taken.length, failure: failed ? failed.reason : null }
   })
 }
 
 /** The totals as they are now, each with the requests that are to be released. */
-export async function readCurrentTotals(database: Queryable, reports: readonly WindowRequests[]): Promise<Settled[]> {
+export async function readCurrentTotals(
+  database: MeteringDatabase,
+  reports: readonly WindowRequests[],
+): Promise<Settled[]> {
   if (reports.length === 0) return []
   // First the totals: what is read of a request is then never older than the total's version.
   const totals = new Map((await readTotals(database, reports)).map((total) => [windowKey(total), total]))

@@ -6,8 +6,9 @@
  * partition move along when their month is made, so a request never has two rows.
  */
 
-import type { Database } from '@gateway/postgres/database'
+import { sql } from 'kysely'
 import { addMonths, leastRequestIdOf, monthOf, monthOfRequest, type Month } from '../core/month.ts'
+import type { MeteringDatabase } from './tables.ts'
 
 const MONTHS_BACK = 24
 const MONTHS_AHEAD = 2
@@ -21,7 +22,7 @@ export interface Partitions {
   ensureAhead(): Promise<void>
 }
 
-export function createPartitions(database: Database, now: () => number = Date.now): Partitions {
+export function createPartitions(database: MeteringDatabase, now: () => number = Date.now): Partitions {
   const made = new Set<Month>()
 
   async function ensure(months: Iterable<Month>): Promise<void> {
@@ -47,24 +48,27 @@ export function createPartitions(database: Database, now: () => number = Date.no
   }
 }
 
-async function makeMonth(database: Database, month: Month): Promise<void> {
+async function makeMonth(database: MeteringDatabase, month: Month): Promise<void> {
   const name = `metering.ledger_${month.replace('-', '_')}`
+  const partition = sql.raw(name)
   const from = leastRequestIdOf(month)
   const to = leastRequestIdOf(addMonths(month, 1))
-  await database.transaction(async (transaction) => {
-    await transaction.query('select pg_advisory_xact_lock($1)', [PARTITIONS_LOCK])
-    const { rows } = await transaction.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [
-      name,
-    ])
+  await database.transaction().execute(async (transaction) => {
+    await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(transaction)
+    const { rows } = await sql<{ exists: boolean }>`select to_regclass(${name}) is not null as exists`.execute(
+      transaction,
+    )
     if (rows[0]?.exists) return
-    await transaction.query(`create table ${name} (like metering.ledger including defaults including indexes)`)
-    await transaction.query(
-      `with moved as (delete from metering.ledger_elsewhen where request_id >= $1 and request_id < $2 returning *)
-       insert into ${name} select * from moved`,
-      [from, to],
+    await sql`create table ${partition} (like metering.ledger including defaults including indexes)`.execute(
+      transaction,
     )
-    await transaction.query(
-      `alter table metering.ledger attach partition ${name} for values from ('${from}') to ('${to}')`,
-    )
+    await sql`
+      with moved as (
+        delete from metering.ledger_elsewhen where request_id >= ${from} and request_id < ${to} returning *
+      )
+      insert into ${partition} select * from moved`.execute(transaction)
+    await sql`
+      alter table metering.ledger attach partition ${partition} for values from (${sql.lit(from)}) to (${sql.lit(to)})
+    `.execute(transaction)
   })
 }

@@ -3,17 +3,17 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Queryable } from '@gateway/postgres/database'
 import type { RejectedReport } from '../core/read-reports.ts'
+import type { MeteringDatabase } from './tables.ts'
 
-export async function parkRejected(database: Queryable, rejected: readonly RejectedReport[]): Promise<void> {
+export async function parkRejected(database: MeteringDatabase, rejected: readonly RejectedReport[]): Promise<void> {
   for (const { payload, reason, sequence } of rejected) {
     const digest = createHash('sha256').update(payload).digest()
-    await database.query(
-      `insert into metering.rejected (digest, payload, reason, stream_sequence) values ($1, $2, $3, $4)
-       on conflict (digest) do nothing`,
-      [digest, payload, withoutNul(reason), sequence],
-    )
+    await database
+      .insertInto('metering.rejected')
+      .values({ digest, payload, reason: withoutNul(reason), stream_sequence: sequence })
+      .onConflict((conflict) => conflict.column('digest').doNothing())
+      .execute()
   }
 }
 

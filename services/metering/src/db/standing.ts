@@ -2,7 +2,8 @@
  * Totals of windows in both units, for those who judge them.
  */
 
-import type { Queryable } from '@gateway/postgres/database'
+import type { MeteringDatabase } from './tables.ts'
+import { windowsNamed } from './windows.ts'
 
 export interface WindowName {
   account: string
@@ -14,26 +15,24 @@ export interface WindowUse extends WindowName {
   nanoUsd: number
 }
 
-const USE = `account, "window", milli_tokens as "milliTokens", nano_usd as "nanoUsd"`
-
-export async function readUse(database: Queryable, windows: readonly WindowName[]): Promise<WindowUse[]> {
-  const { rows } = await database.query<WindowUse>(
-    `select ${USE} from metering.windows
-     join unnest($1::text[], $2::text[]) as asked (account, "window") using (account, "window")`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
-  return rows
+export function readUse(database: MeteringDatabase, windows: readonly WindowName[]): Promise<WindowUse[]> {
+  return windowsNamed(database, windows)
+    .select(['held.account', 'held.window', 'milli_tokens as milliTokens', 'nano_usd as nanoUsd'])
+    .execute()
 }
 
 /** The accounts that come after this one and have used something in the window, a page of them. */
-export async function pageOfWindow(
-  database: Queryable,
+export function pageOfWindow(
+  database: MeteringDatabase,
   { account, window }: WindowName,
   atMost: number,
 ): Promise<WindowName[]> {
-  const { rows } = await database.query<WindowName>(
-    'select account, "window" from metering.windows where account > $1 and "window" = $2 order by account limit $3',
-    [account, window, atMost],
-  )
-  return rows
+  return database
+    .selectFrom('metering.windows')
+    .select(['account', 'window'])
+    .where('account', '>', account)
+    .where('window', '=', window)
+    .orderBy('account')
+    .limit(atMost)
+    .execute()
 }

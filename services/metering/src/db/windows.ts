@@ -3,8 +3,10 @@
  */
 
 import type { IncludedRequest } from '@gateway/admission/metering'
-import type { Queryable } from '@gateway/postgres/database'
 import type { PlanUnit } from '@gateway/contracts/usage'
+import { sql } from 'kysely'
+import type { WindowName } from './standing.ts'
+import type { MeteringDatabase } from './tables.ts'
 
 export interface WindowTotal {
   account: string
@@ -19,49 +21,56 @@ export interface Settled extends WindowTotal {
   included: IncludedRequest[]
 }
 
-const SETTLED = `case unit when 'tokens' then milli_tokens else nano_usd end as settled`
+const SETTLED = sql<number>`case unit when 'tokens' then milli_tokens else nano_usd end`.as('settled')
 
-export async function readTotals(
-  database: Queryable,
-  windows: readonly { account: string; window: string }[],
-): Promise<WindowTotal[]> {
+/** The named windows' rows, as far as there are any. */
+export function windowsNamed(database: MeteringDatabase, windows: readonly WindowName[]) {
+  return database
+    .selectFrom('metering.windows as held')
+    .innerJoin(asked(windows), (join) =>
+      join.onRef('asked.account', '=', 'held.account').onRef('asked.window', '=', 'held.window'),
+    )
+}
+
+const asked = (windows: readonly WindowName[]) =>
+  sql<WindowName>`(
+    select distinct * from unnest(
+      ${windows.map(({ account }) => account)}::text[], ${windows.map(({ window }) => window)}::text[]
+    ) as named (account, "window")
+  )`.as<'asked'>(sql`asked`)
+
+export async function readTotals(database: MeteringDatabase, windows: readonly WindowName[]): Promise<WindowTotal[]> {
   if (windows.length === 0) return []
-  const { rows } = await database.query<WindowTotal>(
-    `select account, "window", version, ${SETTLED}
-     from metering.windows
-     join (select distinct * from unnest($1::text[], $2::text[]) as asked (account, "window")) as asked
-       using (account, "window")`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
-  return rows
+  return windowsNamed(database, windows).select(['held.account', 'held.window', 'version', SETTLED]).execute()
 }
 
 /** Of each window, and of those of its account that come after it. */
 export async function readTotalsSince(
-  database: Queryable,
-  windows: readonly { account: string; window: string }[],
+  database: MeteringDatabase,
+  windows: readonly WindowName[],
 ): Promise<WindowTotal[]> {
   if (windows.length === 0) return []
-  const { rows } = await database.query<WindowTotal>(
-    `select held.account, held."window", version, ${SETTLED}
-     from unnest($1::text[], $2::text[]) as asked (account, "window")
-     join metering.windows held on held.account = asked.account and held."window" >= asked."window"`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
-  return rows
+  return database
+    .selectFrom('metering.windows as held')
+    .innerJoin(asked(windows), (join) =>
+      join.onRef('asked.account', '=', 'held.account').onRef('asked.window', '<=', 'held.window'),
+    )
+    .select(['held.account', 'held.window', 'version', SETTLED])
+    .execute()
 }
 
 /** What was used in this unit, whichever unit the account's plan counts in now. */
 export async function readUsed(
-  database: Queryable,
-  { account, window, unit }: { account: string; window: string; unit: PlanUnit },
+  database: MeteringDatabase,
+  { account, window, unit }: WindowName & { unit: PlanUnit },
 ): Promise<number> {
-  const { rows } = await database.query<{ used: number }>(
-    `select case $3 when 'tokens' then milli_tokens else nano_usd end as used
-     from metering.windows where account = $1 and "window" = $2`,
-    [account, window, unit],
-  )
-  return rows[0]?.used ?? 0
+  const row = await database
+    .selectFrom('metering.windows')
+    .select(unit === 'tokens' ? 'milli_tokens as used' : 'nano_usd as used')
+    .where('account', '=', account)
+    .where('window', '=', window)
+    .executeTakeFirst()
+  return row?.used ?? 0
 }
 
 /**
@@ -69,15 +78,16 @@ export async function readUsed(
  * versions of its later totals go on from here.
  */
 export async function raiseVersionAbove(
-  database: Queryable,
+  database: MeteringDatabase,
   { account, window, version }: { account: string; window: string; version: number },
 ): Promise<void> {
-  await database.query(
-    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, version)
-     values ($1, $2, 0, 0, 'tokens', $3 + 1)
-     on conflict (account, "window") do update set version = greatest(held.version, $3) + 1`,
-    [account, window, version],
-  )
+  await database
+    .insertInto('metering.windows')
+    .values({ account, window, milli_tokens: 0, nano_usd: 0, unit: 'tokens', version: version + 1 })
+    .onConflict((conflict) =>
+      conflict.columns(['account', 'window']).doUpdateSet({ version: sql`greatest(windows.version, ${version}) + 1` }),
+    )
+    .execute()
 }
 
 export interface WindowUnit {
@@ -88,17 +98,12 @@ export interface WindowUnit {
 }
 
 /** What the totals of windows are told in. */
-export async function readUnits(
-  database: Queryable,
-  windows: readonly { account: string; window: string }[],
-): Promise<WindowUnit[]> {
+export async function readUnits(database: MeteringDatabase, windows: readonly WindowName[]): Promise<WindowUnit[]> {
   if (windows.length === 0) return []
-  const { rows } = await database.query<WindowUnit>(
-    `select account, "window", unit, plan_version as "planVersion" from metering.windows
-     join unnest($1::text[], $2::text[]) as asked (account, "window") using (account, "window")`,
-    [windows.map(({ account }) => account), windows.map(({ window }) => window)],
-  )
-  return rows
+  return windowsNamed(database, windows)
+    .select(['held.account', 'held.window', 'unit', 'plan_version as planVersion'])
+    .$narrowType<{ unit: PlanUnit }>()
+    .execute()
 }
 
 /**
@@ -108,17 +113,22 @@ export async function readUnits(
  * gets one, so that a report of a former plan is known as such.
  */
 export async function setUnit(
-  database: Queryable,
+  database: MeteringDatabase,
   { account, window, unit, planVersion }: Omit<WindowUnit, 'planVersion'> & { planVersion?: number | undefined },
 ): Promise<void> {
-  await database.query(
-    `insert into metering.windows as held (account, "window", milli_tokens, nano_usd, unit, plan_version, version)
-     values ($1, $2, 0, 0, $3, coalesce($4, 0), 1)
-     on conflict (account, "window") do update set
-       unit = excluded.unit,
-       plan_version = coalesce($4, held.plan_version),
-       version = held.version + case when held.unit <> excluded.unit then 1 else 0 end
-     where coalesce($4, held.plan_version) >= held.plan_version`,
-    [account, window, unit, planVersion ?? null],
-  )
+  const version = sql<number>`coalesce(${planVersion ?? null}, windows.plan_version)`
+  await database
+    .insertInto('metering.windows')
+    .values({ account, window, milli_tokens: 0, nano_usd: 0, unit, plan_version: planVersion ?? 0, version: 1 })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account', 'window'])
+        .doUpdateSet({
+          unit,
+          plan_version: version,
+          version: sql`windows.version + case when windows.unit <> ${unit} then 1 else 0 end`,
+        })
+        .where(version, '>=', sql<number>`windows.plan_version`),
+    )
+    .execute()
 }

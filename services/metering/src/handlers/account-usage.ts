@@ -8,11 +8,11 @@ import type {
   UsageByAccountReply,
   UsageByAccountRequest,
 } from '@gateway/contracts/metering-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { readAccountUsage, readUsageByAccount } from '../db/daily-usage.ts'
+import type { MeteringDatabase } from '../db/tables.ts'
 
 interface UsageContext {
-  database: Queryable
+  database: MeteringDatabase
 }
 
 export async function accountUsage(

@@ -5,12 +5,12 @@
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { QuotaReply, QuotaRequest } from '@gateway/contracts/metering-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { monthOf, resetAtMsOf } from '../core/month.ts'
+import type { MeteringDatabase } from '../db/tables.ts'
 import { readUsed } from '../db/windows.ts'
 
 export interface QuotaContext {
-  database: Queryable
+  database: MeteringDatabase
   admission: MeteringAdmission
   now(): number
 }

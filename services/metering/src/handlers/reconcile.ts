@@ -5,15 +5,15 @@
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '@gateway/contracts/reconcile-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
 import { readCurrentTotals } from '../db/owed-totals.ts'
+import type { MeteringDatabase } from '../db/tables.ts'
 import { raiseVersionAbove, readTotals, readUnits, setUnit } from '../db/windows.ts'
 
 export interface ReconcileContext {
-  database: Queryable
+  database: MeteringDatabase
   admission: MeteringAdmission
   now(): number
 }

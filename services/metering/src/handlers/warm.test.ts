@@ -21,19 +21,19 @@ afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
   const { url } = running.use(await postgres.createDatabase())
-  const inner = running.use(await openDatabase(url))
-  database = {
-    ...inner,
-    query: (text, values) => {
+  database = running.use(await openDatabase(url))
+  const counted = database.withPlugin({
+    transformQuery({ node }) {
       queries++
-      return inner.query(text, values)
+      return node
     },
-  }
+    transformResult: async ({ result }) => result,
+  })
   const hub = createMemoryHub({ streams: [usageStream] })
   bus = running.use(await openMemoryBus({ hub }))
   admission = rememberingAdmission()
   const logger = createLogger({ service: 'metering', level: 'silent' })
-  running.use(await startMetering({ bus, admission, database, logger }))
+  running.use(await startMetering({ bus, admission, databaseUrl: url, database: counted, logger }))
   queries = 0
 })
 afterEach(() => running.disposeAsync())

@@ -7,13 +7,13 @@
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
 import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
-import type { Queryable } from '@gateway/postgres/database'
 import { answerTogether } from '@gateway/service/answer-together'
+import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
 import type { StandingTeller } from '../tell-standing.ts'
 
 export interface WarmContext {
-  database: Queryable
+  database: MeteringDatabase
   admission: MeteringAdmission
   standing: StandingTeller
 }
