@@ -3,9 +3,9 @@
  */
 
 import { chatChunk } from '@gateway/contracts/answers'
+import { EventSourceParserStream } from 'eventsource-parser/stream'
 import * as z from 'zod'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
-import { createEventReader } from '../core/read-events.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
 
 export interface ChatQuestion {
@@ -61,13 +61,13 @@ export async function streamChat(
 }
 
 async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
-  const reader = response.body!.getReader()
-  const events = createEventReader()
+  const text = response.body!.pipeThrough(new TextDecoderStream())
+  const reader = text.pipeThrough(new EventSourceParserStream()).getReader()
   try {
     for (;;) {
       const { done, value } = await reader.read()
       if (done) return
-      yield* events.push(value)
+      yield value.data
     }
   } catch (cause) {
     if (signal.aborted) throw cause
