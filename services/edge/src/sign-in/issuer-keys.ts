@@ -1,19 +1,12 @@
 /**
- * The public keys of the OIDC issuer, found by discovery and kept.
+ * The public keys of the OIDC issuer: jose's remote key set, behind discovery and with keys that outlive an outage.
  *
  * A key id that is not known has the keys fetched again, at most once per cool-down, so that a rotation is seen at once
  * and a flood of forged tokens asks the issuer nothing. While the issuer is away, the keys last fetched stay good for
  * {@link STALE_KEYS_MS}; without any, verification fails as unavailable.
  */
 
-import {
-  createLocalJWKSet,
-  type CryptoKey,
-  type FlattenedJWSInput,
-  type JSONWebKeySet,
-  type JWSHeaderParameters,
-} from 'jose'
-import { JWKSNoMatchingKey } from 'jose/errors'
+import { createRemoteJWKSet, customFetch, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
 import { request } from 'undici'
 import * as z from 'zod'
 import type { Logger } from '@gateway/telemetry/logger'
@@ -31,54 +24,38 @@ export class IssuerUnavailableError extends Error {
   override name = 'IssuerUnavailableError'
 }
 
-export type FindKey = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>
-
 const discoveryDocument = z.looseObject({ issuer: z.string(), jwks_uri: z.url({ protocol: /^https?$/ }) })
 const keySet = z.looseObject({ keys: z.array(z.looseObject({ kty: z.string() })) })
 
-interface FetchedKeys {
-  find: ReturnType<typeof createLocalJWKSet>
-  fetchedAtMs: number
-}
+export function followIssuerKeys(issuer: string, logger: Logger): JWTVerifyGetKey {
+  let held: { keys: JSONWebKeySet; fetchedAtMs: number } | undefined
+  let failedAtMs = -Infinity
+  const ageMs = () => (held ? Date.now() - held.fetchedAtMs : Infinity)
 
-export function followIssuerKeys(issuer: string, logger: Logger, nowMs: () => number = Date.now): FindKey {
-  let held: FetchedKeys | null = null
-  let fetching: Promise<void> | null = null
-  let lastTryAtMs = -Infinity
-
-  /** One fetch at a time, whoever asks. */
-  function refresh(): Promise<void> {
-    lastTryAtMs = nowMs()
-    fetching ??= fetchKeys(issuer)
-      .then((keys) => {
-        held = { find: createLocalJWKSet(keys), fetchedAtMs: nowMs() }
-      })
-      .catch((error: unknown) => {
+  /** For jose, keys that outlive an outage are as good as new: it cools down after them. */
+  async function fetchOrKeep(): Promise<Response> {
+    if (Date.now() - failedAtMs >= COOL_DOWN_MS) {
+      try {
+        held = { keys: await fetchKeys(issuer), fetchedAtMs: Date.now() }
+      } catch (error) {
+        failedAtMs = Date.now()
         logger.warn({ err: error, issuer }, "the issuer's keys could not be fetched; those held stay in use")
-      })
-      .finally(() => {
-        fetching = null
-      })
-    return fetching
+      }
+    }
+    if (held && ageMs() <= STALE_KEYS_MS) return Response.json(held.keys)
+    throw new IssuerUnavailableError(`the issuer ${issuer} cannot be asked for its keys`)
   }
 
-  const mayTry = () => fetching !== null || nowMs() - lastTryAtMs >= COOL_DOWN_MS
-
+  const remote = createRemoteJWKSet(new URL(issuer), {
+    [customFetch]: fetchOrKeep,
+    cooldownDuration: COOL_DOWN_MS,
+    // Its refresh would keep a token waiting.
+    cacheMaxAge: Infinity,
+  })
   return async (header, token) => {
-    if (!held && mayTry()) await refresh()
-    if (!held || nowMs() - held.fetchedAtMs > STALE_KEYS_MS) {
-      if (held && mayTry()) await refresh()
-      if (!held || nowMs() - held.fetchedAtMs > STALE_KEYS_MS)
-        throw new IssuerUnavailableError(`the issuer ${issuer} cannot be asked for its keys`)
-    }
-    if (nowMs() - held.fetchedAtMs > REFRESH_AFTER_MS && mayTry()) void refresh()
-    try {
-      return await held.find(header, token)
-    } catch (error) {
-      if (!(error instanceof JWKSNoMatchingKey) || !mayTry()) throw error
-      await refresh()
-      return held.find(header, token)
-    }
+    if (ageMs() > STALE_KEYS_MS) await remote.reload()
+    else if (ageMs() > REFRESH_AFTER_MS && !remote.coolingDown) void remote.reload().catch(() => {})
+    return remote(header, token)
   }
 }
 
