@@ -1,14 +1,23 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OBSERVABILITY_FOLDER, readRules } from '@gateway/testing/observability-files'
 import { promtool } from '@gateway/testing/promtool'
 import { expect, test } from 'vitest'
-import { dashboardFiles } from './dashboards.ts'
 
 const TESTS = join(OBSERVABILITY_FOLDER, 'alerts.test.yaml')
 
-test('the dashboards are those that their definitions give (npm run deploy:write)', () => {
-  for (const { path, text } of dashboardFiles()) expect(readFileSync(path, 'utf8')).toBe(text)
+test('every dashboard has the address of its file, and each of its panels has a title, a place and a query', () => {
+  const folder = join(OBSERVABILITY_FOLDER, 'dashboards')
+  for (const file of readdirSync(folder)) {
+    const dashboard = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { uid: string; panels: { id: number }[] }
+    expect(`${dashboard.uid}.json`).toBe(`gateway-${file}`)
+    expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length)
+    const query = expect.objectContaining({ expr: expect.stringMatching(/^\S/) })
+    for (const panel of dashboard.panels) {
+      const shown = 'type' in panel && panel.type === 'row' ? {} : { targets: expect.arrayContaining([query]) }
+      expect(panel).toMatchObject({ title: expect.stringMatching(/^\S/), gridPos: expect.anything(), ...shown })
+    }
+  }
 })
 
 test('every alert tells what is wrong, how grave it is and where to read what to do', async () => {

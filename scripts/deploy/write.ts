@@ -4,11 +4,9 @@
 
 import { writeFileSync } from 'node:fs'
 import { goldenPath, goldenText, render, valueSets } from './chart.ts'
-import { dashboardFiles } from './dashboards.ts'
 import { NATS_USERS_PATH, natsUsersFile } from './nats-users.ts'
 import { ARCHITECTURE_PATH, withSubjects } from './subjects-table.ts'
 
 writeFileSync(NATS_USERS_PATH, natsUsersFile())
 writeFileSync(ARCHITECTURE_PATH, withSubjects())
-for (const { path, text } of dashboardFiles()) writeFileSync(path, text)
 for (const set of valueSets) writeFileSync(goldenPath(set), goldenText(render(set)))
