@@ -94,3 +94,26 @@ test('no call waits for more than four times its time, however much is answered 
   clearInterval(others)
   expect(performance.now() - sentAtMs).toBeGreaterThanOrEqual(160)
 })
+
+test('a connection that says nothing for four timeouts is silent, however many calls were given up meanwhile', async () => {
+  const silences: number[] = []
+  const deadlines = createAnswerDeadlines(20, (silentMs) => silences.push(silentMs))
+  const givenUp = deadlines.wait(never()).catch(() => {})
+  deadlines.sent()
+  await givenUp
+  deadlines.sent()
+  await expect.poll(() => silences).toEqual([80])
+})
+
+test('a connection that said something is not silent while no answer is due', async () => {
+  const silences: number[] = []
+  const deadlines = createAnswerDeadlines(20, (silentMs) => silences.push(silentMs))
+  deadlines.sent()
+  deadlines.heard()
+  const givenUp = deadlines.wait(never()).catch(() => {})
+  deadlines.sent()
+  deadlines.heard()
+  await givenUp
+  await sleep(200)
+  expect(silences).toEqual([])
+})

@@ -5,12 +5,13 @@
  * Time is counted in ticks that this process lived through, {@link TICKS} to a timeout: a machine that stood still, or
  * had no time for us, says nothing of Redis. Sockets are read before the immediate in which a tick is counted, so an
  * answer that is there counts. And a Redis that is slow is not away: as long as it goes on answering the calls before, a
- * call waits for its turn, up to {@link LONGEST_TIMEOUTS} times its time.
+ * call waits for its turn, up to {@link LONGEST_TIMEOUTS} times its time. A connection that is silent for as long is given
+ * up.
  */
 
 import { InFlightList, type Place } from '@gateway/in-flight/list'
 
-/** Of a call that waits behind others. */
+/** Of a call that waits behind others, and of a connection that says nothing. */
 export const LONGEST_TIMEOUTS = 4
 const TICKS = 10
 
@@ -29,16 +30,23 @@ export interface AnswerDeadlines {
    * the same time.
    */
   wait<Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null): Promise<Answer>
-  /** What waited to leave has left. */
+  /** What waited to leave has left: an answer is due. */
   sent(): void
+  /** Redis said something, or another connection begins. */
+  heard(): void
 }
 
-export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
+export function createAnswerDeadlines(
+  timeoutMs: number,
+  onSilent: (silentMs: number) => void = () => {},
+): AnswerDeadlines {
   const leaving: Waiting[] = []
   /** In the order in which they left. */
   const underWay = new InFlightList<Waiting>()
   let tick = 0
   let lastAnswerAtTick = -Infinity
+  /** Since when an answer is due and nothing was heard; no tick when none is due. */
+  let silentSinceTick: number | undefined
   let clock: NodeJS.Timeout | undefined
 
   const isLate = ({ sentAtTick }: Waiting): boolean =>
@@ -51,7 +59,11 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
       waiting.place?.leave()
       waiting.tooLate(performance.now() - waiting.sentAtMs)
     }
-    clock = underWay.size > 0 ? nextTick() : undefined
+    if (silentSinceTick !== undefined && tick - silentSinceTick >= LONGEST_TIMEOUTS * TICKS) {
+      silentSinceTick = undefined
+      onSilent(LONGEST_TIMEOUTS * timeoutMs)
+    }
+    clock = underWay.size > 0 || silentSinceTick !== undefined ? nextTick() : undefined
   }
   const nextTick = (): NodeJS.Timeout => setTimeout(() => setImmediate(countTick), timeoutMs / TICKS).unref()
 
@@ -94,7 +106,12 @@ export function createAnswerDeadlines(timeoutMs: number): AnswerDeadlines {
         waiting.place = underWay.join(waiting)
       }
       leaving.length = 0
-      if (underWay.size > 0) clock ??= nextTick()
+      silentSinceTick ??= tick
+      clock ??= nextTick()
+    },
+
+    heard() {
+      silentSinceTick = undefined
     },
   }
 }

@@ -10,16 +10,13 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createAnswerDeadlines } from './answer-deadlines.ts'
+import { createAnswerDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
 import type { Script } from './script.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
 /** How long opening waits for Redis; later than this it becomes available on its own. */
 export const OPENING_MS = 2_000
-/** A connection silent for this many timeouts is given up and made anew. */
-const SILENT_TIMEOUTS = 4
-const SILENT_PORTIONS = 10
 
 /** One connection, from ready to closed. */
 interface Session {
@@ -75,9 +72,11 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   let attempts = 0
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
-  const expectAnswer = giveUpWhenSilent(client, SILENT_TIMEOUTS * options.timeoutMs)
-  const deadlines = createAnswerDeadlines(options.timeoutMs)
-  const gather = (): void => gatherWrites(client, expectAnswer, deadlines.sent)
+  // The client's own `socketTimeout` would end it before it reads what came while this process stood still.
+  const deadlines = createAnswerDeadlines(options.timeoutMs, (silentMs) =>
+    client.stream.destroy(new Error(`Redis was silent for ${silentMs} ms`)),
+  )
+  const gather = (): void => gatherWrites(client, deadlines.sent)
 
   /** The present connection serves no more calls; the next one finds out who is there now. */
   const giveUp = (error: unknown): void => {
@@ -89,13 +88,19 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   client.on('error', (error) => {
     lastError = error
   })
+  client.on('connect', () => {
+    deadlines.heard()
+    client.stream.on('data', deadlines.heard)
+    // The client asks whether Redis has loaded its data.
+    deadlines.sent()
+  })
   client.on('close', () => {
     session = null
     lastError ??= new Error('Redis closed the connection')
   })
   client.on('ready', () => {
     session = null
-    expectAnswer()
+    deadlines.sent()
     openSession(client, options.scripts).then((opened) => {
       session = opened
       attempts = 0
@@ -177,46 +182,12 @@ function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrateg
   return new Redis(url, {
     connectionName: `gateway-${store}`,
     disableClientInfo: true,
-    connectTimeout: SILENT_TIMEOUTS * timeoutMs,
+    connectTimeout: LONGEST_TIMEOUTS * timeoutMs,
     retryStrategy,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
   })
-}
-
-/**
- * Breaks a connection on which an answer is awaited and nothing comes for so long. The client's own `socketTimeout` would
- * do it before it reads what came while this process stood still: a pause of ours is no silence of Redis. So time
- * counts in portions, and each only as much as it was meant to last.
- */
-function giveUpWhenSilent(client: Redis, silentMs: number): () => void {
-  let waiting: NodeJS.Timeout | undefined
-  const heard = () => {
-    clearTimeout(waiting)
-    waiting = undefined
-  }
-  const wait = (stream: Redis['stream'], portions: number): void => {
-    const mine = setTimeout(() => {
-      // The socket is read before the immediate.
-      setImmediate(() => {
-        if (waiting !== mine) return
-        if (portions > 1) wait(stream, portions - 1)
-        else stream.destroy(new Error(`Redis was silent for ${silentMs} ms`))
-      })
-    }, silentMs / SILENT_PORTIONS)
-    waiting = mine
-  }
-  const expectAnswer = () => {
-    if (!waiting) wait(client.stream, SILENT_PORTIONS)
-  }
-  client.on('connect', () => {
-    client.stream.on('data', heard)
-    // The client asks whether Redis has loaded its data.
-    expectAnswer()
-  })
-  client.on('close', heard)
-  return expectAnswer
 }
 
 /** Doubles from attempt to attempt, and differs between processes. */
@@ -241,13 +212,12 @@ function field(info: string, name: string): string {
 }
 
 /** The calls of a turn of the event loop leave in one write: writing costs more than anything else that a call needs. */
-function gatherWrites({ stream }: Redis, expectAnswer: () => void, sent: () => void): void {
+function gatherWrites({ stream }: Redis, sent: () => void): void {
   if (stream.writableCorked > 0) return
   stream.cork()
   setImmediate(() => {
     stream.uncork()
-    if (!stream.destroyed) expectAnswer()
-    sent()
+    if (!stream.destroyed) sent()
   })
 }
 
