@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DEFAULT_CHAT_MODEL } from '@gateway/contracts/chat'
 import { PLACEHOLDER } from '@gateway/contracts/config'
+import { VENDORS } from '@gateway/contracts/vendors'
 import { PRICE_LIST } from '@gateway/pricing/list-rates'
 import { describe, expect, test } from 'vitest'
 import { loadConfig } from './load-config.ts'
@@ -11,8 +12,15 @@ const folder = fileURLToPath(new URL('../../../deploy/config/examples/', import.
 const read = (name: string) => readFileSync(folder + name, 'utf8')
 const examples = readdirSync(folder)
 
-test('there is an example for each kind of backend', () => {
-  expect(examples.toSorted()).toEqual(['anthropic.yaml', 'llama-cpp.yaml', 'ollama.yaml', 'openai.yaml', 'vllm.yaml'])
+/** A value for each variable: an address where one is asked for. */
+function variablesOf(text: string): Record<string, string> {
+  const names = [...text.matchAll(PLACEHOLDER)].map(([, variable]) => variable!)
+  return Object.fromEntries(names.map((name) => [name, name.endsWith('_URL') ? 'https://a.example/v1' : 'a-key']))
+}
+
+test('there is an example for each vendor', () => {
+  const files = Object.keys(VENDORS).map((vendor) => `${vendor.replace('.', '-')}.yaml`)
+  expect(examples.toSorted()).toEqual(files.toSorted())
 })
 
 describe.each(examples)('the example %s', (name) => {
@@ -26,13 +34,14 @@ describe.each(examples)('the example %s', (name) => {
   test('says how to start it, with the variables that it needs and no key in it', () => {
     expect(text).toContain(`GATEWAY_CONFIG=deploy/config/examples/${name} npm start`)
     for (const { apiKey } of config.backends) expect(apiKey ?? '${NONE}').toMatch(/^\$\{\w+\}$/)
-    for (const [, variable] of text.matchAll(PLACEHOLDER)) expect(text).toContain(`${variable}=… GATEWAY_CONFIG`)
+    const howTo = text.slice(0, text.indexOf(' GATEWAY_CONFIG='))
+    for (const [, variable] of text.matchAll(PLACEHOLDER)) expect(howTo).toContain(`${variable}=…`)
   })
 
   test('has usable backends once its variables are set', () => {
     for (const backend of config.backends) {
-      const variables = Object.fromEntries([...text.matchAll(PLACEHOLDER)].map(([, variable]) => [variable, 'a-key']))
-      expect(resolveSecrets(backend, variables).url).toMatch(/^https?:\/\/.*\/v1$/)
+      const variables = variablesOf(text)
+      expect(resolveSecrets(backend, variables).url).toMatch(/^https?:\/\/.*\/(v1|openai|openapi)$/)
     }
   })
 

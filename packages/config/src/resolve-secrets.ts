@@ -3,7 +3,7 @@
  * ever hold, a backend's credentials.
  */
 
-import { backendConfig, PLACEHOLDER, type BackendConfig } from '@gateway/contracts/config'
+import { backendUrl, PLACEHOLDER, type BackendConfig } from '@gateway/contracts/config'
 import { ConfigError, type PlacedProblem } from './config-error.ts'
 
 /** Throws a `ConfigError` that names each missing variable, and never a value. */
@@ -23,7 +23,7 @@ export function resolveSecrets(backend: BackendConfig, environment: NodeJS.Proce
     Object.entries(backend.headers).map(([name, value]) => [name, resolve(value, `headers.${name}`)]),
   )
   const apiKey = backend.apiKey === undefined ? undefined : resolve(backend.apiKey, 'apiKey')
-  if (problems.length === 0 && !backendConfig.shape.url.safeParse(url).success) {
+  if (problems.length === 0 && !backendUrl.safeParse(url).success) {
     problems.push({ field: 'url', message: `is not an http or https address once ${backend.url} is resolved` })
   }
   if (problems.length > 0) throw new ConfigError(`backend ${backend.id}`, problems)

@@ -7,6 +7,7 @@
 import * as z from 'zod'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
+import { PLAIN, VENDORS, type Vendor } from './vendors.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
@@ -32,32 +33,53 @@ const multiplier = z
 export const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
 const httpUrl = z.url({ protocol: /^https?$/ })
-const backendUrl = z
+/** May hold `${NAME}`; once that is resolved, it is an http or https address. */
+export const backendUrl = z
   .string()
   .refine(
     (value) => /\$\{[A-Za-z_]/.test(value) || httpUrl.safeParse(value).success,
     'must be an http or https address such as https://api.openai.com/v1',
   )
 
-export const backendConfig = z.strictObject({
-  id,
-  /** The dialect's base address with its version: `https://api.openai.com/v1`. May hold `${NAME}`, as `apiKey`. */
-  url: backendUrl,
-  dialect: z.enum(['openai', 'anthropic']).default('openai'),
-  /** May hold `${NAME}`, replaced from the router's environment. */
-  apiKey: z.string().optional(),
-  /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */
-  headers: z.record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be a header name'), z.string()).default({}),
-  timeouts: z
-    .strictObject({
-      connectMs: positiveMs.default(2_000),
-      firstByteMs: positiveMs.default(30_000),
-      idleMs: positiveMs.default(30_000),
-    })
-    .prefault({}),
-  maxConcurrent: z.int().min(1).default(64),
-  capabilities: z.array(capability).min(1).default(['chat', 'tools']),
-})
+/** What the vendor decides where the file does not; the default here is that of a backend without a vendor. */
+const ms = (plain: number) => positiveMs.optional().meta({ default: plain })
+
+export const backendConfig = z
+  .strictObject({
+    id,
+    /** The dialect's base address with its version: `https://api.openai.com/v1`. */
+    url: backendUrl,
+    vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]).optional(),
+    dialect: z.enum(['openai', 'anthropic']).optional().meta({ default: PLAIN.dialect }),
+    /** May hold `${NAME}`, replaced from the router's environment. */
+    apiKey: z.string().optional(),
+    /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */
+    headers: z
+      .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be a header name'), z.string())
+      .default({}),
+    timeouts: z
+      .strictObject({
+        connectMs: ms(PLAIN.timeouts.connectMs),
+        firstByteMs: ms(PLAIN.timeouts.firstByteMs),
+        idleMs: ms(PLAIN.timeouts.idleMs),
+      })
+      .prefault({}),
+    maxConcurrent: z.int().min(1).default(64),
+    capabilities: z.array(capability).min(1).default(['chat', 'tools']),
+  })
+  .transform(({ dialect, timeouts, ...rest }) => {
+    const known = rest.vendor === undefined ? PLAIN : VENDORS[rest.vendor]
+    const { connectMs, firstByteMs, idleMs } = known.timeouts
+    return {
+      ...rest,
+      dialect: dialect ?? known.dialect,
+      timeouts: {
+        connectMs: timeouts.connectMs ?? connectMs,
+        firstByteMs: timeouts.firstByteMs ?? firstByteMs,
+        idleMs: timeouts.idleMs ?? idleMs,
+      },
+    }
+  })
 
 export const targetConfig = z.strictObject({
   backend: id,

@@ -7,6 +7,8 @@ import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contract
 import type { JobHeader } from '@gateway/contracts/job'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
+import { secretsOf } from './core/redact.ts'
+import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
@@ -20,6 +22,8 @@ export interface Backend {
   /** Its settings as text: unchanged means that the backend lives on. */
   fingerprint: string
   client: BackendClient
+  /** What no client may read of it. */
+  secrets(): readonly string[]
   dialect: Dialect
   health: health.Health
   /** The start of the newest attempt that brought content, by `performance.now()`. */
@@ -80,11 +84,14 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
     const fingerprint = JSON.stringify(config)
     if (running?.fingerprint === fingerprint) return running
     const dialect = dialectOf(config.dialect)
-    const headers = { ...dialect.headers(config.apiKey), ...config.headers }
+    const key = keyHeaders(config)
+    const headers = { ...dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
+    const credential = openCredential(config, environment)
     return {
       config,
       fingerprint,
-      client: openBackend(config, headers, connect(config)),
+      client: openBackend(config, headers, connect(config), credential),
+      secrets: () => secretsOf(config, credential?.secrets()),
       dialect,
       health: health.newHealth(),
       answeredFrom: -Infinity,

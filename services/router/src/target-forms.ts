@@ -2,9 +2,11 @@
  * The form in which each target takes requests. The router learns it from the target's refusals, and forgets it again.
  */
 
+import type { JobKind } from '@gateway/contracts/job'
 import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
-import { isTaken, knownForm, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
+import { knownForm } from './core/known-form.ts'
+import { isTaken, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
 import type { Target } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
@@ -17,16 +19,16 @@ export interface FormMemory {
   lessons: Lesson[]
 }
 
-export function formOf(target: Target, kind: string, nowMs: number): TargetForm {
+export function formOf(target: Target, kind: JobKind, nowMs: number): TargetForm {
   const { known, lessons } = memoryOf(target)
   const form = known.get(kind) ?? know(target, kind)
   return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
 }
 
 /** Kept where the form is, since addresses and names are matched once only. */
-function know(target: Target, kind: string): TargetForm {
-  const { dialect, url } = target.backend.config
-  const form = dialect === 'openai' ? knownForm(vendorOf(url), target.model, kind) : []
+function know(target: Target, kind: JobKind): TargetForm {
+  const { config } = target.backend
+  const form = config.dialect === 'openai' ? knownForm(vendorOf(config), target.model, kind) : []
   memoryOf(target).known.set(kind, form)
   return form
 }

@@ -7,7 +7,9 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { Pool, type Dispatcher } from 'undici'
+import type { Credential } from '../credentials/credential.ts'
 import { NO_PATIENCE, type Patience } from '../core/attempt-patience.ts'
+import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
 import { breakableConnector } from './break-off.ts'
 import { Exchange } from './exchange.ts'
@@ -38,6 +40,13 @@ export interface BackendClient {
 
 const PROBE_TIMEOUT_MS = 5_000
 
+interface Request {
+  method: 'GET' | 'POST'
+  path: string
+  headers: Record<string, string>
+  body?: Buffer
+}
+
 /** The connections to a backend. */
 export type Connections = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> }
 
@@ -57,16 +66,29 @@ export function openBackend(
   config: BackendConfig,
   headers: Record<string, string>,
   connections: Connections,
+  credential: Credential | null = null,
 ): BackendClient {
   const base = new URL(config.url)
   const pathPrefix = base.pathname.replace(/\/+$/, '')
   const { timeouts } = config
   const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
 
-  function start(options: Dispatcher.DispatchOptions, budgetMs: number, patience = NO_PATIENCE): Exchange {
+  function start(request: Request, budgetMs: number, patience = NO_PATIENCE): Exchange {
     const exchange = new Exchange(timeouts, budgetMs, patience)
-    connections.dispatch(options, exchange)
+    if (credential) void startAuthorized(credential, request, exchange)
+    else connections.dispatch(request, exchange)
     return exchange
+  }
+
+  /** Waiting for the credential is part of connecting, and its failure is the backend's. */
+  async function startAuthorized(asked: Credential, request: Request, exchange: Exchange): Promise<void> {
+    try {
+      const { method, path, headers, body = null } = request
+      const authorizing = await asked.authorize({ method, url: new URL(path, base.origin), headers, body })
+      connections.dispatch({ ...request, headers: { ...headers, ...authorizing } }, exchange)
+    } catch (cause) {
+      exchange.refuse(new BackendFault('connect', 'no credential for the backend is to be had', { cause }))
+    }
   }
 
   async function probe(): Promise<Probed> {

@@ -144,6 +144,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#timer = setTimeout(() => this.abort(new Error('the backend kept sending after its answer')), DISCARD_MS)
   }
 
+  /** The request could not be sent at all. */
+  refuse(fault: BackendFault): void {
+    this.#fail(fault)
+    this.#over.resolve()
+  }
+
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     if (this.#fault !== null) {

@@ -9,7 +9,12 @@ const secret = fc.string({ minLength: 8, maxLength: 40 })
 test('the text for a client holds no secret of a backend, for all settings and all that it wrote', () => {
   fc.assert(
     fc.property(
-      fc.record({ apiKey: secret, headers: fc.dictionary(label, secret, { maxKeys: 3 }), host }),
+      fc.record({
+        apiKey: secret,
+        headers: fc.dictionary(label, secret, { maxKeys: 3 }),
+        host,
+        held: fc.array(secret, { maxLength: 3 }),
+      }),
       fc.array(fc.oneof(fc.nat(5), fc.string()), { maxLength: 8 }),
       fc.constantFrom('message', 'error', 'key', 'number'),
       fc.constantFrom<(text: string) => string>(
@@ -19,7 +24,15 @@ test('the text for a client holds no secret of a backend, for all settings and a
       ),
       (settings, pieces, place, written) => {
         const url = `http://${settings.host}:8000/v1`
-        const own = [settings.apiKey, ...Object.values(settings.headers), settings.host, `${settings.host}:8000`, url]
+        const { held } = settings
+        const own = [
+          settings.apiKey,
+          ...held,
+          ...Object.values(settings.headers),
+          settings.host,
+          `${settings.host}:8000`,
+          url,
+        ]
         fc.pre(own.every((text) => text.isWellFormed()))
         const text = pieces
           .map((piece) => (typeof piece === 'string' ? piece : written(own[piece % own.length]!)))
@@ -30,7 +43,8 @@ test('the text for a client holds no secret of a backend, for all settings and a
           key: { [text]: [text] },
           number: [text],
         }
-        const told = redactBody(JSON.stringify(body[place]), secretsOf({ ...settings, url }), Buffer.from(text)) ?? ''
+        const told =
+          redactBody(JSON.stringify(body[place]), secretsOf({ ...settings, url }, held), Buffer.from(text)) ?? ''
         for (const inside of own) expect(told).not.toContain(inside)
       },
     ),

@@ -23,10 +23,13 @@ const MOST_ADDRESSES = 20
 
 type Secrets = readonly string[]
 
-/** All of a backend's settings that are its own business. */
-export function secretsOf({ url, apiKey, headers }: Pick<BackendConfig, 'url' | 'apiKey' | 'headers'>): Secrets {
+/** All of a backend's settings that are its own business; `held`: the tokens and keys that its credential has in use. */
+export function secretsOf(
+  { url, apiKey, headers }: Pick<BackendConfig, 'url' | 'apiKey' | 'headers'>,
+  held: Secrets = [],
+): Secrets {
   const { origin, host, hostname, username, password, searchParams } = new URL(url)
-  const values = [apiKey ?? '', ...Object.values(headers), username, password, ...searchParams.values()]
+  const values = [apiKey ?? '', ...held, ...Object.values(headers), username, password, ...searchParams.values()]
   const parts = values.flatMap((value) => [value, ...value.split(/[\s,;=:]+/)])
   const long = parts.filter((part) => part.length >= SHORTEST_SECRET)
   const secrets = [url, origin, host, hostname, ...long].flatMap((secret) => [secret, encodeURIComponent(secret)])
@@ -112,6 +115,8 @@ const CREDENTIALS = [
   /\bAIza[\w*-]{10,}/g,
   /\b(?:AKIA|ASIA|ABSK)[A-Za-z0-9+/=]{12,}/g,
   /\bya29\.[\w.-]{8,}/g,
+  // AWS repeats what it was signed with.
+  /\bSignature=[0-9a-f]{16,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
   // A key of which the middle is hidden.
   /[\w-]{0,24}\*{3,}[\w-]{0,24}/g,

@@ -1,15 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  capName,
-  fitChat,
-  isTaken,
-  knownForm,
-  teachable,
-  withLessons,
-  type Parameter,
-  type TargetForm,
-} from './target-form.ts'
+import { knownForm } from './known-form.ts'
+import { capName, fitChat, isTaken, teachable, withLessons, type Parameter, type TargetForm } from './target-form.ts'
 
 const formOf = (...parameters: Parameter[]): TargetForm => parameters.map((parameter) => ({ parameter }))
 const bytes = (value: object) => Buffer.from(JSON.stringify(value))
@@ -21,8 +13,8 @@ function fitted(chat: object, ...refused: Parameter[]) {
 
 describe('known before the first request', () => {
   test.each([
-    ['openai.com', 'gpt-4o', 'max_completion_tokens'],
-    ['openai.com', 'ft:gpt-4.1:us', 'max_completion_tokens'],
+    ['openai', 'gpt-4o', 'max_completion_tokens'],
+    ['openai', 'ft:gpt-4.1:us', 'max_completion_tokens'],
     ['azure.com', 'gpt-5-mini', 'max_completion_tokens'],
     ['', 'openai/gpt-5.4', 'max_completion_tokens'],
     ['', 'o3', 'max_completion_tokens'],
@@ -31,13 +23,13 @@ describe('known before the first request', () => {
     ['', 'gpt-4o', 'max_tokens'],
     ['', 'gpt-oss-120b', 'max_tokens'],
     ['', 'olmo-2', 'max_tokens'],
-    ['mistral.ai', 'mistral-large', 'max_tokens'],
+    ['mistral', 'mistral-large', 'max_tokens'],
   ])('%s %s takes %s', (vendor, model, name) => {
     expect(capName(knownForm(vendor, model, 'chat'))).toBe(name)
   })
 
   test('nothing of embeddings', () => {
-    expect(knownForm('openai.com', 'gpt-5', 'embeddings')).toEqual([])
+    expect(knownForm('openai', 'gpt-5', 'embeddings')).toEqual([])
   })
 })
 

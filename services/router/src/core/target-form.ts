@@ -69,27 +69,6 @@ function counterpart(parameter: Parameter): Parameter | null {
   return null
 }
 
-/**
- * What is known before a target has refused anything.
- *
- * OpenAI's chat models all take `max_completion_tokens`; those that reason refuse `max_tokens`, under whatever address
- * (the types of `openai` 7.55, 2026). Mistral's refuse `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12).
- * OpenAI's `dall-e` models know `response_format` alone, its GPT image models `output_format` alone (the same types).
- */
-export function knownForm(vendor: string, model: string, kind: string): TargetForm {
-  if (kind === 'images') return knownOfImages(model)
-  if (kind !== 'chat') return []
-  if (vendor === 'mistral.ai') return [{ parameter: 'max_completion_tokens' }]
-  const reasons = /^(?:openai\/)?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model)
-  return vendor === 'openai.com' || reasons ? [{ parameter: 'max_tokens' }] : []
-}
-
-function knownOfImages(model: string): TargetForm {
-  if (/(?:^|\/)(?:gpt-image|chatgpt-image)/i.test(model)) return [{ parameter: 'response_format' }]
-  if (/(?:^|\/)dall-?e/i.test(model)) return [{ parameter: 'output_format' }]
-  return []
-}
-
 /** The name under which a target takes a cap; null where it takes none. */
 export function capName(form: TargetForm): Cap | null {
   if (!refuses(form, 'max_tokens')) return 'max_tokens'

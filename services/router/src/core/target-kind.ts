@@ -5,37 +5,37 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 
-/** By the domains of their public addresses. All others are the operator's own servers, and one kind. */
-const VENDOR_DOMAINS = [
-  'openai.com',
-  'azure.com',
-  'anthropic.com',
-  'googleapis.com',
-  'amazonaws.com',
-  'openrouter.ai',
-  'x.ai',
-  'mistral.ai',
-  'groq.com',
-  'together.xyz',
-  'fireworks.ai',
-  'deepseek.com',
-  'deepinfra.com',
-  'cohere.com',
-  'cerebras.ai',
-  'perplexity.ai',
-  'nvidia.com',
-]
-
-export function kindOf({
-  dialect,
-  url,
-  capabilities,
-}: Pick<BackendConfig, 'dialect' | 'url' | 'capabilities'>): string {
-  return [dialect, vendorOf(url), ...capabilities.toSorted()].join(' ')
+/** Vendors by the domains of their public addresses. All other servers are the operator's own, and one kind. */
+const VENDOR_OF_DOMAIN: Record<string, string> = {
+  'openai.com': 'openai',
+  'azure.com': 'azure',
+  'anthropic.com': 'anthropic',
+  'googleapis.com': 'google',
+  'amazonaws.com': 'bedrock',
+  'openrouter.ai': 'openrouter',
+  'x.ai': 'xai',
+  'mistral.ai': 'mistral',
+  'groq.com': 'groq',
+  'together.xyz': 'together',
+  'fireworks.ai': 'fireworks',
+  'deepseek.com': 'deepseek',
+  'deepinfra.com': 'deepinfra',
+  'cohere.com': 'cohere',
+  'cerebras.ai': 'cerebras',
+  'perplexity.ai': 'perplexity',
+  'nvidia.com': 'nvidia',
 }
 
-/** Empty for all but the listed ones. */
-export function vendorOf(url: string): string {
+type Described = Pick<BackendConfig, 'dialect' | 'url' | 'capabilities' | 'vendor'>
+
+export function kindOf(backend: Described): string {
+  return [backend.dialect, vendorOf(backend), ...backend.capabilities.toSorted()].join(' ')
+}
+
+/** As the config names it, else by its address; empty where neither tells. */
+export function vendorOf({ vendor, url }: Pick<Described, 'vendor' | 'url'>): string {
+  if (vendor !== undefined) return vendor
   const { hostname } = new URL(url)
-  return VENDOR_DOMAINS.find((domain) => hostname === domain || hostname.endsWith(`.${domain}`)) ?? ''
+  const domain = hostname.split('.').slice(-2).join('.')
+  return VENDOR_OF_DOMAIN[domain] ?? ''
 }

@@ -11,7 +11,6 @@ import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
-import { secretsOf } from '../core/redact.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
 import { formOf } from '../target-forms.ts'
@@ -83,7 +82,7 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   const operation = operationOf(run.header.kind)
   const attributes = {
     ...requestAttributes(run.header.kind, target.model),
-    'gen_ai.provider.name': config.dialect,
+    'gen_ai.provider.name': config.vendor ?? config.dialect,
     'server.address': hostname,
     'server.port': Number(port || (protocol === 'https:' ? 443 : 80)),
     'gateway.backend': config.id,
@@ -171,7 +170,7 @@ function tooDeep(thrown: unknown): unknown {
 }
 
 function circumstances(run: Run, { backend }: Target): Circumstances {
-  return { asked: run.body, secrets: secretsOf(backend.config) }
+  return { asked: run.body, secrets: backend.secrets() }
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */

@@ -1,0 +1,39 @@
+/**
+ * The vendors that `vendor` in the config knows: what the config leaves out follows from them. How requests are written
+ * and signed for each is the router's: its `vendors.ts` and `credentials/`.
+ */
+
+export interface VendorSettings {
+  dialect: 'openai' | 'anthropic'
+  timeouts: { connectMs: number; firstByteMs: number; idleMs: number }
+}
+
+/** A server of which nothing is known but that it speaks the dialect. */
+export const PLAIN: VendorSettings = {
+  dialect: 'openai',
+  timeouts: { connectMs: 2_000, firstByteMs: 30_000, idleMs: 30_000 },
+}
+
+/** Models that reason are silent for minutes. A new connection may need a new token, too. */
+const HOSTED = { connectMs: 5_000, firstByteMs: 300_000, idleMs: 120_000 }
+/** The first request may load a model from disk, and a CPU reads a long prompt for minutes. */
+const ON_ONE_COMPUTER = { connectMs: 2_000, firstByteMs: 300_000, idleMs: 60_000 }
+/** On GPUs only the queue is long. */
+const ON_GPUS = { connectMs: 2_000, firstByteMs: 120_000, idleMs: 60_000 }
+
+export const VENDORS = {
+  openai: { dialect: 'openai', timeouts: HOSTED },
+  azure: { dialect: 'openai', timeouts: HOSTED },
+  anthropic: { dialect: 'anthropic', timeouts: HOSTED },
+  gemini: { dialect: 'openai', timeouts: HOSTED },
+  vertex: { dialect: 'openai', timeouts: HOSTED },
+  bedrock: { dialect: 'openai', timeouts: HOSTED },
+  openrouter: { dialect: 'openai', timeouts: HOSTED },
+  vllm: { dialect: 'openai', timeouts: ON_GPUS },
+  sglang: { dialect: 'openai', timeouts: ON_GPUS },
+  'llama.cpp': { dialect: 'openai', timeouts: ON_ONE_COMPUTER },
+  ollama: { dialect: 'openai', timeouts: ON_ONE_COMPUTER },
+  'lm-studio': { dialect: 'openai', timeouts: ON_ONE_COMPUTER },
+} satisfies Record<string, VendorSettings>
+
+export type Vendor = keyof typeof VENDORS

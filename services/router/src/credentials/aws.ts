@@ -1,0 +1,67 @@
+/**
+ * AWS: every call is signed (Signature Version 4) with the credentials of the standard chain: the environment, profiles
+ * and SSO, a role of the container, the pod or the machine. The chain keeps them and renews them.
+ */
+
+import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
+import { SignatureV4 } from '@smithy/signature-v4'
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
+import type { Credential } from './credential.ts'
+
+/** The name that `bedrock-runtime` signs as: docs.aws.amazon.com/general/latest/gr/bedrock.html, read in November 2026. */
+const SERVICE = 'bedrock'
+
+export function openCredential({ region }: { region: string }): Credential {
+  const chain = fromNodeProviderChain({ clientConfig: { region } })
+  let used: string[] = []
+  const credentials = async () => {
+    const found = await chain()
+    used = [found.accessKeyId, found.secretAccessKey, found.sessionToken ?? ''].filter((secret) => secret !== '')
+    return found
+  }
+  const signer = new SignatureV4({ service: SERVICE, region, credentials, sha256: Sha256 })
+  return {
+    async authorize({ method, url, headers, body }) {
+      const { hostname, port, pathname, searchParams } = url
+      const signed = await signer.sign({
+        method,
+        protocol: url.protocol,
+        hostname,
+        ...(port === '' ? {} : { port: Number(port) }),
+        path: pathname,
+        query: Object.fromEntries(searchParams),
+        headers: { host: url.host, ...(headers['content-type'] ? { 'content-type': headers['content-type'] } : {}) },
+        ...(body ? { body } : {}),
+      })
+      const { host: _, ...own } = signed.headers
+      return own
+    },
+    secrets: () => used,
+  }
+}
+
+/** SHA-256, with a key as HMAC, in the shape that the signer asks for. */
+class Sha256 {
+  readonly #hash: Hash | Hmac
+
+  constructor(key?: string | ArrayBuffer | ArrayBufferView) {
+    this.#hash = key === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(key))
+  }
+
+  update(data: string | ArrayBuffer | ArrayBufferView): void {
+    this.#hash.update(bytesOf(data))
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest()
+  }
+
+  reset(): void {
+    throw new Error('a hash is made anew for each text')
+  }
+}
+
+function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
+  if (typeof data === 'string') return Buffer.from(data)
+  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data)
+}

@@ -1,0 +1,18 @@
+/**
+ * What a backend is called with so that it knows us. A key that never changes is a header. A credential is asked before
+ * each call, since it changes: a token that expires, or a signature of the request itself.
+ */
+
+export interface CallToAuthorize {
+  method: 'GET' | 'POST'
+  url: URL
+  headers: Record<string, string>
+  body: Buffer | null
+}
+
+export interface Credential {
+  /** The headers that authorize this call. Rejects when no credential is to be had. */
+  authorize(call: CallToAuthorize): Promise<Record<string, string>>
+  /** All that it has put into calls, and that no client may read in a backend's error. */
+  secrets(): string[]
+}

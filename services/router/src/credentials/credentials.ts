@@ -1,0 +1,60 @@
+/**
+ * How each vendor is told who we are. With an `apiKey` the key travels in a header. Without one, three vendors have an
+ * identity of the machine, found by the vendor's own library. A library is loaded only when a backend needs it.
+ */
+
+import type { BackendConfig } from '@gateway/contracts/config'
+import type { Vendor } from '@gateway/contracts/vendors'
+import { ConfigError } from '@gateway/config/config-error'
+import type { Credential } from './credential.ts'
+
+/** Where the key goes elsewhere than the dialect says. */
+const KEY_HEADERS: Partial<Record<Vendor, (key: string) => Record<string, string>>> = {
+  // learn.microsoft.com/azure/ai-services/openai/reference, "Authentication", read in November 2026.
+  azure: (key) => ({ 'api-key': key }),
+}
+
+type Load = (backend: BackendConfig, environment: NodeJS.ProcessEnv) => () => Promise<Credential>
+
+const IDENTITIES: Partial<Record<Vendor, Load>> = {
+  azure: () => async () => (await import('./entra.ts')).openCredential(),
+  vertex: () => async () => (await import('./google.ts')).openCredential(),
+  bedrock: (backend, environment) => {
+    const region = awsRegion(backend, environment)
+    return async () => (await import('./aws.ts')).openCredential({ region })
+  },
+}
+
+/** The vendor's header for the key; null where it is the dialect's. */
+export function keyHeaders({ vendor, apiKey }: BackendConfig): Record<string, string> | null {
+  const header = vendor === undefined ? undefined : KEY_HEADERS[vendor]
+  return header && apiKey ? header(apiKey) : null
+}
+
+/** Null where the backend's headers say all. Throws a `ConfigError` where a setting is missing. */
+export function openCredential(backend: BackendConfig, environment: NodeJS.ProcessEnv): Credential | null {
+  const { vendor, apiKey } = backend
+  const load = vendor === undefined || apiKey ? undefined : IDENTITIES[vendor]
+  if (!load) return null
+  const open = load(backend, environment)
+  let opened: Credential | null = null
+  let opening: Promise<Credential> | null = null
+  return {
+    async authorize(call) {
+      opening ??= open()
+      opened ??= await opening
+      return opened.authorize(call)
+    },
+    secrets: () => opened?.secrets() ?? [],
+  }
+}
+
+/** From the address, as AWS writes it, or from the environment. */
+function awsRegion({ id, url }: BackendConfig, environment: NodeJS.ProcessEnv): string {
+  const inHost = /\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:amazonaws\.com|api\.aws)/.exec(new URL(url).hostname)?.[1]
+  const region = inHost ?? environment['AWS_REGION'] ?? environment['AWS_DEFAULT_REGION']
+  if (region) return region
+  const message =
+    'names no AWS region: use an address such as https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1, or set AWS_REGION'
+  throw new ConfigError(`backend ${id}`, [{ field: 'url', message }])
+}

@@ -1,0 +1,19 @@
+/**
+ * Azure: tokens of Microsoft Entra ID, from wherever the library's standard chain finds an identity (a service principal
+ * in `AZURE_*`, a workload identity, a managed identity, the command line's login).
+ */
+
+import { DefaultAzureCredential } from '@azure/identity'
+import type { Credential } from './credential.ts'
+import { bearerTokens } from './tokens.ts'
+
+/** learn.microsoft.com/azure/ai-services/openai/how-to/managed-identity, read in November 2026. */
+const SCOPE = 'https://cognitiveservices.azure.com/.default'
+
+export function openCredential(): Credential {
+  const identity = new DefaultAzureCredential()
+  return bearerTokens(async () => {
+    const { token, expiresOnTimestamp } = await identity.getToken(SCOPE)
+    return { value: token, expiresAt: expiresOnTimestamp }
+  })
+}

@@ -1,0 +1,24 @@
+/**
+ * Google: OAuth tokens by Application Default Credentials (a service account's file in `GOOGLE_APPLICATION_CREDENTIALS`,
+ * a workload identity, the metadata server). The library keeps a token and renews it.
+ */
+
+import { GoogleAuth } from 'google-auth-library'
+import type { Credential } from './credential.ts'
+import { bearerTokens } from './tokens.ts'
+
+/** cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/auth-and-credentials, read in November 2026. */
+const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
+/** Where the answer does not say; Google's tokens live for an hour. */
+const USUAL_LIFE_MS = 3_600_000
+
+export function openCredential(): Credential {
+  const fetchImplementation: typeof fetch = (...request) => fetch(...request)
+  const auth = new GoogleAuth({ scopes: SCOPE, clientOptions: { transporterOptions: { fetchImplementation } } })
+  return bearerTokens(async () => {
+    const client = await auth.getClient()
+    const { token } = await client.getAccessToken()
+    if (!token) throw new Error('Google answered without a token')
+    return { value: token, expiresAt: client.credentials.expiry_date ?? Date.now() + USUAL_LIFE_MS }
+  })
+}

@@ -1,0 +1,48 @@
+/**
+ * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
+ * same request. A failure is told to those who wait; the next caller tries again.
+ */
+
+import type { Credential } from './credential.ts'
+
+export interface Token {
+  value: string
+  /** By `Date.now()`. */
+  expiresAt: number
+}
+
+/** No call takes longer to begin, and no two clocks differ by more. */
+const RENEW_AHEAD_MS = 300_000
+
+export function bearerTokens(ask: () => Promise<Token>): Credential {
+  let token: Token | null = null
+  let former = ''
+  let asking: Promise<Token> | null = null
+
+  async function renew(): Promise<Token> {
+    try {
+      const renewed = await ask()
+      former = token?.value ?? ''
+      return (token = renewed)
+    } finally {
+      asking = null
+    }
+  }
+
+  async function current(): Promise<Token> {
+    const now = Date.now()
+    if (token && token.expiresAt - now > RENEW_AHEAD_MS) return token
+    asking ??= renew()
+    // The old one is good until its end: nobody waits, and no failure is told yet.
+    if (token && token.expiresAt > now) {
+      asking.catch(() => {})
+      return token
+    }
+    return asking
+  }
+
+  return {
+    authorize: async () => ({ authorization: `Bearer ${(await current()).value}` }),
+    secrets: () => [token?.value ?? '', former].filter((secret) => secret !== ''),
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Who the router says it is, where a key is not all of it: tokens that expire, signatures, and the libraries for them,
+ * which a gateway without such a backend never loads.
+ */
+
+import { backendConfig } from '@gateway/contracts/config'
+import { createVerify, generateKeyPairSync } from 'node:crypto'
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { openCredential } from '../../src/credentials/credentials.ts'
+import { bearerTokens, type Token } from '../../src/credentials/tokens.ts'
+import { goodChat, sendJson } from '../http-backend.ts'
+import { backend, closing, router } from '../open.ts'
+import { poolOver } from '../router-under-test.ts'
+import { startIdentityServer } from './identity-servers.ts'
+import { signatureFault } from './signature-v4.ts'
+import { AWS_IDENTITY } from './stand-ins.ts'
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.unstubAllGlobals()
+  vi.useRealTimers()
+})
+
+const CALL = { method: 'POST' as const, headers: { 'content-type': 'application/json' }, body: Buffer.from('{"a":1}') }
+
+function credentialOf(fields: object, environment: NodeJS.ProcessEnv = process.env) {
+  return openCredential(backendConfig.parse({ id: 'a', url: 'http://127.0.0.1:1/v1', ...fields }), environment)
+}
+
+describe('a token', () => {
+  function issuer(lifeMs: number) {
+    let count = 0
+    const ask = vi.fn<() => Promise<Token>>(async () => {
+      return { value: `token-${++count}-of-the-issuer`, expiresAt: Date.now() + lifeMs }
+    })
+    const credential = bearerTokens(ask)
+    const call = async () => (await credential.authorize({ ...CALL, url: new URL('http://a/') }))['authorization']
+    return { ask, call, credential }
+  }
+
+  test('is asked for once by all calls that need it, and used until five minutes before its end', async () => {
+    vi.useFakeTimers()
+    const { ask, call } = issuer(3_600_000)
+    expect(await Promise.all([call(), call(), call()])).toEqual(Array(3).fill('Bearer token-1-of-the-issuer'))
+    vi.advanceTimersByTime(3_200_000)
+    expect(await call()).toBe('Bearer token-1-of-the-issuer')
+    expect(ask).toHaveBeenCalledTimes(1)
+  })
+
+  test('is renewed beside the calls, and a failure of that is told to nobody while the old one holds', async () => {
+    vi.useFakeTimers()
+    const { ask, call, credential } = issuer(3_600_000)
+    await call()
+    vi.advanceTimersByTime(3_400_000)
+    ask.mockRejectedValueOnce(new Error('away'))
+    expect(await call()).toBe('Bearer token-1-of-the-issuer')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await call()).toBe('Bearer token-1-of-the-issuer')
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await call()).toBe('Bearer token-2-of-the-issuer')
+    expect(credential.secrets()).toEqual(['token-2-of-the-issuer', 'token-1-of-the-issuer'])
+  })
+
+  test('that has expired is never used', async () => {
+    vi.useFakeTimers()
+    const { ask, call } = issuer(3_600_000)
+    await call()
+    vi.advanceTimersByTime(3_600_001)
+    ask.mockRejectedValueOnce(new Error('away'))
+    await expect(call()).rejects.toThrow('away')
+    expect(await call()).toBe('Bearer token-2-of-the-issuer')
+  })
+})
+
+test("a Google service account's key signs for a token at the token endpoint", async () => {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const endpoint = closing(
+    await startIdentityServer(({ body }) => {
+      const { grant_type: grant, assertion = '' } = Object.fromEntries(new URLSearchParams(body))
+      const [head = '', claims = '', signature = ''] = assertion.split('.')
+      const isSigned = createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(publicKey, signature, 'base64url')
+      const { iss, scope } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as Record<string, string>
+      const isGood =
+        grant === 'urn:ietf:params:oauth:grant-type:jwt-bearer' &&
+        isSigned &&
+        iss === 'gateway@our-project.iam.gserviceaccount.com' &&
+        scope === 'https://www.googleapis.com/auth/cloud-platform'
+      return isGood
+        ? { body: { access_token: 'ya29.of-the-service-account', expires_in: 3_599, token_type: 'Bearer' } }
+        : { status: 400, body: { error: 'invalid_grant' } }
+    }),
+  )
+  const folder = await mkdtemp(join(tmpdir(), 'service-account-'))
+  const file = join(folder, 'key.json')
+  const account = {
+    type: 'service_account',
+    project_id: 'our-project',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    client_email: 'gateway@our-project.iam.gserviceaccount.com',
+  }
+  await writeFile(file, JSON.stringify(account))
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', file)
+  // The library asks Google's own endpoint; the request is sent to the local one instead.
+  const send = globalThis.fetch
+  vi.stubGlobal('fetch', (to: string | URL, init?: RequestInit) => {
+    expect(String(to)).toBe('https://oauth2.googleapis.com/token')
+    return send(endpoint.url, init)
+  })
+  const headers = await credentialOf({ vendor: 'vertex' })!.authorize({ ...CALL, url: new URL('http://a/') })
+  expect(headers).toEqual({ authorization: 'Bearer ya29.of-the-service-account' })
+  await rm(folder, { recursive: true })
+})
+
+test('Azure without a key signs in to Entra ID', async () => {
+  const identity = closing(
+    await startIdentityServer(({ headers, path }) => {
+      const isGood = headers['x-identity-header'] === 'a-header' && path.includes('cognitiveservices.azure.com')
+      const expires = Math.floor(Date.now() / 1_000) + 3_600
+      return isGood
+        ? { body: { access_token: 'a-token-of-entra', expires_on: String(expires), token_type: 'Bearer' } }
+        : { status: 403, body: {} }
+    }),
+  )
+  vi.stubEnv('IDENTITY_ENDPOINT', `${identity.url}/msi/token`)
+  vi.stubEnv('IDENTITY_HEADER', 'a-header')
+  const a = await backend((response, request, socket) => {
+    if (request.headers.authorization !== 'Bearer a-token-of-entra' || request.headers['api-key'] !== undefined)
+      return sendJson(response, 401, { error: { code: '401', message: 'Access denied' } })
+    return goodChat(response, request, socket)
+  })
+  const under = await router(poolOver([a.url], { backend: { vendor: 'azure', timeouts: {} } }))
+  for (let i = 0; i < 2; i++) expect((await under.ask()).failure).toBeNull()
+  expect(identity.asked).toHaveLength(1)
+})
+
+describe('AWS', () => {
+  const url = new URL('http://127.0.0.1:1/openai/v1/chat/completions?a=b%20c&z=1')
+  const scope = { region: 'eu-west-3', service: 'bedrock' }
+
+  function inEnvironment(): void {
+    vi.stubEnv('AWS_ACCESS_KEY_ID', AWS_IDENTITY.accessKeyId)
+    vi.stubEnv('AWS_SECRET_ACCESS_KEY', AWS_IDENTITY.secretAccessKey)
+    vi.stubEnv('AWS_SESSION_TOKEN', AWS_IDENTITY.sessionToken)
+    vi.stubEnv('AWS_REGION', scope.region)
+  }
+
+  test('a signature holds for its request, and for no other', async () => {
+    inEnvironment()
+    const credential = credentialOf({ vendor: 'bedrock' })!
+    const own = await credential.authorize({ ...CALL, url })
+    const headers = { ...own, host: url.host, ...CALL.headers }
+    const signed = { method: 'POST', path: url.pathname + url.search, headers, body: CALL.body.toString() }
+    expect(signatureFault(signed, AWS_IDENTITY, scope)).toBeNull()
+    const others = [
+      { ...signed, body: '{"a":2}' },
+      { ...signed, path: `${url.pathname}?a=c` },
+      { ...signed, method: 'GET' },
+      { ...signed, headers: { ...headers, host: 'elsewhere' } },
+    ]
+    for (const other of others) expect(signatureFault(other, AWS_IDENTITY, scope)).toContain('does not match')
+    expect(credential.secrets()).toEqual(Object.values(AWS_IDENTITY))
+  })
+
+  test('a Bedrock key is a bearer, and nothing is signed', async () => {
+    const a = await backend(goodChat)
+    const under = await router(poolOver([a.url], { backend: { vendor: 'bedrock', apiKey: 'ABSK-of-bedrock' } }))
+    expect((await under.ask()).failure).toBeNull()
+    expect(a.seen[0]!.headers.authorization).toBe('Bearer ABSK-of-bedrock')
+    expect(a.seen[0]!.headers['x-amz-date']).toBeUndefined()
+  })
+
+  test('the region is that of the address; without one the config is refused by its field', () => {
+    const at = (host: string) => credentialOf({ vendor: 'bedrock', url: `https://${host}/openai/v1` }, {})
+    expect(at('bedrock-runtime.us-gov-west-1.amazonaws.com')).not.toBeNull()
+    expect(at('bedrock-runtime.cn-north-1.amazonaws.com.cn')).not.toBeNull()
+    expect(() => at('bedrock.internal')).toThrow(/url: names no AWS region.*AWS_REGION/)
+  })
+})
+
+test('a credential that is not to be had is the backend out, and another one serves', async () => {
+  vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json')
+  const [a, b] = [await backend(goodChat), await backend(goodChat)]
+  const under = await router(poolOver([a.url, b.url], { backends: [{ vendor: 'vertex', timeouts: {} }, {}] }))
+  const { end } = await under.ask()
+  expect(end!.attempts.map(({ outcome }) => outcome)).toEqual(['connect', 'served'])
+  expect(a.seen).toEqual([])
+})
+
+describe('the libraries of vendors', () => {
+  const LIBRARIES = ['google-auth-library', '@azure/identity', '@aws-sdk/credential-providers', '@smithy/signature-v4']
+
+  /** Which of them a process has loaded once it has opened these backends and asked for their credentials. */
+  async function loadedBy(backends: object[]): Promise<string[]> {
+    const script = `
+      import { registerHooks } from 'node:module'
+      const loaded = new Set()
+      registerHooks({ resolve(name, context, next) { loaded.add(name); return next(name, context) } })
+      const { backendConfig } = await import('@gateway/contracts/config')
+      const { openFleet } = await import('./src/fleet.ts')
+      await import('./src/start.ts')
+      const backends = ${JSON.stringify(backends)}.map((one) => backendConfig.parse(one))
+      const fleet = openFleet({ AWS_REGION: 'us-east-1' })
+      fleet.apply({ revision: 'r', backends, pools: [], models: [], plans: [] })
+      for (const { client } of fleet.backends()) await client.probe()
+      await fleet.close()
+      console.log(JSON.stringify([...loaded]))
+      process.exit()`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: new URL('../..', import.meta.url),
+      env: {
+        PATH: process.env['PATH'],
+        AWS_ACCESS_KEY_ID: 'a',
+        AWS_SECRET_ACCESS_KEY: 'b',
+        IDENTITY_ENDPOINT: 'http://127.0.0.1:1/',
+        IDENTITY_HEADER: 'a',
+        GCE_METADATA_HOST: '127.0.0.1:1',
+        METADATA_SERVER_DETECTION: 'none',
+      },
+    })
+    const names = JSON.parse(stdout) as string[]
+    return LIBRARIES.filter((library) => names.includes(library))
+  }
+
+  const at = (vendor: string | undefined, apiKey?: string) => ({
+    id: `b-${vendor?.replace('.', '-') ?? 'plain'}`,
+    url: 'http://127.0.0.1:1/v1',
+    ...(vendor ? { vendor } : {}),
+    ...(apiKey ? { apiKey } : {}),
+  })
+
+  test('are not loaded by a gateway whose backends have keys or none', { timeout: 60_000 }, async () => {
+    const withKeys = ['openai', 'azure', 'anthropic', 'gemini', 'vertex', 'bedrock'].map((vendor) => at(vendor, 'key'))
+    expect(await loadedBy([at(undefined), at('ollama'), ...withKeys])).toEqual([])
+  })
+
+  test.each([
+    ['vertex', ['google-auth-library']],
+    ['azure', ['@azure/identity']],
+    ['bedrock', ['@aws-sdk/credential-providers', '@smithy/signature-v4']],
+  ])('of %s are loaded where it has no key', { timeout: 60_000 }, async (vendor, libraries) => {
+    expect(await loadedBy([at(vendor)])).toEqual(libraries)
+  })
+})

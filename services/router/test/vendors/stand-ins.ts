@@ -1,0 +1,224 @@
+/**
+ * A strict stand-in for each vendor: its address, header names and authentication, the body of a bad credential, and the
+ * parameters that it refuses. What a vendor ignores without a word is a fault of the router here: such a parameter must
+ * not arrive. Sources are those of `capabilities.ts`, and stand beside a rule where they differ; the rest is assumed.
+ */
+
+import type { Vendor } from '@gateway/contracts/vendors'
+import { goodChat, sendJson, openStream, type Answer, type SeenRequest } from '../http-backend.ts'
+import { STRICT_SERVERS } from '../strict-servers.ts'
+import { signatureFault, type Identity } from './signature-v4.ts'
+
+export interface StandIn {
+  /** The path of its address. */
+  base: string
+  /** The model of the cells. */
+  model: string
+  /** Null where the credential is good. */
+  complaint(request: SeenRequest): string | null
+  unauthorized: { status: number; body: unknown }
+  answer: Answer
+  /** Taken without a word, and without effect. */
+  ignores: string[]
+}
+
+export const KEY = 'a-key-that-only-the-vendor-and-the-router-know'
+export const TOKEN = 'ya29.a-token-from-the-identity-server'
+export const AWS_IDENTITY: Identity = {
+  accessKeyId: 'ASIAIOSFODNN7EXAMPLE',
+  secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+  sessionToken: 'a-session-token+of/the-machine==',
+}
+
+type Complaint = StandIn['complaint']
+
+/** Exactly this credential header, and none of the others. */
+const onlyHeader =
+  (name: string, value: string): Complaint =>
+  ({ headers }) => {
+    const others = ['authorization', 'api-key', 'x-api-key', 'x-goog-api-key'].filter((other) => other !== name)
+    const wrong = others.find((other) => headers[other] !== undefined)
+    if (wrong) return `the header ${wrong} does not belong here`
+    return headers[name] === value ? null : `the header ${name} is wrong`
+  }
+
+const bearer = onlyHeader('authorization', `Bearer ${KEY}`)
+
+const openAiBody = (message: string, type: string, code: string | null) => ({
+  error: { message, type, param: null, code },
+})
+
+const WORKING = {
+  answer: goodChat,
+  ignores: [],
+  base: '/v1',
+  complaint: bearer,
+  unauthorized: { status: 401, body: { error: 'Unauthorized' } },
+}
+
+export const STAND_INS: Record<Vendor, StandIn> = {
+  openai: {
+    ...WORKING,
+    model: 'gpt-5.4-mini',
+    answer: STRICT_SERVERS['openai']!.answer,
+    // platform.openai.com/docs/guides/error-codes, November 2026.
+    unauthorized: {
+      status: 401,
+      body: openAiBody(`Incorrect API key provided: ${KEY}.`, 'invalid_request_error', 'invalid_api_key'),
+    },
+  },
+  azure: {
+    base: '/openai/v1',
+    model: 'our-best',
+    complaint: onlyHeader('api-key', KEY),
+    answer: STRICT_SERVERS['openai under a name of the operator']!.answer,
+    ignores: [],
+    // learn.microsoft.com/answers/questions/1347905, 2023-08-16.
+    unauthorized: {
+      status: 401,
+      body: {
+        error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' },
+      },
+    },
+  },
+  anthropic: {
+    base: '/v1',
+    model: 'claude-sonnet-4-6',
+    complaint: (request) =>
+      request.headers['anthropic-version'] === '2023-06-01'
+        ? onlyHeader('x-api-key', KEY)(request)
+        : 'anthropic-version: header is required',
+    answer: answerMessages,
+    ignores: [],
+    // docs.anthropic.com/en/api/errors, November 2026.
+    unauthorized: {
+      status: 401,
+      body: { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
+    },
+  },
+  gemini: {
+    ...WORKING,
+    base: '/v1beta/openai',
+    model: 'gemini-2.5-flash',
+    answer: STRICT_SERVERS['gemini']!.answer,
+    // google-gemini/gemini-cli#25198, 2026-04-12: a list, with status 400.
+    unauthorized: {
+      status: 400,
+      body: [
+        {
+          error: {
+            code: 400,
+            message: 'API key not valid. Please pass a valid API key.',
+            status: 'INVALID_ARGUMENT',
+            details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+          },
+        },
+      ],
+    },
+  },
+  vertex: {
+    ...WORKING,
+    base: '/v1/projects/our-project/locations/global/endpoints/openapi',
+    model: 'google/gemini-2.5-flash',
+    complaint: onlyHeader('authorization', `Bearer ${TOKEN}`),
+    unauthorized: {
+      status: 401,
+      body: [
+        {
+          error: {
+            code: 401,
+            message: `Request had invalid authentication credentials. Token: ${TOKEN}`,
+            status: 'UNAUTHENTICATED',
+          },
+        },
+      ],
+    },
+  },
+  bedrock: {
+    ...WORKING,
+    base: '/openai/v1',
+    model: 'openai.gpt-oss-20b-1:0',
+    complaint: ({ path, headers, text }) =>
+      signatureFault({ method: 'POST', path, headers, body: text }, AWS_IDENTITY, {
+        region: 'us-west-2',
+        service: 'bedrock',
+      }),
+    // docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, November 2026.
+    unauthorized: {
+      status: 403,
+      body: { message: `The security token ${AWS_IDENTITY.sessionToken} included in the request is invalid.` },
+    },
+  },
+  openrouter: {
+    ...WORKING,
+    base: '/api/v1',
+    model: 'openai/gpt-4o',
+    // openrouter.ai/docs/api-reference/streaming, November 2026: comments before the first chunk.
+    answer(response, request, socket) {
+      if (request.body['stream'] !== true) return goodChat(response, request, socket)
+      openStream(response)
+      response.write(': OPENROUTER PROCESSING\n\n')
+      return goodChat(withoutHead(response), request, socket)
+    },
+    unauthorized: { status: 401, body: { error: { message: 'No auth credentials found', code: 401 } } },
+  },
+  vllm: { ...WORKING, model: 'Qwen/Qwen3-8B' },
+  sglang: { ...WORKING, model: 'Qwen/Qwen3-8B' },
+  'llama.cpp': {
+    ...WORKING,
+    model: 'qwen3-4b',
+    complaint: () => null,
+    unauthorized: {
+      status: 401,
+      body: { error: { code: 401, message: 'Invalid API Key', type: 'authentication_error' } },
+    },
+  },
+  ollama: {
+    ...WORKING,
+    model: 'qwen3:8b',
+    complaint: () => null,
+    ignores: ['max_completion_tokens', 'parallel_tool_calls', 'n', 'logit_bias'],
+  },
+  'lm-studio': { ...WORKING, model: 'qwen/qwen3-4b', complaint: () => null, ignores: ['max_completion_tokens'] },
+}
+
+/** The stream is open already. */
+function withoutHead<Response extends Parameters<Answer>[0]>(response: Response): Response {
+  response.writeHead = () => response
+  return response
+}
+
+/** The members of a Messages request: docs.anthropic.com/en/api/messages, November 2026. */
+const MESSAGES_MEMBERS = new Set([
+  ...['model', 'messages', 'max_tokens', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream'],
+  ...['tools', 'tool_choice', 'metadata', 'thinking', 'service_tier', 'container', 'context_management', 'mcp_servers'],
+  ...['output_config', 'cache_control'],
+])
+
+function answerMessages(response: Parameters<Answer>[0], { body, path }: SeenRequest): void {
+  const refuse = (message: string) =>
+    sendJson(response, 400, { type: 'error', error: { type: 'invalid_request_error', message } })
+  if (!path.endsWith('/messages')) return sendJson(response, 404, { type: 'error', error: { type: 'not_found_error' } })
+  const extra = Object.keys(body).find((name) => !MESSAGES_MEMBERS.has(name))
+  if (extra) return refuse(`${extra}: Extra inputs are not permitted`)
+  if (typeof body['max_tokens'] !== 'number') return refuse('max_tokens: Field required')
+  const roles = (body['messages'] as { role: string }[]).map(({ role }) => role)
+  if (roles.some((role) => role !== 'user' && role !== 'assistant')) return refuse('messages: Unexpected role')
+  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: body['model'], stop_sequence: null }
+  const usage = { input_tokens: 9, output_tokens: 3 }
+  if (body['stream'] !== true) {
+    const content = [{ type: 'text', text: 'Hello there' }]
+    return sendJson(response, 200, { ...message, content, stop_reason: 'end_turn', usage })
+  }
+  openStream(response)
+  const events: { type: string }[] = [
+    { type: 'message_start', message: { ...message, content: [], stop_reason: null, usage } } as never,
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } } as never,
+    { type: 'ping' },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello there' } } as never,
+    { type: 'content_block_stop', index: 0 } as never,
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage } as never,
+    { type: 'message_stop' },
+  ]
+  response.end(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+}

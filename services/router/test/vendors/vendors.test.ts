@@ -1,0 +1,201 @@
+/**
+ * Each vendor by its example file, in front of its strict stand-in: nothing is changed but the host of its address.
+ */
+
+import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import type { GatewayConfig } from '@gateway/contracts/config'
+import type { JobHeader } from '@gateway/contracts/job'
+import { loadConfig } from '@gateway/config/load-config'
+import { readFileSync } from 'node:fs'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { sendJson, type Answer, type HttpBackend } from '../http-backend.ts'
+import type { FakeJob } from '../fake-job.ts'
+import { backend, closing, router } from '../open.ts'
+import { configOf } from '../router-under-test.ts'
+import { CAPABILITIES, VENDOR_TABLE, type Capability, type Cell } from './capabilities.ts'
+import { startIdentityServer } from './identity-servers.ts'
+import { AWS_IDENTITY, KEY, STAND_INS, TOKEN } from './stand-ins.ts'
+
+const vendors = Object.keys(VENDORS) as Vendor[]
+const example = (vendor: Vendor) =>
+  readFileSync(new URL(`../../../../deploy/config/examples/${vendor.replace('.', '-')}.yaml`, import.meta.url), 'utf8')
+
+afterEach(() => vi.unstubAllEnvs())
+
+/** Where the machine's identity comes from, for the vendors that need one. */
+const IDENTITIES: Partial<Record<Vendor, () => Promise<void>>> = {
+  async vertex() {
+    const metadata = closing(
+      await startIdentityServer(({ path }) => ({
+        headers: { 'metadata-flavor': 'Google' },
+        body: path.includes('/token')
+          ? { access_token: TOKEN, expires_in: 3_599, token_type: 'Bearer' }
+          : 'our-project',
+      })),
+    )
+    vi.stubEnv('GCE_METADATA_HOST', metadata.url.slice('http://'.length))
+    vi.stubEnv('METADATA_SERVER_DETECTION', 'assume-present')
+  },
+  async bedrock() {
+    const { accessKeyId, secretAccessKey, sessionToken } = AWS_IDENTITY
+    const container = closing(
+      await startIdentityServer(() => ({
+        body: {
+          AccessKeyId: accessKeyId,
+          SecretAccessKey: secretAccessKey,
+          Token: sessionToken,
+          Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+        },
+      })),
+    )
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', container.url)
+    vi.stubEnv('AWS_REGION', 'us-west-2')
+  },
+}
+
+/** The example's own backends and pools, at the stand-in. */
+function configAt(vendor: Vendor, url: string): GatewayConfig {
+  const text = example(vendor).replaceAll(/\$\{\w+_URL\}/g, `http://replaced${STAND_INS[vendor].base}`)
+  const { config } = loadConfig(text, vendor)
+  const embeds = VENDOR_TABLE[vendor].but.embeddings === 'no' ? [] : ['embeddings']
+  const backends = config.backends.map((one) => {
+    const { pathname } = new URL(one.url)
+    expect(one.vendor).toBe(vendor)
+    expect(pathname).toBe(STAND_INS[vendor].base)
+    return { ...one, url: new URL(pathname, url).href, capabilities: [...one.capabilities, 'vision', ...embeds] }
+  })
+  return configOf(backends, config.pools)
+}
+
+interface Under {
+  seen: HttpBackend['seen']
+  /** Asks the pool `spark` as a client of the cells' model would. */
+  ask(header?: Partial<JobHeader>, body?: object): Promise<FakeJob>
+}
+
+async function open(vendor: Vendor, isGood = true): Promise<Under> {
+  const standIn = STAND_INS[vendor]
+  await IDENTITIES[vendor]?.()
+  const strict: Answer = (response, request, socket) => {
+    const complaint = isGood ? standIn.complaint(request) : 'refused'
+    if (complaint !== null) {
+      complaints.push(complaint)
+      return sendJson(response, standIn.unauthorized.status, standIn.unauthorized.body as object)
+    }
+    if (!request.path.startsWith(standIn.base)) return sendJson(response, 404, { error: 'Not Found' })
+    ignored.push(...standIn.ignores.filter((name) => name in request.body))
+    if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings())
+    return standIn.answer(response, request, socket)
+  }
+  const complaints: string[] = []
+  const ignored: string[] = []
+  const server = await backend(strict)
+  const config = configAt(vendor, server.url)
+  for (const { targets } of config.pools) for (const target of targets) target.model = standIn.model
+  const environment = Object.fromEntries([...example(vendor).matchAll(/\$\{(\w+)\}/g)].map(([, name]) => [name!, KEY]))
+  const under = await router(config, { ...process.env, ...environment })
+  return {
+    seen: server.seen,
+    async ask(header, body) {
+      const job = await under.ask({ pool: firstPool(config), remainingMs: 20_000, ...header }, body)
+      if (isGood) expect(complaints).toEqual([])
+      expect(ignored).toEqual([])
+      return job
+    },
+  }
+}
+
+const firstPool = ({ pools }: GatewayConfig) => pools[0]!.id
+const embeddings = () => ({
+  object: 'list',
+  model: 'e',
+  data: [{ object: 'embedding', index: 0, embedding: Array.from({ length: 768 }, () => 0.1) }],
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+})
+
+describe.each(vendors)('%s', (vendor) => {
+  test('answers plain and streamed, with its own address, header and credential', async () => {
+    const { ask } = await open(vendor)
+    for (const stream of [false, true]) {
+      const { failure, end, text } = await ask({ stream, includeUsage: stream })
+      expect(failure).toBeNull()
+      expect(text()).toContain('"usage":{')
+      expect(end!.attempts).toHaveLength(1)
+    }
+  })
+
+  test('a refused credential is the fault of the backend, and no client reads of it', async () => {
+    const { ask } = await open(vendor, false)
+    const { failure } = await ask()
+    expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED' })
+    const told = JSON.stringify(failure)
+    for (const secret of [KEY, TOKEN, ...Object.values(AWS_IDENTITY)]) expect(told).not.toContain(secret)
+  })
+
+  test.for(CAPABILITIES)('%s', async (capability) => {
+    const { but } = VENDOR_TABLE[vendor]
+    expect(await cellOf(await open(vendor), capability)).toBe(but[capability] ?? 'as it is')
+  })
+})
+
+const SAY = { role: 'user', content: 'Say hello' }
+const PIXEL = 'data:image/png;base64,iVBORw0KGgo='
+const SCHEMA = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
+const TOOL = { type: 'function', function: { name: 'look', description: 'Looks', parameters: SCHEMA } }
+const picture = (url: string) => ({
+  messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url } }] }],
+})
+
+/** What a client writes for each, and the member of it whose fate is looked at. */
+const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; member: string }> = {
+  chat: { body: {}, member: 'messages' },
+  stream: { header: { stream: true }, body: {}, member: 'stream' },
+  'usage in a stream': { header: { stream: true, includeUsage: true }, body: {}, member: 'stream_options' },
+  max_tokens: { body: { max_tokens: 32 }, member: 'max_tokens' },
+  max_completion_tokens: { body: { max_completion_tokens: 32 }, member: 'max_completion_tokens' },
+  'role developer': { body: { messages: [{ role: 'developer', content: 'Be brief' }, SAY] }, member: 'messages' },
+  temperature: { body: { temperature: 0.2 }, member: 'temperature' },
+  stop: { body: { stop: ['END'] }, member: 'stop' },
+  seed: { body: { seed: 7 }, member: 'seed' },
+  presence_penalty: { body: { presence_penalty: 0.5 }, member: 'presence_penalty' },
+  logprobs: { body: { logprobs: true }, member: 'logprobs' },
+  tools: { body: { tools: [TOOL] }, member: 'tools' },
+  tool_choice: { body: { tools: [TOOL], tool_choice: 'required' }, member: 'tool_choice' },
+  parallel_tool_calls: { body: { tools: [TOOL], parallel_tool_calls: false }, member: 'parallel_tool_calls' },
+  'response_format json_schema': {
+    body: { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA, strict: true } } },
+    member: 'response_format',
+  },
+  reasoning_effort: { body: { reasoning_effort: 'low' }, member: 'reasoning_effort' },
+  'image in base64': { header: { needs: ['chat', 'vision'] }, body: picture(PIXEL), member: 'messages' },
+  'image by URL': {
+    header: { needs: ['chat', 'vision'] },
+    body: picture('https://a.example/b.png'),
+    member: 'messages',
+  },
+  embeddings: { header: { kind: 'embeddings', needs: ['embeddings'] }, body: { input: 'Hi' }, member: 'input' },
+}
+
+/** What became of it, seen from both sides. */
+async function cellOf({ ask, seen }: Under, capability: Capability): Promise<Cell> {
+  const { header, body, member } = PROBES[capability]
+  const job = await ask(header, { ...(capability === 'embeddings' ? {} : { messages: [SAY] }), ...body })
+  if (job.failure?.code === 'BACKEND_REFUSED' && job.failure.backendStatus === undefined) return 'no'
+  if (job.failure) {
+    expect(job.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+    expect(job.failure.backendBody).toContain(member)
+    return 'refused and said'
+  }
+  if (job.head!.droppedParams?.includes(member)) return 'dropped and said'
+  expect(job.head!.droppedParams ?? []).toEqual([])
+  if (capability === 'usage in a stream') expect(job.text()).toContain('"usage":{')
+  const { path, body: sent } = seen.at(-1)!
+  const asked = { messages: [SAY], stream: true, stream_options: { include_usage: true }, ...body } as Record<
+    string,
+    unknown
+  >
+  const isSame = JSON.stringify(sent[member]) === JSON.stringify(asked[member])
+  // In another dialect only a member of its own is the same thing.
+  const isTranslated = path.endsWith('/messages') && member !== 'temperature'
+  return isSame && !isTranslated ? 'as it is' : 'translated'
+}
