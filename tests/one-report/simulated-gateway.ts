@@ -141,7 +141,11 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       logger,
       fleet,
       places: openPlaces(),
-      tokens: { count: async (text: string) => text.split(WORD).length - 1, close: async () => {} },
+      tokens: {
+        count: async (text: string) => text.split(WORD).length - 1,
+        textsOf: async () => [],
+        close: async () => {},
+      },
       reports: openUsageReports(publisher, logger, () => {}),
       answerMemory: new AnswerMemory(64 * 1024 * 1024),
       intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },

@@ -4,9 +4,15 @@
  */
 
 import { createHash } from 'node:crypto'
-import { checkConfig } from '@gateway/contracts/check-config'
+import { checkConfig, type ConfigPath } from '@gateway/contracts/check-config'
 import { completeConfig } from '@gateway/contracts/complete-config'
-import { configFile, type ConfigSections, type GatewayConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import {
+  configFile,
+  type ConfigFile,
+  type ConfigSections,
+  type GatewayConfig,
+  type ServedModelConfig,
+} from '@gateway/contracts/config'
 import { listRates } from '@gateway/pricing/list-rates'
 import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
 import { readConfigDocument, type FindPlace } from './config-places.ts'
@@ -18,6 +24,8 @@ export interface LoadedConfig {
   /** The sections that the file names; the others are defaults. */
   named: ReadonlySet<keyof ConfigSections>
   place: FindPlace
+  /** A path into the configuration as the file has it: with `extends` its items stand elsewhere, or not in the file. */
+  inFile(path: ConfigPath): ConfigPath
 }
 
 /** Without a file: the defaults. */
@@ -37,12 +45,13 @@ export function loadConfig(text: string, source: string): LoadedConfig {
 
   const notices: string[] = []
   const { sections, unservedModels } = completeConfig(parsed.data, (model) => ratesOf(model, notices))
-  const named = new Set(Object.keys(parsed.data) as (keyof ConfigSections)[])
+  const named = new Set(SECTIONS.filter((section) => parsed.data[section] !== undefined))
+  const inFile = (path: ConfigPath) => (parsed.data.extends ? ownPath(path, sections, parsed.data) : path)
   const problems = checkConfig(sections, named)
   if (problems.length > 0) {
     throw new ConfigError(
       source,
-      problems.map(({ path, message }) => ({ field: writePath(path), message, ...place(path) })),
+      problems.map(({ path, message }) => ({ field: writePath(inFile(path)), message, ...place(inFile(path)) })),
     )
   }
   return {
@@ -50,7 +59,23 @@ export function loadConfig(text: string, source: string): LoadedConfig {
     notices: [...notices, ...noticesOf(unservedModels)],
     named,
     place,
+    inFile,
   }
+}
+
+const SECTIONS = ['backends', 'pools', 'models', 'plans'] as const
+
+function ownPath(path: ConfigPath, sections: ConfigSections, file: ConfigFile): ConfigPath {
+  const [section, index, ...rest] = path
+  const at = SECTIONS.find((name) => name === section)
+  if (at === undefined || typeof index !== 'number') return path
+  const item = sections[at][index]
+  const own = item ? (file[at] ?? []).findIndex((other) => idOf(other) === idOf(item)) : -1
+  return own < 0 ? [at] : [at, own, ...rest]
+}
+
+function idOf(item: { id: string } | { slug: string }): string {
+  return 'id' in item ? item.id : item.slug
 }
 
 /** Twelve hex digits that change with any effective change: comments, order of fields and spelled-out defaults do not count. */

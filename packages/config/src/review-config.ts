@@ -26,9 +26,9 @@ export function reviewConfig(text: string, source: string, environment: NodeJS.P
     if (!(error instanceof ConfigError)) throw error
     return { config: null, problems: error.problems, warnings: [], notices: [] }
   }
-  const { config, named, notices, place } = loaded
+  const { config, named, notices, place, inFile } = loaded
   const warnings = findOversights(config, named).map(({ path, message }) => {
-    return { field: writePath(path), message, ...place(path) }
+    return { field: writePath(inFile(path)), message, ...place(inFile(path)) }
   })
   const looksForSecrets = environment !== null && named.has('backends')
   return { config, problems: looksForSecrets ? missingSecrets(loaded, environment) : [], warnings, notices }

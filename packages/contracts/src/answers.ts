@@ -57,8 +57,8 @@ export const embeddingList = z.looseObject({
       object: z.literal('embedding'),
       /** The position of the input. */
       index: z.int(),
-      /** 768 numbers, or the same as little-endian float32 in base64 where `encoding_format` says so. */
-      embedding: z.union([z.array(z.number()).length(768), z.string()]),
+      /** 768 numbers of the `svc-` models, or the same as little-endian float32 in base64 where `encoding_format` says so. */
+      embedding: z.union([z.array(z.number()), z.string()]),
     }),
   ),
   model: z.string(),

@@ -103,6 +103,9 @@ describe('an embeddings request', () => {
     ['several strings', { model: 'svc-embed-fast', input: ['a', 'b'] }],
     ['what the official SDKs send', { model: 'svc-embed', input: 'Hi', encoding_format: 'base64' }],
     ['the dimensions that it has anyway', { model: 'svc-embed', input: 'Hi', dimensions: 768 }],
+    ['the tokens of a text', { model: 'svc-embed', input: [9_906, 100_255] }],
+    ['the tokens of several texts', { model: 'svc-embed', input: [[9_906], [1, 2]] }],
+    ['2,048 texts', { model: 'svc-embed', input: Array<string>(2_048).fill('a') }],
   ])('with %s is accepted', (_, body) => {
     expect(faultsOf(embeddingsRequest, body)).toEqual([])
   })
@@ -111,9 +114,12 @@ describe('an embeddings request', () => {
     ['no input', { model: 'svc-embed' }, 'input'],
     ['an empty string', { model: 'svc-embed', input: '' }, 'input'],
     ['an empty list', { model: 'svc-embed', input: [] }, 'input'],
-    ['token numbers', { model: 'svc-embed', input: [1, 2] }, 'input'],
+    ['a token that there is not', { model: 'svc-embed', input: [100_256] }, 'input.0'],
+    ['a text beside tokens', { model: 'svc-embed', input: ['a', 1] }, 'input'],
+    ['no tokens of a text', { model: 'svc-embed', input: [[]] }, 'input.0'],
+    ['2,049 texts', { model: 'svc-embed', input: Array<string>(2_049).fill('a') }, 'input'],
     ['no model', { input: 'Hi' }, 'model'],
-    ['other dimensions', { model: 'svc-embed', input: 'Hi', dimensions: 1536 }, 'dimensions'],
+    ['no dimensions', { model: 'svc-embed', input: 'Hi', dimensions: 0 }, 'dimensions'],
     ['an unknown encoding', { model: 'svc-embed', input: 'Hi', encoding_format: 'hex' }, 'encoding_format'],
   ])('with %s is refused, and the field is named', (_, body, field) => {
     expect(faultsOf(embeddingsRequest, body)).toEqual([field])

@@ -6,6 +6,7 @@
 import * as z from 'zod'
 
 export const DEFAULT_CHAT_MODEL = 'svc-chat-md'
+export const DEFAULT_IMAGE_MODEL = 'svc-image'
 
 /** A rule that JSON Schema has no shorter words for; the parser has the same rule as a refinement. */
 const requiredWhere = (field: string, is: string, required: string) => ({
@@ -70,17 +71,32 @@ export const chatRequest = z
 export type ChatRequest = z.infer<typeof chatRequest>
 export type ChatMessage = z.infer<typeof chatMessage>
 
+/** Of cl100k_base, the tokenizer of OpenAI's embedding models: clients such as LangChain send tokens. */
+const LAST_TOKEN = 100_255
+const tokens = z.array(z.int().min(0).max(LAST_TOKEN)).min(1).max(300_000)
+const MOST_INPUTS = 2_048
+
 export const embeddingsRequest = z.looseObject({
   model: z.string().min(1),
-  input: z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(2048)]),
+  /** A text, several texts, the tokens of one text, or those of several. */
+  input: z.union(
+    [
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1).max(MOST_INPUTS),
+      tokens,
+      z.array(tokens).min(1).max(MOST_INPUTS),
+    ],
+    `must be a text or up to ${MOST_INPUTS} of them, none empty, or their tokens by cl100k_base`,
+  ),
   encoding_format: z.enum(['float', 'base64']).nullish(),
-  dimensions: z.literal(768).nullish(),
+  /** Which ones a model has: `dimensions` and `minDimensions` in the config. */
+  dimensions: z.int().min(1).nullish(),
 })
 
 export type EmbeddingsRequest = z.infer<typeof embeddingsRequest>
 
 export const imagesRequest = z.looseObject({
-  model: z.string().min(1).default('svc-image'),
+  model: z.string().min(1).default(DEFAULT_IMAGE_MODEL),
   prompt: z.string().min(1).max(32_000),
   size: z
     .string()

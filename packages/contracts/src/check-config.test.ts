@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkConfig } from './check-config.ts'
 import { completeConfig, type ListRates } from './complete-config.ts'
-import { configFile, type ConfigFileInput } from './config.ts'
+import { configFile, type ConfigFileInput, type ConfigSections } from './config.ts'
 
 const gpu = { id: 'gpu', url: 'http://gpu/v1', capabilities: ['chat' as const] }
 const vectors = { id: 'vectors', url: 'http://vectors/v1', capabilities: ['embeddings' as const] }
@@ -13,7 +13,7 @@ const embed = { id: 'svc-embed', type: 'embeddings' as const, pool: 'embed' }
 const guestPlan = { slug: 'guest-device', limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
 const defaultPlan = { slug: 'free', limit: 1, rpm: 1, tpm: 1, default: true }
 
-const small: Required<ConfigFileInput> = {
+const small: Required<Omit<ConfigFileInput, 'extends'>> = {
   backends: [gpu, vectors],
   pools: [chatPool, embedPool],
   models: [auto, instant, embed],
@@ -233,7 +233,7 @@ describe('plans', () => {
 describe('where a file leaves sections out', () => {
   const problemsOfFile = (input: ConfigFileInput) => {
     const file = configFile.parse(input)
-    const named = new Set(Object.keys(file) as (keyof ConfigFileInput)[])
+    const named = new Set(Object.keys(file) as (keyof ConfigSections)[])
     return checkConfig(completeConfig(file, list).sections, named).map(
       ({ path, message }) => `${path.join('.')}: ${message}`,
     )
@@ -264,6 +264,79 @@ describe('where a file leaves sections out', () => {
     const { sections } = completeConfig(configFile.parse({ backends: small.backends, pools }), list)
     expect(sections.models.map((model) => model.id)).toEqual(['svc-best', 'svc-instant', 'svc-code', 'svc-chat-sm'])
     expect(sections.models[0]).toMatchObject({ lanes: ['svc-instant', 'svc-code'] })
+  })
+})
+
+describe('a file that extends the defaults', () => {
+  const complete = (input: ConfigFileInput) => completeConfig(configFile.parse({ extends: 'default', ...input }), list)
+  const LEGACY = ['svc-ultra', 'svc-ultra-pro', 'svc-ultra-research', 'svc-chat-sm', 'svc-chat-md', 'svc-chat-lg']
+
+  test('with nothing in it is the defaults', () => {
+    expect(complete({}).sections).toEqual(completeConfig(configFile.parse({}), list).sections)
+  })
+
+  test('keeps every model that it does not name, in place, and puts new ones at the end', () => {
+    const renamed = { id: 'svc-core', type: 'chat' as const, pool: 'nova', multiplier: 2 }
+    const { models } = complete({ models: [renamed, lane].map((one) => ({ ...one, pool: 'nova' })) }).sections
+    const defaults = completeConfig(configFile.parse({}), list).sections.models
+    expect(models.map(({ id }) => id)).toEqual([...defaults.map(({ id }) => id), 'm'])
+    expect(models.find(({ id }) => id === 'svc-core')).toMatchObject({ multiplier: 2 })
+    // A legacy model costs what its replacement costs.
+    expect(models.find(({ id }) => id === 'svc-ultra')).toMatchObject({ multiplier: 2 })
+  })
+
+  test('on real backends serves legacy ids where it serves their replacements, and nothing by the simulated ones', () => {
+    const tiers = ['svc-instant', 'svc-fast', 'svc-core', 'svc-pro', 'svc-research'].map((id) => ({ ...lane, id }))
+    const { sections, unservedModels } = complete({ backends: [gpu], pools: [chatPool], models: tiers })
+    expect(sections.backends.map(({ id }) => id)).toEqual(['gpu'])
+    const ids = sections.models.map(({ id }) => id)
+    expect(ids).toEqual(['svc-best', ...tiers.map(({ id }) => id), ...LEGACY, 'svc-reason'])
+    expect(unservedModels).toEqual(expect.arrayContaining(['svc-max', 'svc-image', 'svc-embed']))
+    expect(checkConfig(sections)).toEqual([])
+  })
+
+  test('keeps the plans, with its own in their place', () => {
+    const { plans } = complete({ plans: [{ ...plan, slug: 'pro', paid: true }, plan] }).sections
+    expect(plans.map(({ slug, rpm }) => [slug, rpm])).toEqual([
+      ['guest-device', 10],
+      ['free', 60],
+      ['pro', 1],
+      ['payg', 600],
+      ['x', 1],
+    ])
+  })
+})
+
+describe('the default model', () => {
+  test.each<[string, ConfigFileInput['models'], string[]]>([
+    ['one chat model', [{ ...lane, default: true }], []],
+    ['Auto', [lane, { id: 'a', type: 'auto', lanes: ['m'], default: true }], []],
+    [
+      'two',
+      [
+        { ...lane, default: true },
+        { id: 'a', type: 'auto', lanes: ['m'], default: true },
+      ],
+      ['models.1.default: may be true on one chat model only, and models[0] is that already'],
+    ],
+    [
+      'an embeddings model',
+      [{ ...embed, default: true }],
+      ['models.0.default: has no meaning here: embeddings requests name their model'],
+    ],
+  ])('%s', (_, models, problems) => {
+    expect(problemsOf({ models })).toEqual(problems)
+  })
+})
+
+describe('the length of vectors', () => {
+  test.each<[string, object, string[]]>([
+    ['longer than the contract', { ...embed, dimensions: 1_536, minDimensions: 256 }, []],
+    ['from more than the default', { ...embed, minDimensions: 769 }, ['must not be more than dimensions (768)']],
+    ['of a chat model', { ...lane, dimensions: 768 }, ['belongs to embeddings models only']],
+  ])('%s', (_, model, problems) => {
+    const told = problemsOf({ models: [model as typeof embed] })
+    expect(told.map((problem) => problem.slice(problem.indexOf(': ') + 2))).toEqual(problems)
   })
 })
 

@@ -4,6 +4,8 @@
  */
 
 import type { Capability } from './job.ts'
+import { servedKind } from './default-model.ts'
+import { DEFAULT_DIMENSIONS } from './config.ts'
 import type {
   AutoModelConfig,
   ConfigSections,
@@ -39,6 +41,7 @@ export function checkConfig(config: ConfigSections, named: ReadonlySet<Section> 
     ...(named.has('pools') ? poolProblems(config) : defaultPoolProblems(config)),
     ...(config.models.length === 0 ? [nothingServed] : []),
     ...config.models.flatMap((model, index) => modelProblems(model, ['models', index], config)),
+    ...defaultModelProblems(config.models),
     ...planProblems(config.plans),
   ]
 }
@@ -107,6 +110,27 @@ function modelProblems(model: ModelConfig, path: ConfigPath, config: ConfigSecti
   return problems
 }
 
+function defaultModelProblems(models: ModelConfig[]): ConfigProblem[] {
+  return models.flatMap((model, index) => {
+    if (!model.default) return []
+    const path = ['models', index, 'default']
+    const kind = servedKind(model)
+    if (kind === 'embeddings') return [{ path, message: 'has no meaning here: embeddings requests name their model' }]
+    const first = models.findIndex((other) => other.default && servedKind(other) === kind)
+    if (first === index) return []
+    return [{ path, message: `may be true on one ${kind} model only, and models[${first}] is that already` }]
+  })
+}
+
+function dimensionProblems({ type, dimensions, minDimensions }: ServedModelConfig, path: ConfigPath): ConfigProblem[] {
+  if (dimensions === undefined && minDimensions === undefined) return []
+  const field = dimensions === undefined ? 'minDimensions' : 'dimensions'
+  if (type !== 'embeddings') return [{ path: [...path, field], message: 'belongs to embeddings models only' }]
+  const whole = dimensions ?? DEFAULT_DIMENSIONS
+  if (minDimensions === undefined || minDimensions <= whole) return []
+  return [{ path: [...path, 'minDimensions'], message: `must not be more than dimensions (${whole})` }]
+}
+
 function autoProblems(model: AutoModelConfig, path: ConfigPath, { models }: ConfigSections): ConfigProblem[] {
   return model.lanes.flatMap((lane, index) => {
     const target = models.find(({ id }) => id === lane)
@@ -128,6 +152,7 @@ function servedProblems(model: ServedModelConfig, path: ConfigPath, config: Conf
   return [
     ...(pool ? capabilityProblems(model, pool, path, config) : [unknownPool(model, path, config)]),
     ...priceProblems(model, path),
+    ...dimensionProblems(model, path),
   ]
 }
 

@@ -17,18 +17,62 @@ export type ListRates = (model: ServedModelConfig) => VendorRates | undefined
 
 export function completeConfig(file: ConfigFile, listRates: ListRates): CompletedConfig {
   const defaults = createDefaultConfig()
-  const pools = file.pools ?? defaults.pools
-  const models = file.models ?? servableModels(defaults.models, pools)
+  const { backends, pools, models, plans } = file.extends ? extended(file, defaults) : replaced(file, defaults)
   const served = new Set(models.map((model) => model.id))
+  const keepsDefaults = file.extends !== undefined || file.models === undefined
   return {
-    sections: {
-      backends: file.backends ?? defaults.backends,
-      pools,
-      models: models.map((model) => completeModel(model, models, listRates)),
-      plans: file.plans ?? defaults.plans,
-    },
-    unservedModels: file.models ? [] : ownModels(defaults.models).filter((id) => !served.has(id)),
+    sections: { backends, pools, models: models.map((model) => completeModel(model, models, listRates)), plans },
+    unservedModels: keepsDefaults ? ownModels(defaults.models).filter((id) => !served.has(id)) : [],
   }
+}
+
+/** What the file names, and the defaults for the rest. */
+function replaced(file: ConfigFile, defaults: ConfigSections): ConfigSections {
+  const pools = file.pools ?? defaults.pools
+  return {
+    backends: file.backends ?? defaults.backends,
+    pools,
+    models: file.models ?? servableModels(defaults.models, pools),
+    plans: file.plans ?? defaults.plans,
+  }
+}
+
+/**
+ * The defaults, with what the file names in their place or after them. Real backends drive out the simulated ones and
+ * their pools: nobody wants a lane that only seems to answer.
+ */
+function extended(file: ConfigFile, defaults: ConfigSections): ConfigSections {
+  const isReal = file.backends !== undefined
+  const pools = isReal ? (file.pools ?? defaults.pools) : overlaid(defaults.pools, file.pools ?? [], ({ id }) => id)
+  const own = file.models ?? []
+  const kept = servableModels(
+    defaults.models.map((model) => own.find(({ id }) => id === model.id) ?? byReplacement(model, pools, own)),
+    pools,
+  ).filter((model) => !own.some(({ id }) => id === model.id))
+  const order = [...new Set([...defaults.models, ...own].map(({ id }) => id))]
+  const models = [...kept, ...own].toSorted((a, b) => order.indexOf(a.id) - order.indexOf(b.id))
+  return {
+    backends: isReal ? file.backends! : defaults.backends,
+    pools,
+    models,
+    plans: overlaid(defaults.plans, file.plans ?? [], ({ slug }) => slug),
+  }
+}
+
+function overlaid<Item>(defaults: Item[], own: Item[], idOf: (item: Item) => string): Item[] {
+  const ownIds = new Map(own.map((item) => [idOf(item), item]))
+  const defaultIds = new Set(defaults.map(idOf))
+  return [
+    ...defaults.map((item) => ownIds.get(idOf(item)) ?? item),
+    ...own.filter((item) => !defaultIds.has(idOf(item))),
+  ]
+}
+
+/** A legacy model whose own pool the file lacks is served where the file serves its replacement. */
+function byReplacement(model: ModelConfig, pools: PoolConfig[], own: ModelConfig[]): ModelConfig {
+  if (model.type === 'auto' || pools.some(({ id }) => id === model.pool)) return model
+  const replacement = own.find(({ id }) => id === model.replacement)
+  return replacement && replacement.type === 'chat' ? { ...model, pool: replacement.pool } : model
 }
 
 /** Nobody misses a vendor's model that the defaults merely simulate. */

@@ -134,7 +134,13 @@ const modelCommon = {
   replacement: modelId.optional(),
   deprecatedAt: isoDate.optional(),
   sunsetAt: isoDate.optional(),
+  /** The model of requests that name none. */
+  default: z.boolean().default(false),
 }
+
+/** The contract's. */
+export const DEFAULT_DIMENSIONS = 768
+const MOST_DIMENSIONS = 16_384
 
 export const servedModelConfig = z.strictObject({
   ...modelCommon,
@@ -144,6 +150,10 @@ export const servedModelConfig = z.strictObject({
   /** A vendor's own model, billed at its list rates on pay-as-you-go plans only. */
   direct: z.boolean().default(false),
   rates: vendorRates.optional(),
+  /** Embeddings: how long the vectors are, unless a client asks for shorter ones. */
+  dimensions: z.int().min(1).max(MOST_DIMENSIONS).optional().meta({ default: DEFAULT_DIMENSIONS }),
+  /** Embeddings: the shortest vectors that a client may ask for. */
+  minDimensions: z.int().min(1).max(MOST_DIMENSIONS).optional(),
 })
 
 export const autoModelConfig = z.strictObject({
@@ -164,14 +174,17 @@ export const planConfig = z.strictObject({
   /** Tokens per minute: what the bucket holds, and what it is refilled with. Up to twice as many can pass in 60 seconds. */
   tpm: z.int().min(1).max(1e9),
   perDay: z.int().min(1).optional(),
+  /** Guests: new devices per hour and client network. */
+  newDevicesPerHour: z.int().min(1).max(100_000).default(20),
   guest: z.boolean().default(false),
   default: z.boolean().default(false),
   paid: z.boolean().default(false),
   payAsYouGo: z.boolean().default(false),
 })
 
-/** A file names any of the four sections; each named one replaces the default whole. */
+/** A file names any of the four sections; each named one replaces the default whole, or adds to it by `extends`. */
 export const configFile = z.strictObject({
+  extends: z.literal('default').optional(),
   backends: z.array(backendConfig).min(1).optional(),
   pools: z.array(poolConfig).min(1).optional(),
   models: z.array(modelConfig).min(1).optional(),

@@ -20,23 +20,26 @@ type ModelInput = NonNullable<ConfigFileInput['models']>[number]
 export function createDefaultConfig({
   simulatedBackendUrl = `\${${SIMULATED_BACKEND_VARIABLE}}`,
 } = {}): ConfigSections {
-  return configFile.required().parse({
-    backends: SIMULATED_BACKENDS.map((id) => ({
-      id,
-      url: simulatedBackendUrl,
-      // One simulated server plays both; this tells it which one is spoken to.
-      headers: { 'x-simulated-backend': id },
-      capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'],
-    })),
-    pools: [
-      ...Object.entries(SIMULATED_MODELS).map(([pool, served]) => simulatedPool(pool, served)),
-      ...SIMULATED_VENDORS.map(({ id, contextWindow }) =>
-        simulatedPool(vendorPool(id), { model: `sim-${id}`, contextWindow }),
-      ),
-    ],
-    models: [...TIERS, ...OTHER_MODELS, ...LEGACY_MODELS, ...VENDOR_MODELS],
-    plans: PLANS,
-  } satisfies Required<ConfigFileInput>)
+  return configFile
+    .omit({ extends: true })
+    .required()
+    .parse({
+      backends: SIMULATED_BACKENDS.map((id) => ({
+        id,
+        url: simulatedBackendUrl,
+        // One simulated server plays both; this tells it which one is spoken to.
+        headers: { 'x-simulated-backend': id },
+        capabilities: ['chat', 'tools', 'vision', 'embeddings', 'images'],
+      })),
+      pools: [
+        ...Object.entries(SIMULATED_MODELS).map(([pool, served]) => simulatedPool(pool, served)),
+        ...SIMULATED_VENDORS.map(({ id, contextWindow }) =>
+          simulatedPool(vendorPool(id), { model: `sim-${id}`, contextWindow }),
+        ),
+      ],
+      models: [...TIERS, ...OTHER_MODELS, ...LEGACY_MODELS, ...VENDOR_MODELS],
+      plans: PLANS,
+    } satisfies Required<Omit<ConfigFileInput, 'extends'>>)
 }
 
 /** Two, so that every pool has somewhere to fail over to. */
@@ -250,6 +253,8 @@ const LEGACY_MODELS: ModelInput[] = [
     maxOutputTokens: 32_768,
   },
 ]
+
+export const LEGACY_MODEL_IDS = LEGACY_MODELS.map(({ id }) => id)
 
 const VENDOR_MODELS: ModelInput[] = SIMULATED_VENDORS.map(({ id, ownedBy }) => ({
   id,

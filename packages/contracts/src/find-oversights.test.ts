@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { configFile, type ConfigFileInput, type ConfigSections } from './config.ts'
-import { createDefaultConfig } from './default-config.ts'
+import { createDefaultConfig, LEGACY_MODEL_IDS } from './default-config.ts'
 import { findOversights } from './find-oversights.ts'
 
 const GUESTS = { slug: 'guest-device', limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
@@ -8,7 +8,10 @@ const FREE = { slug: 'free', limit: 1, rpm: 1, tpm: 1, default: true }
 const WHOLE = {
   backends: [{ id: 'gpu-a', url: 'http://gpu-a/v1', dialect: 'openai' }],
   pools: [{ id: 'spark', targets: [{ backend: 'gpu-a', model: 'm' }] }],
-  models: [{ id: 'chat', type: 'chat', pool: 'spark', multiplier: 1, availability: 'all', guest: true }],
+  models: [
+    { id: 'chat', type: 'chat', pool: 'spark', multiplier: 1, availability: 'all', guest: true, default: true },
+    ...LEGACY_MODEL_IDS.map((id) => ({ id, type: 'chat' as const, pool: 'spark', replacement: 'chat' })),
+  ],
   plans: [GUESTS, FREE],
 } satisfies ConfigFileInput
 
@@ -43,14 +46,22 @@ test('a model that no plan includes, and Auto where all its lanes are refused, a
   const [chat] = WHOLE.models
   const found = oversights({
     models: [
-      chat!,
-      { ...chat!, id: 'paid', availability: 'paid', guest: false },
+      ...WHOLE.models,
+      { ...chat!, id: 'paid', availability: 'paid', guest: false, default: false },
       { id: 'auto', type: 'auto', lanes: ['paid'], availability: 'all' },
     ],
   })
   expect(found).toEqual([
-    ['models.1.id', expect.stringContaining('"paid" is refused to everybody')],
+    [`models.${WHOLE.models.length}.id`, expect.stringContaining('"paid" is refused to everybody')],
     ['plans.1.slug', expect.stringContaining('includes "auto" and none of its lanes')],
+  ])
+})
+
+test('requests without a model, and legacy ids, that find nothing are named', () => {
+  const [chat] = WHOLE.models
+  expect(oversights({ models: [{ ...chat!, default: false }] })).toEqual([
+    ['models', expect.stringContaining('lack "svc-chat-md", so requests that name no model')],
+    ['models', expect.stringContaining('lack svc-ultra, svc-ultra-pro, ')],
   ])
 })
 

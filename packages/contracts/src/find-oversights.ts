@@ -4,6 +4,8 @@
  */
 
 import type { ConfigProblem } from './check-config.ts'
+import { LEGACY_MODEL_IDS } from './default-config.ts'
+import { defaultModelId } from './default-model.ts'
 import type { AutoModelConfig, ConfigSections, PoolConfig } from './config.ts'
 import { planIncludes } from './plan-includes.ts'
 
@@ -11,6 +13,7 @@ export function findOversights(config: ConfigSections, named: ReadonlySet<keyof 
   return [
     ...(named.has('backends') ? unusedBackends(config) : []),
     ...(named.has('pools') ? [...unreachedPools(config), ...config.pools.flatMap(repeatedTargets)] : []),
+    ...(named.has('models') ? [...lostDefault(config), ...lostLegacyModels(config)] : []),
     ...(named.has('models') || named.has('plans') ? modelsWithoutPlan(config, named) : []),
     ...(named.has('models') || named.has('plans') ? plansWithoutLanes(config, named) : []),
   ]
@@ -40,6 +43,25 @@ function repeatedTargets({ targets }: PoolConfig, poolIndex: number): ConfigProb
     const message = `is the target that stands at targets[${first}] already`
     return [{ path: ['pools', poolIndex, 'targets', index], message }]
   })
+}
+
+/** Many clients name no model. */
+function lostDefault({ models }: ConfigSections): ConfigProblem[] {
+  const id = defaultModelId(models, 'chat')
+  if (models.some((model) => model.id === id)) return []
+  const message =
+    `lack "${id}", so requests that name no model are answered with 404: add it, ` +
+    'say `default: true` on another chat model, or begin the file with `extends: default`'
+  return [{ path: ['models'], message }]
+}
+
+function lostLegacyModels({ models }: ConfigSections): ConfigProblem[] {
+  const lost = LEGACY_MODEL_IDS.filter((legacy) => !models.some(({ id }) => id === legacy))
+  if (lost.length === 0) return []
+  const message =
+    `lack ${lost.join(', ')}, which clients may still ask for: ` +
+    'begin the file with `extends: default` to keep legacy ids where their replacements are served'
+  return [{ path: ['models'], message }]
 }
 
 function modelsWithoutPlan(

@@ -34,6 +34,10 @@ export const jobHeader = z.object({
   includeUsage: z.boolean(),
   /** embeddings: what the client asked for; backends are always asked for floats. */
   encodingFormat: z.enum(['float', 'base64']).optional(),
+  /** embeddings: how long the vectors must be; 768 where an edge of the former version does not say. */
+  dimensions: z.int().min(1).optional(),
+  /** embeddings: those are fewer than the model usually has, so a target must be asked for them. */
+  isShortened: z.boolean().optional(),
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
   promptTokensEstimate: z.int().min(0),

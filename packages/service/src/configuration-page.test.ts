@@ -65,14 +65,13 @@ describe('the config file', () => {
     )
   })
 
-  test.each(Object.entries(schema.properties ?? {}))(
-    '%s: the page has every field with its default',
-    (section, { items }) => {
-      const fields = fieldsOf(items ?? {})
-      expect(fields.length).toBeGreaterThan(5)
-      expect(tableBelow(`\`${section}\``).toSorted(byName)).toEqual(fields.toSorted(byName))
-    },
-  )
+  const sections = Object.entries(schema.properties ?? {}).filter(([, { items }]) => items)
+
+  test.each(sections)('%s: the page has every field with its default', (section, { items }) => {
+    const fields = fieldsOf(items ?? {})
+    expect(fields.length).toBeGreaterThan(5)
+    expect(tableBelow(`\`${section}\``).toSorted(byName)).toEqual(fields.toSorted(byName))
+  })
 })
 
 describe('the environment', () => {

@@ -97,7 +97,9 @@ async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswe
 
 export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
   const plan = findPlan(config, planSlug)
-  const choice = planIncludes(plan, model) ? chooseLane(config, plan, model, asked.needs, asked.messages) : null
+  const choice = planIncludes(plan, model)
+    ? chooseLane(config, plan, model, asked.needs, asked.messages, Date.now())
+    : null
   if (!choice) return { plan, chosen: null }
   const price = priceFor(choice.lane, plan)
   const estimate = asked.estimate(choice.lane)

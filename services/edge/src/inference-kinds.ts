@@ -6,7 +6,8 @@
 import { createHash } from 'node:crypto'
 import type { z } from 'zod'
 import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from '@gateway/contracts/chat'
-import type { ServedModelConfig } from '@gateway/contracts/config'
+import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import { defaultModelId, type KindWithDefault } from '@gateway/contracts/default-model'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { OutputWish } from './core/advice-header.ts'
@@ -24,6 +25,8 @@ export interface AskedRequest extends OutputWish {
   stream: boolean
   includeUsage: boolean
   encodingFormat?: 'float' | 'base64'
+  /** embeddings: how long the vectors are. Throws where the model has none of the length that is asked for. */
+  vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */
   capsOutput: boolean
   /** The same for all turns of a conversation. */
@@ -32,10 +35,11 @@ export interface AskedRequest extends OutputWish {
   body: Uint8Array
 }
 
-export type InferenceKind = (body: unknown) => AskedRequest
+/** `models`: those of the config, for requests that name none. */
+export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => AskedRequest
 
-export const chat: InferenceKind = (body) => {
-  const request = parseBody(chatRequest, body)
+export const chat: InferenceKind = (body, models) => {
+  const request = parseBody(chatRequest, withModel(body, models, 'chat'))
   const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
   return {
     kind: 'chat',
@@ -63,14 +67,15 @@ export const embeddings: InferenceKind = (body) => {
     stream: false,
     includeUsage: false,
     encodingFormat: request.encoding_format ?? 'float',
+    vectorsOf: (model) => vectorsOf(model, request.dimensions),
     capsOutput: true,
     estimate: () => estimateEmbeddings(request),
     body: jobBody(request),
   }
 }
 
-export const images: InferenceKind = (body) => {
-  const request = parseBody(imagesRequest, body)
+export const images: InferenceKind = (body, models) => {
+  const request = parseBody(imagesRequest, withModel(body, models, 'images'))
   return {
     kind: 'images',
     model: request.model,
@@ -82,6 +87,19 @@ export const images: InferenceKind = (body) => {
     estimate: () => estimateImages(request),
     body: jobBody(request),
   }
+}
+
+function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || 'model' in body) return body
+  return { ...body, model: defaultModelId(models, kind) }
+}
+
+function vectorsOf(model: ModelConfig, asked: number | null | undefined) {
+  const { dimensions = DEFAULT_DIMENSIONS, minDimensions = dimensions } = model.type === 'auto' ? {} : model
+  const length = asked ?? dimensions
+  if (length >= minDimensions && length <= dimensions) return { dimensions: length, isShortened: length < dimensions }
+  const range = minDimensions === dimensions ? `${dimensions}` : `from ${minDimensions} to ${dimensions}`
+  throw new GatewayError('VALIDATION_ERROR', `dimensions: must be ${range} for ${model.id}`)
 }
 
 /** The first message that fails decides: its path names the field as the client wrote it. */

@@ -73,7 +73,11 @@ export class World {
       logger: quiet,
       fleet,
       places: openPlaces(),
-      tokens: { count: (text) => Promise.resolve(text.length), close: () => Promise.resolve() },
+      tokens: {
+        count: (text) => Promise.resolve(text.length),
+        textsOf: () => Promise.resolve([]),
+        close: () => Promise.resolve(),
+      },
       reports: { report() {}, settled: () => Promise.resolve() },
       answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
       intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },

@@ -13,6 +13,7 @@ import type {
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto } from './choose-auto.ts'
+import { isRetired } from '@gateway/contracts/retired'
 import { planIncludes } from '@gateway/contracts/plan-includes'
 
 export interface LaneChoice {
@@ -30,9 +31,10 @@ export function chooseLane(
   model: ModelConfig,
   needs: Capability[],
   messages: ChatMessage[],
+  nowMs: number,
 ): LaneChoice | null {
   if (model.type !== 'auto') return { lane: model }
-  const lanes = usableLanes(config, plan, model, needs)
+  const lanes = usableLanes(config, plan, model, needs).filter((lane) => !isRetired(lane, nowMs))
   if (lanes.length === 0) return null
   const { laneId, ...why } = chooseAuto(
     messages,

@@ -14,6 +14,7 @@ const TOKENS_AROUND_MESSAGE = 8
 const TOKENS_OF_IMAGE = 3_000
 /** Four bytes a token is the rule of thumb for English; what it misses is corrected at the end. */
 const USUAL_BYTES_PER_TOKEN = 4
+const MOST_BYTES_PER_TOKEN = 8
 /** What an answer usually takes of a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
@@ -63,15 +64,27 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
 }
 
 export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {
-  const inputs = typeof request.input === 'string' ? [request.input] : request.input
-  const bytes = inputs.reduce((sum, input) => sum + Buffer.byteLength(input), 0)
-  const usualPromptTokens = Math.ceil(bytes / USUAL_BYTES_PER_TOKEN) + inputs.length
+  const inputs = inputsOf(request)
+  const bytes = (bytesPerToken: number) => inputs.reduce((sum, input) => sum + bytesOf(input, bytesPerToken), 0)
+  const usualPromptTokens = Math.ceil(bytes(USUAL_BYTES_PER_TOKEN) / USUAL_BYTES_PER_TOKEN) + inputs.length
   return {
-    maxPromptTokens: bytes + inputs.length * TOKENS_AROUND_MESSAGE,
+    maxPromptTokens: bytes(MOST_BYTES_PER_TOKEN) + inputs.length * TOKENS_AROUND_MESSAGE,
     maxOutputTokens: 0,
     usualPromptTokens,
     usualTokens: usualPromptTokens,
   }
+}
+
+type Input = string | readonly number[]
+
+function inputsOf({ input }: EmbeddingsRequest): readonly Input[] {
+  if (typeof input === 'string' || typeof input[0] === 'number') return [input as Input]
+  return input as readonly Input[]
+}
+
+/** Tokens are sent on as their text, which the backend's own tokenizer cuts anew. That texts have fewer bytes is assumed. */
+function bytesOf(input: Input, bytesPerToken: number): number {
+  return typeof input === 'string' ? Buffer.byteLength(input) : input.length * bytesPerToken
 }
 
 export function estimateImages(request: ImagesRequest): TokenEstimate {

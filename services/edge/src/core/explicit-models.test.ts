@@ -38,7 +38,7 @@ test('a model that is named explicitly is never rewritten: whichever it is, on e
     fc.property(messages, needs, (asked, needed) => {
       for (const model of explicit) {
         for (const plan of config.plans) {
-          expect(chooseLane(config, plan, model, needed, asked)).toEqual({ lane: model })
+          expect(chooseLane(config, plan, model, needed, asked, 0)).toEqual({ lane: model })
         }
       }
     }),
@@ -49,7 +49,7 @@ test('the alias becomes one of its lanes, which then is what is billed', () => {
   const lanes = auto.type === 'auto' ? auto.lanes : []
   fc.assert(
     fc.property(messages, fc.constantFrom(...config.plans), (asked, plan) => {
-      const choice = chooseLane(config, plan, auto, ['chat'], asked)
+      const choice = chooseLane(config, plan, auto, ['chat'], asked, 0)
       expect(lanes).toContain(choice?.lane.id)
       expect(choice?.reason).toBeTruthy()
     }),

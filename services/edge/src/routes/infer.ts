@@ -5,6 +5,7 @@
 
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { isRetired } from '@gateway/contracts/retired'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { requestAttributes } from '@gateway/telemetry/gen-ai'
 import { partOf } from '@gateway/telemetry/tracing'
@@ -79,7 +80,7 @@ export async function understand(
   body: unknown,
 ): Promise<{ asked: AskedRequest; model: ModelConfig }> {
   try {
-    const asked = parse(body)
+    const asked = parse(body, config.models)
     return { asked, model: findModel(config, asked) }
   } catch (error) {
     await proveKey(edge, caller)
@@ -95,9 +96,14 @@ function findModel(config: GatewayConfig, asked: AskedRequest): ModelConfig {
       `The model ${asked.model} does not exist; GET /v1/models lists those that do`,
     )
   }
+  if (isRetired(model, Date.now())) {
+    const instead = model.replacement === undefined ? '' : `; use ${model.replacement}`
+    throw new GatewayError('MODEL_NOT_FOUND', `The model ${model.id} was retired on ${model.sunsetAt}${instead}`)
+  }
   const type = model.type === 'auto' ? 'chat' : model.type
   if (type !== asked.kind)
     throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${type}, not ${asked.kind}`)
+  asked.vectorsOf?.(model)
   return model
 }
 
@@ -127,6 +133,7 @@ function planJob(
     stream: asked.stream,
     includeUsage: asked.includeUsage,
     encodingFormat: asked.encodingFormat,
+    ...asked.vectorsOf?.(lane),
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     promptTokensEstimate: estimate.usualPromptTokens,
     reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,

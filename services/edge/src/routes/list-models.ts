@@ -6,7 +6,9 @@
 import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import type { modelList } from '@gateway/contracts/catalog'
+import type { ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { isRetired } from '@gateway/contracts/retired'
 import { answerCacheable } from '../answer-cacheable.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import { toModelEntry } from '../core/public-lists.ts'
@@ -14,15 +16,20 @@ import type { Edge } from '../edge.ts'
 
 export function listModels(edge: Edge): RequestHandler {
   return (_request, response) => {
-    const data = edge.config.current.models.map(toModelEntry)
+    const data = liveModels(edge).map(toModelEntry)
     answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
+}
+
+function liveModels(edge: Edge): ModelConfig[] {
+  const now = Date.now()
+  return edge.config.current.models.filter((model) => !isRetired(model, now))
 }
 
 export function showModel(edge: Edge): RequestHandler<{ id: string[] }> {
   return (request, response) => {
     const id = request.params.id.join('/')
-    const model = edge.config.current.models.find((candidate) => candidate.id === id)
+    const model = liveModels(edge).find((candidate) => candidate.id === id)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
     answerCacheable(response, toModelEntry(model), noticeHeaders(model))
   }

@@ -63,9 +63,9 @@ async function makeGuestKey(
   const known = await lockGuestAccount(transaction, deviceHash)
   if (known) return keyOfKnownDevice(context, transaction, known)
 
-  const decision = decideGuestMint(log.mintedAtMs, log.nowMs)
+  const { slug: plan, newDevicesPerHour } = guestPlan(context.config.current.plans)
+  const decision = decideGuestMint(log.mintedAtMs, log.nowMs, newDevicesPerHour)
   if (decision.kind === 'limited') return decision
-  const plan = guestPlan(context.config.current.plans).slug
   const account = await insertGuestAccount(transaction, { tag: newAccountTag(), deviceHash, plan })
   if (!account) {
     // Another network was first with this device, in the moment since we looked.

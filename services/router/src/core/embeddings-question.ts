@@ -1,13 +1,51 @@
 /**
- * What an embeddings request asks for: how many vectors. Backends are always asked for floats, since not all know
- * base64 and a vector must be read to be judged.
+ * What an embeddings request asks for: how many vectors, and of what. Backends are always asked for floats, since not all
+ * know base64 and a vector must be read to be judged. They get texts where a client sends the tokens of texts, since each
+ * model has a tokenizer of its own.
  */
 
-export function readEmbeddingsQuestion(body: Uint8Array): { inputs: number; body: Uint8Array } {
-  const { encoding_format: format, ...question } = JSON.parse(Buffer.from(body).toString('utf8')) as Record<
-    string,
-    unknown
-  >
-  const inputs = Array.isArray(question.input) ? question.input.length : 1
-  return { inputs, body: format === undefined ? body : Buffer.from(JSON.stringify(question)) }
+import type { JobHeader } from '@gateway/contracts/job'
+
+export interface EmbeddingsQuestion {
+  inputs: number
+  /** Null where the input is text already. */
+  tokens: number[][] | null
+  /** The client's options without the form of the answer. */
+  body: Uint8Array
+}
+
+export function readEmbeddingsQuestion(body: Uint8Array): EmbeddingsQuestion {
+  const asked = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  const { encoding_format: format, dimensions, ...question } = asked
+  const tokens = tokensOf(question.input)
+  const inputs = tokens?.length ?? (Array.isArray(question.input) ? question.input.length : 1)
+  const isAsItCame = format === undefined && dimensions === undefined
+  return { inputs, tokens, body: isAsItCame ? body : Buffer.from(JSON.stringify(question)) }
+}
+
+/** The same question of the texts that the tokens stand for. */
+export function withTexts(body: Uint8Array, texts: readonly string[]): Uint8Array {
+  return Buffer.from(JSON.stringify({ ...(JSON.parse(Buffer.from(body).toString('utf8')) as object), input: texts }))
+}
+
+function tokensOf(input: unknown): number[][] | null {
+  if (!Array.isArray(input)) return null
+  if (typeof input[0] === 'number') return [input as number[]]
+  return Array.isArray(input[0]) ? (input as number[][]) : null
+}
+
+/**
+ * Models whose vectors have more than one length, and longer ones unless they are asked for another.
+ *
+ * OpenAI's text-embedding-3 (the types of `openai` 7.55, 2026), gemini-embedding-001 (ai.google.dev/gemini-api/docs/embeddings,
+ * November 2026), Cohere's embed-v4 (docs.cohere.com/docs/cohere-embed, November 2026), under whatever address.
+ */
+const OF_MANY_LENGTHS = /text-embedding-3|gemini-embedding|embed-v-?4/i
+
+/** What the target is asked for: nothing where the client asks for no other length than the model's only one. */
+export function dimensionsToAsk(
+  model: string,
+  { dimensions, isShortened = false }: Pick<JobHeader, 'dimensions' | 'isShortened'>,
+): number | undefined {
+  return isShortened || OF_MANY_LENGTHS.test(model) ? dimensions : undefined
 }

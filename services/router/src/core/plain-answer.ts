@@ -12,7 +12,6 @@ import { BackendFault } from './backend-fault.ts'
 import { errorIn, generatedText } from './chat-chunk.ts'
 import { isObject, readUsage, writeUsage } from './read-usage.ts'
 
-export const EMBEDDING_DIMENSIONS = 768
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 export type JsonObject = Record<string, unknown>
@@ -48,14 +47,17 @@ export function generatedTextOf(answer: JsonObject): string {
   return choices.map((choice) => generatedText(isObject(choice) ? choice.message : null)).join('\n')
 }
 
+export interface ExpectedVectors {
+  inputs: number
+  dimensions: number
+  encodingFormat: 'float' | 'base64'
+}
+
 /**
- * Checks one vector of 768 numbers per input. Returns null when the answer may travel as it came, else its corrected
+ * Checks one vector of the asked length per input. Returns null when the answer may travel as it came, else its corrected
  * form: in the order of the inputs, in the encoding that the client asked for.
  */
-export function checkEmbeddings(
-  answer: JsonObject,
-  expected: { inputs: number; encodingFormat: 'float' | 'base64' },
-): JsonObject | null {
+export function checkEmbeddings(answer: JsonObject, expected: ExpectedVectors): JsonObject | null {
   const { data } = answer
   if (!Array.isArray(data)) throw invalid('the answer has no data')
   if (data.length !== expected.inputs) throw invalid(`${data.length} vectors for ${expected.inputs} inputs`)
@@ -65,7 +67,7 @@ export function checkEmbeddings(
     if (!isObject(entry)) throw invalid('an entry of data is not an object')
     const index = entry.index === undefined ? position : entry.index
     if (!isPosition(index, data.length) || ordered[index]) throw invalid('the vectors do not match the inputs')
-    const embedding = encodeVector(entry.embedding, expected.encodingFormat)
+    const embedding = encodeVector(entry.embedding, expected)
     if (index !== position || entry.index === undefined || embedding !== entry.embedding) changed = true
     ordered[index] = { ...entry, index, embedding }
   })
@@ -77,14 +79,14 @@ function isPosition(value: unknown, length: number): value is number {
 }
 
 /** A vector in the asked form: the same value when it already is. */
-function encodeVector(value: unknown, format: 'float' | 'base64'): unknown {
+function encodeVector(value: unknown, { dimensions, encodingFormat: format }: ExpectedVectors): unknown {
   if (typeof value === 'string') {
     const bytes = Buffer.from(value, 'base64')
-    if (bytes.length !== EMBEDDING_DIMENSIONS * 4) throw wrongDimension(bytes.length / 4)
+    if (bytes.length !== dimensions * 4) throw wrongDimension(bytes.length / 4, dimensions)
     return format === 'base64' ? value : decodeFloats(bytes)
   }
   if (!Array.isArray(value)) throw invalid('an entry of data has no embedding')
-  if (value.length !== EMBEDDING_DIMENSIONS) throw wrongDimension(value.length)
+  if (value.length !== dimensions) throw wrongDimension(value.length, dimensions)
   for (const number of value)
     if (typeof number !== 'number') throw invalid('a vector holds something else than numbers')
   return format === 'float' ? value : encodeFloats(value as number[])
@@ -143,6 +145,6 @@ export function invalid(message: string): BackendFault {
   return new BackendFault('invalid_answer', message)
 }
 
-function wrongDimension(found: number): BackendFault {
-  return invalid(`a vector has ${found} dimensions instead of ${EMBEDDING_DIMENSIONS}`)
+function wrongDimension(found: number, expected: number): BackendFault {
+  return invalid(`a vector has ${found} dimensions instead of ${expected}`)
 }

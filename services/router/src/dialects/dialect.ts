@@ -29,6 +29,8 @@ export interface Question {
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */
   maxTokens: number | undefined
+  /** embeddings: how many the target must be asked for. */
+  dimensions?: number | undefined
   /** What the target refuses. */
   form: TargetForm
 }

@@ -43,6 +43,7 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
     return { body: Buffer.from(writeImagesBody(question.body, question.model, form)), dropped: [] }
   }
   const members: Record<string, unknown> = { model: question.model }
+  if (question.dimensions !== undefined) members.dimensions = question.dimensions
   if (question.stream) {
     members.stream = true
     if (!refuses(form, 'stream_options')) members.stream_options = { include_usage: true }

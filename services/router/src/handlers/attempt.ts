@@ -11,6 +11,7 @@ import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
+import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
 import { formOf } from '../target-forms.ts'
@@ -103,6 +104,7 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
+    dimensions: dimensionsToAsk(target.model, run.header),
     form: run.form,
   })
   run.dropped = dropped

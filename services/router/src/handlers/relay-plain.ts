@@ -2,6 +2,7 @@
  * Takes a whole JSON answer, judges it, and sends it on: nothing of it goes out before all of it holds.
  */
 
+import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange } from '../clients/exchange.ts'
 import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
@@ -57,7 +58,7 @@ async function changedForm(
     case 'chat':
       return null
     case 'embeddings':
-      return checkEmbeddings(json, { inputs: run.inputs, encodingFormat: run.header.encodingFormat ?? 'float' })
+      return checkEmbeddings(json, expectedVectors(run))
     case 'images':
       return inlineImages(json, {
         client: target.backend.client,
@@ -66,6 +67,10 @@ async function changedForm(
         hold,
       })
   }
+}
+
+function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, encodingFormat = 'float' } }: Run) {
+  return { inputs, dimensions, encodingFormat }
 }
 
 /** The backend's own figures; those that count no picture are none. */

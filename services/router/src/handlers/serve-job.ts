@@ -12,7 +12,7 @@ import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contract
 import { requestFields } from '@gateway/telemetry/trace-context'
 import { NO_SPAN, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
-import { readEmbeddingsQuestion } from '../core/embeddings-question.ts'
+import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
@@ -35,7 +35,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
   job.onOver((how) => onOver(run, how, router))
   try {
-    await readBody(run)
+    await readBody(run, router)
     const outcome = await failOver(run, pool, router)
     if (outcome.kind === 'end') job.end(encodeJson(outcome.end))
     else job.failure(encodeJson(outcome.failure))
@@ -109,12 +109,12 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
   }
 }
 
-async function readBody(run: Run): Promise<void> {
+async function readBody(run: Run, { tokens }: Router): Promise<void> {
   run.body = await run.job.body()
   if (run.header.kind !== 'embeddings') return
   const question = readEmbeddingsQuestion(run.body)
-  run.body = question.body
   run.inputs = question.inputs
+  run.body = question.tokens ? withTexts(question.body, await tokens.textsOf(question.tokens)) : question.body
 }
 
 function onAbort(run: Run, { metrics }: Router): void {

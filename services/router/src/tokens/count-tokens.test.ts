@@ -23,6 +23,14 @@ describe('counting tokens', () => {
     expect(ticks).toBeGreaterThan(0)
   }, 30_000)
 
+  test("reads texts from the tokens of OpenAI's embedding models, and fails where that fails", async () => {
+    expect(await counter.textsOf([[9_906, 11, 1_917], [57_668]])).toEqual(['Hello, world', expect.any(String)])
+    const closed = openTokenCounter()
+    const reading = closed.textsOf([[1]]).catch((error: Error) => error.message)
+    await closed.close()
+    expect(await reading).toContain('could not be read')
+  })
+
   test('answers by length what a closed counter can no longer count', async () => {
     const closed = openTokenCounter()
     const counting = closed.count('four words are here')

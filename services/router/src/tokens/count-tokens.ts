@@ -1,35 +1,35 @@
 /**
- * Counts tokens where a backend did not. The tokenizer's tables are large and slow to load, so they live in a worker
- * thread that starts at first need; whatever goes wrong there, the answer is a count by length, never an error.
+ * Counts tokens where a backend did not, and reads texts from the tokens that a client sends. The tokenizers' tables are
+ * large and slow to load, so they live in a worker thread that starts at first need. Whatever goes wrong there, a count
+ * is one by length and never an error; texts cannot be guessed, so their failure is told.
  */
 
 import { Worker } from 'node:worker_threads'
+import type { Asked, Told } from './count-worker.ts'
 
 export interface TokenCounter {
   count(text: string): Promise<number>
+  /** The texts of these tokens by cl100k_base. */
+  textsOf(inputs: number[][]): Promise<string[]>
   close(): Promise<void>
 }
 
-interface Counted {
-  id: number
-  tokens: number
-}
-
 const CHARACTERS_PER_TOKEN = 4
-/** Nobody's answer waits longer for a count. */
-const COUNTED_WITHIN_MS = 10_000
+/** Nobody's answer waits longer. */
+const ANSWERED_WITHIN_MS = 10_000
+
+type Question = { text: string } | { inputs: number[][] }
 
 export function openTokenCounter(): TokenCounter {
   let worker: Worker | null = null
   let lastId = 0
-  const asked = new Map<number, { text: string; answer: (tokens: number) => void }>()
+  /** By the question's id; null: there is no answer. */
+  const waiting = new Map<number, (told: Told | null) => void>()
 
   function start(): Worker {
     const started = new Worker(new URL('./count-worker.ts', import.meta.url))
     started.unref()
-    started.on('message', ({ id, tokens }: Counted) => {
-      asked.get(id)?.answer(tokens)
-    })
+    started.on('message', (told: Told) => waiting.get(told.id)?.(told))
     started.on('error', giveUp)
     started.on('exit', giveUp)
     return started
@@ -37,27 +37,35 @@ export function openTokenCounter(): TokenCounter {
 
   function giveUp(): void {
     worker = null
-    for (const { text, answer } of asked.values()) answer(countByLength(text))
+    for (const settle of waiting.values()) settle(null)
+  }
+
+  function ask(question: Question): Promise<Told | null> {
+    worker ??= start()
+    const id = ++lastId
+    return new Promise((resolve) => {
+      const settle = (told: Told | null) => {
+        clearTimeout(timer)
+        waiting.delete(id)
+        resolve(told)
+      }
+      const timer = setTimeout(() => settle(null), ANSWERED_WITHIN_MS)
+      waiting.set(id, settle)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
+      worker?.postMessage({ id, ...question } satisfies Asked)
+    })
   }
 
   return {
-    count(text) {
-      if (text === '') return Promise.resolve(0)
-      worker ??= start()
-      const id = ++lastId
-      return new Promise((answer) => {
-        const timer = setTimeout(() => asked.get(id)?.answer(countByLength(text)), COUNTED_WITHIN_MS)
-        asked.set(id, {
-          text,
-          answer(tokens) {
-            clearTimeout(timer)
-            asked.delete(id)
-            answer(tokens)
-          },
-        })
-        // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-        worker?.postMessage({ id, text })
-      })
+    async count(text) {
+      if (text === '') return 0
+      const told = await ask({ text })
+      return told && 'tokens' in told ? told.tokens : countByLength(text)
+    },
+    async textsOf(inputs) {
+      const told = await ask({ inputs })
+      if (!told || !('texts' in told)) throw new Error('the tokens of an embeddings request could not be read')
+      return told.texts
     },
     async close() {
       await worker?.terminate()

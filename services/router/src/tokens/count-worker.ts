@@ -10,11 +10,29 @@ const SLICE_CHARACTERS = 2_000
 /** Text that looks like a special token is still only text. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
-parentPort?.on('message', ({ id, text }: { id: number; text: string }) => {
+export type Asked = { id: number; text: string } | { id: number; inputs: number[][] }
+export type Told = { id: number; tokens: number } | { id: number; texts: string[] }
+
+function count(text: string): number {
   let tokens = 0
   for (let at = 0; at < text.length; at += SLICE_CHARACTERS) {
     tokens += countTokens(text.slice(at, at + SLICE_CHARACTERS), AS_TEXT)
   }
+  return tokens
+}
+
+/** By the tokenizer of OpenAI's embedding models. Few gateways ever need its tables. */
+async function read(inputs: number[][]): Promise<string[]> {
+  const { decode } = await import('gpt-tokenizer/encoding/cl100k_base')
+  return inputs.map((tokens) => decode(tokens))
+}
+
+async function answer(asked: Asked): Promise<Told> {
+  const { id } = asked
+  return 'text' in asked ? { id, tokens: count(asked.text) } : { id, texts: await read(asked.inputs) }
+}
+
+parentPort?.on('message', (asked: Asked) => {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
-  parentPort?.postMessage({ id, tokens })
+  void answer(asked).then((told) => parentPort!.postMessage(told))
 })
