@@ -12,7 +12,7 @@ import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../test/planned-job.ts'
 import type { Admitted } from './admit.ts'
-import { httpClient } from './answer-writer.ts'
+import { httpClient, type Client } from './answer-writer.ts'
 import type { Edge } from './edge.ts'
 import { measuredOf, measureRequest } from './measure-request.ts'
 import { edgeMetrics } from './metrics.ts'
@@ -47,12 +47,13 @@ interface StageOptions {
   store?: () => Promise<void>
   /** What precedes the relay. */
   admit?: (response: ServerResponse) => Promise<unknown>
+  clientOf?: (response: ServerResponse) => Client
 }
 
 /** An edge's relay behind HTTP, before a router that does as the test says. */
 async function stage(
   serve: (job: IncomingJob, routerId: string) => void,
-  { stream, routers = 1, store = async () => {}, admit = async () => {} }: StageOptions,
+  { stream, routers = 1, store = async () => {}, admit = async () => {}, clientOf = httpClient }: StageOptions,
 ) {
   const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
   for (let opening = 0; opening < routers; opening++) {
@@ -98,7 +99,7 @@ async function stage(
   }
   app.get('/', async (_request, response) => {
     await admit(response)
-    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, httpClient(response))
+    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, clientOf(response))
   })
   app.use(renderErrors(edge))
   const server = createServer(app)
@@ -175,6 +176,29 @@ test.for([true, false])('an answer names the parameters that its backend did not
 })
 
 describe('a stream', () => {
+  test('whose headers are sent before its backend has begun names its pool', async () => {
+    const early: Record<string, string>[] = []
+    const { url } = await stage(
+      (job) => {
+        beginStream(job)
+        job.end(END)
+      },
+      {
+        stream: true,
+        clientOf(response) {
+          const client = httpClient(response)
+          const open: Client['open'] = (stream, consumed, headersOnSilence) => {
+            early.push(headersOnSilence())
+            return client.open(stream, consumed, headersOnSilence)
+          }
+          return { ...client, open }
+        },
+      },
+    )
+    await readAll(await fetch(url))
+    expect(early).toEqual([expect.objectContaining({ 'x-svc-upstream': 'spark' })])
+  })
+
   test('ends with [DONE] when its usage is stored, and not before', async () => {
     const stored = Promise.withResolvers<void>()
     const { url, reports, finished, running } = await stage(

@@ -212,9 +212,13 @@ function headAttributes(head: AnswerHead, { lane }: Admitted): Attributes {
 }
 
 /** `spent`: what this request has cost, once that is known. */
-function answerHeaders({ admitted, notices }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
-  const headers = { ...standingHeaders(admitted.standing, admitted.plan.unit, spent), ...notices }
-  if (head) headers['x-svc-upstream'] = head.upstream
+function answerHeaders({ admitted, notices, job }: Relay, head: AnswerHead | null, spent = 0): Record<string, string> {
+  const headers: Record<string, string> = {
+    ...standingHeaders(admitted.standing, admitted.plan.unit, spent),
+    ...notices,
+  }
+  // The pool is known before its answer: headers that keep-alive commits early name it, too.
+  headers['x-svc-upstream'] = head?.upstream ?? job.pool
   if (head?.droppedParams) headers['x-svc-dropped-params'] = head.droppedParams.join(', ')
   const { lane, reason, confidence } = admitted
   if (reason) headers['x-svc-smart-route'] = smartRouteHeader({ laneId: lane.id, reason, confidence })

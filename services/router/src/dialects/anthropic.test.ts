@@ -14,6 +14,7 @@ interface OpenAiJson {
 }
 
 const CREATED = 1_790_000_000
+const IDENTITY = { id: 'own', created: CREATED, model: 'of the target' }
 
 function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number } = {}): Record<string, unknown> {
   const { path, body } = anthropic.request({
@@ -29,12 +30,12 @@ function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number
 }
 
 function answerTo(message: object) {
-  const { bytes, usage } = anthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), CREATED)
+  const { bytes, usage } = anthropic.readAnswer('chat', Buffer.from(JSON.stringify(message)), IDENTITY)
   return { json: JSON.parse(bytes.toString()) as OpenAiJson, usage }
 }
 
 function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamReading } {
-  const reading = anthropic.readStream({ includeUsage: false, choices: 1, created: CREATED })
+  const reading = anthropic.readStream({ includeUsage: false, choices: 1, identity: IDENTITY })
   const text = events
     .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join('')
@@ -248,7 +249,7 @@ describe('a plain answer', () => {
     ['no message', '{"ok":true}'],
     ['unfinished', JSON.stringify({ ...message, stop_reason: null })],
   ])('that is %s is the backend’s fault', (_, body) => {
-    expect(catchFault(() => anthropic.readAnswer('chat', Buffer.from(body), CREATED)).kind).toBe('invalid_answer')
+    expect(catchFault(() => anthropic.readAnswer('chat', Buffer.from(body), IDENTITY)).kind).toBe('invalid_answer')
   })
 })
 

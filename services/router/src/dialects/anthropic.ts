@@ -14,8 +14,8 @@ import type { Dialect } from './dialect.ts'
 export const anthropic: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
-  readAnswer: (_, bytes, created) => readMessage(bytes, created),
-  readStream: ({ created }) => new MessagesStream(created),
+  readAnswer: (_, bytes, identity) => readMessage(bytes, identity),
+  readStream: ({ identity }) => new MessagesStream(identity),
   readErrorBody,
 }
 

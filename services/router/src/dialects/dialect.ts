@@ -7,6 +7,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { TargetForm } from '../core/target-form.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
+import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import type { GeneratedText } from '../core/generated-text.ts'
 
@@ -15,7 +16,7 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
   /** A whole answer as OpenAI's JSON. Throws `BackendFault` when it is none. */
-  readAnswer(kind: JobKind, bytes: Buffer, created: number): PlainAnswer
+  readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer
   readStream(options: StreamOptions): StreamReading
   /** A backend's error body in OpenAI's shape; null when it is not JSON. */
   readErrorBody(body: string): string | null
@@ -53,8 +54,7 @@ export interface StreamOptions {
   includeUsage: boolean
   /** Choices that the request asks for: all must finish. */
   choices: number
-  /** Unix seconds, for dialects whose answers carry no time. */
-  created: number
+  identity: Identity
 }
 
 /** One stream being read, event by event. */

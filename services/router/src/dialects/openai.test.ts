@@ -4,8 +4,10 @@ import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { openai, prependMembers } from './openai.ts'
 
+const IDENTITY = { id: 'own', created: 9, model: 'of the target' }
+
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
-  const reading = openai.readStream({ includeUsage: false, choices: 1, created: 0, ...options })
+  const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })
   const text = chunks.map((chunk) => `data: ${typeof chunk === 'string' ? chunk : JSON.stringify(chunk)}\n\n`).join('')
   const passed = createSseSplitter()
     .push(Buffer.from(text))

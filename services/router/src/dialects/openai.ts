@@ -19,6 +19,7 @@ import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/target-form.ts'
 import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
+import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { addText, noText } from '../core/generated-text.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
@@ -72,10 +73,12 @@ function skipWhitespace(bytes: Uint8Array, from: number): number {
   return at
 }
 
-function readAnswer(kind: JobKind, bytes: Buffer): PlainAnswer {
+function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer {
   const json = parseAnswer(bytes)
   if (kind === 'chat') checkChatAnswer(json)
-  return { bytes, json, usage: usageOf(json) }
+  const usage = usageOf(json)
+  const whole = wholeAnswer(kind, json, identity)
+  return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
 
 /** Gemini's answers to OpenAI clients put the error into a list. */
@@ -101,10 +104,12 @@ class OpenAiStream implements StreamReading {
   #usageSent = false
   /** `id`, `created` and `model` of the last chunk, for a usage chunk of our own. */
   #last: Chunk = {}
+  #identity: Identity
 
-  constructor({ includeUsage, choices }: StreamOptions) {
+  constructor({ includeUsage, choices, identity }: StreamOptions) {
     this.#includeUsage = includeUsage
     this.#choices = choices
+    this.#identity = identity
   }
 
   get complete(): boolean {
@@ -120,15 +125,18 @@ class OpenAiStream implements StreamReading {
     const chunk = parseChunk(event.data)
     const fault = errorIn(chunk)
     if (fault) throw fault
-    this.#last = chunk
+    const whole = wholeChunk(chunk, this.#identity)
+    this.#last = whole ?? chunk
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     if (chunk.usage != null) this.usage = readUsage(chunk.usage) ?? this.usage
-    if (!isObject(chunk.usage)) return event.raw
+    if (!isObject(chunk.usage)) return whole ? writeEvent(whole) : event.raw
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
-    if (choices.length > 0) return writeEvent({ ...chunk, usage: this.#includeUsage ? null : undefined })
+    if (choices.length > 0) return writeEvent({ ...this.#last, usage: this.#includeUsage ? null : undefined })
+    // What is no whole usage is written at the end instead.
+    if (this.usage === null) return null
     this.#usageSent = true
-    return this.#includeUsage ? event.raw : null
+    return this.#includeUsage ? writeWhole(event, chunk, whole) : null
   }
 
   #readChoice(choice: Record<string, unknown>): void {
@@ -144,6 +152,12 @@ class OpenAiStream implements StreamReading {
     const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage, 'chat') }
     return writeEvent(chunk)
   }
+}
+
+/** The chunk that carries the usage. */
+function writeWhole(event: SseEvent, chunk: Chunk, whole: Chunk | null): Buffer {
+  const completed = wholeUsage(whole ?? chunk)
+  return completed || whole ? writeEvent(completed ?? whole!) : event.raw
 }
 
 function writeEvent(chunk: Chunk): Buffer {

@@ -12,7 +12,7 @@ import type { PlainAnswer } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, remainingMs, show, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, type Run } from './run.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
@@ -29,7 +29,7 @@ export async function relayPlain(
   const hold = (bytes: number) => held.add(bytes, patience)
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run)
-  const read = target.backend.dialect.readAnswer(run.header.kind, received, Math.floor(Date.now() / 1_000))
+  const read = target.backend.dialect.readAnswer(run.header.kind, received, identityOf(run, target))
   const known = usageTold(run, read)
   if (known) run.usage = () => Promise.resolve(known)
   const answer = await settle(run, target, read, hold)

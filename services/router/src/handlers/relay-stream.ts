@@ -17,7 +17,7 @@ import type { StreamReading } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, remainingMs, show, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, type Run } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
@@ -35,7 +35,7 @@ export async function relayStream(
   const reading = target.backend.dialect.readStream({
     includeUsage: run.header.includeUsage,
     choices: choicesAsked(run.body),
-    created: Math.floor(Date.now() / 1_000),
+    identity: identityOf(run, target),
   })
   const usage = () => usageOf(reading, run, tokens)
   run.usage = usage

@@ -11,6 +11,7 @@ import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
 import type { TargetForm } from '../core/target-form.ts'
+import type { Identity } from '../core/whole-record.ts'
 import type { Target } from '../fleet.ts'
 
 export interface Run {
@@ -99,6 +100,11 @@ function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
     reasoningTokens: 0,
     estimated: true,
   }
+}
+
+/** For an answer whose backend leaves these out. */
+export function identityOf({ header }: Run, { model }: Target): Identity {
+  return { id: `chatcmpl-${header.requestId}`, created: Math.floor(Date.now() / 1_000), model }
 }
 
 export function beginWaiting(run: Run): void {

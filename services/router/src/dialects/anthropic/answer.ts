@@ -6,17 +6,18 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../../core/backend-fault.ts'
 import { invalid, type JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
+import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
 
-export function readMessage(bytes: Buffer, created: number): PlainAnswer {
+export function readMessage(bytes: Buffer, { id, created, model }: Identity): PlainAnswer {
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
   const usage = usageOf(message.usage)
   const json = {
-    id: message.id,
+    id: message.id || id,
     object: 'chat.completion',
     created,
-    model: message.model,
+    model: message.model || model,
     choices: [{ index: 0, message: chatMessageOf(blocks), finish_reason: finishReasonOf(message.stop_reason) }],
     ...(usage ? { usage: writeUsage(usage) } : {}),
   }

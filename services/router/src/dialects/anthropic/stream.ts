@@ -5,7 +5,9 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../../core/chat-chunk.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
+import { isText } from '../../core/read-error-body.ts'
 import { isObject } from '../../core/read-usage.ts'
+import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
@@ -18,16 +20,15 @@ export class MessagesStream implements StreamReading {
   usage: TokenUsage | null = null
   promptTokens: number | null = null
   readonly text = noText()
-  #created: number
-  #id: unknown
-  #model: unknown
+  /** Replaced by what the backend says of it. */
+  #identity: Identity
   /** The fields of `usage` as they came so far: `message_delta` counts on from `message_start`. */
   #counted: JsonObject = {}
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()
 
-  constructor(created: number) {
-    this.#created = created
+  constructor(identity: Identity) {
+    this.#identity = identity
   }
 
   read(event: SseEvent): Buffer | null {
@@ -59,8 +60,12 @@ export class MessagesStream implements StreamReading {
 
   #start({ message }: JsonObject): Buffer | null {
     if (!isObject(message)) return null
-    this.#id = message.id
-    this.#model = message.model
+    const { id, model } = message
+    this.#identity = {
+      ...this.#identity,
+      ...(isText(id) ? { id } : null),
+      ...(isText(model) ? { model } : null),
+    }
     this.#count(message.usage)
     this.promptTokens = usageOf({ ...this.#counted, output_tokens: 0 })?.promptTokens ?? null
     return this.#chunk({ role: 'assistant', content: '' })
@@ -126,7 +131,8 @@ export class MessagesStream implements StreamReading {
   }
 
   #event(rest: JsonObject): Buffer {
-    const head = { id: this.#id, object: 'chat.completion.chunk', created: this.#created, model: this.#model }
-    return Buffer.from(`data: ${JSON.stringify({ ...head, ...rest })}\n\n`)
+    const { id, created, model } = this.#identity
+    const chunk = { id, object: 'chat.completion.chunk', created, model, ...rest }
+    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
   }
 }
