@@ -45,7 +45,6 @@ function memoryOf({ state }: Target): FormMemory {
 export function learnForm(run: Run, target: Target, fault: BackendFault, nowMs: number): boolean {
   const { status, body } = fault
   if (body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault)) return false
-  if (target.backend.config.dialect !== 'openai') return false
   const { kind, stream, defaultMaxTokens } = run.header
   const sent = { kind, stream, body: run.body, form: run.form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))

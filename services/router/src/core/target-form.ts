@@ -93,7 +93,8 @@ export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
   return { body: Buffer.from(JSON.stringify(chat)), dropped: dropped ?? [] }
 }
 
-function applyingTo(form: TargetForm, chat: Record<string, unknown>): TargetForm {
+/** The refusals that concern this request: some hold at one effort only. */
+export function applyingTo(form: TargetForm, chat: Record<string, unknown>): TargetForm {
   const effort = effortOf(chat)
   return form.filter((refusal) => refusal.effort === undefined || refusal.effort === effort)
 }

@@ -153,6 +153,7 @@ describe('a request', () => {
   })
 
   const messages = [{ role: 'user', content: 'x' }]
+  const TOOL = { type: 'function', function: { name: 'look' } }
   test.each([
     ['the client’s cap first', { max_tokens: 5 }, { max_tokens: 5 }],
     ['the newer name of the cap before the older', { max_tokens: 5, max_completion_tokens: 7 }, { max_tokens: 7 }],
@@ -160,8 +161,8 @@ describe('a request', () => {
     ['temperature on a scale of one', { temperature: 1.6 }, { temperature: 1 }],
     ['one stop sequence', { stop: 'END' }, { stop_sequences: ['END'] }],
     ['several stop sequences', { stop: ['a', 'b'] }, { stop_sequences: ['a', 'b'] }],
-    ['no tool, please', { tool_choice: 'none' }, { tool_choice: { type: 'none' } }],
-    ['some tool, please', { tool_choice: 'required' }, { tool_choice: { type: 'any' } }],
+    ['no tool, please', { tools: [TOOL], tool_choice: 'none' }, { tool_choice: { type: 'none' } }],
+    ['some tool, please', { tools: [TOOL], tool_choice: 'required' }, { tool_choice: { type: 'any' } }],
     ['whose request it is', { user: 'u-1' }, { metadata: { user_id: 'u-1' } }],
   ])('carries %s', (_, chat, expected) => {
     expect(requestOf({ messages, ...chat }, { maxTokens: 300 })).toMatchObject(expected)
@@ -198,6 +199,7 @@ describe('a plain answer', () => {
         completion_tokens: 9,
         total_tokens: 151,
         prompt_tokens_details: { cached_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 0 },
       },
     })
     expect(usage).toEqual({
@@ -270,6 +272,56 @@ const finish = (stop_reason: string, usage: object) => [
   { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
   { type: 'message_stop' },
 ]
+
+describe('an answer by our own tool', () => {
+  const name = 'svc_answer_in_json'
+  const usage = { input_tokens: 9, output_tokens: 12, output_tokens_details: { thinking_tokens: 5 } }
+
+  test('is the text of a plain answer, and its thoughts are counted', () => {
+    const { json, usage: counted } = answerTo({
+      ...start.message,
+      content: [{ type: 'tool_use', id: 't1', name, input: { city: 'Paris' } }],
+      stop_reason: 'tool_use',
+      usage,
+    })
+    expect(json.choices[0]).toEqual({
+      index: 0,
+      message: { role: 'assistant', content: '{"city":"Paris"}' },
+      finish_reason: 'stop',
+    })
+    expect(counted).toMatchObject({ completionTokens: 12, reasoningTokens: 5 })
+    expect(json.usage).toMatchObject({ completion_tokens_details: { reasoning_tokens: 5 } })
+  })
+
+  test('is the text of a stream, piece by piece', () => {
+    const { chunks, reading } = readStream([
+      start,
+      { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't1', name, input: {} } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '{"city":' } },
+      { type: 'content_block_delta', index: 0, delta: { type: 'input_json_delta', partial_json: '"Paris"}' } },
+      { type: 'content_block_stop', index: 0 },
+      ...finish('tool_use', usage),
+    ])
+    expect(chunks.map(({ choices }) => choices[0]?.delta).slice(1)).toEqual([
+      { content: '{"city":' },
+      { content: '"Paris"}' },
+      {},
+    ])
+    expect(chunks.at(-1)!.choices[0]!.finish_reason).toBe('stop')
+    expect(reading.usage).toMatchObject({ reasoningTokens: 5 })
+  })
+})
+
+test.each([
+  ['its words', { type: 'refusal', category: 'cyber', explanation: 'This could harm.' }, 'This could harm.'],
+  ['no words', { type: 'refusal', category: null, explanation: null }, 'The model refused to answer'],
+])('a refusal with %s is told as one, plain and streamed', (_, stop_details, refusal) => {
+  const { json } = answerTo({ ...start.message, content: [], stop_reason: 'refusal', stop_details, usage: {} })
+  expect(json.choices[0]).toMatchObject({ message: { content: '', refusal }, finish_reason: 'content_filter' })
+  const end = { type: 'message_delta', delta: { stop_reason: 'refusal', stop_details }, usage: { output_tokens: 1 } }
+  const { chunks } = readStream([start, end, { type: 'message_stop' }])
+  expect(chunks.at(-1)!.choices[0]).toMatchObject({ delta: { refusal }, finish_reason: 'content_filter' })
+})
 
 describe('a stream', () => {
   test('becomes chunks, and its usage counts on from its start', () => {

@@ -1,8 +1,8 @@
 /**
  * Anthropic's Messages API. Requests are translated from OpenAI's chat completions, answers into them.
  *
- * Chat only. What has no counterpart (`logprobs`, `seed`, `response_format`, penalties, `chat_template_kwargs`) is left
- * out; more than one choice is refused, since leaving that out would change the answer.
+ * Chat only. A parameter without a counterpart (`logprobs`, `seed`, penalties, `chat_template_kwargs`) is left out and told.
+ * One whose loss would change the answer (more than one choice, audio) is refused.
  */
 
 import { isObject } from '../core/read-usage.ts'

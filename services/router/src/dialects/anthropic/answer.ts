@@ -5,20 +5,30 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../../core/backend-fault.ts'
 import { invalid, type JsonObject } from '../../core/plain-answer.ts'
+import { isText } from '../../core/read-error-body.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
+import { ANSWER_TOOL } from './tools.ts'
 
 export function readMessage(bytes: Buffer, { id, created, model }: Identity): PlainAnswer {
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
+  const answer = chatMessageOf(blocks)
+  const refusal = refusalOf(message.stop_details)
   const usage = usageOf(message.usage)
   const json = {
     id: message.id || id,
     object: 'chat.completion',
     created,
     model: message.model || model,
-    choices: [{ index: 0, message: chatMessageOf(blocks), finish_reason: finishReasonOf(message.stop_reason) }],
+    choices: [
+      {
+        index: 0,
+        message: refusal === null ? answer : { ...answer, refusal },
+        finish_reason: finishReasonOf(message.stop_reason, blocks.some(isAnswer)),
+      },
+    ],
     ...(usage ? { usage: writeUsage(usage) } : {}),
   }
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
@@ -40,15 +50,27 @@ function parseMessage(bytes: Buffer): JsonObject {
 function chatMessageOf(blocks: JsonObject[]): JsonObject {
   const join = (type: string, field: string) =>
     blocks.flatMap((block) => (block.type === type && typeof block[field] === 'string' ? [block[field]] : [])).join('')
-  const text = join('text', 'text')
+  const answers = blocks.filter(isAnswer).map(({ input }) => JSON.stringify(input ?? {}))
+  const text = join('text', 'text') + answers.join('')
   const reasoning = join('thinking', 'thinking')
-  const calls = blocks.filter((block) => block.type === 'tool_use')
+  const calls = blocks.filter((block) => block.type === 'tool_use' && !isAnswer(block))
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCallOf) }),
   }
+}
+
+/** The call of our own tool, whose arguments are the answer's text. */
+export function isAnswer({ type, name }: JsonObject): boolean {
+  return type === 'tool_use' && name === ANSWER_TOOL
+}
+
+/** The vendor's reason, where it gives one. */
+export function refusalOf(details: unknown): string | null {
+  if (!isObject(details) || details.type !== 'refusal') return null
+  return isText(details.explanation) ? details.explanation : 'The model refused to answer'
 }
 
 function toolCallOf(block: JsonObject): JsonObject {
@@ -69,7 +91,9 @@ const FINISH_REASONS: Record<string, string> = {
   refusal: 'content_filter',
 }
 
-export function finishReasonOf(stopReason: unknown): string {
+/** A model that was made to answer by our own tool has merely stopped. */
+export function finishReasonOf(stopReason: unknown, hasAnswered: boolean): string {
+  if (stopReason === 'tool_use' && hasAnswered) return 'stop'
   return FINISH_REASONS[String(stopReason)] ?? 'stop'
 }
 
@@ -79,6 +103,7 @@ export const COUNTS = [
   'output_tokens',
   'cache_creation_input_tokens',
   'cache_read_input_tokens',
+  'output_tokens_details',
 ] as const
 
 /** Tokens written to and read from the prompt cache are part of the prompt, here beside `input_tokens`. */
@@ -89,7 +114,9 @@ export function usageOf(value: unknown): TokenUsage | null {
   const cached = count(value.cache_read_input_tokens)
   const promptTokens = input + count(value.cache_creation_input_tokens) + cached
   if (promptTokens + output === 0) return null
-  return { promptTokens, completionTokens: output, cachedTokens: cached, reasoningTokens: 0, estimated: false }
+  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  const reasoningTokens = Math.min(output, count(details.thinking_tokens))
+  return { promptTokens, completionTokens: output, cachedTokens: cached, reasoningTokens, estimated: false }
 }
 
 function count(value: unknown): number {
@@ -102,6 +129,7 @@ export function writeUsage(usage: TokenUsage): JsonObject {
     completion_tokens: usage.completionTokens,
     total_tokens: usage.promptTokens + usage.completionTokens,
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
   }
 }
 

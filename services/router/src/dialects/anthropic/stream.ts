@@ -11,7 +11,7 @@ import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
-import { COUNTS, errorMessageOf, faultOf, finishReasonOf, usageOf, writeUsage } from './answer.ts'
+import { COUNTS, errorMessageOf, faultOf, finishReasonOf, isAnswer, refusalOf, usageOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements StreamReading {
   begun = false
@@ -26,6 +26,8 @@ export class MessagesStream implements StreamReading {
   #counted: JsonObject = {}
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()
+  /** The blocks that are calls of our own tool. */
+  #answers = new Set<unknown>()
 
   constructor(identity: Identity) {
     this.#identity = identity
@@ -74,6 +76,10 @@ export class MessagesStream implements StreamReading {
   #startBlock({ index, content_block: block }: JsonObject): Buffer | null {
     if (!isObject(block)) return null
     if (block.type === 'text') return this.#content('content', block.text)
+    if (isAnswer(block)) {
+      this.#answers.add(index)
+      return null
+    }
     if (block.type !== 'tool_use') return null
     const position = this.#toolCalls.size
     this.#toolCalls.set(index, position)
@@ -106,6 +112,7 @@ export class MessagesStream implements StreamReading {
 
   /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
   #arguments(index: unknown, fragment: unknown): Buffer | null {
+    if (this.#answers.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
     addText(this.text, fragment)
@@ -118,7 +125,8 @@ export class MessagesStream implements StreamReading {
     if (!isObject(delta) || delta.stop_reason == null) return null
     this.begun = true
     this.complete = true
-    return this.#chunk({}, finishReasonOf(delta.stop_reason))
+    const refusal = refusalOf(delta.stop_details)
+    return this.#chunk(refusal === null ? {} : { refusal }, finishReasonOf(delta.stop_reason, this.#answers.size > 0))
   }
 
   #count(usage: unknown): void {

@@ -1,0 +1,223 @@
+/**
+ * What a client of OpenAI's convention may ask, as the Messages API's published examples write it: platform.claude.com/docs
+ * (structured outputs, adaptive and extended thinking, prompt caching, PDF support), read in November 2026.
+ */
+
+import { describe, expect, test } from 'vitest'
+import { BackendFault } from '../../core/backend-fault.ts'
+import { writeMessagesRequest } from './request.ts'
+
+type Json = Record<string, unknown>
+
+const NEW = 'claude-opus-4-8'
+const OLD = 'claude-opus-4-1-20250805'
+const ASK = [{ role: 'user', content: 'x' }]
+const SCHEMA = {
+  type: 'object',
+  properties: { name: { type: 'string' }, email: { type: 'string' } },
+  required: ['name', 'email'],
+  additionalProperties: false,
+}
+const TOOL = { type: 'function', function: { name: 'look', parameters: SCHEMA, strict: true } }
+const LOOP = [
+  ...ASK,
+  { role: 'assistant', tool_calls: [{ id: 't1', function: { name: 'look', arguments: '{}' } }] },
+  { role: 'tool', tool_call_id: 't1', content: '72' },
+]
+const jsonSchema = { type: 'json_schema', json_schema: { name: 'contact', schema: SCHEMA, strict: true } }
+
+function write(chat: Json, model = NEW): { request: Json; dropped: string[] } {
+  const body = Buffer.from(JSON.stringify({ messages: ASK, ...chat }))
+  const question = { kind: 'chat', body, model, stream: false, maxTokens: 16_000, form: [] } as const
+  const written = writeMessagesRequest(question)
+  return { request: JSON.parse(written.body.toString()) as Json, dropped: written.dropped }
+}
+
+const FORCED = { type: 'tool', name: 'svc_answer_in_json' }
+
+describe('an answer in JSON', () => {
+  test.each<[string, string, Json, Json, string[]]>([
+    [
+      'by a schema is a structured output',
+      NEW,
+      { response_format: jsonSchema },
+      { output_config: { format: { type: 'json_schema', schema: SCHEMA } } },
+      [],
+    ],
+    [
+      'beside tools, too',
+      NEW,
+      { response_format: jsonSchema, tools: [TOOL] },
+      { output_config: { format: { type: 'json_schema', schema: SCHEMA } }, tools: [{ name: 'look', strict: true }] },
+      [],
+    ],
+    [
+      'by a schema is a forced tool of an older model',
+      OLD,
+      { response_format: jsonSchema },
+      { tool_choice: FORCED, tools: [{ name: FORCED.name, input_schema: SCHEMA }] },
+      [],
+    ],
+    [
+      'of any shape is a forced tool',
+      NEW,
+      { response_format: { type: 'json_object' } },
+      { tool_choice: FORCED, tools: [{ name: FORCED.name, input_schema: { type: 'object' } }] },
+      [],
+    ],
+    [
+      'of any shape beside tools cannot be promised, and the client is told',
+      NEW,
+      { response_format: { type: 'json_object' }, tools: [TOOL] },
+      { tools: [{ name: 'look' }] },
+      ['response_format'],
+    ],
+    ['of text is no matter', NEW, { response_format: { type: 'text' } }, {}, []],
+  ])('%s', (_, model, chat, expected, told) => {
+    const { request, dropped } = write(chat, model)
+    expect(request).toMatchObject(expected)
+    expect(dropped).toEqual(told)
+    for (const member of ['output_config', 'tool_choice']) expect(member in request).toBe(member in expected)
+  })
+})
+
+describe('an effort', () => {
+  const adaptive = (effort: string) => ({ thinking: { type: 'adaptive' }, output_config: { effort } })
+  const budget = (budget_tokens: number) => ({ thinking: { type: 'enabled', budget_tokens } })
+  test.each<[string, string, Json, Json, string[]]>([
+    ['is the newer models own', NEW, { reasoning_effort: 'high' }, adaptive('high'), []],
+    ['that they do not know is the next', NEW, { reasoning_effort: 'minimal' }, adaptive('low'), []],
+    ['is a budget of the older ones', OLD, { reasoning_effort: 'medium' }, budget(4_096), []],
+    ['leaves the answer a part of its cap', OLD, { reasoning_effort: 'high', max_tokens: 8_000 }, budget(7_999), []],
+    ['that no cap has room for is told', OLD, { reasoning_effort: 'low', max_tokens: 500 }, {}, ['reasoning_effort']],
+    ['of none thinks not', OLD, { reasoning_effort: 'none' }, {}, []],
+    [
+      'is nothing to a model that cannot think',
+      'claude-3-5-haiku',
+      { reasoning_effort: 'low' },
+      {},
+      ['reasoning_effort'],
+    ],
+    [
+      'does not go with a forced tool',
+      NEW,
+      { reasoning_effort: 'low', tools: [TOOL], tool_choice: 'required' },
+      { tool_choice: { type: 'any' } },
+      ['reasoning_effort'],
+    ],
+    [
+      'waits where thoughts before a tool call are lost, which older models want back',
+      OLD,
+      { reasoning_effort: 'low', messages: LOOP },
+      {},
+      ['reasoning_effort'],
+    ],
+    ['goes on there with newer ones', NEW, { reasoning_effort: 'low', messages: LOOP }, adaptive('low'), []],
+    [
+      'rules out sampling of the client',
+      NEW,
+      { reasoning_effort: 'low', temperature: 0, top_p: 0.5 },
+      adaptive('low'),
+      ['temperature', 'top_p'],
+    ],
+  ])('%s', (_, model, chat, expected, told) => {
+    const { request, dropped } = write(chat, model)
+    expect(request).toMatchObject(expected)
+    expect(dropped).toEqual(told)
+    expect('thinking' in request).toBe('thinking' in expected)
+    if ('thinking' in expected) expect(request).not.toHaveProperty('temperature')
+  })
+})
+
+describe('content', () => {
+  const of = (part: Json) => {
+    const { messages } = write({ messages: [{ role: 'user', content: [part] }] }).request
+    return (messages as { content: Json[] }[])[0]!.content[0]
+  }
+  test.each<[string, Json, Json]>([
+    [
+      'a PDF',
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERi0=' } },
+      {
+        type: 'document',
+        title: 'a.pdf',
+        source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+      },
+    ],
+    [
+      'a text',
+      { type: 'file', file: { file_data: 'data:text/markdown;charset=utf-8;base64,SGk=' } },
+      { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Hi' } },
+    ],
+    [
+      'an uploaded file',
+      { type: 'file', file: { file_id: 'file_1' } },
+      { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+    ],
+    [
+      'an image by its address',
+      { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+      { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } },
+    ],
+    [
+      'a text to be cached',
+      { type: 'text', text: 'Long', cache_control: { type: 'ephemeral', ttl: '1h' } },
+      { type: 'text', text: 'Long', cache_control: { type: 'ephemeral', ttl: '1h' } },
+    ],
+  ])('%s', (_, part, block) => expect(of(part)).toEqual(block))
+
+  test('what is to be cached of system texts, tools and results is', () => {
+    const control = { cache_control: { type: 'ephemeral' } }
+    const { request } = write({
+      ...control,
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 'Rules', ...control }] },
+        { role: 'user', content: 'x' },
+        { role: 'tool', tool_call_id: 't1', content: '72', ...control },
+      ],
+      tools: [{ ...TOOL, ...control }],
+    })
+    expect(request).toMatchObject({
+      ...control,
+      system: [{ type: 'text', text: 'Rules', ...control }],
+      messages: [{ content: [{ type: 'text' }, { type: 'tool_result', ...control }] }],
+      tools: [{ name: 'look', ...control }],
+    })
+  })
+})
+
+describe('what cannot be kept', () => {
+  test('and changes no meaning is told, whatever it is', () => {
+    const lost = { seed: 1, presence_penalty: 0.1, logit_bias: {}, store: true, verbosity: 'low', metadata: { a: 'b' } }
+    expect(write({ ...lost, logprobs: null }).dropped).toEqual(Object.keys(lost).toSorted())
+  })
+
+  test.each<[string, Json]>([
+    ['n', { n: 2 }],
+    ['functions', { functions: [{ name: 'look' }] }],
+    ['audio', { audio: { voice: 'alloy' } }],
+    ['web_search_options', { web_search_options: {} }],
+    ['response_format', { response_format: { type: 'grammar' } }],
+    ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'a' } }] }],
+    ['messages[0].role', { messages: [{ role: 'function', name: 'f', content: 'x' }] }],
+    ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
+    ['messages[0].content[0].file', { messages: [{ role: 'user', content: [{ type: 'file', file: {} }] }] }],
+    [
+      'messages[0].content[0].image_url.url',
+      { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:image/png,x' } }] }] },
+    ],
+  ])('and changes the meaning is refused by its field: %s', (field, chat) => {
+    const fault = catchFault(() => write(chat))
+    expect(fault.status).toBe(400)
+    expect(JSON.parse(fault.body!)).toMatchObject({ error: { param: field } })
+  })
+})
+
+function catchFault(run: () => unknown): BackendFault {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof BackendFault) return error
+  }
+  throw new Error('nothing was refused')
+}

@@ -1,0 +1,58 @@
+/**
+ * `reasoning_effort` as the API's thinking. Models from 4.6 on decide themselves how much to think, by an effort; older ones
+ * get a budget of tokens, which is a part of the answer's cap.
+ *
+ * The rules are of platform.claude.com/docs/en/build-with-claude/thinking and adaptive-thinking, and of the types of
+ * `@anthropic-ai/sdk` 1.12 (all read in November 2026).
+ */
+
+import type { Json } from './content.ts'
+
+/** Claude Opus 4.7 and later refuse a budget, older models than 4.6 know no effort. */
+const ADAPTIVE = /claude-(?:opus|sonnet|haiku)-(?:4-[6-9]|4-\d\d(?!\d)|[5-9](?!\d))|claude-mythos/
+/** No model before 3.7 thinks. */
+const THINKLESS = /claude-(?:instant|2|3-(?:opus|sonnet|haiku|5))/
+
+const EFFORTS: Record<string, string> = {
+  minimal: 'low',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+  max: 'max',
+}
+/** The API takes no less than 1,024; the others are ours. */
+const BUDGETS: Record<string, number> = {
+  minimal: 1_024,
+  low: 1_024,
+  medium: 4_096,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 32_768,
+}
+const SMALLEST_BUDGET = 1_024
+
+export interface Circumstances {
+  model: string
+  maxTokens: number
+  /** The model must call a tool. */
+  isForced: boolean
+  /** An answer with tool calls is being continued, and no client of ours kept the thoughts before them. */
+  isInToolLoop: boolean
+}
+
+export interface ThinkingMembers {
+  thinking?: Json
+  effort?: string
+}
+
+/** Null where the model cannot think as it is asked to. */
+export function thinkingMembers(effort: unknown, circumstances: Circumstances): ThinkingMembers | null {
+  if (effort == null || effort === 'none') return {}
+  const { model, maxTokens, isForced, isInToolLoop } = circumstances
+  if (typeof effort !== 'string' || !(effort in EFFORTS) || isForced || THINKLESS.test(model)) return null
+  if (ADAPTIVE.test(model)) return { thinking: { type: 'adaptive' }, effort: EFFORTS[effort]! }
+  const budget = Math.min(BUDGETS[effort]!, maxTokens - 1)
+  if (budget < SMALLEST_BUDGET || isInToolLoop) return null
+  return { thinking: { type: 'enabled', budget_tokens: budget } }
+}

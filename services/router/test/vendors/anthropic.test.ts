@@ -1,0 +1,27 @@
+/**
+ * Claude Opus 4.7 and later refuse the parameters of sampling (rocketride-org/rocketride-server#1194, 2026-06-09).
+ */
+
+import { expect, test } from 'vitest'
+import { sendJson } from '../http-backend.ts'
+import { backend, router } from '../open.ts'
+import { poolOver } from '../router-under-test.ts'
+import { STAND_INS } from './stand-ins.ts'
+
+test('a model that takes no sampling answers: the router learns it, and tells the client', async () => {
+  const a = await backend((response, request, socket) => {
+    const name = ['temperature', 'top_p'].find((parameter) => parameter in request.body)
+    if (name === undefined) return STAND_INS.anthropic.answer(response, request, socket)
+    const error = { type: 'invalid_request_error', message: `\`${name}\` is deprecated for this model.` }
+    return sendJson(response, 400, { type: 'error', error })
+  })
+  const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
+  const ask = () => under.ask({}, { messages: [{ role: 'user', content: 'Hi' }], temperature: 0, top_p: 0.5 })
+  const attempts: number[] = []
+  for (const job of [await ask(), await ask()]) {
+    expect(job.failure).toBeNull()
+    expect(job.head!.droppedParams).toEqual(['temperature', 'top_p'])
+    attempts.push(job.end!.attempts.length)
+  }
+  expect(attempts).toEqual([3, 1])
+})
