@@ -13,6 +13,7 @@ import { promiseAnswers } from './promises/answers.ts'
 import { promiseFailover } from './promises/failover.ts'
 import { ask, configFor, type OperatedGateway, newDeveloper, startBackends } from './promises/gateway.ts'
 import { promiseIdempotency } from './promises/idempotency.ts'
+import { promiseCredentials } from './promises/credentials.ts'
 import { promiseKeys } from './promises/keys.ts'
 import { expectMeteredOnce, expectPartsMetered } from './promises/ledger.ts'
 import { promiseLimits } from './promises/limits.ts'
@@ -31,6 +32,7 @@ describe('two edges and two routers keep the promises of one process', () => {
 
   promiseAnswers(() => gateway)
   promiseRefusals(() => gateway)
+  promiseCredentials(() => gateway)
   promiseKeys(() => gateway)
   promiseIdempotency(() => gateway)
   promiseMetering(() => gateway)

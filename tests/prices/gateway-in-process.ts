@@ -15,6 +15,7 @@ import type { AccountReply } from '@gateway/contracts/accounts-api'
 import type { Written } from '@gateway/contracts/bus-roles'
 import { usageStream } from '@gateway/contracts/subjects'
 import type { Price } from '@gateway/contracts/usage'
+import { freePort } from '@gateway/embedded-postgres/free-port'
 import { type Database, openDatabase } from '@gateway/postgres/database'
 import { openMemoryIdempotency } from '@gateway/idempotency/memory'
 import { openConfigSource } from '@gateway/config/config-source'
@@ -22,13 +23,13 @@ import { createLogger } from '@gateway/telemetry/logger'
 import { talkAs } from '@gateway/service/talk-as'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
 import { createTestDatabase } from '@gateway/servers/start'
+import type { Routes } from '../../services/edge/src/route.ts'
 import { loadEdgeSettings, startEdge } from '../../services/edge/src/start.ts'
 import { startKeys, URGENT_CONNECTIONS } from '../../services/keys/src/start.ts'
 import { startMetering } from '../../services/metering/src/start.ts'
 import { startRouter } from '../../services/router/src/start.ts'
-import { type Address, manageKeys, mintGuest } from '../promises/gateway.ts'
+import { type Address, mintGuest, newDeveloper } from '../promises/gateway.ts'
 
 type AccountChange = 'keysSetPlan' | 'keysTopUp'
 
@@ -60,9 +61,8 @@ export interface LedgerRow {
 }
 
 const AUDIENCE = 'http://prices.test'
-const REDIRECT_URI = `${AUDIENCE}/console`
 
-export async function startGatewayInProcess(): Promise<GatewayInProcess> {
+export async function startGatewayInProcess({ routes }: { routes?: Routes } = {}): Promise<GatewayInProcess> {
   await using opening = new AsyncDisposableStack()
   const logger = createLogger({ service: 'prices', level: 'silent' })
   const directory = await mkdtemp(join(tmpdir(), 'prices-'))
@@ -74,7 +74,9 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const { url: databaseUrl } = opening.use(await createTestDatabase())
   const database = opening.use(await openDatabase(databaseUrl))
   const urgent = opening.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
-  const provider = opening.use(await startIdentityProvider({ audience: AUDIENCE, redirectUris: [REDIRECT_URI] }))
+  const port = await freePort()
+  const redirectUris = [`http://127.0.0.1:${port}/console`]
+  const provider = opening.use(await startIdentityProvider({ audience: AUDIENCE, redirectUris }))
   const admission = opening.use(openMemoryAdmission())
   const idempotency = opening.use(openMemoryIdempotency())
   const hub = createMemoryHub({ streams: [usageStream] })
@@ -87,8 +89,9 @@ export async function startGatewayInProcess(): Promise<GatewayInProcess> {
   const environment = { [SIMULATED_BACKEND_VARIABLE]: backend.url }
   opening.use(await startRouter({ bus: await openBus(), config, environment, logger }))
   const signIn = { issuer: provider.issuer, audience: AUDIENCE }
-  const settings = { ...loadEdgeSettings({ PORT: '0', TRUST_PROXY: 'loopback' }), signIn }
-  const edge = opening.use(await startEdge({ bus: await openBus(), admission, idempotency, config, settings, logger }))
+  const settings = { ...loadEdgeSettings({ PORT: String(port), TRUST_PROXY: 'loopback' }), signIn }
+  const parts = { bus: await openBus(), admission, idempotency, config, settings, logger }
+  const edge = opening.use(await startEdge(parts, routes))
   const operatorBus = await openBus()
   const operate: GatewayInProcess['operate'] = async (change, question) => {
     const reply: AccountReply = await talkAs('ctl', operatorBus).ask(change, question, { timeoutMs: 5_000 })
@@ -118,9 +121,7 @@ async function newGuestKey(address: Address): Promise<string> {
 }
 
 async function newKeyOn(plan: string, address: Address, operate: GatewayInProcess['operate']): Promise<string> {
-  const token = await signIn(address.issuer, { name: `payer-${randomUUID()}`, redirectUri: REDIRECT_URI })
-  const { body } = await manageKeys(address, token, 'POST')
-  const key = String(body['key'])
+  const { key } = await newDeveloper(address)
   await operate('keysSetPlan', { subject: parseKey(key)!.accountTag, plan })
   return key
 }

@@ -4,9 +4,9 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { Operation } from '@gateway/contracts/api-reference'
-import { operations } from '@gateway/contracts/operations'
 import { describe, expect, test } from 'vitest'
+import type { Operation } from '../../services/edge/src/reference/api-reference.ts'
+import { reference } from '../../services/edge/src/routes.ts'
 import { type Gateway, newDeveloper, send, sendRaw } from './gateway.ts'
 
 const run = promisify(execFile)
@@ -24,7 +24,7 @@ export function promiseReference(gateway: () => Gateway): void {
       expect([status, body['openapi']]).toEqual([200, '3.1.0'])
     })
 
-    const examples = operations.flatMap((operation) => operation.examples.map((example) => ({ operation, example })))
+    const examples = reference.flatMap((operation) => operation.examples.map((example) => ({ operation, example })))
     test.each(examples)('$operation.method $operation.path: $example.name', async ({ operation, example }) => {
       const page = await (await sendRaw(gateway().urls[0], '/docs')).text()
       const command = commandOf(page, operation, example.name)

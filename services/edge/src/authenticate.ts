@@ -1,21 +1,19 @@
 /**
- * Who is asking. What a header shows offline (nothing, another kind of token, a checksum that is off) is decided here;
- * whether a key is alive is admission's answer, in the same call that admits. `proveKey` asks that alone, for routes
- * that admit nothing and before an error that only a proven caller may see.
- *
- * Inference takes a key, or a sign-in token that acts through its account's active key. Key management takes a sign-in
- * token only. What an account asks about itself takes either, and needs no active key to go with the token.
+ * Finds out who sends a request, for the route's credential (`credentials.ts`). The header alone decides most refusals: no
+ * credential, another kind of token, a wrong checksum. The admission store decides whether a key is alive: in the call that
+ * admits, or for `proveKey`.
  */
 
 import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { readBearer, type Bearer } from './core/read-bearer.ts'
+import { readBearer } from './core/read-bearer.ts'
 import type { Edge } from './edge.ts'
 import { invalidToken } from './sign-in/verify-token.ts'
-import type { Step, StepResponse } from './walk.ts'
 
+/** A key, not proven to be alive. */
 export interface Caller {
   account: string
   keyId: string
@@ -33,43 +31,6 @@ export interface ProvenCaller extends Caller {
   used: number | null
 }
 
-export function requireKey(edge: Edge): Step {
-  return async (request, response, next) => {
-    response.locals['caller'] = await callerOf(edge, readBearer(request.headers.authorization))
-    next()
-  }
-}
-
-export function callerFrom(response: StepResponse): Caller {
-  return response.locals['caller'] as Caller
-}
-
-export function requireSignIn(edge: Edge): Step {
-  return async (request, response, next) => {
-    const bearer = readBearer(request.headers.authorization)
-    if (bearer.kind === 'none') throw noAuth()
-    if (bearer.kind !== 'other') throw invalidToken()
-    response.locals['owner'] = await edge.verifySignIn(bearer.value)
-    next()
-  }
-}
-
-export function ownerFrom(response: StepResponse): KeyOwner {
-  return response.locals['owner'] as KeyOwner
-}
-
-/** Whose account it is; null for whoever signed in and never minted a key. */
-export function requireAccount(edge: Edge): Step {
-  return async (request, response, next) => {
-    response.locals['account'] = await accountOf(edge, readBearer(request.headers.authorization))
-    next()
-  }
-}
-
-export function accountFrom(response: StepResponse): string | null {
-  return response.locals['account'] as string | null
-}
-
 export function hashKey(key: string): string {
   return hash('sha256', key, 'base64url')
 }
@@ -82,7 +43,9 @@ function noAuth(): GatewayError {
   return new GatewayError('NO_AUTH', 'Unauthorized')
 }
 
-async function callerOf(edge: Edge, bearer: Bearer): Promise<Caller> {
+/** The key that a request names: by itself, or by a sign-in token of its owner. Nobody has proven that it is alive. */
+export async function claimKey(edge: Edge, { headers }: IncomingMessage): Promise<Caller> {
+  const bearer = readBearer(headers.authorization)
   switch (bearer.kind) {
     case 'none':
       throw noAuth()
@@ -99,13 +62,20 @@ async function callerOf(edge: Edge, bearer: Bearer): Promise<Caller> {
   }
 }
 
-async function accountOf(edge: Edge, bearer: Bearer): Promise<string | null> {
-  if (bearer.kind === 'other') {
-    const owner = await edge.verifySignIn(bearer.value)
-    const reply = await edge.keys.findAccount({ owner })
+export async function signIn(edge: Edge, { headers }: IncomingMessage): Promise<KeyOwner> {
+  const bearer = readBearer(headers.authorization)
+  if (bearer.kind === 'none') throw noAuth()
+  if (bearer.kind !== 'other') throw invalidToken()
+  return edge.verifySignIn(bearer.value)
+}
+
+/** Null: somebody who signed in and never minted a key. */
+export async function findAccount(edge: Edge, request: IncomingMessage): Promise<string | null> {
+  if (readBearer(request.headers.authorization).kind === 'other') {
+    const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
     return reply.kind === 'found' ? reply.account : null
   }
-  const { account } = await proveKey(edge, await callerOf(edge, bearer))
+  const { account } = await proveKey(edge, await claimKey(edge, request))
   return account
 }
 

@@ -6,34 +6,45 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import { callerFrom, proveKey } from './authenticate.ts'
+import { claimKey, proveKey, type Caller, type ProvenCaller } from './authenticate.ts'
 import { LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
 import { findPlan } from './core/find-plan.ts'
 import type { Edge } from './edge.ts'
 import { countsItself } from './read-json-body.ts'
-import type { Step, StepResponse } from './walk.ts'
+import type { StepResponse } from './walk.ts'
 
 /** Up to this size a body is read before its sender's key is looked up. */
 const SMALL_BODY_BYTES = 64 * 1024
 /** What Node reads of a body that nobody asks for yet. */
 const READ_AHEAD_BYTES = 64 * 1024
 
-export function makeRoom(edge: Edge): Step {
-  return (request, response, next) => {
-    const hold = edge.bytes.hold(request, response)
-    const { 'content-length': length, 'content-encoding': encoding } = request.headers
-    const isSmall = encoding === undefined && Number(length) <= SMALL_BODY_BYTES
-    if (isSmall && hold.takeUnproven(Number(length))) return next()
-    return proveFirst(edge, request, response, hold).then(() => next())
-  }
+export async function makeRoom(
+  edge: Edge,
+  request: IncomingMessage,
+  response: StepResponse,
+  caller: Caller,
+): Promise<void> {
+  const hold = edge.bytes.hold(request, response)
+  const { 'content-length': length, 'content-encoding': encoding } = request.headers
+  const isSmall = encoding === undefined && Number(length) <= SMALL_BODY_BYTES
+  if (!isSmall || !hold.takeUnproven(Number(length))) await proveFirst(edge, request, hold, caller)
 }
 
-async function proveFirst(edge: Edge, request: IncomingMessage, response: StepResponse, hold: Hold): Promise<void> {
-  const caller = callerFrom(response)
+/** For routes that prove the key of every body, whatever its size. */
+export async function proveAndMakeRoom(
+  edge: Edge,
+  request: IncomingMessage,
+  response: StepResponse,
+): Promise<ProvenCaller> {
+  return proveFirst(edge, request, edge.bytes.hold(request, response), await claimKey(edge, request))
+}
+
+async function proveFirst(edge: Edge, request: IncomingMessage, hold: Hold, caller: Caller): Promise<ProvenCaller> {
   const { 'content-length': length } = request.headers
   const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
-  const { plan } = await hold.whileProving(readAhead, () => proveKey(edge, caller))
-  hold.takeProven(caller.account, findPlan(edge.config.current, plan).guest, bytesToTake(request))
+  const proven = await hold.whileProving(readAhead, () => proveKey(edge, caller))
+  hold.takeProven(proven.account, findPlan(edge.config.current, proven.plan).guest, bytesToTake(request))
+  return proven
 }
 
 /** One that counts itself begins with nothing; what the others may unpack to is known at their end only. */

@@ -39,7 +39,7 @@ export function measuredOf(response: StepResponse): Measured {
   return response.locals['measured'] as Measured
 }
 
-/** The route as it is written in `app.ts`, never the path that came. */
+/** The route as it is written in `routes.ts`, never the path that came. */
 export function endpointOf(response: StepResponse): string {
   const { endpoint } = response.locals as { endpoint?: string }
   if (endpoint !== undefined) return endpoint

@@ -15,7 +15,7 @@ export const notFound: RequestHandler = (request) => {
   throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
 }
 
-export function methodNotAllowed(...allowed: string[]): RequestHandler {
+export function methodNotAllowed(allowed: string[]): RequestHandler {
   const allow = allowed.join(', ')
   return (request) => {
     throw new GatewayError('METHOD_NOT_ALLOWED', `${request.path} answers ${allow}`, { allow })

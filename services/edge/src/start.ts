@@ -26,6 +26,8 @@ import { listen } from './listen.ts'
 import { edgeMetrics, observeBytes, observeIntake, observeRunning } from './metrics.ts'
 import { rememberPlans } from './remember-plans.ts'
 import { createUsageReporter } from './report-usage.ts'
+import type { Routes } from './route.ts'
+import { pages, routes } from './routes.ts'
 import { trackRunningRequests } from './running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './sign-in/verify-token.ts'
 import { trustProxies } from './trust-proxies.ts'
@@ -55,7 +57,7 @@ const LAST_WORDS_MS = 2_000
  * Stopping says so for `stopNoticeMs`, then takes nothing new, lets open answers finish for up to `drainMs`, and closes what
  * is left.
  */
-export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
+export async function startEdge(parts: EdgeParts, table: Routes = routes): Promise<RunningEdge> {
   const { bus, config, settings, logger, metrics: page = createMetrics({ service: 'edge' }) } = parts
   const metrics = edgeMetrics(page)
   const keys = createKeysClient(bus)
@@ -96,7 +98,7 @@ export async function startEdge(parts: EdgeParts): Promise<RunningEdge> {
     tracer: parts.tracer ?? NO_TRACING,
   }
   const cuts = await followCuts(bus, running)
-  const server = await listen(createApp(edge), settings)
+  const server = await listen(createApp(edge, { ...table, ...pages(settings) }), settings)
   let isStopping = false
   return {
     url: server.url,

@@ -1,8 +1,8 @@
-import { operations } from '@gateway/contracts/operations'
 import { expect, test } from 'vitest'
+import { reference } from '../routes.ts'
 import { curlExample } from './curl-example.ts'
 
-const operation = (id: string) => operations.find((candidate) => candidate.id === id)!
+const operation = (id: string) => reference.find((candidate) => candidate.id === id)!
 const BASE = 'https://gateway.example'
 
 test('an example runs as it is printed, with the credential in the environment', () => {

@@ -2,15 +2,14 @@
  * An operation's example as a command that runs as it is printed, with the credential in an environment variable.
  */
 
-import type { Credential, Example, Operation } from '@gateway/contracts/api-reference'
-
-const VARIABLES: Record<Exclude<Credential, 'none'>, string> = { key: '$SVC_KEY', 'sign-in': '$SIGNIN_TOKEN' }
+import { credentials, type Example, type Operation } from './api-reference.ts'
 
 export function curlExample(baseUrl: string, operation: Operation, { body }: Example): string {
   const { method, credential } = operation
+  const { variable } = credentials[credential]
   const lines = [`curl ${body?.['stream'] === true ? '-N ' : ''}${quoted(baseUrl + pathOf(operation))}`]
   if (method === 'POST' && !body) lines.push('-X POST')
-  if (credential !== 'none') lines.push(`-H "authorization: Bearer ${VARIABLES[credential]}"`)
+  if (variable) lines.push(`-H "authorization: Bearer ${variable}"`)
   if (body) lines.push(`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`)
   return lines.join(' \\\n  ').replaceAll('$KEY', `'"$SVC_KEY"'`)
 }

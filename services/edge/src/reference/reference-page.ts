@@ -3,17 +3,16 @@
  * examples that run as they are printed. Everything that is put into the page is escaped here.
  */
 
+import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'
+import * as z from 'zod'
 import {
   answerHeaders,
+  credentials,
   errorMeanings,
   errorsOf,
   operationGroups,
-  type Credential,
   type Operation,
-} from '@gateway/contracts/api-reference'
-import { ERROR_STATUS, type ErrorCode } from '@gateway/contracts/errors'
-import { operations } from '@gateway/contracts/operations'
-import * as z from 'zod'
+} from './api-reference.ts'
 import { curlExample } from './curl-example.ts'
 import { schemaRows, type JsonSchema } from './schema-rows.ts'
 
@@ -23,7 +22,10 @@ export interface ReferenceAddresses {
   stylesheet: string
 }
 
-export function referencePage({ baseUrl, consoleUrl, stylesheet }: ReferenceAddresses): string {
+export function referencePage(
+  { baseUrl, consoleUrl, stylesheet }: ReferenceAddresses,
+  operations: Operation[],
+): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -38,7 +40,7 @@ export function referencePage({ baseUrl, consoleUrl, stylesheet }: ReferenceAddr
 <nav aria-label="Reference">
 <p class="brand">Model Gateway</p>
 <ul><li><a href="#start">Start</a></li></ul>
-${operationGroups.map(navigationOf).join('\n')}
+${operationGroups.map((group) => navigationOf(group, operations)).join('\n')}
 <p class="group">More</p>
 <ul><li><a href="#errors">Errors</a></li><li><a href="#headers">Headers</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
 </nav>
@@ -53,7 +55,7 @@ ${headerSection()}
 `
 }
 
-function navigationOf(group: string): string {
+function navigationOf(group: string, operations: Operation[]): string {
   const links = operations
     .filter((operation) => operation.group === group)
     .map(({ id, summary }) => `<li><a href="#${id}">${escape(summary)}</a></li>`)
@@ -77,12 +79,6 @@ stable <a href="#errors">code</a>; quote <code>x-request-id</code> when you repo
 </section>`
 }
 
-const CREDENTIALS: Record<Credential, string> = {
-  none: 'No credential needed.',
-  key: 'An API key, or a sign-in token that acts through its account’s active key.',
-  'sign-in': 'A sign-in token of the identity provider (not an API key).',
-}
-
 function operationSection(baseUrl: string, operation: Operation): string {
   const { id, method, path, summary, description, credential, requestSchema, responseSchema, eventSchema } = operation
   const examples = operation.examples.map(
@@ -94,7 +90,7 @@ function operationSection(baseUrl: string, operation: Operation): string {
 <h2><a href="#${id}">${escape(summary)}</a></h2>
 <p class="endpoint"><span class="method ${method.toLowerCase()}">${method}</span> <code>${escape(path)}</code></p>
 ${description.map((paragraph) => `<p>${escape(paragraph)}</p>`).join('\n')}
-<p class="credential">${CREDENTIALS[credential]}</p>
+<p class="credential">${credentials[credential].sentence}</p>
 <div class="columns">
 <div>
 ${parameterTable(operation)}

@@ -5,7 +5,6 @@
  * a key at all, is INVALID_KEY, and nothing changes.
  */
 
-import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import { maskKey, parseKey } from '@gateway/contracts/api-key'
 import {
@@ -16,37 +15,38 @@ import {
   type revokedKeyResponse,
   type rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
-import { hashKey, invalidKey, ownerFrom } from '../authenticate.ts'
+import { hashKey, invalidKey } from '../authenticate.ts'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../inference-kinds.ts'
+import type { Handler } from '../route.ts'
 
-export function mintDeveloperKey(edge: Edge): RequestHandler {
-  return async (request, response) => {
+export function mintDeveloperKey(edge: Edge): Handler<'sign-in'> {
+  return async (request, response, owner) => {
     if (request.body !== undefined) parseBody(mintKeyBody, request.body)
-    const { key, plan } = await edge.keys.mint({ owner: ownerFrom(response) })
+    const { key, plan } = await edge.keys.mint({ owner })
     response.json({ key, plan } satisfies z.infer<typeof developerKeyResponse>)
   }
 }
 
-export function rotateDeveloperKey(edge: Edge): RequestHandler {
-  return async (request, response) => {
-    const reply = await edge.keys.rotate({ owner: ownerFrom(response), keyHash: currentKeyHash(request.body) })
+export function rotateDeveloperKey(edge: Edge): Handler<'sign-in'> {
+  return async (request, response, owner) => {
+    const reply = await edge.keys.rotate({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
     response.json({ key: reply.key, plan: reply.plan, rotated: true } satisfies z.infer<typeof rotatedKeyResponse>)
   }
 }
 
-export function revokeDeveloperKey(edge: Edge): RequestHandler {
-  return async (request, response) => {
-    const reply = await edge.keys.revoke({ owner: ownerFrom(response), keyHash: currentKeyHash(request.body) })
+export function revokeDeveloperKey(edge: Edge): Handler<'sign-in'> {
+  return async (request, response, owner) => {
+    const reply = await edge.keys.revoke({ owner, keyHash: currentKeyHash(request.body) })
     if (reply.kind === 'invalid') throw invalidKey()
     response.json({ key: maskKey(reply.keyId), revoked: true } satisfies z.infer<typeof revokedKeyResponse>)
   }
 }
 
-export function listDeveloperKeys(edge: Edge): RequestHandler {
-  return async (_request, response) => {
-    const { keys } = await edge.keys.list({ owner: ownerFrom(response) })
+export function listDeveloperKeys(edge: Edge): Handler<'sign-in'> {
+  return async (_request, response, owner) => {
+    const { keys } = await edge.keys.list({ owner })
     const data = keys.map(({ keyId, plan, status, createdAt, lastUsedAt }) => ({
       key: maskKey(keyId),
       plan,

@@ -12,7 +12,7 @@ import { partOf } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS, type Client } from '../answer-writer.ts'
-import { callerFrom, proveKey, type Caller } from '../authenticate.ts'
+import { proveKey, type Caller } from '../authenticate.ts'
 import { holdOf } from '../bytes-in-flight.ts'
 import { adviceHeader } from '../core/advice-header.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
@@ -24,13 +24,14 @@ import { endpointOf, measuredOf } from '../measure-request.ts'
 import { requestIdOf } from '../name-request.ts'
 import { relayAnswer } from '../relay-answer.ts'
 import type { PlannedJob } from '../settle.ts'
-import type { Step, StepRequest } from '../walk.ts'
+import type { StepRequest, StepResponse } from '../walk.ts'
 
-export function infer(edge: Edge, parse: InferenceKind): Step {
-  return async (request, response) => {
-    const caller = callerFrom(response)
+type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
+
+export function infer(edge: Edge, parse: InferenceKind): Answer {
+  return async (request, response, caller) => {
     const config = edge.config.current
-    const { asked, model } = await understand(edge, caller, config, parse, request.body)
+    const { asked, model } = await understandFor(edge, caller, config, parse, request.body)
     // What is needed of it is in `asked`.
     request.body = undefined
     const hold = holdOf(response)!
@@ -71,17 +72,26 @@ export function infer(edge: Edge, parse: InferenceKind): Step {
   }
 }
 
-/** What is wrong with a request is told to callers with a live key only. */
-export async function understand(
+interface Understood {
+  asked: AskedRequest
+  model: ModelConfig
+}
+
+export function understand(config: GatewayConfig, parse: InferenceKind, body: unknown): Understood {
+  const asked = parse(body, config.models)
+  return { asked, model: findModel(config, asked) }
+}
+
+/** Only a caller with a live key learns the fault of its request. */
+async function understandFor(
   edge: Edge,
   caller: Caller,
   config: GatewayConfig,
   parse: InferenceKind,
   body: unknown,
-): Promise<{ asked: AskedRequest; model: ModelConfig }> {
+): Promise<Understood> {
   try {
-    const asked = parse(body, config.models)
-    return { asked, model: findModel(config, asked) }
+    return understand(config, parse, body)
   } catch (error) {
     await proveKey(edge, caller)
     throw error

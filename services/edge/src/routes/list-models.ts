@@ -3,7 +3,6 @@
  * slashes, sent as they are or as `%2F`.
  */
 
-import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import type { modelList } from '@gateway/contracts/catalog'
 import type { ModelConfig } from '@gateway/contracts/config'
@@ -13,8 +12,9 @@ import { answerCacheable } from '../answer-cacheable.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import { toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
+import type { Handler } from '../route.ts'
 
-export function listModels(edge: Edge): RequestHandler {
+export function listModels(edge: Edge): Handler<'none'> {
   return (_request, response) => {
     const data = liveModels(edge).map(toModelEntry)
     answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
@@ -26,9 +26,9 @@ function liveModels(edge: Edge): ModelConfig[] {
   return edge.config.current.models.filter((model) => !isRetired(model, now))
 }
 
-export function showModel(edge: Edge): RequestHandler<{ id: string[] }> {
+export function showModel(edge: Edge): Handler<'none'> {
   return (request, response) => {
-    const id = request.params.id.join('/')
+    const id = [request.params['id'] ?? []].flat().join('/')
     const model = liveModels(edge).find((candidate) => candidate.id === id)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
     answerCacheable(response, toModelEntry(model), noticeHeaders(model))

@@ -2,15 +2,15 @@
  * `POST /v1/keys/guest`: a key for a device, without an account. The same device gets the same key.
  */
 
-import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
 import { networkOf } from '../client-network.ts'
 import type { Edge } from '../edge.ts'
+import type { Handler } from '../route.ts'
 import { parseBody } from '../inference-kinds.ts'
 
-export function mintGuestKey(edge: Edge): RequestHandler {
+export function mintGuestKey(edge: Edge): Handler<'none'> {
   return async (request, response) => {
     const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
     const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: networkOf(request.ip ?? '') })

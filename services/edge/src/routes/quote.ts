@@ -3,23 +3,21 @@
  * same choice of lane and the same prices as the request itself; nothing is reserved.
  */
 
-import type { RequestHandler } from 'express'
 import type { z } from 'zod'
 import type { quoteResponse } from '@gateway/contracts/quote'
 import { chargeFor } from '@gateway/pricing/charge'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { makeOffer, planLimit } from '../admit.ts'
-import { callerFrom, proveKey } from '../authenticate.ts'
 import { describePrice } from '../core/describe-price.ts'
 import type { Edge } from '../edge.ts'
 import { chat } from '../inference-kinds.ts'
+import type { Handler } from '../route.ts'
 import { understand } from './infer.ts'
 
-export function quote(edge: Edge): RequestHandler {
-  return async (request, response) => {
+export function quote(edge: Edge): Handler<'key'> {
+  return async (request, response, caller) => {
     const config = edge.config.current
-    const { asked, model } = await understand(edge, callerFrom(response), config, chat, request.body)
-    const caller = await proveKey(edge, callerFrom(response))
+    const { asked, model } = understand(config, chat, request.body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
     if (!chosen) throw planLimit(plan.slug, config, model)
 

@@ -3,20 +3,20 @@
  * answered with the one HTML page; files named by their content are kept by browsers for ever, the page is asked for anew.
  */
 
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, Response } from 'express'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { ConsoleSettings } from '../config.ts'
+import type { ConsoleSettings, EdgeSettings } from '../config.ts'
 import { pageHeaders } from '../console/page-headers.ts'
 import { CODINGS, readConsoleFiles, type ConsoleFile, type ConsoleFiles } from '../console/read-console-files.ts'
-import type { Edge } from '../edge.ts'
+import type { Handler } from '../route.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_ANEW = 'no-cache'
 const PAGE = 'index.html'
 
-export function showConsole({ settings }: Edge, { folder }: ConsoleSettings): RequestHandler<{ path?: string[] }> {
-  const headers = pageHeaders(settings.signIn ? [settings.signIn.issuer] : [])
+export function showConsole({ signIn }: EdgeSettings, { folder }: ConsoleSettings): Handler<'none'> {
+  const headers = pageHeaders(signIn ? [signIn.issuer] : [])
   let reading: Promise<ConsoleFiles | null> | null = null
   async function files(): Promise<ConsoleFiles> {
     const found = await (reading ??= readConsoleFiles(folder))
@@ -26,7 +26,7 @@ export function showConsole({ settings }: Edge, { folder }: ConsoleSettings): Re
   }
 
   return async (request, response) => {
-    const path = request.params.path?.join('/') ?? ''
+    const path = [request.params['path'] ?? []].flat().join('/')
     const found = await files()
     // A name with an ending is a file's, which a page would only pretend to be.
     const file = found.get(path) ?? (path.includes('.') ? undefined : found.get(PAGE))
@@ -35,7 +35,7 @@ export function showConsole({ settings }: Edge, { folder }: ConsoleSettings): Re
   }
 }
 
-export function showConsoleConfig({ settings }: Edge, { url, clientId, scope }: ConsoleSettings): RequestHandler {
+export function showConsoleConfig(settings: EdgeSettings, { url, clientId, scope }: ConsoleSettings): Handler<'none'> {
   const { signIn, docsUrl, publicBaseUrl } = settings
   const body: ConsoleConfig = {
     gatewayUrl: publicBaseUrl,

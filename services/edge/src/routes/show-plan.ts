@@ -3,17 +3,15 @@
  * it costs.
  */
 
-import type { RequestHandler } from 'express'
 import type { PlanRecord } from '@gateway/contracts/plan-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
-import { callerFrom, proveKey } from '../authenticate.ts'
 import { findPlan } from '../core/find-plan.ts'
 import { modelsOnPlan } from '../core/models-on-plan.ts'
 import type { Edge } from '../edge.ts'
+import type { Handler } from '../route.ts'
 
-export function showPlan(edge: Edge): RequestHandler {
-  return async (_request, response) => {
-    const caller = await proveKey(edge, callerFrom(response))
+export function showPlan(edge: Edge): Handler<'key'> {
+  return (_request, response, caller) => {
     const config = edge.config.current
     const plan = findPlan(config, caller.plan)
     response.json({

@@ -2,17 +2,15 @@
  * `GET /billing/quota`: the ledger's word on the calling key's account in the current window.
  */
 
-import type { RequestHandler } from 'express'
 import { maskKey } from '@gateway/contracts/api-key'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
-import { callerFrom, proveKey } from '../authenticate.ts'
 import { findPlan } from '../core/find-plan.ts'
 import type { Edge } from '../edge.ts'
+import type { Handler } from '../route.ts'
 
-export function showQuota(edge: Edge): RequestHandler {
-  return async (_request, response) => {
-    const caller = await proveKey(edge, callerFrom(response))
+export function showQuota(edge: Edge): Handler<'key'> {
+  return async (_request, response, caller) => {
     const plan = findPlan(edge.config.current, caller.plan)
     const { used, resetAtMs } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
     const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra

@@ -5,11 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { RequestHandler } from 'express'
-import { openApiDocument } from '@gateway/contracts/openapi'
 import { answerCacheable } from '../answer-cacheable.ts'
 import type { EdgeSettings } from '../config.ts'
+import type { Operation } from '../reference/api-reference.ts'
+import { openApiDocument } from '../reference/openapi.ts'
 import { referencePage } from '../reference/reference-page.ts'
+import type { Handler } from '../route.ts'
 
 const STYLES = readFileSync(new URL('../reference/reference.css', import.meta.url))
 export const STYLESHEET = `/docs/${createHash('sha256').update(STYLES).digest('hex').slice(0, 12)}.css`
@@ -23,19 +24,20 @@ const PAGE_HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-export function showOpenApi({ publicBaseUrl }: EdgeSettings): RequestHandler {
-  const document = openApiDocument(publicBaseUrl)
+export function showOpenApi({ publicBaseUrl }: EdgeSettings, operations: Operation[]): Handler<'none'> {
+  const document = openApiDocument(publicBaseUrl, operations)
   return (_request, response) => answerCacheable(response, document)
 }
 
-export function showReference({ publicBaseUrl, console }: EdgeSettings): RequestHandler {
-  const page = referencePage({ baseUrl: publicBaseUrl, consoleUrl: console?.url ?? null, stylesheet: STYLESHEET })
+export function showReference({ publicBaseUrl, console }: EdgeSettings, operations: Operation[]): Handler<'none'> {
+  const addresses = { baseUrl: publicBaseUrl, consoleUrl: console?.url ?? null, stylesheet: STYLESHEET }
+  const page = referencePage(addresses, operations)
   return (_request, response) => {
     response.set(PAGE_HEADERS).send(page)
   }
 }
 
-export const showReferenceStyles: RequestHandler = (_request, response) => {
+export const showReferenceStyles: Handler<'none'> = (_request, response) => {
   response
     .set({ 'content-type': 'text/css; charset=utf-8', 'cache-control': 'public, max-age=31536000, immutable' })
     .send(STYLES)

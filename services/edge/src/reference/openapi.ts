@@ -1,12 +1,16 @@
 /**
- * The OpenAPI 3.1 document of the gateway, made of the operations of `operations.ts` and the schemas that the gateway
- * parses with.
+ * The OpenAPI 3.1 document of the gateway, made of its operations and the schemas that the gateway parses with.
  */
 
+import {
+  ERROR_STATUS,
+  flatErrorBody,
+  quotaExceededBody,
+  rateLimitBody,
+  type ErrorCode,
+} from '@gateway/contracts/errors'
 import * as z from 'zod'
-import { answerHeaders, errorMeanings, errorsOf, type Credential, type Operation } from './api-reference.ts'
-import { ERROR_STATUS, flatErrorBody, quotaExceededBody, rateLimitBody, type ErrorCode } from './errors.ts'
-import { operations } from './operations.ts'
+import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
 export interface OpenApiDocument {
   openapi: '3.1.0'
@@ -17,7 +21,7 @@ export interface OpenApiDocument {
 }
 
 /** `serverUrl`: the address that clients use, without `/v1`. */
-export function openApiDocument(serverUrl: string): OpenApiDocument {
+export function openApiDocument(serverUrl: string, operations: Operation[]): OpenApiDocument {
   const paths: OpenApiDocument['paths'] = {}
   for (const operation of operations) {
     paths[operation.path] = { ...paths[operation.path], [operation.method.toLowerCase()]: describe(operation) }
@@ -46,12 +50,6 @@ export function openApiDocument(serverUrl: string): OpenApiDocument {
   }
 }
 
-const SECURITY: Record<Credential, object[]> = {
-  none: [],
-  key: [{ key: [] }, { signIn: [] }],
-  'sign-in': [{ signIn: [] }],
-}
-
 function describe(operation: Operation): object {
   const { id, group, summary, description, credential, requestSchema, isBodyOptional = false, examples } = operation
   const bodies = examples.flatMap(({ name, body }) => (body ? [[name, { value: body }]] : []))
@@ -60,7 +58,7 @@ function describe(operation: Operation): object {
     tags: [group],
     summary,
     ...(description.length > 0 && { description: description.join('\n\n') }),
-    security: SECURITY[credential],
+    security: credentials[credential].security,
     ...parametersOf(operation),
     ...(requestSchema && {
       requestBody: {

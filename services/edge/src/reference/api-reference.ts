@@ -3,22 +3,17 @@
  */
 
 import type { ZodType } from 'zod'
-import type { ErrorCode } from './errors.ts'
-import { REPLAYED_HEADER } from './idempotency.ts'
+import type { ErrorCode } from '@gateway/contracts/errors'
+import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import type { Credential } from '../credentials.ts'
+import type { Method } from '../route.ts'
 
-/** `key`: an API key, or a sign-in token that acts through its account's active key. */
-export type Credential = 'none' | 'key' | 'sign-in'
-
-export interface Operation {
-  id: string
+/** An operation in the words of its users. */
+export interface Documentation {
   group: OperationGroup
-  method: 'GET' | 'POST'
-  /** As in OpenAPI: `/v1/models/{id}`. */
-  path: string
   summary: string
   /** Paragraphs. */
   description: string[]
-  credential: Credential
   /** A parameter without a schema is any string. */
   query?: { name: string; description: string; required?: boolean; example?: string; schema?: ZodType }[]
   pathParameters?: { name: string; description: string; example: string }[]
@@ -35,6 +30,15 @@ export interface Operation {
   errors: ErrorCode[]
 }
 
+/** The same with what the route table says of it. */
+export interface Operation extends Documentation {
+  id: string
+  method: Method
+  /** As in OpenAPI: `/v1/models/{id}`. */
+  path: string
+  credential: Credential
+}
+
 export interface Example {
   name: string
   /** `$KEY` in it stands for the caller's API key. */
@@ -44,10 +48,33 @@ export interface Example {
 export const operationGroups = ['Inference', 'Models', 'Account', 'Keys'] as const
 export type OperationGroup = (typeof operationGroups)[number]
 
-const errorsOfCredential: Record<Credential, ErrorCode[]> = {
-  none: [],
-  key: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
-  'sign-in': ['NO_AUTH', 'INVALID_TOKEN'],
+interface CredentialTerms {
+  sentence: string
+  /** Where examples have it from. */
+  variable?: '$SVC_KEY' | '$SIGNIN_TOKEN'
+  errors: ErrorCode[]
+  /** In OpenAPI's terms. */
+  security: object[]
+}
+
+const key: CredentialTerms = {
+  sentence: 'An API key, or a sign-in token that acts through its account’s active key.',
+  variable: '$SVC_KEY',
+  errors: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
+  security: [{ key: [] }, { signIn: [] }],
+}
+
+export const credentials: Record<Credential, CredentialTerms> = {
+  none: { sentence: 'No credential needed.', errors: [], security: [] },
+  key,
+  'key at admission': key,
+  account: { ...key, sentence: 'An API key, or a sign-in token, which needs no active key.' },
+  'sign-in': {
+    sentence: 'A sign-in token of the identity provider (not an API key).',
+    variable: '$SIGNIN_TOKEN',
+    errors: ['NO_AUTH', 'INVALID_TOKEN'],
+    security: [{ signIn: [] }],
+  },
 }
 
 const errorsOfBody: ErrorCode[] = ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']
@@ -57,7 +84,7 @@ const errorsOfAll: ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']
 /** Every code that an operation can answer, each once. */
 export function errorsOf({ credential, requestSchema, errors }: Operation): ErrorCode[] {
   const ofBody = requestSchema ? errorsOfBody : []
-  return [...new Set([...errorsOfCredential[credential], ...ofBody, ...errors, ...errorsOfAll])]
+  return [...new Set([...credentials[credential].errors, ...ofBody, ...errors, ...errorsOfAll])]
 }
 
 /** What a code means and what to do about it. */

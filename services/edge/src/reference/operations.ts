@@ -3,10 +3,10 @@
  * the gateway itself parses with; every example is sent by a test.
  */
 
-import { chatChunk, chatCompletion, embeddingList, imageGeneration } from './answers.ts'
-import { TOKENS_PER_MINUTE, type Operation } from './api-reference.ts'
-import { modelEntry, modelList, tierCatalog } from './catalog.ts'
-import { chatRequest, embeddingsRequest, imagesRequest } from './chat.ts'
+import { chatChunk, chatCompletion, embeddingList, imageGeneration } from '@gateway/contracts/answers'
+import { TOKENS_PER_MINUTE, type Documentation } from './api-reference.ts'
+import { modelEntry, modelList, tierCatalog } from '@gateway/contracts/catalog'
+import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
 import {
   currentKeyRequest,
   developerKeyListResponse,
@@ -14,14 +14,14 @@ import {
   mintKeyBody,
   revokedKeyResponse,
   rotatedKeyResponse,
-} from './developer-keys-api.ts'
-import type { ErrorCode } from './errors.ts'
-import { IDEMPOTENCY_KEY, idempotencyKey } from './idempotency.ts'
-import { guestKeyRequest, guestKeyResponse } from './keys-api.ts'
-import { quotaRecord } from './metering-api.ts'
-import { planRecord } from './plan-api.ts'
-import { quoteResponse } from './quote.ts'
-import { usageQuery, usageRecord } from './usage-api.ts'
+} from '@gateway/contracts/developer-keys-api'
+import type { ErrorCode } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
+import { guestKeyRequest, guestKeyResponse } from '@gateway/contracts/keys-api'
+import { quotaRecord } from '@gateway/contracts/metering-api'
+import { planRecord } from '@gateway/contracts/plan-api'
+import { quoteResponse } from '@gateway/contracts/quote'
+import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 
 const INFERENCE_ERRORS: ErrorCode[] = [
@@ -38,19 +38,15 @@ const IDEMPOTENCY_HEADER = {
     '1 to 255 visible ASCII characters. The same key and body again within 24 hours joins the request that runs, or gets its answer (up to 1 MB) again, charged once. With it, a request runs on when its client leaves.',
 }
 
-export const operations: Operation[] = [
-  {
-    id: 'createChatCompletion',
+export const operations = {
+  createChatCompletion: {
     group: 'Inference',
-    method: 'POST',
-    path: '/v1/chat/completions',
     summary: 'Chat',
     description: [
       'Answers a conversation, whole or as a stream of server-sent events. Sampling parameters, tools and every other field of the OpenAI convention pass through to the backend.',
       'A stream ends with data: [DONE], which is sent once the usage is recorded. A failure after the first byte is one event with an error member, and no [DONE].',
       'svc-best chooses a lane for each message and says which in x-svc-smart-route. A model that you name is never rewritten.',
     ],
-    credential: 'key',
     requestSchema: chatRequest,
     headers: [IDEMPOTENCY_HEADER],
     responseSchema: chatCompletion,
@@ -91,14 +87,10 @@ export const operations: Operation[] = [
     ],
     errors: INFERENCE_ERRORS,
   },
-  {
-    id: 'createEmbeddings',
+  createEmbeddings: {
     group: 'Inference',
-    method: 'POST',
-    path: '/v1/embeddings',
     summary: 'Embeddings',
     description: ['Turns each text into a vector of 768 numbers, in the order of the inputs.'],
-    credential: 'key',
     requestSchema: embeddingsRequest,
     headers: [IDEMPOTENCY_HEADER],
     responseSchema: embeddingList,
@@ -108,30 +100,22 @@ export const operations: Operation[] = [
     ],
     errors: INFERENCE_ERRORS,
   },
-  {
-    id: 'createImage',
+  createImage: {
     group: 'Inference',
-    method: 'POST',
-    path: '/v1/images/generations',
     summary: 'Images',
     description: ['Draws a picture from a text: a PNG in data[0].b64_json.'],
-    credential: 'key',
     requestSchema: imagesRequest,
     headers: [IDEMPOTENCY_HEADER],
     responseSchema: imageGeneration,
     examples: [{ name: 'A picture', body: { model: 'svc-image', prompt: 'A river seen from above', size: '512x512' } }],
     errors: INFERENCE_ERRORS,
   },
-  {
-    id: 'quote',
+  quote: {
     group: 'Inference',
-    method: 'POST',
-    path: '/v1/quote',
     summary: 'What a chat request would cost',
     description: [
       'Takes the body of a chat request and answers what would serve it and what it would be charged, without sending it anywhere. Nothing is reserved.',
     ],
-    credential: 'key',
     requestSchema: chatRequest,
     responseSchema: quoteResponse,
     examples: [
@@ -142,39 +126,27 @@ export const operations: Operation[] = [
     ],
     errors: ['MODEL_NOT_FOUND', 'rate_limit_exceeded'],
   },
-  {
-    id: 'listModels',
+  listModels: {
     group: 'Models',
-    method: 'GET',
-    path: '/v1/models',
     summary: 'The live list of models',
     description: ['The authority for which models are available now.'],
-    credential: 'none',
     responseSchema: modelList,
     examples: [{ name: 'All models' }],
     errors: [],
   },
-  {
-    id: 'showModel',
+  showModel: {
     group: 'Models',
-    method: 'GET',
-    path: '/v1/models/{id}',
     summary: 'One model',
     description: [],
-    credential: 'none',
     pathParameters: [{ name: 'id', description: 'As in the list.', example: 'svc-instant' }],
     responseSchema: modelEntry,
     examples: [{ name: 'Spark' }],
     errors: ['MODEL_NOT_FOUND'],
   },
-  {
-    id: 'showCatalog',
+  showCatalog: {
     group: 'Models',
-    method: 'GET',
-    path: '/v1/catalog',
     summary: 'Names, order and multipliers of the tiers',
     description: [],
-    credential: 'none',
     query: [
       {
         name: 'view',
@@ -188,43 +160,31 @@ export const operations: Operation[] = [
     examples: [{ name: 'The tiers' }],
     errors: ['VALIDATION_ERROR'],
   },
-  {
-    id: 'showQuota',
+  showQuota: {
     group: 'Account',
-    method: 'GET',
-    path: '/billing/quota',
     summary: 'The allowance and what is left of it',
     description: [
       "The ledger's word on the current billing window. Requests of the last moments may not be in it yet; the x-svc-quota headers of each answer are.",
     ],
-    credential: 'key',
     responseSchema: quotaRecord,
     examples: [{ name: 'My quota' }],
     errors: [],
   },
-  {
-    id: 'showPlan',
+  showPlan: {
     group: 'Account',
-    method: 'GET',
-    path: '/v1/plan',
     summary: 'What the plan includes, and at what price',
     description: [
       'Never more than requests_per_minute requests are admitted in any 60 seconds.',
       `tokens_per_minute is a bucket. ${TOKENS_PER_MINUTE}`,
     ],
-    credential: 'key',
     responseSchema: planRecord,
     examples: [{ name: 'My plan' }],
     errors: [],
   },
-  {
-    id: 'showUsage',
+  showUsage: {
     group: 'Account',
-    method: 'GET',
-    path: '/v1/usage',
     summary: 'Usage over time',
     description: ['By day or by model, from the ledger. Days are in UTC, both ends included.'],
-    credential: 'key',
     query: Object.entries({
       from: 'The first day; the first of this month when left out.',
       to: 'The last day; today when left out.',
@@ -238,71 +198,53 @@ export const operations: Operation[] = [
     examples: [{ name: 'This month, by day' }],
     errors: ['VALIDATION_ERROR'],
   },
-  {
-    id: 'mintDeveloperKey',
+  mintDeveloperKey: {
     group: 'Keys',
-    method: 'POST',
-    path: '/v1/keys/developer',
     summary: 'Get the developer key',
     description: ['Answers the active key, or a new one when there is none.'],
-    credential: 'sign-in',
     requestSchema: mintKeyBody,
     isBodyOptional: true,
     responseSchema: developerKeyResponse,
     examples: [{ name: 'My key', body: {} }],
     errors: [],
   },
-  {
-    id: 'listDeveloperKeys',
+  listDeveloperKeys: {
     group: 'Keys',
-    method: 'GET',
-    path: '/v1/keys/developer',
     summary: 'All developer keys, newest first',
     description: ['Keys are masked to their first characters.'],
-    credential: 'sign-in',
     responseSchema: developerKeyListResponse,
     examples: [{ name: 'My keys' }],
     errors: [],
   },
-  {
-    id: 'rotateDeveloperKey',
+  rotateDeveloperKey: {
     group: 'Keys',
-    method: 'POST',
-    path: '/v1/keys/developer/rotate',
     summary: 'Replace the developer key',
     description: [
       'The old key is refused everywhere once this has answered; what it has begun may finish. Plan, quota and history carry over.',
     ],
-    credential: 'sign-in',
     requestSchema: currentKeyRequest,
     responseSchema: rotatedKeyResponse,
     examples: [{ name: 'Rotate', body: { key: '$KEY' } }],
     errors: ['INVALID_KEY'],
   },
-  {
-    id: 'revokeDeveloperKey',
+  revokeDeveloperKey: {
     group: 'Keys',
-    method: 'POST',
-    path: '/v1/keys/developer/revoke',
     summary: 'Revoke the developer key',
     description: ['The key is refused everywhere once this has answered, and its open streams are cut.'],
-    credential: 'sign-in',
     requestSchema: currentKeyRequest,
     responseSchema: revokedKeyResponse,
     examples: [{ name: 'Revoke', body: { key: '$KEY' } }],
     errors: ['INVALID_KEY'],
   },
-  {
-    id: 'mintGuestKey',
+  mintGuestKey: {
     group: 'Keys',
-    method: 'POST',
-    path: '/v1/keys/guest',
     summary: 'Get a key for a device, without an account',
     description: ['The same device gets the same key. Guest keys reach the guest-tier models, with a cap a day.'],
-    credential: 'none',
     requestSchema: guestKeyRequest,
     responseSchema: guestKeyResponse,
     examples: [{ name: 'A device', body: { device_id: '3f0c6a52-kiosk-4' } }],
     errors: ['rate_limit_exceeded'],
   },
-]
+} satisfies Record<string, Documentation>
+
+export type OperationId = keyof typeof operations

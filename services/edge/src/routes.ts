@@ -1,0 +1,77 @@
+/**
+ * Every route of the edge, told once: Express' routes, the direct path of inference, the 405s and the API reference are
+ * made of this table.
+ */
+
+import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
+import { chat, embeddings, images } from './inference-kinds.ts'
+import type { Operation } from './reference/api-reference.ts'
+import { operations, type OperationId } from './reference/operations.ts'
+import type { Method, Route } from './route.ts'
+import { listDeveloperKeys, mintDeveloperKey, revokeDeveloperKey, rotateDeveloperKey } from './routes/developer-keys.ts'
+import { listModels, showModel } from './routes/list-models.ts'
+import { mintGuestKey } from './routes/mint-guest-key.ts'
+import { quote } from './routes/quote.ts'
+import { showCatalog } from './routes/show-catalog.ts'
+import { showConsole, showConsoleConfig } from './routes/show-console.ts'
+import { showPlan } from './routes/show-plan.ts'
+import { showQuota } from './routes/show-quota.ts'
+import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './routes/show-reference.ts'
+import { showUsage } from './routes/show-usage.ts'
+
+type Page = Extract<Route, { credential: 'none' }>
+type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: OperationId }>>>
+
+export const routes = {
+  '/v1/chat/completions': { POST: { credential: 'key at admission', asks: chat, doc: 'createChatCompletion' } },
+  '/v1/embeddings': { POST: { credential: 'key at admission', asks: embeddings, doc: 'createEmbeddings' } },
+  '/v1/images/generations': { POST: { credential: 'key at admission', asks: images, doc: 'createImage' } },
+  '/v1/quote': { POST: { credential: 'key', body: 'large', handle: quote, doc: 'quote' } },
+
+  '/v1/models': { GET: { credential: 'none', handle: listModels, doc: 'listModels' } },
+  '/v1/models/*id': { GET: { credential: 'none', handle: showModel, doc: 'showModel' } },
+  '/v1/catalog': { GET: { credential: 'none', handle: showCatalog, doc: 'showCatalog' } },
+
+  '/billing/quota': { GET: { credential: 'key', handle: showQuota, doc: 'showQuota' } },
+  '/v1/plan': { GET: { credential: 'key', handle: showPlan, doc: 'showPlan' } },
+  '/v1/usage': { GET: { credential: 'account', handle: showUsage, doc: 'showUsage' } },
+
+  '/v1/keys/developer': {
+    POST: { credential: 'sign-in', body: 'small', handle: mintDeveloperKey, doc: 'mintDeveloperKey' },
+    GET: { credential: 'sign-in', handle: listDeveloperKeys, doc: 'listDeveloperKeys' },
+  },
+  '/v1/keys/developer/rotate': {
+    POST: { credential: 'sign-in', body: 'small', handle: rotateDeveloperKey, doc: 'rotateDeveloperKey' },
+  },
+  '/v1/keys/developer/revoke': {
+    POST: { credential: 'sign-in', body: 'small', handle: revokeDeveloperKey, doc: 'revokeDeveloperKey' },
+  },
+  '/v1/keys/guest': { POST: { credential: 'none', body: 'small', handle: mintGuestKey, doc: 'mintGuestKey' } },
+} satisfies DocumentedRoutes
+
+/** The API reference, in the order of the table. */
+export const reference: Operation[] = Object.entries<DocumentedRoutes[string]>(routes).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { doc, credential }]) => ({
+    ...operations[doc],
+    id: doc,
+    method: method as Method,
+    path: path.replace(/\*(\w+)/g, '{$1}'),
+    credential,
+  })),
+)
+
+/** What people read in a browser. */
+export function pages(settings: EdgeSettings): Record<string, { GET: Page }> {
+  const { console } = settings
+  return {
+    '/openapi.json': { GET: { credential: 'none', handle: () => showOpenApi(settings, reference) } },
+    '/docs': { GET: { credential: 'none', handle: () => showReference(settings, reference) } },
+    [STYLESHEET]: { GET: { credential: 'none', handle: () => showReferenceStyles } },
+    ...(console && {
+      [`${CONSOLE_PATH}/config.json`]: {
+        GET: { credential: 'none', handle: () => showConsoleConfig(settings, console) },
+      },
+      [`${CONSOLE_PATH}{/*path}`]: { GET: { credential: 'none', handle: () => showConsole(settings, console) } },
+    }),
+  }
+}

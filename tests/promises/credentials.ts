@@ -1,0 +1,135 @@
+/**
+ * What is promised of every row of the route table: it refuses whoever lacks its credential, on each path that serves it.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { formatKey, parseKey, randomBase62 } from '@gateway/contracts/api-key'
+import { describe, expect, test } from 'vitest'
+import type { Credential } from '../../services/edge/src/credentials.ts'
+import type { Operation } from '../../services/edge/src/reference/api-reference.ts'
+import { reference } from '../../services/edge/src/routes.ts'
+import { type Address, manageKeys, newDeveloper, send } from './gateway.ts'
+
+/** A bearer value each; none is sent for `nothing`. */
+interface Bearers {
+  nothing: undefined
+  'a live key': string
+  'a revoked key': string
+  'a forged key of a live account': string
+  'the token of an owner without a live key': string
+  'a token with another signature': string
+  'an opaque token': string
+}
+type Kind = keyof Bearers
+
+const REFUSED_EVERYWHERE: Partial<Record<Kind, string>> = {
+  nothing: 'NO_AUTH',
+  'a token with another signature': 'INVALID_TOKEN',
+  'an opaque token': 'INVALID_TOKEN',
+}
+const DEAD_KEYS: Partial<Record<Kind, string>> = {
+  'a revoked key': 'INVALID_KEY',
+  'a forged key of a live account': 'INVALID_KEY',
+}
+const NO_LIVE_KEY = { ...REFUSED_EVERYWHERE, ...DEAD_KEYS, 'the token of an owner without a live key': 'INVALID_KEY' }
+
+const REFUSALS: Record<Credential, Partial<Record<Kind, string>>> = {
+  none: {},
+  key: NO_LIVE_KEY,
+  'key at admission': NO_LIVE_KEY,
+  account: { ...REFUSED_EVERYWHERE, ...DEAD_KEYS },
+  'sign-in': {
+    ...REFUSED_EVERYWHERE,
+    'a live key': 'INVALID_TOKEN',
+    'a revoked key': 'INVALID_TOKEN',
+    'a forged key of a live account': 'INVALID_TOKEN',
+  },
+}
+
+export function promiseCredentials(gateway: () => Address): void {
+  describe('credentials', () => {
+    test('only these routes answer anybody', () => {
+      const open = reference.filter(({ credential }) => credential === 'none')
+      expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        'GET /v1/models',
+        'GET /v1/models/{id}',
+        'GET /v1/catalog',
+        'POST /v1/keys/guest',
+      ])
+    })
+
+    test('every route refuses each wrong credential, whatever is asked and on whichever path', async () => {
+      const [url] = gateway().urls
+      const bearers = await collectBearers(gateway())
+      expect(await findWrongAnswers(url, bearers)).toEqual([])
+    })
+
+    test('and lets in the right one', async () => {
+      const { key, token } = await newDeveloper(gateway())
+      for (const operation of reference) {
+        const bearer = operation.credential === 'sign-in' ? token : key
+        const { status } = await send(gateway().urls[0], pathOf(operation), askingNothing(operation, bearer))
+        expect([operation.path, status]).not.toEqual([operation.path, 401])
+      }
+    })
+  })
+}
+
+export async function collectBearers(gateway: Address): Promise<Bearers> {
+  const live = await newDeveloper(gateway)
+  const revoked = await newDeveloper(gateway)
+  await manageKeys(gateway, revoked.token, 'POST', '/revoke', { key: revoked.key })
+  const [head, payload] = live.token.split('.')
+  const [, , signature] = revoked.token.split('.')
+  const random = (length: number) => randomBase62(length, randomBytes)
+  return {
+    nothing: undefined,
+    'a live key': live.key,
+    'a revoked key': revoked.key,
+    'a forged key of a live account': formatKey({ ...parseKey(live.key)!, secret: random(32) }),
+    'the token of an owner without a live key': revoked.token,
+    'a token with another signature': [head, payload, signature].join('.'),
+    'an opaque token': `sk-${random(20)}`,
+  }
+}
+
+/** Each route that answers a wrong credential with anything but its refusal. */
+export async function findWrongAnswers(url: string, bearers: Bearers): Promise<string[]> {
+  const wrong: string[] = []
+  for (const operation of reference) {
+    for (const [kind, code] of Object.entries(REFUSALS[operation.credential]) as [Kind, string][]) {
+      for (const [how, path, parts] of waysToAsk(operation, bearers[kind])) {
+        const { status, body } = await send(url, path, parts)
+        if (status === 401 && body['code'] === code) continue
+        wrong.push(`${operation.method} ${operation.path}, ${how}, with ${kind}: ${status} ${String(body['code'])}`)
+      }
+    }
+  }
+  return wrong
+}
+
+type Parts = Parameters<typeof send>[2]
+
+/** Inference takes the direct path where the target is its path alone, and Express' path otherwise. */
+function waysToAsk(operation: Operation, bearer: string | undefined): [how: string, path: string, parts: Parts][] {
+  const path = pathOf(operation)
+  const nothing = askingNothing(operation, bearer)
+  if (operation.method === 'GET') return [['as it is', path, nothing]]
+  const body = JSON.stringify(operation.examples[0]!.body).replaceAll('$KEY', bearer ?? '')
+  const padded = body.padEnd(100_000)
+  return [
+    ['asking nothing', path, nothing],
+    ['as in the reference', path, { ...nothing, body }],
+    ['through Express', `${path}?through=express`, { ...nothing, body }],
+    ['with a large body', path, { ...nothing, body: padded }],
+    ['with an idempotency key', path, { ...nothing, body, headers: { 'idempotency-key': 'walked' } }],
+  ]
+}
+
+function askingNothing({ method }: Operation, bearer: string | undefined): NonNullable<Parts> {
+  return { method, ...(bearer !== undefined && { key: bearer }), ...(method === 'POST' && { body: {} }) }
+}
+
+function pathOf({ path, pathParameters = [] }: Operation): string {
+  return pathParameters.reduce((filled, { name, example }) => filled.replace(`{${name}}`, example), path)
+}
