@@ -6,9 +6,8 @@
  */
 
 import * as z from 'zod'
-import { traceparent } from './trace-context.ts'
-import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
-import { attemptRecord } from './usage-event.ts'
+import { tokenUsage } from './usage.ts'
+import { attemptRecord, bill } from './usage-event.ts'
 
 export const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
@@ -18,7 +17,8 @@ export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'imag
 export type Capability = z.infer<typeof capability>
 
 export const jobHeader = z.object({
-  requestId: z.uuid(),
+  /** The router reports by it if it loses its edge. */
+  ...bill.shape,
   /** 1 for the first dispatch; a re-dispatch counts up. */
   attempt: z.int().min(1),
   kind: z.enum(jobKinds),
@@ -27,7 +27,6 @@ export const jobHeader = z.object({
   /** Time left until the answer's head: its client waits no longer for the headers. After the head, `remainingMs` holds. */
   headWithinMs: z.int().min(0).optional(),
   configRevision: z.string(),
-  pool: z.string(),
   needs: z.array(capability),
   stream: z.boolean(),
   /** The client asked for `stream_options.include_usage`: pass the usage chunk on. */
@@ -45,24 +44,12 @@ export const jobHeader = z.object({
   reservedOutputTokens: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
-
-  /** What a usage report needs, so that the router can write one if it loses its edge. */
-  account: z.string(),
-  keyId: z.string(),
-  plan: z.string(),
-  unit: planUnit,
-  planVersion: planVersion.optional(),
-  window: z.string(),
-  modelAsked: z.string(),
-  lane: z.string(),
-  price,
-  startedAtMs: z.int(),
   /** The edge settles the request, also when its client leaves. An edge of the former version leaves that to the router. */
   edgeSettles: z.boolean().optional(),
-  /** The edge's span, where traces are on. */
-  traceparent: traceparent.optional(),
 })
 export type JobHeader = z.infer<typeof jobHeader>
+/** A job before its dispatch. */
+export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
 /** Sent when the answer is certain: validated JSON, or the first content of a stream. */
 export const answerHead = z.object({

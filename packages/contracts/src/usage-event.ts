@@ -27,10 +27,10 @@ export const usageOutcomes = [
   'undelivered',
 ] as const
 
-export const usageEvent = z.object({
+/** The facts that a request is billed by. The edge writes them into the job, and the reporter of the request into its report. */
+export const bill = z.object({
   /** UUIDv7, the gateway's own. */
   requestId: z.uuid(),
-  reporter: z.enum(['edge', 'router']),
   account: z.string(),
   keyId: z.string(),
   plan: z.string(),
@@ -42,19 +42,25 @@ export const usageEvent = z.object({
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),
+  price,
+  startedAtMs: z.int(),
+  /** The span of the edge, or of the report, where traces are on. */
+  traceparent: traceparent.optional(),
+})
+export type Bill = z.infer<typeof bill>
+
+export const usageEvent = z.object({
+  ...bill.shape,
+  reporter: z.enum(['edge', 'router']),
   backend: z.string(),
   backendModel: z.string(),
   usage: tokenUsage,
-  price,
   outcome: z.enum(usageOutcomes),
   /** Whether the end of the answer was ready to reach the client. */
   delivered: z.boolean(),
   streamed: z.boolean(),
   attempts: z.array(attemptRecord),
-  startedAtMs: z.int(),
   endedAtMs: z.int(),
-  /** The span that reports it, where traces are on. */
-  traceparent: traceparent.optional(),
 })
 export type UsageEvent = z.infer<typeof usageEvent>
 

@@ -7,7 +7,7 @@
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
-import type { AnswerHead } from '@gateway/contracts/job'
+import type { AnswerHead, PlannedJob } from '@gateway/contracts/job'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/telemetry/gen-ai'
 import { requestFields } from '@gateway/telemetry/trace-context'
@@ -24,7 +24,7 @@ import type { Edge } from './edge.ts'
 import type { Measured } from './measure-request.ts'
 import { openPassage } from './pass-answer.ts'
 import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
-import { lapse, release, settle, usageEvent, type PlannedJob } from './settle.ts'
+import { lapse, release, settle, usageEvent } from './settle.ts'
 
 export interface Relay {
   admitted: Admitted

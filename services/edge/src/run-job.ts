@@ -16,6 +16,7 @@ import {
   type AnswerFailure,
   type AnswerHead,
   type JobHeader,
+  type PlannedJob,
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
 import { acceptPatienceMs, MOST_LOSSES, redispatchDelayMs, type Unavailability } from './core/redispatch.ts'
@@ -53,11 +54,9 @@ export interface JobRun {
   stop(): void
 }
 
-type FixedHeader = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
-
 export function runJob(
   bus: Bus,
-  fixed: FixedHeader,
+  fixed: PlannedJob,
   body: Uint8Array,
   deadlineMs: number,
   events: AnswerEvents,

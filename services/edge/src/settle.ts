@@ -2,15 +2,13 @@
  * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
  */
 
-import type { JobHeader } from '@gateway/contracts/job'
-import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { PlannedJob } from '@gateway/contracts/job'
+import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { chargeFor } from '@gateway/pricing/charge'
 import { requestFields } from '@gateway/telemetry/trace-context'
 import { NO_SPAN } from '@gateway/telemetry/tracing'
 import type { Charge } from './core/bill.ts'
 import type { Edge } from './edge.ts'
-
-export type PlannedJob = Omit<JobHeader, 'attempt' | 'remainingMs' | 'edgeSettles'>
 
 /** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
 export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
@@ -58,29 +56,8 @@ async function finishReservation(
 }
 
 /** What the ledger is told of the request. */
-export function usageEvent(job: PlannedJob, { served, outcome, delivered, usage, attempts }: Charge): UsageEvent {
-  return {
-    requestId: job.requestId,
-    reporter: 'edge',
-    account: job.account,
-    keyId: job.keyId,
-    plan: job.plan,
-    unit: job.unit,
-    planVersion: job.planVersion,
-    window: job.window,
-    modelAsked: job.modelAsked,
-    lane: job.lane,
-    pool: job.pool,
-    backend: served.backend,
-    backendModel: served.backendModel,
-    price: job.price,
-    streamed: job.stream,
-    startedAtMs: job.startedAtMs,
-    endedAtMs: Date.now(),
-    traceparent: job.traceparent,
-    outcome,
-    delivered,
-    usage,
-    attempts,
-  }
+export function usageEvent(job: PlannedJob, { served, ...charge }: Charge): UsageEvent {
+  const { backend, backendModel } = served
+  const streamed = job.stream
+  return { ...bill.parse(job), reporter: 'edge', backend, backendModel, streamed, endedAtMs: Date.now(), ...charge }
 }

@@ -2,11 +2,10 @@
  * What a request has become by the time that it is dispatched, and what routers answer, for tests.
  */
 
-import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
+import type { AnswerHead, JobHeader, PlannedJob } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { v7 as uuidv7 } from 'uuid'
-import type { PlannedJob } from '../src/settle.ts'
 
 export const HEAD: AnswerHead = {
   contentType: 'application/json',
@@ -47,28 +46,18 @@ export function plannedJob(fields: Partial<JobHeader> = {}): PlannedJob {
 }
 
 export function usageEvent(fields: Partial<UsageEvent> = {}): UsageEvent {
-  const job = plannedJob()
+  const billed = bill.parse(plannedJob())
   return {
-    requestId: job.requestId,
+    ...billed,
     reporter: 'edge',
-    account: job.account,
-    keyId: job.keyId,
-    plan: job.plan,
-    unit: job.unit,
-    window: job.window,
-    modelAsked: job.modelAsked,
-    lane: job.lane,
-    pool: job.pool,
     backend: HEAD.backend,
     backendModel: HEAD.backendModel,
     usage: USAGE,
-    price: job.price,
     outcome: 'completed',
     delivered: true,
     streamed: false,
     attempts: [],
-    startedAtMs: job.startedAtMs,
-    endedAtMs: job.startedAtMs + 10,
+    endedAtMs: billed.startedAtMs + 10,
     ...fields,
   }
 }

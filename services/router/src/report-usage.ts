@@ -5,7 +5,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import { talkAs } from '@gateway/service/talk-as'
 import { requestFields } from '@gateway/telemetry/trace-context'
@@ -66,27 +66,15 @@ function eventOf(
   endedAtMs: number,
 ): UsageEvent {
   return {
-    requestId: header.requestId,
+    ...bill.parse(header),
     reporter: 'router',
-    account: header.account,
-    keyId: header.keyId,
-    plan: header.plan,
-    unit: header.unit,
-    planVersion: header.planVersion,
-    window: header.window,
-    modelAsked: header.modelAsked,
-    lane: header.lane,
-    pool: header.pool,
     backend: shown.target.backend.config.id,
     backendModel: shown.target.model,
     usage,
-    price: header.price,
     outcome,
     delivered: false,
     streamed: header.stream,
     attempts,
-    startedAtMs: header.startedAtMs,
     endedAtMs,
-    traceparent: header.traceparent,
   }
 }
