@@ -35,3 +35,9 @@ describe('every place', () => {
 test.each(rooms)('%s says in a README what it is for', (room) => {
   expect(existsSync(join(ROOT, room, 'README.md'))).toBe(true)
 })
+
+test("every room of the edge has its line in the edge's README, and no line is of a room that is gone", () => {
+  const there = globSync('services/edge/src/*/', { cwd: ROOT }).map((path) => path.split('/').at(-1))
+  const told = [...textOf('services/edge/README.md').matchAll(/^\| \[(\w+)\]\(src\/\1\) \|/gm)].map(([, room]) => room)
+  expect(new Set(told)).toEqual(new Set(there))
+})

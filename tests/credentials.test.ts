@@ -4,8 +4,8 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { claimKey } from '../services/edge/src/authenticate.ts'
-import type { Route, Routes } from '../services/edge/src/route.ts'
+import { claimKey } from '../services/edge/src/credentials/authenticate.ts'
+import type { Route, Routes } from '../services/edge/src/listen/route.ts'
 import { routes } from '../services/edge/src/routes.ts'
 import { type GatewayInProcess, startGatewayInProcess } from './prices/gateway-in-process.ts'
 import { collectBearers, findWrongAnswers, promiseCredentials } from './promises/credentials.ts'

@@ -9,9 +9,9 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/count-tokens'
 import { remember } from '@gateway/telemetry/remember'
-import type { BytesInFlight } from './bytes-in-flight.ts'
-import type { Intake } from './intake.ts'
-import type { RunningRequests } from './running-requests.ts'
+import type { BytesInFlight } from './read/bytes-in-flight.ts'
+import type { Intake } from './listen/intake.ts'
+import type { RunningRequests } from './relay/running-requests.ts'
 
 export interface EdgeMetrics {
   /** A response is over. `model`: the config's, as asked for; empty where none was. */

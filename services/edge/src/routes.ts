@@ -4,10 +4,10 @@
  */
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
-import { chat, embeddings, images } from './inference-kinds.ts'
+import { chat, embeddings, images } from './read/inference-kinds.ts'
 import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
-import type { Method, Route } from './route.ts'
+import type { Method, Route } from './listen/route.ts'
 import { listDeveloperKeys, mintDeveloperKey, revokeDeveloperKey, rotateDeveloperKey } from './routes/developer-keys.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'

@@ -5,9 +5,9 @@
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
-import { measuredOf } from '../measure-request.ts'
-import type { StepResponse } from '../walk.ts'
-import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from '../answer-writer.ts'
+import { measuredOf } from '../listen/measure-request.ts'
+import type { StepResponse } from '../listen/walk.ts'
+import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from '../relay/answer-writer.ts'
 
 export interface Reader {
   begin(contentType: string, headers: Headers): void

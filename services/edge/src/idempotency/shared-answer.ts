@@ -9,8 +9,8 @@
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { AnswerWriter, Client, Consumed, Headers } from '../answer-writer.ts'
-import { NOTHING_COUNTED, type AnswerHold } from '../bytes-in-flight.ts'
+import type { AnswerWriter, Client, Consumed, Headers } from '../relay/answer-writer.ts'
+import { NOTHING_COUNTED, type AnswerHold } from '../read/bytes-in-flight.ts'
 import { MAX_KEPT_BYTES } from './kept-answer.ts'
 import type { Reader } from './reader.ts'
 

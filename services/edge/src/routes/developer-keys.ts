@@ -15,10 +15,10 @@ import {
   type revokedKeyResponse,
   type rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
-import { hashKey, invalidKey } from '../authenticate.ts'
+import { hashKey, invalidKey } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
-import { parseBody } from '../inference-kinds.ts'
-import type { Handler } from '../route.ts'
+import { parseBody } from '../read/inference-kinds.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function mintDeveloperKey(edge: Edge): Handler<'sign-in'> {
   return async (request, response, owner) => {

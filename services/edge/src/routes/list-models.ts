@@ -8,11 +8,11 @@ import type { modelList } from '@gateway/contracts/catalog'
 import type { ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { isRetired } from '@gateway/contracts/retired'
-import { answerCacheable } from '../answer-cacheable.ts'
+import { answerCacheable } from './answer-cacheable.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import { toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function listModels(edge: Edge): Handler<'none'> {
   return (_request, response) => {

@@ -5,10 +5,10 @@
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
-import { networkOf } from '../client-network.ts'
+import { networkOf } from '../listen/client-network.ts'
 import type { Edge } from '../edge.ts'
-import type { Handler } from '../route.ts'
-import { parseBody } from '../inference-kinds.ts'
+import type { Handler } from '../listen/route.ts'
+import { parseBody } from '../read/inference-kinds.ts'
 
 export function mintGuestKey(edge: Edge): Handler<'none'> {
   return async (request, response) => {

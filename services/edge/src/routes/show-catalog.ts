@@ -5,10 +5,10 @@
 import type { z } from 'zod'
 import type { tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
-import { answerCacheable } from '../answer-cacheable.ts'
+import { answerCacheable } from './answer-cacheable.ts'
 import { tiersOf } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function showCatalog(edge: Edge): Handler<'none'> {
   return (request, response) => {

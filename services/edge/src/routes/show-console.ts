@@ -9,7 +9,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ConsoleSettings, EdgeSettings } from '../config.ts'
 import { pageHeaders } from '../console/page-headers.ts'
 import { CODINGS, readConsoleFiles, type ConsoleFile, type ConsoleFiles } from '../console/read-console-files.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_ANEW = 'no-cache'

@@ -8,7 +8,7 @@ import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { findPlan } from '../core/find-plan.ts'
 import { modelsOnPlan } from '../core/models-on-plan.ts'
 import type { Edge } from '../edge.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function showPlan(edge: Edge): Handler<'key'> {
   return (_request, response, caller) => {

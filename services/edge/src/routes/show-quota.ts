@@ -7,7 +7,7 @@ import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { findPlan } from '../core/find-plan.ts'
 import type { Edge } from '../edge.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function showQuota(edge: Edge): Handler<'key'> {
   return async (_request, response, caller) => {

@@ -5,12 +5,12 @@
 
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { answerCacheable } from '../answer-cacheable.ts'
+import { answerCacheable } from './answer-cacheable.ts'
 import type { EdgeSettings } from '../config.ts'
 import type { Operation } from '../reference/api-reference.ts'
 import { openApiDocument } from '../reference/openapi.ts'
 import { referencePage } from '../reference/reference-page.ts'
-import type { Handler } from '../route.ts'
+import type { Handler } from '../listen/route.ts'
 
 const STYLES = readFileSync(new URL('../reference/reference.css', import.meta.url))
 export const STYLESHEET = `/docs/${createHash('sha256').update(STYLES).digest('hex').slice(0, 12)}.css`

@@ -6,8 +6,8 @@ import { usageQuery } from '@gateway/contracts/usage-api'
 import { completeUsageQuestion } from '@gateway/contracts/usage-question'
 import { toUsageRecord } from '@gateway/pricing/usage-record'
 import type { Edge } from '../edge.ts'
-import { parseBody } from '../inference-kinds.ts'
-import type { Handler } from '../route.ts'
+import { parseBody } from '../read/inference-kinds.ts'
+import type { Handler } from '../listen/route.ts'
 
 export function showUsage(edge: Edge): Handler<'account'> {
   return async (request, response, account) => {

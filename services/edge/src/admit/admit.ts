@@ -1,0 +1,174 @@
+/**
+ * Admission of one request: choose the lane for the account's plan, then one call that checks and reserves everything.
+ *
+ * The plan is a hint that the store corrects; a store that lacks a fact (MISS, COLD) has its owner write it, and the
+ * call is repeated. Whatever the answer, nothing is held for a request that is not admitted.
+ */
+
+import type { AdmitAnswer, AdmitAsk, Standing } from '@gateway/admission/edge'
+import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
+import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
+import { planIncludes, plansThatInclude } from '@gateway/contracts/plan-includes'
+import type { Price } from '@gateway/contracts/usage'
+import { worstCharge } from '@gateway/pricing/charge'
+import { priceFor } from '@gateway/pricing/price'
+import { fromPlanUnit } from '@gateway/pricing/units'
+import { fillKey, invalidKey, orUnavailable, type Caller } from '../credentials/authenticate.ts'
+import { chooseLane } from '../core/choose-lane.ts'
+import type { TokenEstimate } from '../core/estimate-tokens.ts'
+import { findPlan } from '../core/find-plan.ts'
+import type { Edge } from '../edge.ts'
+import type { AskedRequest } from '../read/inference-kinds.ts'
+import { LEASE_MS } from '../relay/running-requests.ts'
+
+export interface Admitted {
+  plan: PlanConfig
+  lane: ServedModelConfig
+  /** Why Auto chose the lane; absent for explicitly named models. */
+  reason?: string
+  /** How sure Auto is of the lane, from 0 to 1; absent where it had no say. */
+  confidence?: number
+  price: Price
+  estimate: TokenEstimate
+  /** What the request holds of the allowance while it runs. */
+  worstCharge: number
+  standing: Standing
+  /** For the store. */
+  waitedMs: number
+}
+
+/** What the edge offers to pay with: the lane and price that a plan leads to; none where the plan does not include it. */
+export interface Offer {
+  plan: PlanConfig
+  chosen: Omit<Admitted, 'plan' | 'standing' | 'waitedMs'> | null
+}
+
+/** PLAN, MISS and COLD once each, and one of them again where another edge was quicker. */
+const MAX_ROUNDS = 6
+
+export async function admit(
+  edge: Edge,
+  config: GatewayConfig,
+  caller: Caller,
+  requestId: string,
+  model: ModelConfig,
+  asked: AskedRequest,
+): Promise<Admitted> {
+  let planHint = edge.plans.planOf(caller.account)
+  let waitedMs = 0
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
+    const { answer, tookMs } = await askStore(edge, toAsk(caller, requestId, planHint, offer))
+    waitedMs += tookMs
+    switch (answer.kind) {
+      case 'allow':
+        if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')
+        return { plan: offer.plan, ...offer.chosen, standing: answer.standing, waitedMs }
+      case 'deny':
+        throw denial(answer, config, model)
+      case 'plan':
+        planHint = answer.plan
+        edge.plans.remember(caller.account, planHint)
+        break
+      case 'miss':
+        planHint = await fillKey(edge, caller)
+        break
+      case 'cold':
+        await edge.metering.warm(caller.account)
+        break
+    }
+  }
+  throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission did not settle; try again shortly')
+}
+
+/** Only this call is the store's; what it lacks is asked of others outside of it. */
+async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswer; tookMs: number }> {
+  const askedAtMs = performance.now()
+  edge.intake.enter()
+  try {
+    const answer = await orUnavailable(edge.admission.admit(ask))
+    const tookMs = performance.now() - askedAtMs
+    edge.metrics.admission(answer, tookMs)
+    return { answer, tookMs }
+  } finally {
+    edge.intake.leave()
+  }
+}
+
+export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelConfig, asked: AskedRequest): Offer {
+  const plan = findPlan(config, planSlug)
+  const choice = planIncludes(plan, model)
+    ? chooseLane(config, plan, model, asked.needs, asked.messages, Date.now())
+    : null
+  if (!choice) return { plan, chosen: null }
+  const price = priceFor(choice.lane, plan)
+  const estimate = asked.estimate(choice.lane)
+  const { maxPromptTokens: promptTokens, maxOutputTokens } = estimate
+  return {
+    plan,
+    chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) },
+  }
+}
+
+function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitAsk {
+  const { plan, chosen } = offer ?? { plan: null, chosen: null }
+  return {
+    requestId,
+    account: caller.account,
+    keyHash: caller.keyHash,
+    planHint,
+    planIncludesModel: chosen !== null,
+    limits: {
+      requestsPerMinute: plan?.rpm ?? 1,
+      tokensPerMinute: plan?.tpm ?? 1,
+      requestsPerDay: plan?.perDay ?? null,
+      allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
+    },
+    usualTokens: chosen?.estimate.usualTokens ?? 0,
+    worstCharge: chosen?.worstCharge ?? 0,
+    leaseMs: LEASE_MS,
+  }
+}
+
+function denial(
+  answer: Extract<AdmitAnswer, { kind: 'deny' }>,
+  config: GatewayConfig,
+  model: ModelConfig,
+): GatewayError {
+  switch (answer.reason) {
+    case 'key':
+      return invalidKey()
+    case 'plan':
+      return planLimit(answer.standing.plan, config, model)
+    case 'allowance':
+      return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
+        resetDate: new Date(answer.standing.windowResetAtMs).toISOString(),
+        overageEnabled: answer.standing.overage,
+      })
+    default:
+      return rateLimited(answer.reason, answer.retryAfterMs)
+  }
+}
+
+export function planLimit(planSlug: string, config: GatewayConfig, model: ModelConfig): GatewayError {
+  const including = plansThatInclude(config.plans, model)
+  const advice =
+    including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
+  const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`
+  return new GatewayError('rate_limit_exceeded', sentence, { type: 'plan_limit', retryAfterMs: 0 })
+}
+
+const LIMIT_SENTENCES = {
+  requests: 'Too many requests in a minute',
+  tokens: 'Too many tokens in a minute',
+  day: "The day's requests are used up",
+  pending: 'What is left of the allowance is held by requests that still run',
+} as const satisfies Partial<Record<RateLimitType, string>>
+
+function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {
+  const waitMs = Math.ceil(retryAfterMs)
+  return new GatewayError('rate_limit_exceeded', `${LIMIT_SENTENCES[type]}; try again in ${waitMs} ms`, {
+    type,
+    retryAfterMs: waitMs,
+  })
+}

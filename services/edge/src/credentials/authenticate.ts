@@ -1,0 +1,116 @@
+/**
+ * Finds out who sends a request, for the route's credential (`credentials.ts`). The header alone decides most refusals: no
+ * credential, another kind of token, a wrong checksum. The admission store decides whether a key is alive: in the call that
+ * admits, or for `proveKey`.
+ */
+
+import { hash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
+import { GatewayError } from '@gateway/contracts/errors'
+import { readBearer } from '../core/read-bearer.ts'
+import type { Edge } from '../edge.ts'
+import { invalidToken } from './verify-token.ts'
+
+/** A key, not proven to be alive. */
+export interface Caller {
+  account: string
+  keyId: string
+  /** SHA-256 of the whole key, base64url. */
+  keyHash: string
+}
+
+export interface ProvenCaller extends Caller {
+  plan: string
+  /** Requests beyond the allowance are admitted too. */
+  overage: boolean
+  /** Top-ups of the current window, in the plan's smallest unit. */
+  extra: number
+  /** In the current window, as admission has it; null while that is not known. */
+  used: number | null
+}
+
+export function hashKey(key: string): string {
+  return hash('sha256', key, 'base64url')
+}
+
+export function invalidKey(): GatewayError {
+  return new GatewayError('INVALID_KEY', 'Invalid key')
+}
+
+function noAuth(): GatewayError {
+  return new GatewayError('NO_AUTH', 'Unauthorized')
+}
+
+/** The key that a request names: by itself, or by a sign-in token of its owner. Nobody has proven that it is alive. */
+export async function claimKey(edge: Edge, { headers }: IncomingMessage): Promise<Caller> {
+  const bearer = readBearer(headers.authorization)
+  switch (bearer.kind) {
+    case 'none':
+      throw noAuth()
+    case 'malformed_key':
+      throw invalidKey()
+    case 'key':
+      return { account: bearer.parsed.accountTag, keyId: bearer.parsed.keyId, keyHash: hashKey(bearer.key) }
+    case 'other': {
+      const owner = await edge.verifySignIn(bearer.value)
+      const session = await edge.keys.findSession({ owner })
+      if (session.kind === 'none') throw invalidKey()
+      return { account: session.account, keyId: session.keyId, keyHash: session.keyHash }
+    }
+  }
+}
+
+export async function signIn(edge: Edge, { headers }: IncomingMessage): Promise<KeyOwner> {
+  const bearer = readBearer(headers.authorization)
+  if (bearer.kind === 'none') throw noAuth()
+  if (bearer.kind !== 'other') throw invalidToken()
+  return edge.verifySignIn(bearer.value)
+}
+
+/** Null: somebody who signed in and never minted a key. */
+export async function findAccount(edge: Edge, request: IncomingMessage): Promise<string | null> {
+  if (readBearer(request.headers.authorization).kind === 'other') {
+    const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
+    return reply.kind === 'found' ? reply.account : null
+  }
+  const { account } = await proveKey(edge, await claimKey(edge, request))
+  return account
+}
+
+/** Throws INVALID_KEY unless the key is alive; asks keys once where the admission store does not know it. */
+export async function proveKey(edge: Edge, caller: Caller): Promise<ProvenCaller> {
+  for (let filled = false; ; filled = true) {
+    const answer = await orUnavailable(edge.admission.authenticate(caller))
+    if (answer.kind === 'active') {
+      const { plan, overage, extra, used } = answer
+      return { ...caller, plan, overage, extra, used }
+    }
+    if (answer.kind === 'deny') throw invalidKey()
+    if (filled) throw new GatewayError('SERVICE_UNAVAILABLE', 'The key could not be checked; try again shortly')
+    await fillKey(edge, caller)
+  }
+}
+
+/** Has keys write the account into the admission store. Throws INVALID_KEY when keys does not know the key. */
+export async function fillKey(edge: Edge, caller: Caller): Promise<string> {
+  if (edge.plans.isUnknownKey(caller.keyHash)) throw invalidKey()
+  const reply = await edge.keys.fill({ account: caller.account, keyHash: caller.keyHash })
+  if (reply.kind === 'unknown') {
+    edge.plans.rememberUnknownKey(caller.keyHash)
+    throw invalidKey()
+  }
+  edge.plans.remember(caller.account, reply.plan)
+  return reply.plan
+}
+
+/** An admission store that is away is the gateway's fault and passes: 503. */
+export async function orUnavailable<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer
+  } catch (cause) {
+    if (!(cause instanceof AdmissionUnavailableError)) throw cause
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission is not available; try again shortly', {}, { cause })
+  }
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createMetrics } from '@gateway/telemetry/metrics'
+import { NO_TRACING } from '@gateway/telemetry/tracing'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
+import { measureRequest } from './measure-request.ts'
+import { edgeMetrics } from '../metrics.ts'
+import { type Step, walk } from './walk.ts'
+
+let opened: AsyncDisposableStack
+let intake: Intake
+let url: string
+let metrics: ReturnType<typeof createMetrics>
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  intake = opened.use(openIntake())
+  metrics = createMetrics({ service: 'edge' })
+  const edge = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const serve: Step = (_request, response) => void response.end('served')
+  const fail = (error: unknown) => {
+    throw error
+  }
+  const server = createServer(walk('/', [measureRequest(edge), refuseWhileLate(edge), serve], fail))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  opened.defer(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+})
+afterEach(() => opened.disposeAsync())
+
+const ask = () => fetch(url, { method: 'POST', body: '{}' })
+const many = (count: number, what: () => void) => {
+  for (let i = 0; i < count; i++) what()
+}
+
+test('while too much is on its way, a request is refused with when to come back, and served as soon as there is room', async () => {
+  many(intake.limit, intake.enter)
+  const refused = await ask()
+  expect(refused.status).toBe(503)
+  expect(await refused.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  const waitMs = Number(refused.headers.get('retry-after-ms'))
+  expect(waitMs).toBeGreaterThanOrEqual(500)
+  expect(waitMs).toBeLessThanOrEqual(1_500)
+  expect(Number(refused.headers.get('retry-after'))).toBe(Math.ceil(waitMs / 1_000))
+  intake.leave()
+  expect(await (await ask()).text()).toBe('served')
+  expect(metrics.text()).toMatch(/gateway_shed_total\{[^}]*reason="late"[^}]*\} 1\n/)
+})
+
+test('hundreds that are refused at once are all told, and do not come back at the same moment', async () => {
+  many(intake.limit, intake.enter)
+  const answers = await Promise.all(Array.from({ length: 400 }, ask))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+  expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
+})
+
+test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {
+  const atRest = intake.limit
+  /** Four at a time, each of which takes so long. */
+  const goOn = async (waitMs: number, until: () => boolean) => {
+    await expect
+      .poll(
+        async () => {
+          const since = performance.now()
+          many(4, intake.enter)
+          intake.hasRoom()
+          await new Promise((resolve) => setTimeout(resolve, waitMs))
+          many(4, () => {
+            intake.leave()
+            intake.arrived(since)
+          })
+          return until()
+        },
+        { timeout: 15_000, interval: 1 },
+      )
+      .toBe(true)
+  }
+  await goOn(400, () => intake.limit < 16)
+  await goOn(5, () => intake.limit === atRest)
+}, 40_000)

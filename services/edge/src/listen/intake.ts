@@ -1,0 +1,108 @@
+/**
+ * Refuses requests while this edge, the admission store or the routers are late, before anything is read of them.
+ *
+ * What is counted is the part of a request's way that the gateway alone is answerable for: the call of admission, and from
+ * the job's dispatch to its acceptance. Backends, slow clients and databases have no part in it.
+ */
+
+import type { ServerResponse } from 'node:http'
+import {
+  createIntakeLimit,
+  hasRoom,
+  judge,
+  noteRefusedBehind,
+  noteWait,
+  WINDOW_MS,
+} from '@gateway/service/core/intake-limit'
+import { measuredOf } from './measure-request.ts'
+import type { Edge } from '../edge.ts'
+import type { Step } from './walk.ts'
+
+/** A client waits for some turns of the same event loops more until its answer begins. */
+const TUNING = { targetMs: 250, least: 8, most: 1_024 }
+
+export interface Intake extends Disposable {
+  hasRoom(): boolean
+  enter(): void
+  leave(): void
+  /** One has come to a router, or to none, after all of its waits together. */
+  arrived(sinceMs: number): void
+  /** The routers gave a request back, because they are late. */
+  refusedBehind(): void
+  readonly count: number
+  readonly limit: number
+}
+
+export function openIntake(): Intake {
+  const limit = createIntakeLimit(TUNING, performance.now())
+  let count = 0
+  const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
+  return {
+    hasRoom: () => hasRoom(limit, count),
+    enter: () => void count++,
+    leave: () => void count--,
+    arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
+    refusedBehind: () => noteRefusedBehind(limit),
+    get count() {
+      return count
+    },
+    get limit() {
+      return limit.value
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  }
+}
+
+/** Two refused at once should not come back at once. */
+const RETRY_AFTER_LEAST_MS = 500
+const RETRY_AFTER_SPREAD_MS = 1_000
+
+export function retryAfterMs(): number {
+  return RETRY_AFTER_LEAST_MS + Math.floor(Math.random() * RETRY_AFTER_SPREAD_MS)
+}
+
+const SENTENCE = 'The gateway has more to do than it can; try again shortly'
+
+const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
+
+/** A refusal has to cost next to nothing, since there are many of them: no error is made, nothing is logged. */
+export function refuseWhileLate({ intake, metrics }: Pick<Edge, 'intake' | 'metrics'>): Step {
+  return (_request, response, next) => {
+    if (intake.hasRoom()) return next()
+    metrics.shed('late')
+    measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
+    refuseAtTurnsEnd(response)
+  }
+}
+
+/** In one turn: what the rest of the process has to say goes out in between. */
+const REFUSED_AT_ONCE = 256
+let refused: ServerResponse[] = []
+
+/**
+ * Said at once, a refusal would be answered by the next request within the same turn of the event loop. With thousands of
+ * connections the turn would have no end, and whatever leaves at its end, timers and heartbeats too, would wait for it.
+ */
+function refuseAtTurnsEnd(response: ServerResponse): void {
+  if (refused.push(response) === 1) setImmediate(refuseSome)
+}
+
+function refuseSome(): void {
+  const some = refused.slice(0, REFUSED_AT_ONCE)
+  refused = refused.slice(REFUSED_AT_ONCE)
+  if (refused.length > 0) setImmediate(refuseSome)
+  for (const response of some) refuse(response)
+}
+
+function refuse(response: ServerResponse): void {
+  // Its client has not waited for it.
+  if (response.destroyed) return
+  const waitMs = retryAfterMs()
+  response.writeHead(503, {
+    'retry-after-ms': String(waitMs),
+    'retry-after': String(Math.ceil(waitMs / 1_000)),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': BODY.byteLength,
+  })
+  response.end(BODY)
+}

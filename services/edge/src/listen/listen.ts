@@ -1,0 +1,143 @@
+/**
+ * The edge's HTTP server. Slow or silent clients are cut by the server's own timeouts, so that they hold a socket and
+ * nothing else; an answer that is still being written ends (`close`) as soon as its client closes its side.
+ *
+ * Node takes one new connection from a listening socket in each turn of its event loop. A loop that is late with long turns
+ * would leave new clients unheard for seconds, while those with a connection are answered or refused. So there are many
+ * listening sockets on the one port (`SO_REUSEPORT`), and as many connections are taken in a turn.
+ *
+ * Stopping breaks nobody's request: first each kept connection is retired with its next answer, then no new one is taken,
+ * and those that are idle stay until the end, since a client may just be sending on one.
+ */
+
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer as createListener, Server, type AddressInfo } from 'node:net'
+import { memoryBytes } from '../read/bytes-in-flight.ts'
+
+/** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
+const KEEP_ALIVE_MS = 65_000
+const HEADERS_TIMEOUT_MS = 20_000
+/** For the whole request, body included: 25 MB at a slow uplink. */
+const REQUEST_TIMEOUT_MS = 120_000
+/** Without a byte in either direction: longer than any request may take (600 s). A client that never reads ends here. */
+const SILENCE_TIMEOUT_MS = 660_000
+/** What a connection with its headers may take. More connections than fit into the memory are closed unheard. */
+const CONNECTION_BYTES = 64 * 1024
+/** Other systems than Linux share a port in other ways, or not at all. */
+const LISTENERS = process.platform === 'linux' ? 64 : 1
+/** Open answers were given their time before; what is left now is closed. */
+const CLOSE_GRACE_MS = 1_000
+
+export interface ListeningServer {
+  readonly url: string
+  /** From now on every answer says `connection: close`. */
+  retireConnections(): void
+  stopAccepting(): void
+  close(): Promise<void>
+}
+
+export async function listen(
+  app: RequestListener,
+  { host, port }: { host: string; port: number },
+): Promise<ListeningServer> {
+  let isStopping = false
+  const serve: RequestListener = (request, response) => {
+    if (isStopping) response.setHeader('connection', 'close')
+    endWithItsClient(request, response)
+    app(request, response)
+  }
+  const server = createServer(
+    {
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: 5_000,
+    },
+    serve,
+  )
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    closeUnlessRead(response, () => isStopping)
+    serve(request, response)
+  })
+  server.timeout = SILENCE_TIMEOUT_MS
+  const { listeners, boundPort } = await listenManifold(server, { host, port })
+  const closed = Promise.all(listeners.map((listener) => once(listener, 'close')))
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${boundPort}`,
+    retireConnections() {
+      isStopping = true
+    },
+    stopAccepting() {
+      isStopping = true
+      // An HTTP server's own `close` would reset idle connections, and with them what is on its way on them.
+      for (const listener of listeners) Server.prototype.close.call(listener)
+    },
+    async close() {
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
+      server.close()
+      for (const listener of listeners) if (listener.listening) listener.close()
+      await closed
+      clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * Whoever reads the body says that it is wanted (`writeContinue`). Where nobody does, the client may leave it out or send
+ * it all the same: what follows on that connection could be read in two ways, so nothing follows.
+ */
+function closeUnlessRead(response: ServerResponse, isStopping: () => boolean): void {
+  response.setHeader('connection', 'close')
+  const writeContinue = response.writeContinue.bind(response)
+  response.writeContinue = (callback) => {
+    if (!isStopping()) response.removeHeader('connection')
+    writeContinue(callback)
+  }
+}
+
+async function listenManifold(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<{ listeners: Server[]; boundPort: number }> {
+  const isShared = LISTENERS > 1
+  // Who shares a port shares it with other processes, too. One that has it already is an error, as ever.
+  if (isShared && port !== 0) await probe({ host, port })
+  const listenOn = async (listener: Server, onPort: number): Promise<Server> => {
+    // The kernel spreads connections evenly, but for chance.
+    listener.maxConnections = Math.ceil(((isShared ? 2 : 1) * memoryBytes()) / CONNECTION_BYTES / LISTENERS)
+    listener.listen({ host, port: onPort, reusePort: isShared })
+    await once(listener, 'listening')
+    return listener
+  }
+  await listenOn(server, port)
+  const { port: boundPort } = server.address() as AddressInfo
+  const more = Array.from({ length: LISTENERS - 1 }, () => {
+    // As the HTTP server makes its own.
+    const listener = createListener({ allowHalfOpen: true, noDelay: true })
+    listener.on('connection', (socket) => void server.emit('connection', socket))
+    return listenOn(listener, boundPort)
+  })
+  return { listeners: [server, ...(await Promise.all(more))], boundPort }
+}
+
+async function probe(address: { host: string; port: number }): Promise<void> {
+  const alone = createListener().listen(address)
+  await once(alone, 'listening')
+  alone.close()
+  await once(alone, 'close')
+}
+
+/**
+ * A client that has closed its side gets nothing more: Node ends the socket then, behind what is already written. Those
+ * bytes may stay unsent for as long as the system repeats them to nobody, which can be minutes, and all that time the
+ * response would look alive. One that is not written whole can never be, so it ends now.
+ */
+function endWithItsClient({ socket }: IncomingMessage, response: ServerResponse): void {
+  const clientLeft = () => {
+    if (!response.writableEnded) socket.destroy()
+  }
+  socket.once('end', clientLeft)
+  response.once('close', () => socket.off('end', clientLeft))
+}

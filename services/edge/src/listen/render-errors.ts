@@ -1,0 +1,53 @@
+/**
+ * The one place that answers errors over HTTP. What is not a `GatewayError` is a defect of ours: logged whole, told as
+ * INTERNAL_ERROR. Errors after the first byte of an answer are the answer writer's business and do not come here.
+ */
+
+import type { ErrorRequestHandler, RequestHandler } from 'express'
+import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
+import { requestFields } from '@gateway/telemetry/trace-context'
+import type { Edge } from '../edge.ts'
+import { measuredOf } from './measure-request.ts'
+import { requestIdOf } from './name-request.ts'
+import type { Fail, StepRequest, StepResponse } from './walk.ts'
+
+export const notFound: RequestHandler = (request) => {
+  throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
+}
+
+export function methodNotAllowed(allowed: string[]): RequestHandler {
+  const allow = allowed.join(', ')
+  return (request) => {
+    throw new GatewayError('METHOD_NOT_ALLOWED', `${request.path} answers ${allow}`, { allow })
+  }
+}
+
+/** For a walk, and for Express, which knows it by its fourth parameter. */
+export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
+  return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
+    const error = thrown instanceof GatewayError ? thrown : internal(thrown)
+    const measured = measuredOf(response)
+    measured.failure = error.code
+    // What says when to come back was refused on purpose, and is counted: a line for each would make the load heavier.
+    if (ERROR_STATUS[error.code] >= 500 && error.details.retryAfterMs === undefined) {
+      const fields = requestFields(requestIdOf(response), measured.span.traceparent)
+      edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')
+    }
+    if (response.headersSent) {
+      response.destroy()
+      return
+    }
+    const { status, headers, body } = renderError(error, edge.settings)
+    response.writeHead(status, {
+      ...headers,
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': Buffer.byteLength(body),
+    })
+    response.end(body)
+  }
+}
+
+function internal(cause: unknown): GatewayError {
+  if (cause instanceof URIError) return new GatewayError('NOT_FOUND', 'The path is not valid', {}, { cause })
+  return new GatewayError('INTERNAL_ERROR', 'Something went wrong in the gateway', {}, { cause })
+}

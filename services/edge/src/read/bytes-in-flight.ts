@@ -1,0 +1,229 @@
+/**
+ * What a request holds of the process' memory: its body from the moment that it may be read, and what of its answer its
+ * client has not taken. All of it is given back when the response has closed and the request runs for nobody else.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import { totalmem } from 'node:os'
+import { getHeapStatistics } from 'node:v8'
+import { GatewayError } from '@gateway/contracts/errors'
+import { createByteBudget, give, isCrowding, take, takeAnyway, type ByteBudget, type Pot } from '../core/byte-budget.ts'
+import { clientAddress, networkOf, type Trusts } from '../listen/client-network.ts'
+import type { StepResponse } from '../listen/walk.ts'
+
+const MEGABYTE = 1024 * 1024
+/** Of a request to a model. */
+export const LARGEST_BODY_BYTES = 25 * MEGABYTE
+/** Below this no kind of sender has room for a body of the largest size. */
+export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
+const RETRY_AFTER_MS = 1_000
+/** An answer that waits with less than this is never cut for want of room. */
+const SPARED_BYTES = 64 * 1024
+
+export interface BytesInFlight {
+  /** What this request holds, nothing at first. */
+  hold(request: IncomingMessage, response: StepResponse): Hold
+  /** For an answer that others may join: kept whole until it has ended. */
+  holdAnswer(account: string): AnswerHold
+  readonly budget: ByteBudget
+}
+
+export interface AnswerHold {
+  /** Takes what is there already. False: there is no room, and this sender has more than its part of it. */
+  owe(bytes: number): boolean
+  paid(bytes: number): void
+}
+
+export type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
+
+export function trackBytesInFlight(totalBytes: number, trusts: Trusts, countShed: CountShed): BytesInFlight {
+  const budget = createByteBudget(totalBytes, LARGEST_BODY_BYTES)
+  return {
+    budget,
+    hold(request, response) {
+      const hold = new Hold(budget, request, trusts, countShed)
+      response.locals['hold'] = hold
+      response.on('close', closeHold)
+      return hold
+    },
+    holdAnswer: (account) => ({
+      owe(bytes) {
+        takeAnyway(budget, 'answers', account, bytes)
+        return !isCrowding(budget, 'answers', account)
+      },
+      paid: (bytes) => give(budget, 'answers', account, bytes),
+    }),
+  }
+}
+
+/**
+ * A quarter of the container's memory, and never more than half of the heap: a body is there as bytes, as text and as
+ * values for a moment, and once more as the bytes for the backend until its answer begins.
+ */
+export function usualBytesInFlight(): number {
+  const memory = memoryBytes()
+  const heap = getHeapStatistics().heap_size_limit
+  return Math.max(LEAST_BYTES_IN_FLIGHT, Math.floor(Math.min(memory / 4, heap / 2)))
+}
+
+/** Of the container, or else of the machine. */
+export function memoryBytes(): number {
+  const constrained = process.constrainedMemory()
+  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+}
+
+/** None: this request's body is small whoever sends it. */
+export function holdOf({ locals }: StepResponse): Hold | undefined {
+  return (locals as { hold?: Hold } | undefined)?.hold
+}
+
+/** Where nothing is counted, an answer may always wait. */
+export const NOTHING_COUNTED: AnswerHold = { owe: () => true, paid() {} }
+
+export function answerHoldOf(response: object): AnswerHold {
+  return holdOf(response as StepResponse) ?? NOTHING_COUNTED
+}
+
+function closeHold(this: StepResponse): void {
+  holdOf(this)?.responseClosed()
+}
+
+export class Hold implements AnswerHold {
+  readonly #budget: ByteBudget
+  readonly #request: IncomingMessage
+  readonly #trusts: Trusts
+  readonly #countShed: CountShed
+  #pot: Pot = 'unproven'
+  #sender = ''
+  #body = 0
+  #answer = 0
+  #isClosed = false
+  /** A claimed request runs on for others when its own client has left. */
+  #running = 0
+
+  constructor(budget: ByteBudget, request: IncomingMessage, trusts: Trusts, countShed: CountShed) {
+    this.#budget = budget
+    this.#request = request
+    this.#trusts = trusts
+    this.#countShed = countShed
+  }
+
+  #network(): string {
+    const { socket, headers } = this.#request
+    const forwardedFor = headers['x-forwarded-for'] as string | undefined
+    return networkOf(clientAddress(socket.remoteAddress ?? '', forwardedFor, this.#trusts))
+  }
+
+  /** Takes room for a small body whose key nobody has looked up. False: its key is to be looked up first. */
+  takeUnproven(bytes: number): boolean {
+    return this.#take('unproven', this.#network(), bytes) === 'taken'
+  }
+
+  /** Until its key is proven, a connection holds what Node has read of its body already. */
+  async whileProving<Proven>(bytes: number, prove: () => Promise<Proven>): Promise<Proven> {
+    if (this.#take('proving', this.#network(), bytes) !== 'taken') throw this.#noRoom()
+    try {
+      return await prove()
+    } finally {
+      this.#giveBody()
+    }
+  }
+
+  /** Takes room for a body whose sender's key is alive, or refuses it. */
+  takeProven(account: string, isGuest: boolean, bytes: number): void {
+    const [pot, sender] = this.#proven(account, isGuest)
+    const taken = this.#take(pot, sender, bytes)
+    if (taken === 'full') throw this.#noRoom()
+    if (taken === 'sender_full') throw this.#senderFull()
+  }
+
+  /** More or less of the body has come than was thought. What is answered where there is no room for more. */
+  bodyIs(bytes: number): GatewayError | null {
+    if (this.#isClosed) return null
+    const more = bytes - this.#body
+    if (more <= 0) give(this.#budget, this.#pot, this.#sender, -more)
+    else {
+      const taken = take(this.#budget, this.#pot, this.#sender, more)
+      if (taken === 'full') return this.#noRoom()
+      if (taken === 'sender_full') return this.#senderFull()
+    }
+    this.#body = bytes
+    return null
+  }
+
+  /** The request was admitted: its key is alive, and nobody made up can hold on to its room. */
+  admitted(account: string, isGuest: boolean): void {
+    if (this.#pot !== 'unproven' || this.#body === 0) return
+    const bytes = this.#body
+    this.#giveBody()
+    ;[this.#pot, this.#sender] = this.#proven(account, isGuest)
+    this.#body = bytes
+    takeAnyway(this.#budget, this.#pot, this.#sender, bytes)
+  }
+
+  /** The body is kept for as long as `run` takes, whoever has left meanwhile. */
+  async whileRunning(run: () => Promise<void>): Promise<void> {
+    this.#running++
+    try {
+      await run()
+    } finally {
+      this.#running--
+      if (this.#isClosed && this.#running === 0) this.#giveBody()
+    }
+  }
+
+  owe(bytes: number): boolean {
+    if (this.#isClosed) return true
+    this.#answer += bytes
+    takeAnyway(this.#budget, 'answers', this.#sender, bytes)
+    if (this.#answer <= SPARED_BYTES || !isCrowding(this.#budget, 'answers', this.#sender)) return true
+    this.#countShed('unread_answer')
+    return false
+  }
+
+  paid(bytes: number): void {
+    if (this.#isClosed) return
+    this.#answer -= bytes
+    give(this.#budget, 'answers', this.#sender, bytes)
+  }
+
+  responseClosed(): void {
+    this.#isClosed = true
+    if (this.#answer > 0) give(this.#budget, 'answers', this.#sender, this.#answer)
+    this.#answer = 0
+    if (this.#running === 0) this.#giveBody()
+  }
+
+  #proven(account: string, isGuest: boolean): [Pot, string] {
+    return isGuest ? ['guests', this.#network()] : ['accounts', account]
+  }
+
+  #take(pot: Pot, sender: string, bytes: number) {
+    // Its client left while its key was looked up: nothing would give this back.
+    if (this.#isClosed) return 'taken'
+    const taken = take(this.#budget, pot, sender, bytes)
+    if (taken === 'taken') {
+      this.#pot = pot
+      this.#sender = sender
+      this.#body = bytes
+    }
+    return taken
+  }
+
+  #giveBody(): void {
+    if (this.#body > 0) give(this.#budget, this.#pot, this.#sender, this.#body)
+    this.#body = 0
+  }
+
+  #noRoom(): GatewayError {
+    this.#countShed('no_room')
+    const sentence = 'The gateway has no room for this request at the moment; try again shortly'
+    return new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: RETRY_AFTER_MS })
+  }
+
+  #senderFull(): GatewayError {
+    this.#countShed('sender_full')
+    const sentence = `Bodies of this sender that are under way are too large together; try again in ${RETRY_AFTER_MS} ms`
+    return new GatewayError('rate_limit_exceeded', sentence, { type: 'requests', retryAfterMs: RETRY_AFTER_MS })
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * What differs between chat, embeddings and images before a job is dispatched: one entry a kind. Each parses a body
+ * with the contract's schema and says what admission and the router need to know of it.
+ */
+
+import { createHash } from 'node:crypto'
+import type { z } from 'zod'
+import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from '@gateway/contracts/chat'
+import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import { defaultModelId, type KindWithDefault } from '@gateway/contracts/default-model'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { Capability, JobKind } from '@gateway/contracts/job'
+import type { OutputWish } from '../core/advice-header.ts'
+import { chatNeeds } from '../core/choose-lane.ts'
+import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
+import { jobBody } from '../core/job-body.ts'
+
+/** A parsed request, in the terms that the rest of the journey uses. */
+export interface AskedRequest extends OutputWish {
+  kind: JobKind
+  model: string
+  needs: Capability[]
+  /** What Auto looks at; empty for kinds that have no conversation. */
+  messages: ChatMessage[]
+  stream: boolean
+  includeUsage: boolean
+  encodingFormat?: 'float' | 'base64'
+  /** embeddings: how long the vectors are. Throws where the model has none of the length that is asked for. */
+  vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
+  /** False: the lane's own cap is written into the body. */
+  capsOutput: boolean
+  /** The same for all turns of a conversation. */
+  conversationKey?(): string
+  estimate(lane: ServedModelConfig): TokenEstimate
+  body: Uint8Array
+}
+
+/** `models`: those of the config, for requests that name none. */
+export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => AskedRequest
+
+export const chat: InferenceKind = (body, models) => {
+  const request = parseBody(chatRequest, withModel(body, models, 'chat'))
+  const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
+  return {
+    kind: 'chat',
+    model: request.model,
+    needs: chatNeeds(request),
+    messages: request.messages,
+    stream: request.stream === true,
+    includeUsage: request.stream_options?.include_usage === true,
+    capsOutput: outputCap !== undefined,
+    outputCap,
+    thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
+    conversationKey: () => conversationKey(request.messages),
+    estimate: (lane) => estimateChat(request, lane.maxOutputTokens),
+    body: jobBody(request),
+  }
+}
+
+export const embeddings: InferenceKind = (body) => {
+  const request = parseBody(embeddingsRequest, body)
+  return {
+    kind: 'embeddings',
+    model: request.model,
+    needs: ['embeddings'],
+    messages: [],
+    stream: false,
+    includeUsage: false,
+    encodingFormat: request.encoding_format ?? 'float',
+    vectorsOf: (model) => vectorsOf(model, request.dimensions),
+    capsOutput: true,
+    estimate: () => estimateEmbeddings(request),
+    body: jobBody(request),
+  }
+}
+
+export const images: InferenceKind = (body, models) => {
+  const request = parseBody(imagesRequest, withModel(body, models, 'images'))
+  return {
+    kind: 'images',
+    model: request.model,
+    needs: ['images'],
+    messages: [],
+    stream: false,
+    includeUsage: false,
+    capsOutput: true,
+    estimate: () => estimateImages(request),
+    body: jobBody(request),
+  }
+}
+
+function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || 'model' in body) return body
+  return { ...body, model: defaultModelId(models, kind) }
+}
+
+function vectorsOf(model: ModelConfig, asked: number | null | undefined) {
+  const { dimensions = DEFAULT_DIMENSIONS, minDimensions = dimensions } = model.type === 'auto' ? {} : model
+  const length = asked ?? dimensions
+  if (length >= minDimensions && length <= dimensions) return { dimensions: length, isShortened: length < dimensions }
+  const range = minDimensions === dimensions ? `${dimensions}` : `from ${minDimensions} to ${dimensions}`
+  throw new GatewayError('VALIDATION_ERROR', `dimensions: must be ${range} for ${model.id}`)
+}
+
+/** The first message that fails decides: its path names the field as the client wrote it. */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
+  const parsed = schema.safeParse(body)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const field = issue?.path.reduce<string>(
+    (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
+    '',
+  )
+  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
+}
+
+/** Turns of one conversation share their beginning: the first user message and what stands before it. */
+function conversationKey(messages: ChatMessage[]): string {
+  const hash = createHash('sha256')
+  for (const message of messages) {
+    hash.update(JSON.stringify([message.role, message.content]))
+    if (message.role === 'user') break
+  }
+  return hash.digest('base64url')
+}

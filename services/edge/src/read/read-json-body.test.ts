@@ -1,0 +1,99 @@
+import { once } from 'node:events'
+import { createServer, request } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { json, text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { GatewayError } from '@gateway/contracts/errors'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MOST_LEVELS } from '../core/json-shape.ts'
+import { readJsonBody, readSmallJsonBody } from './read-json-body.ts'
+import { type Step, walk } from '../listen/walk.ts'
+
+let port: number
+const server = createServer()
+beforeAll(async () => {
+  const echo: Step = (asked, response) => void response.end(JSON.stringify({ body: asked.body ?? null }))
+  const listenerOf = (read: Step) =>
+    walk('/', [read, echo], (error, _request, response) => {
+      if (!(error instanceof GatewayError)) throw error
+      response.end(JSON.stringify({ code: error.code, message: error.message }))
+    })
+  const [large, small] = [listenerOf(readJsonBody), listenerOf(readSmallJsonBody)]
+  server.on('request', (asked, response) => (asked.url === '/small' ? small : large)(asked, response))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+interface Sent {
+  body: string | Buffer
+  headers?: Record<string, string | number>
+  path?: string
+}
+
+async function send({ body, headers, path }: Sent): Promise<unknown> {
+  const asked = request({ port, path, method: 'POST', headers: { 'content-type': 'application/json', ...headers } })
+  asked.end(body)
+  const [answer] = await once(asked, 'response')
+  return json(answer)
+}
+
+const lengthOf = (body: string | Buffer) => ({ 'content-length': Buffer.byteLength(body) })
+const deep = '['.repeat(MOST_LEVELS + 1) + ']'.repeat(MOST_LEVELS + 1)
+const invalid = { code: 'VALIDATION_ERROR', message: 'body: is not valid JSON' }
+
+describe('a body reads the same whether its length is announced, it comes in chunks, or is packed', () => {
+  test.each<[string, string, unknown]>([
+    ['an object', '{"a":["ü",1]}', { body: { a: ['ü', 1] } }],
+    ['a list', '[1]', { body: [1] }],
+    ['space around it', ' \n{"a":1}\t', { body: { a: 1 } }],
+    ['a byte order mark', '\uFEFF{"a":1}', { body: { a: 1 } }],
+    ['more than arrives at once', JSON.stringify({ a: 'x'.repeat(200_000) }), { body: { a: 'x'.repeat(200_000) } }],
+    ['a number', '1', invalid],
+    ['null', 'null', invalid],
+    ['a text', '"a"', invalid],
+    ['space alone', '  ', invalid],
+    ['half an object', '{"a":', invalid],
+    ['too many levels', deep, { code: 'VALIDATION_ERROR', message: 'body: is nested deeper than 200 levels' }],
+  ])('%s', async (_name, body, expected) => {
+    expect(await send({ body, headers: lengthOf(body) })).toEqual(expected)
+    expect(await send({ body, headers: { 'transfer-encoding': 'chunked' } })).toEqual(expected)
+    const packed = gzipSync(body)
+    expect(await send({ body: packed, headers: { ...lengthOf(packed), 'content-encoding': 'gzip' } })).toEqual(expected)
+  })
+})
+
+test.each<[string, Sent, string]>([
+  ['another type', { body: '{}', headers: { 'content-type': 'text/plain' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['no type', { body: '{}', headers: { 'content-type': '' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['UTF-16', { body: '{}', headers: { 'content-type': 'application/json; charset=utf-16' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['an unknown packing', { body: '{}', headers: { 'content-encoding': 'x' } }, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['a broken packing', { body: '{}', headers: { 'content-encoding': 'gzip' } }, 'VALIDATION_ERROR'],
+  ['more than a small route takes', { body: `{"a":"${'x'.repeat(65_536)}"}`, path: '/small' }, 'PAYLOAD_TOO_LARGE'],
+])('%s is refused', async (_name, sent, code) => {
+  expect(await send({ ...sent, headers: { ...lengthOf(sent.body), ...sent.headers } })).toMatchObject({ code })
+})
+
+test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/vnd.api+json'])(
+  '%s is JSON, too',
+  async (type) => {
+    const body = '{"a":1}'
+    expect(await send({ body, headers: { ...lengthOf(body), 'content-type': type } })).toEqual({ body: { a: 1 } })
+  },
+)
+
+test('a request that says that it has no body needs no type', async () => {
+  expect(await send({ body: '', headers: { 'content-length': 0, 'content-type': '' } })).toEqual({ body: {} })
+})
+
+test('a client that leaves before its body is whole is answered nothing', async () => {
+  const socket = connect(port, '127.0.0.1')
+  socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{"a"')
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  socket.end()
+  expect(await text(socket)).not.toContain('200 OK')
+})

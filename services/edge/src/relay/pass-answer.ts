@@ -1,0 +1,73 @@
+/**
+ * Passes an answer's bytes on to its client's writer. A JSON answer passes as it comes. A stream passes in whole events,
+ * and the passage counts them.
+ */
+
+import type { AnswerWriter, Consumed } from './answer-writer.ts'
+import { countEvents } from '../core/count-events.ts'
+import { wholeEvents } from '../core/whole-events.ts'
+
+export interface Passage {
+  pass(bytes: Uint8Array): void
+  /** The client has left: counts the events and writes nothing. */
+  note(bytes: Uint8Array): void
+  /** The answer has ended in good order: writes the rest. */
+  end(): void
+  /** The client has taken bytes that were written. */
+  readonly taken: Consumed
+  /** Whole events so far. */
+  readonly events: number
+}
+
+/** `consumed` tells the router how many bytes the client has taken. */
+export function openPassage(stream: boolean, writer: AnswerWriter, consumed: Consumed): Passage {
+  return stream ? passEvents(writer, consumed) : passBytes(writer, consumed)
+}
+
+function passBytes(writer: AnswerWriter, consumed: Consumed): Passage {
+  return {
+    pass: (bytes) => writer.write(bytes),
+    note() {},
+    end() {},
+    taken: consumed,
+    events: 0,
+  }
+}
+
+function passEvents(writer: AnswerWriter, consumed: Consumed): Passage {
+  const whole = wholeEvents()
+  let events = 0
+  /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
+  let toldAhead = 0
+
+  function take(bytes: Uint8Array): Uint8Array {
+    const taken = whole.push(bytes)
+    if (taken.length > 0) events += countEvents(taken)
+    return taken
+  }
+
+  return {
+    pass(bytes) {
+      const ready = take(bytes)
+      const held = bytes.length - ready.length
+      if (held > 0) {
+        toldAhead += held
+        consumed(held)
+      }
+      if (ready.length > 0) writer.write(ready)
+    },
+    note: (bytes) => void take(bytes),
+    end() {
+      const unfinished = whole.end()
+      if (unfinished.length > 0) writer.write(unfinished)
+    },
+    taken(bytes) {
+      const untold = Math.max(0, bytes - toldAhead)
+      toldAhead -= bytes - untold
+      consumed(untold)
+    },
+    get events() {
+      return events
+    },
+  }
+}

@@ -1,0 +1,350 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
+import type { Bus, IncomingJob } from '@gateway/bus/port'
+import type { AnswerEnd, AnswerFailure, JobHeader } from '@gateway/contracts/job'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
+import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
+
+/** A router that is lost is known to be within a fraction of a second. */
+const TUNING = { acceptTimeoutMs: 60, heartbeatMs: 20, lostAfterMs: 120, graceMs: 120, tickMs: 10 }
+const END = encode({ usage: USAGE, attempts: [] })
+
+let opened: AsyncDisposableStack
+let hub: MemoryHub
+let edge: Bus
+beforeEach(async () => {
+  opened = new AsyncDisposableStack()
+  hub = createMemoryHub()
+  edge = await openBus()
+})
+afterEach(() => opened.disposeAsync())
+
+async function openBus(): Promise<Bus> {
+  return opened.use(await openMemoryBus({ hub, tuning: TUNING }))
+}
+
+async function startRouter(handler: (job: IncomingJob, header: JobHeader) => void): Promise<Bus> {
+  const bus = await openBus()
+  opened.use(
+    await bus.serveJobs('job.spark', 'routers', (job) =>
+      handler(job, JSON.parse(Buffer.from(job.header).toString()) as JobHeader),
+    ),
+  )
+  return bus
+}
+
+function answer(job: IncomingJob): void {
+  job.accept()
+  job.head(encode(HEAD))
+  void job.data(Buffer.from('hello'))
+  job.end(END)
+}
+
+interface Told {
+  text: string
+  end: AnswerEnd | null
+  failure: AnswerFailure | null
+  isInterrupted: boolean
+  /** How many last words came: never more than one. */
+  ends: number
+  losses: RouterLoss[]
+  over: Promise<void>
+  run: JobRun
+}
+
+function run(deadlineMs = 10_000, canRestart = () => true, fields: Partial<JobHeader> = {}): Told {
+  const over = Promise.withResolvers<void>()
+  const last = () => {
+    told.ends++
+    over.resolve()
+  }
+  const told: Told = {
+    text: '',
+    end: null,
+    failure: null,
+    isInterrupted: false,
+    ends: 0,
+    losses: [],
+    over: over.promise,
+    run: runJob(edge, plannedJob(fields), Buffer.from('{}'), deadlineMs, {
+      onHead() {},
+      onData: (bytes) => void (told.text += Buffer.from(bytes).toString()),
+      async onEnd(end) {
+        told.end = end
+        last()
+      },
+      async onFailure(failure) {
+        told.failure = failure
+        last()
+      },
+      onInterrupted() {
+        told.isInterrupted = true
+        last()
+      },
+      onRouterLost(loss) {
+        told.losses.push(loss)
+        if (canRestart()) told.text = ''
+        return canRestart()
+      },
+      onOverdue: () => told.run.stop(),
+    }),
+  }
+  return told
+}
+
+test('a job that nobody is there to take waits for a router', async () => {
+  const told = run()
+  await sleep(100)
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', end: { usage: USAGE }, ends: 1 })
+})
+
+test('a job that a frozen router got goes to another, with the time that is left', async () => {
+  const headers: JobHeader[] = []
+  const takeTurns = (job: IncomingJob, header: JobHeader) => {
+    headers.push(header)
+    if (headers.length === 3) answer(job)
+  }
+  await startRouter(takeTurns)
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+  expect(headers.map(({ attempt }) => attempt)).toEqual([1, 2, 3])
+  expect(headers[2]!.remainingMs).toBeLessThanOrEqual(headers[0]!.remainingMs - 2 * TUNING.acceptTimeoutMs + 20)
+  expect(new Set(headers.map(({ requestId }) => requestId)).size).toBe(1)
+})
+
+test('a job that a stopping router gives back goes to another', async () => {
+  let asked = 0
+  await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', ends: 1 })
+})
+
+test('a router that is lost before the answer began is not noticed', async () => {
+  const bus = await startRouter((job) => {
+    job.accept()
+    hub.cut(bus.processId)
+  })
+  const told = run()
+  await sleep(40)
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+})
+
+test('a router that is lost after its head is not noticed while nothing was given to the client', async () => {
+  const bus = await startRouter((job) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel')).catch(() => {})
+    setTimeout(() => hub.cut(bus.processId), 40)
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  await startRouter(answer)
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', isInterrupted: false, ends: 1 })
+})
+
+test('a job that loses router after router is given up at the third, and each is told of', async () => {
+  const taken: string[] = []
+  for (let routers = 0; routers < 5; routers++) {
+    const bus = await startRouter((job) => {
+      job.accept()
+      taken.push(bus.processId)
+      setTimeout(() => hub.cut(bus.processId), 20)
+    })
+  }
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+  expect(taken).toHaveLength(3)
+  expect(told.losses).toEqual(taken.map((router, index) => ({ router, losses: index + 1, isLast: index === 2 })))
+})
+
+test('a router that is lost after the answer began is told of, and nothing is repeated', async () => {
+  let taken = 0
+  const bus = await startRouter((job) => {
+    taken++
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel'))
+    setTimeout(() => hub.cut(bus.processId), 40)
+  })
+  const told = run(10_000, () => false)
+  await expect.poll(() => told.text).toBe('hel')
+  await startRouter(() => taken++)
+  await told.over
+  expect(told).toMatchObject({ isInterrupted: true, end: null, failure: null, ends: 1 })
+  await sleep(150)
+  expect(taken).toBe(1)
+})
+
+test("a router's verdict is final", async () => {
+  const failure: AnswerFailure = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: ['a'], attempts: [] }
+  let taken = 0
+  await startRouter((job) => {
+    taken++
+    job.accept()
+    job.failure(encode(failure))
+  })
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ failure, ends: 1 })
+  expect(taken).toBe(1)
+})
+
+test('a job whose time is up before anybody took it is given up', async () => {
+  const told = run(300)
+  await told.over
+  expect(told).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' }, ends: 1 })
+})
+
+test('a job that is stopped gets its router’s last word, and that one stops', async () => {
+  const stopped = Promise.withResolvers<unknown>()
+  const verdict = { code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [], usage: USAGE }
+  await startRouter((job) => {
+    job.accept()
+    job.head(encode(HEAD))
+    void job.data(Buffer.from('hel')).catch(() => {})
+    job.signal.addEventListener('abort', () => {
+      stopped.resolve(job.signal.reason)
+      job.failure(encode(verdict))
+    })
+  })
+  const told = run()
+  await expect.poll(() => told.text).toBe('hel')
+  told.run.stop()
+  expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
+  await told.over
+  expect(told).toMatchObject({ failure: { usage: USAGE }, ends: 1 })
+})
+
+test('a job that is stopped and loses its router goes to no other', async () => {
+  let taken = 0
+  const bus = await startRouter((job) => {
+    taken++
+    job.accept()
+  })
+  const told = run()
+  await expect.poll(() => taken).toBe(1)
+  // The edge hears that it was accepted.
+  await sleep(20)
+  hub.cut(bus.processId)
+  told.run.stop()
+  await startRouter(() => taken++)
+  await told.over
+  expect(told).toMatchObject({ isInterrupted: true, ends: 1 })
+  expect(taken).toBe(1)
+})
+
+test('a job that is stopped while it waits for a router is never dispatched', async () => {
+  const told = run()
+  told.run.stop()
+  let taken = 0
+  await startRouter(() => taken++)
+  await sleep(150)
+  expect({ taken, ends: told.ends }).toEqual({ taken: 0, ends: 1 })
+})
+
+describe('a client that waits only so long for the headers', () => {
+  test('each dispatch tells how much of that time is left', async () => {
+    const headers: JobHeader[] = []
+    await startRouter((job, header) => {
+      headers.push(header)
+      if (headers.length === 2) answer(job)
+    })
+    await run(60_000, () => true, { headWithinMs: 5_000 }).over
+    const [first, second] = headers.map(({ headWithinMs }) => headWithinMs!)
+    expect(first).toBeLessThanOrEqual(5_000)
+    expect(second).toBeLessThanOrEqual(first! - TUNING.acceptTimeoutMs + 20)
+  })
+
+  test('once the answer has begun, that time is no longer counted', async () => {
+    await startRouter((job) => {
+      job.accept()
+      job.head(encode(HEAD))
+      setTimeout(() => job.end(END), 2_600)
+    })
+    const told = run(60_000, () => true, { headWithinMs: 100 })
+    await told.over
+    expect(told).toMatchObject({ end: { usage: USAGE }, isInterrupted: false, ends: 1 })
+  })
+
+  test('a router that does not keep to it is given up, and stopped', async () => {
+    const stopped = Promise.withResolvers<void>()
+    await startRouter((job) => {
+      job.accept()
+      job.signal.addEventListener('abort', () => {
+        stopped.resolve()
+        job.failure(encode({ code: 'SERVICE_UNAVAILABLE', message: 'left', attempted: [], attempts: [] }))
+      })
+    })
+    const told = run(60_000, () => true, { headWithinMs: 100 })
+    await told.over
+    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    await stopped.promise
+  })
+
+  test('no router in that time is a failure in that time', async () => {
+    const startedAt = performance.now()
+    const told = run(60_000, () => true, { headWithinMs: 300 })
+    await told.over
+    expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+  })
+})
+
+test('where every router is late, the client is told soon, and when to come back', async () => {
+  let offers = 0
+  await startRouter((job) => {
+    offers++
+    job.reject('busy')
+  })
+  const startedAtMs = performance.now()
+  const told = run()
+  await told.over
+  expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
+  expect(offers).toBe(3)
+  expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+  expect(told.ends).toBe(1)
+})
+
+test('where one router is late, another serves', async () => {
+  let refusals = 0
+  await startRouter((job) => {
+    // The memory bus asks one after the other.
+    if (refusals++ === 0) job.reject('busy')
+    else answer(job)
+  })
+  const told = run()
+  await told.over
+  expect(told.failure).toBeNull()
+  expect(told.text).toBe('hello')
+})
+
+test.each<[string, (job: IncomingJob) => void]>([
+  ['taken', answer],
+  ['given back', (job) => job.reject('no_place')],
+  ['left alone', () => {}],
+])('a job has been offered once, however often it is dispatched: %s', async (_, handler) => {
+  await startRouter(handler)
+  let offered = 0
+  const over = Promise.withResolvers<void>()
+  runJob(edge, plannedJob(), Buffer.from('{}'), 500, {
+    onHead() {},
+    onData() {},
+    onEnd: async () => over.resolve(),
+    onFailure: async () => over.resolve(),
+    onInterrupted: () => over.resolve(),
+    onRouterLost: () => false,
+    onOverdue() {},
+    onOffered: () => void offered++,
+  })
+  await over.promise
+  expect(offered).toBe(1)
+})

@@ -1,0 +1,60 @@
+import type { Bus } from '@gateway/bus/port'
+import { usageBatch } from '@gateway/contracts/usage-event'
+import { expect, test } from 'vitest'
+import { usageEvent } from '../../test/planned-job.ts'
+import { createUsageReporter } from './report-usage.ts'
+
+interface Published {
+  requestIds: string[]
+  stored: PromiseWithResolvers<void>
+}
+
+function reporterOnBus() {
+  const published: Published[] = []
+  const bus = {
+    publishDurable(_subject: string, payload: Uint8Array) {
+      const { events } = usageBatch.parse(JSON.parse(Buffer.from(payload).toString()))
+      const stored = Promise.withResolvers<void>()
+      published.push({ requestIds: events.map(({ requestId }) => requestId), stored })
+      return stored.promise
+    },
+  } as unknown as Bus
+  return { reporter: createUsageReporter(bus), published }
+}
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
+
+test('reports of one turn travel together, those of the next apart', async () => {
+  const { reporter, published } = reporterOnBus()
+  const events = Array.from({ length: 5 }, () => usageEvent())
+  for (const event of events.slice(0, 3)) void reporter.report(event)
+  await nextTurn()
+  for (const event of events.slice(3)) void reporter.report(event)
+  await nextTurn()
+  const ids = events.map(({ requestId }) => requestId)
+  expect(published.map(({ requestIds }) => requestIds)).toEqual([ids.slice(0, 3), ids.slice(3)])
+})
+
+test('however many there are, each is in one message, and no message is too large for the broker', async () => {
+  const { reporter, published } = reporterOnBus()
+  const events = Array.from({ length: 1_001 }, () => usageEvent())
+  for (const event of events) void reporter.report(event)
+  await nextTurn()
+  expect(published.flatMap(({ requestIds }) => requestIds)).toEqual(events.map(({ requestId }) => requestId))
+  expect(Math.max(...published.map(({ requestIds }) => requestIds.length))).toBeLessThanOrEqual(200)
+})
+
+test('a report is stored when its message is, not before, and fails with it alone', async () => {
+  const { reporter, published } = reporterOnBus()
+  let isStored = false
+  const first = reporter.report(usageEvent()).then(() => (isStored = true))
+  await nextTurn()
+  const second = reporter.report(usageEvent())
+  await nextTurn()
+  expect(isStored).toBe(false)
+  published[1]!.stored.reject(new Error('not stored'))
+  await expect(second).rejects.toThrow('not stored')
+  expect(isStored).toBe(false)
+  published[0]!.stored.resolve()
+  await expect(first).resolves.toBe(true)
+})
