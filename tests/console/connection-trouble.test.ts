@@ -17,7 +17,7 @@ test('while the gateway is away the page says so, and goes on by itself when it 
   await expectAccessible(page, 'a gateway that is away')
   await shot('gateway-away')
   await stage.gateway.restart()
-  await page.getByText('Nothing was used in this time').waitFor({ timeout: 20_000 })
+  await page.getByText('No usage in this time').waitFor({ timeout: 20_000 })
   expect(await page.getByRole('alert').count()).toBe(0)
 }, 60_000)
 

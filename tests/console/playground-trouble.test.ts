@@ -101,7 +101,7 @@ test('what a model thinks before it answers is told apart from the answer', asyn
   await stage.ctl('accounts', 'set-plan', name, 'pro')
   await page.reload()
   const turn = await ask(page, 'Is 91 a prime?', 'svc-pro')
-  await turn.getByText('What it thought first').click()
+  await turn.getByText('Reasoning', { exact: true }).click()
   await turn.getByText('This is the simulated backend').first().waitFor()
 })
 

@@ -44,7 +44,7 @@ test('usage is shown by day and by model, as figures that agree with the answers
   const days = page.getByRole('region', { name: 'Usage by day' })
   expect(await days.getByRole('row').last().innerText()).toContain(`${sum} tokens`)
   await page.getByText('Last month', { exact: true }).click()
-  await page.getByText('Nothing was used in this time').waitFor()
+  await page.getByText('No usage in this time').waitFor()
   await shot('usage-empty')
 })
 
@@ -89,7 +89,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
   expect(await topUp.getAttribute('href')).toBe('https://billing.example/top-up')
   await shot('playground-used-up')
   await goTo(page, 'Overview')
-  await page.getByText('Nothing is left').waitFor()
+  await page.getByText('The allowance is used up').waitFor()
   await shot('overview-out')
 }, 60_000)
 
@@ -137,5 +137,5 @@ test('before there is a key, the catalog is there already', async () => {
   await goTo(page, 'Models')
   await page.getByText('13.3×').waitFor()
   await goTo(page, 'Usage')
-  await page.getByText('Nothing was used in this time').waitFor()
+  await page.getByText('No usage in this time').waitFor()
 })

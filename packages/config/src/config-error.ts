@@ -5,14 +5,14 @@
 export interface PlacedProblem {
   /** `pools[0].targets[1].backend`; empty for the file as a whole. */
   field: string
-  /** What is wrong and what is expected. */
+  /** The fault and the expectation. */
   message: string
   line?: number
   column?: number
 }
 
 export class ConfigError extends Error {
-  /** The file, or what else was read. */
+  /** The file, or the name of another source. */
   readonly source: string
   readonly problems: PlacedProblem[]
 

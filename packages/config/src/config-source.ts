@@ -1,9 +1,9 @@
 /**
  * The running configuration: read at boot, and again whenever the file changes.
  *
- * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused with
- * line and field in the log, and the running configuration stays. The file is found changed by watching its directory
- * (editors rename, Kubernetes swaps a symbolic link beside it), and, where no notification comes, by reading it again.
+ * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused
+ * with line and field in the log, and the running configuration stays. It watches the file's directory, because editors
+ * rename and Kubernetes swaps a symbolic link. Without notifications it reads the file again from time to time.
  *
  * A change is taken up when the file has settled (`read-settled.ts`). A writer may also die half-way, and leave an empty
  * file or one that ends where a section ends. Both are valid. So a file that lacks a section of the running one is refused.
@@ -33,7 +33,7 @@ interface ConfigSourceOptions {
   metrics?: Metrics
   /** Follow changes of the file; true by default. */
   watch?: boolean
-  /** How often the file is read where no notification comes. */
+  /** The pause between readings without a notification. */
   rereadMs?: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The text of a config file, parsed, completed and checked. Pure: the same text gives the same configuration with the
- * same revision in every process, or a `ConfigError` that names line, column, field and expectation of each problem.
+ * The text of a config file, parsed, completed and checked. Pure: the same text gives the same configuration and
+ * revision in every process. A `ConfigError` names line, column, field and expectation of each problem.
  */
 
 import { createHash } from 'node:crypto'
@@ -19,7 +19,7 @@ import { readConfigDocument, type FindPlace } from './config-places.ts'
 
 export interface LoadedConfig {
   config: GatewayConfig
-  /** What an operator should know although nothing is wrong. */
+  /** Remarks for an operator about a valid configuration. */
   notices: string[]
   /** The sections that the file names; the others are defaults. */
   named: ReadonlySet<keyof ConfigSections>

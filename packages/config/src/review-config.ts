@@ -1,6 +1,6 @@
 /**
- * A config file read as the services would read it, before any of them does: what they would refuse, with the secrets that
- * are missing, and what they would accept although it can hardly be meant.
+ * Reads a config file as the services would, before any of them does. It names errors, missing secrets, and valid parts
+ * that are probably mistakes.
  */
 
 import { findOversights } from '@gateway/contracts/find-oversights'

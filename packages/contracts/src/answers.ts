@@ -39,7 +39,7 @@ export const chatChunk = z.looseObject({
       delta: z.looseObject({
         role: z.string().optional(),
         content: z.string().nullish(),
-        /** What a model that thinks first writes down meanwhile. */
+        /** The reasoning of a model that thinks first. */
         reasoning_content: z.string().nullish(),
       }),
       /** Null until the last chunk. */

@@ -39,7 +39,7 @@ export function parseKey(value: string): ParsedKey | null {
   }
 }
 
-/** What a person may see of a key: the prefix and the key id, never the account tag or the secret. */
+/** The visible part of a key: the prefix and the key id, never the account tag or the secret. */
 export function maskKey(keyId: string): string {
   return `${KEY_PREFIX}${keyId}…`
 }

@@ -1,6 +1,6 @@
 /**
- * Requests to the inference endpoints, as the OpenAI convention has them. Only what the gateway itself reads is
- * checked; everything else passes through to the backend untouched.
+ * Requests to the inference endpoints, as the OpenAI convention has them. The schema checks only the fields that the
+ * gateway reads; all others reach the backend untouched.
  */
 
 import * as z from 'zod'

@@ -1,6 +1,6 @@
 /**
- * What the schema cannot see: whether the parts of a configuration fit together. Answers every problem at once, each
- * with the path to the field that an operator has to change.
+ * Checks across the sections of a configuration, which the schema cannot see. Answers every problem at once, each with
+ * the path to the field that an operator has to change.
  */
 
 import type { Capability } from './job.ts'
@@ -19,7 +19,7 @@ export type ConfigPath = (string | number)[]
 
 export interface ConfigProblem {
   path: ConfigPath
-  /** What is wrong and what is expected, without the path: `is not the id of a backend`. */
+  /** The fault and the expectation, without the path: `is not the id of a backend`. */
   message: string
 }
 
@@ -31,7 +31,7 @@ export const GUEST_PLAN_SLUG = 'guest-device'
 /** A limit with its top-ups and overage, in nano-dollars, must stay far below 2^53. */
 const MAX_USD_LIMIT = 1_000_000
 
-/** `named`: the sections that the file holds; the others are defaults, whose faults lie in what replaced their neighbour. */
+/** `named`: the sections that the file holds; the others are defaults, whose faults lie in a replaced section. */
 export function checkConfig(config: ConfigSections, named: ReadonlySet<Section> = ALL_SECTIONS): ConfigProblem[] {
   return [
     ...duplicates('backends', config.backends, 'id'),
@@ -161,7 +161,7 @@ function unknownPool(model: ServedModelConfig, path: ConfigPath, { pools }: Conf
   return { path: [...path, 'pool'], message }
 }
 
-/** Every target must be able to serve the model's plain requests; what a single request needs more is the router's. */
+/** Every target must serve the model's plain requests; the router checks the further needs of one request. */
 function capabilityProblems(
   model: ServedModelConfig,
   pool: PoolConfig,

@@ -1,6 +1,6 @@
 /**
- * From the sections that a file names to a whole configuration: default sections for those that it leaves out, and the
- * model fields that follow from others. Pure; what is wrong with the result is `check-config.ts`'s to say.
+ * Completes a file's sections to a whole configuration. It adds the default sections, and the model fields that follow
+ * from others. Pure; `check-config.ts` names the faults of the result.
  */
 
 import type { ConfigFile, ConfigSections, ModelConfig, PoolConfig, ServedModelConfig, VendorRates } from './config.ts'
@@ -102,7 +102,7 @@ function completeModel(model: ModelConfig, models: ModelConfig[], listRates: Lis
   return multiplier === undefined ? dated : { ...dated, multiplier }
 }
 
-/** A legacy model's is its replacement's; embeddings and images are 1x. A chat lane must say what it costs. */
+/** A legacy model's is its replacement's; embeddings and images are 1x. A chat lane must name its price. */
 function impliedMultiplier(model: ServedModelConfig, models: ModelConfig[]): number | undefined {
   const replacement = models.find((other) => other.id === model.replacement)
   if (replacement && replacement.type !== 'auto' && replacement.multiplier !== undefined) return replacement.multiplier

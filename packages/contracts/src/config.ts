@@ -1,7 +1,7 @@
 /**
- * The config file (`GATEWAY_CONFIG`): the shape of each section. What a file leaves out comes from `default-config.ts`.
- * What follows from other parts (a legacy model's multiplier) is filled in by `complete-config.ts`; cross-references (a
- * pool's backend, a model's pool) are checked by `check-config.ts`.
+ * The config file (`GATEWAY_CONFIG`): the shape of each section. Missing sections come from `default-config.ts`.
+ * `complete-config.ts` fills in derived fields (a legacy model's multiplier). Cross-references (a pool's backend, a
+ * model's pool) are checked by `check-config.ts`.
  */
 
 import * as z from 'zod'
@@ -109,10 +109,10 @@ const ratesPerToken = {
   cachedInputUsdPerMillion: usdPerMillion.optional(),
 }
 
-/** What a vendor takes for a model's tokens. Where it is left out, it comes from the vendor's price list. */
+/** A vendor's prices for a model's tokens. Where it is left out, it comes from the vendor's price list. */
 export const vendorRates = z.strictObject({
   ...ratesPerToken,
-  /** What the whole request is billed at instead where its prompt has more tokens than `aboveTokens`. */
+  /** The rates of the whole request when its prompt has more tokens than `aboveTokens`. */
   longPrompt: z.strictObject({ aboveTokens: z.int().min(1), ...ratesPerToken }).optional(),
   /** Which list or contract the rates are from, and of which day; told in every ledger row. */
   source: z.string().min(1).max(200).optional(),
@@ -171,7 +171,7 @@ export const planConfig = z.strictObject({
   limit: z.number().min(0).max(1e12),
   /** Requests in any 60 seconds. */
   rpm: z.int().min(1).max(1_000_000),
-  /** Tokens per minute: what the bucket holds, and what it is refilled with. Up to twice as many can pass in 60 seconds. */
+  /** Tokens per minute: the size of the bucket, and its refill. Up to twice as many can pass in 60 seconds. */
   tpm: z.int().min(1).max(1e9),
   perDay: z.int().min(1).optional(),
   /** Guests: new devices per hour and client network. */

@@ -1,9 +1,9 @@
 /**
- * What the gateway serves when nobody configured anything: every model id of the service's catalog, and some of
- * vendors' own, on simulated backends. A config file replaces these sections one by one, each as a whole.
+ * The default configuration: every model id of the service's catalog, and some of vendors' own, on simulated backends.
+ * A config file replaces these sections one by one, each as a whole.
  *
- * The backends' address is the router's environment variable `SIMULATED_BACKEND_URL`, so the default configuration is
- * the same, and has the same revision, in every process, whatever port the simulated backend was given.
+ * The backends' address is the router's environment variable `SIMULATED_BACKEND_URL`, so the default configuration has
+ * the same revision in every process.
  */
 
 import { configFile, type ConfigFileInput, type ConfigSections } from './config.ts'
@@ -71,8 +71,8 @@ const SIMULATED_MODELS: Record<string, SimulatedModel> = {
 }
 
 /**
- * Vendors' models under their own ids: they show how such models are listed and billed, and like all models here they
- * are answered by the simulated backends. A config file names those that it has a vendor for.
+ * Vendors' models under their own ids, as examples of list rates. The simulated backends answer them. A config file
+ * names those that it has a vendor for.
  */
 const SIMULATED_VENDORS = [
   { id: 'gpt-5', ownedBy: 'openai', contextWindow: 400_000 },

@@ -1,7 +1,7 @@
 /**
  * Developer keys: the requests to the keys service over the bus, and the HTTP bodies of `/v1/keys/developer`.
  *
- * Whoever signed in acts on the account of the token's issuer and subject. A key is named by its hash: the key itself
+ * A signed-in caller acts on the account of the token's issuer and subject. A key is named by its hash: the key itself
  * never travels towards the service.
  */
 
@@ -81,7 +81,7 @@ export const keysInvalidated = z.object({
 })
 export type KeysInvalidated = z.infer<typeof keysInvalidated>
 
-/** Told by metering, once a minute for each key at the most, and to whoever listens: nothing depends on it. */
+/** Metering broadcasts it, at most once a minute for each key. Nothing depends on it. */
 export const keysUsed = z.object({ uses: z.array(z.object({ keyId: z.string(), usedAtMs: z.int() })) })
 export type KeysUsed = z.infer<typeof keysUsed>
 

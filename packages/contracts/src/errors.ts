@@ -26,18 +26,18 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
-/** Bodies whose `error` the contract fixes to the word, whatever was said where it was thrown. */
+/** Bodies whose `error` the contract fixes to the word; the thrown message is ignored. */
 const FIXED_MESSAGE: Partial<Record<ErrorCode, string>> = {
   NO_AUTH: 'Unauthorized',
   INVALID_KEY: 'Invalid key',
   INVALID_TOKEN: 'Invalid token format',
 }
 
-/** Why a 429 was given: the limit that stands in the way. `plan_limit` never passes by waiting. */
+/** The limit behind a 429. `plan_limit` never passes by waiting. */
 export const rateLimitTypes = ['plan_limit', 'requests', 'tokens', 'day', 'pending', 'guest_mint'] as const
 export type RateLimitType = (typeof rateLimitTypes)[number]
 
-/** What a code adds to its body. */
+/** The additions of a code to its body. */
 export const errorDetails = z.object({
   /** rate_limit_exceeded */
   type: z.enum(rateLimitTypes).optional(),

@@ -1,6 +1,6 @@
 /**
- * What a configuration may hold and hardly means to: parts that no request can reach. Nothing here keeps a gateway from
- * running. Only what the file itself names is looked at.
+ * Finds parts of a configuration that no request can reach. Nothing here keeps a gateway from running. It looks only at
+ * sections of the file itself.
  */
 
 import type { ConfigProblem } from './check-config.ts'
@@ -75,7 +75,7 @@ function modelsWithoutPlan(
   })
 }
 
-/** A plan that includes Auto and none of what Auto could choose. */
+/** A plan that includes Auto and none of Auto's lanes. */
 function plansWithoutLanes(
   { models, plans }: ConfigSections,
   named: ReadonlySet<keyof ConfigSections>,

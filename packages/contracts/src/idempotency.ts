@@ -1,5 +1,5 @@
 /**
- * What edges tell each other about answers to requests with an `Idempotency-Key`, and what they keep of them.
+ * The messages between edges about answers to requests with an `Idempotency-Key`, and the form of kept answers.
  */
 
 import * as z from 'zod'
@@ -38,6 +38,6 @@ export const followedFailure = z.object({
 })
 export type FollowedFailure = z.infer<typeof followedFailure>
 
-/** Sealed together with the answer's bytes. The usage is reported again by whoever gives an answer that is not settled. */
+/** Sealed together with the answer's bytes. An edge that replays an unsettled answer reports the usage again. */
 export const keptHead = z.object({ contentType: z.string(), headers, usage: usageEvent })
 export type KeptHead = z.infer<typeof keptHead>

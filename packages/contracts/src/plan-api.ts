@@ -1,6 +1,6 @@
 /**
- * `GET /v1/plan`: what the caller's plan holds: its limits, and for every model whether it is included and what it
- * costs. A decision of this project; the contract names no such endpoint.
+ * `GET /v1/plan`: the caller's plan: its limits, and every model with its price if the plan includes it. A decision of
+ * this project; the contract names no such endpoint.
  *
  * Asked with an API key, or with a sign-in token through its account's active key.
  */
@@ -18,7 +18,7 @@ export const plannedModel = z.object({
   included: z.boolean(),
   /** Null for Auto, which is billed at the lane it chooses, and for vendors' models on plans that cannot have them. */
   price: quotedPrice.nullable(),
-  /** What to use instead of a legacy id. */
+  /** The replacement of a legacy id. */
   replacement: z.string().nullable(),
 })
 export type PlannedModel = z.infer<typeof plannedModel>
@@ -30,7 +30,7 @@ export const planRecord = z.object({
   unit: planUnit,
   /** The month's allowance, top-ups included. */
   limit: z.number(),
-  /** Whether requests beyond the allowance are served too. */
+  /** True: the gateway also serves requests beyond the allowance. */
   overage: z.boolean(),
   requests_per_minute: z.int(),
   tokens_per_minute: z.int(),

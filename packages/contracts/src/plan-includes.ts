@@ -1,5 +1,5 @@
 /**
- * Which models a plan includes: guests the guest tier, free plans what is open to all, direct vendor models
+ * Which models a plan includes: guests the guest tier, free plans the models for all, direct vendor models
  * pay-as-you-go plans only.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/quote`: what a chat request would cost. The request's body is the chat request's.
+ * `POST /v1/quote`: the price of a chat request. The request's body is the chat request's.
  */
 
 import * as z from 'zod'
@@ -17,7 +17,7 @@ export const quotedPrice = z.union([
   z.object({ usd_per_million: z.number() }),
   z.object({
     ...vendorPrice,
-    /** What the whole request costs where its prompt has more tokens than this. */
+    /** The price of the whole request when its prompt has more tokens than this. */
     long_prompt: z.object({ above_tokens: z.int(), ...vendorPrice }).optional(),
     rates_from: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),
   }),
@@ -27,7 +27,7 @@ export type QuotedPrice = z.infer<typeof quotedPrice>
 export const quoteResponse = z.object({
   object: z.literal('quote'),
   model: z.string(),
-  /** What would serve it; differs from `model` for Auto only, which then says why. */
+  /** The serving lane; differs from `model` for Auto only, which then says why. */
   lane: z.string(),
   reason: z.string().nullable(),
   pool: z.string(),
@@ -41,6 +41,6 @@ export const quoteResponse = z.object({
   worst_case_charge: z.number(),
   /** By the ledger. */
   remaining: z.number(),
-  /** Whether even the worst case fits what remains. */
+  /** True: the worst case fits the rest of the allowance. */
   fits: z.boolean(),
 })

@@ -20,7 +20,7 @@ export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit'
 export const drift = z.object({
   account: z.string(),
   kind: z.enum(driftKinds),
-  /** In words: what the store says, and what is true. */
+  /** In words: the store's state, and the true one. */
   store: z.string(),
   truth: z.string(),
   repaired: z.boolean(),
@@ -29,7 +29,7 @@ export type Drift = z.infer<typeof drift>
 
 /** `after`: the last account of the page before; null for the first page. */
 export const reconcileKeysRequest = z.object({ after: z.string().nullable(), repair: z.boolean() })
-/** What an account's plan counts in. */
+/** The unit of an account's plan. */
 const accountPlan = z.object({ account: z.string(), unit: planUnit, planVersion })
 export type AccountPlan = z.infer<typeof accountPlan>
 

@@ -1,5 +1,5 @@
 /**
- * What every router tells the others once a second, and at once when something changes: that it lives.
+ * A router's sign of life for the others, once a second and at each change.
  */
 
 import { z } from 'zod'

@@ -1,6 +1,6 @@
 /**
- * What routers say of themselves and their backends when an operator asks: one of them is asked, asks all that live, and
- * answers for them.
+ * Routers' descriptions of themselves and their backends for an operator. One router takes the question, asks all that
+ * live, and answers.
  */
 
 import * as z from 'zod'
@@ -41,7 +41,7 @@ export const routerView = z.object({
 })
 export type RouterView = z.infer<typeof routerView>
 
-/** Told to every router: say what you know. */
+/** Asks every router for its description. */
 export const describeRouter = z.object({ question: z.uuid() })
 /** Told to every router; the one that asked `question` listens. */
 export const routerDescribed = z.object({ question: z.uuid(), view: routerView })
@@ -49,7 +49,7 @@ export const routerDescribed = z.object({ question: z.uuid(), view: routerView }
 export const showRoutersRequest = z.object({})
 export const showRoutersReply = z.object({
   routers: z.array(routerView),
-  /** How many live; those that are not in `routers` did not answer in time. */
+  /** The number of live routers; those that are not in `routers` did not answer in time. */
   alive: z.int(),
 })
 export type ShowRoutersReply = z.infer<typeof showRoutersReply>

@@ -1,6 +1,6 @@
 /**
- * What accounts have used, told by metering to keys, and what keys makes of it: an event for operators when an account
- * passes 80 % and 100 % of its allowance.
+ * Metering tells keys the totals of accounts. Keys publishes an event for operators when an account passes 80 % and 100
+ * % of its allowance.
  */
 
 import * as z from 'zod'

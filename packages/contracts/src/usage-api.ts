@@ -1,9 +1,10 @@
 /**
- * `GET /v1/usage`: what an account used over time, for its owner. A decision of this project; the contract names no such endpoint.
+ * `GET /v1/usage`: an account's usage over time, for its owner. A decision of this project; the contract names no such
+ * endpoint.
  *
- * Asked with an API key or a sign-in token, answered from the ledger's daily rollups, so its totals are those of the bill.
- * Days are calendar days in UTC, both ends included. An account that changed between plans of tokens and of US dollars has
- * rows of both units, hence two charges per row instead of one with a unit.
+ * Asked with an API key or a sign-in token, answered from the ledger's daily rollups, so its totals are those of the
+ * bill. Days are calendar days in UTC, both ends included. An account that changed between plans of tokens and of US
+ * dollars has both units, so a row has two charges.
  */
 
 import * as z from 'zod'
@@ -41,7 +42,7 @@ export type UsageTotals = z.infer<typeof usageTotals>
 export const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
 export type UsageRow = z.infer<typeof usageRow>
 
-/** Days without use have no row; days are in order, models by what they cost, most first. */
+/** Days without use have no row; days are in order, models by cost, most first. */
 export const usageRecord = z.object({
   object: z.literal('usage'),
   from: z.iso.date(),

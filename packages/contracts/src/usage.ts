@@ -1,5 +1,5 @@
 /**
- * Token counts of one attempt and what a token costs: the facts from which `pricing` computes a charge.
+ * Token counts of one attempt and the price of a token: the facts from which `pricing` computes a charge.
  */
 
 import * as z from 'zod'
@@ -45,8 +45,8 @@ export const price = z.discriminatedUnion('kind', [
 export type Price = z.infer<typeof price>
 
 /**
- * Which change of an account its plan is known from: keys counts them under the account's lock, so that of two plans the
- * later one is known without a clock. 0 where that is not known.
+ * The number of the account's change that set its plan. Keys counts changes under the account's lock, so the later of
+ * two plans is known without a clock. 0 where that is not known.
  */
 export const planVersion = z.int().min(0)
 

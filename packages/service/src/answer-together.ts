@@ -1,8 +1,8 @@
 /**
- * Answers questions in batches. Questions of one turn of the event loop go together; those that come while all places are
- * taken wait, and go together when a place is free. So a crowd costs as few rounds as it fills batches, and `atOnce` bounds
- * its share of a database. A question that finds `mostWaiting` others waiting is refused at once. Each question has an
- * outcome of its own; a batch that throws fails all its questions.
+ * Answers questions in batches. Questions of one turn of the event loop form a batch. While all places are taken,
+ * further questions wait and form the next batch. So a crowd costs as few rounds as it fills batches, and `atOnce`
+ * bounds its share of a database. A question that finds `mostWaiting` others waiting is refused at once. Each question
+ * has an outcome of its own; a batch that throws fails all its questions.
  */
 
 interface Asked<Question, Answer> {

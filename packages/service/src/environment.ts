@@ -1,9 +1,9 @@
 /**
  * The environment: each variable's meaning, form and default, spelled once, and the one way to read them.
  *
- * A service's `config.ts` picks what it needs:
- * `parseEnvironment(z.object({ PORT: variables.PORT, NATS_URL: variables.NATS_URL }), process.env)`.
- * An empty variable counts as one that is not set. A value never appears in an error: it may be a secret.
+ * A service's `config.ts` picks its variables: `parseEnvironment(z.object({ PORT: variables.PORT, NATS_URL:
+ * variables.NATS_URL }), process.env)`. An empty variable counts as one that is not set. A value never appears in an
+ * error: it may be a secret.
  */
 
 import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-config'
@@ -26,7 +26,7 @@ export class EnvironmentError extends Error {
   }
 }
 
-/** The variables of `schema`, or an `EnvironmentError` that says of each bad one what to do. */
+/** The variables of `schema`, or an `EnvironmentError` with the remedy for each bad one. */
 export function parseEnvironment<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
   environment: NodeJS.ProcessEnv,
@@ -47,7 +47,7 @@ export function parseEnvironment<Shape extends z.ZodRawShape>(
   )
 }
 
-/** A variable: a form and, for errors and the documentation, what it is to be set to. */
+/** A variable: a form and, for errors and the documentation, its meaning. */
 function variable<Schema extends z.ZodType>(schema: Schema, description: string): Schema {
   return schema.describe(description)
 }

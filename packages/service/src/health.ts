@@ -8,14 +8,14 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Metrics } from '@gateway/telemetry/metrics'
 
-/** False, or throwing, means not ready; what is thrown is shown as the reason. */
+/** False, or throwing, means not ready; the thrown error is the reason. */
 export type ReadinessCheck = () => boolean | Promise<boolean>
 
 interface HealthOptions {
   /** 0 takes a free one. */
   port: number
   host?: string
-  /** By the name of what is checked: `nats`, `database`. */
+  /** By the name of the checked part: `nats`, `database`. */
   checks: Record<string, ReadinessCheck>
   metrics?: Metrics
 }

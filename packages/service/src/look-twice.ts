@@ -1,12 +1,13 @@
 /**
- * Tells what is wrong from what is merely on its way: looks twice, a while apart, and keeps what was found both times.
+ * Tells a lasting difference from a passing one. It looks twice, a while apart, and keeps the differences of both
+ * looks.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Finding {
   account: string
-  /** Names what was found: the same name the second time means that nothing has moved. */
+  /** Names a difference: the same name the second time means that nothing has moved. */
   id: string
 }
 

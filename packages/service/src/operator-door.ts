@@ -1,6 +1,6 @@
 /**
- * Where an operator's command line reaches a gateway whose bus lives inside its process: a socket in the data folder,
- * for the owner of that folder alone. `POST /<subject>` passes a question on to the bus and answers with the reply.
+ * The socket for an operator's command line to a gateway with a memory bus. It lies in the data folder, for the owner
+ * of that folder alone. `POST /<subject>` passes a question on to the bus and answers with the reply.
  */
 
 import { chmod, rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 export const OPERATOR_SOCKET = 'operator.sock'
 
 const TIMEOUT_MS = 10_000
-/** What systems allow a socket's path to be. */
+/** The longest path of a socket that systems allow. */
 const MAX_PATH_BYTES = 103
 
 export async function openOperatorDoor(options: { path: string; bus: Bus; logger: Logger }): Promise<AsyncDisposable> {
@@ -36,7 +36,7 @@ export async function openOperatorDoor(options: { path: string; bus: Bus; logger
         (error: unknown) => response.writeHead(502).end(error instanceof Error ? error.message : String(error)),
       )
   })
-  // Left behind by a process that was killed; whoever owns the folder runs alone in it.
+  // A killed process left it; the folder belongs to one process at a time.
   await rm(path, { force: true })
   server.listen(path)
   await once(server, 'listening')

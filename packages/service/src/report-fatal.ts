@@ -1,8 +1,8 @@
 /**
  * The end of a process that cannot start or go on: one clear message and exit code 1.
  *
- * What an operator has to put right (configuration, environment, command line) is told in words alone; anything else comes with its
- * stack, because a developer has to find it.
+ * It tells an operator's errors (configuration, environment, command line) in words alone. Any other error comes with
+ * its stack, for a developer.
  */
 
 import { inspect } from 'node:util'

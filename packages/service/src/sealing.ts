@@ -1,7 +1,6 @@
 /**
- * Sealing: AES-256-GCM under a key that comes from the current master secret, bound to the place where the value is kept,
- * so that a sealed value moved elsewhere does not open. Opening anything altered, moved or sealed under an unknown
- * master key throws.
+ * Seals with AES-256-GCM under a key derived from the current master secret. The seal is bound to the value's place, so
+ * a moved value does not open. Opening anything altered, moved or sealed under an unknown master key throws.
  */
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'

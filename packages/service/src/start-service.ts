@@ -1,9 +1,9 @@
 /**
- * What every service's `start` answers: a running service that is disposed of to stop it in order.
+ * The result of every service's `start`: a running service, which stops in order when disposed.
  */
 
 export interface RunningService extends AsyncDisposable {
-  /** Whether it takes work now; false while it drains. */
+  /** True: the service takes work; false while it drains. */
   readonly ready: () => boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * The request to stop. The first SIGTERM or SIGINT begins an orderly stop; a second one is a person who does not want to
- * wait for it, and ends the process at once.
+ * The request to stop. The first SIGTERM or SIGINT begins an orderly stop. A second one ends the process at once, for a
+ * person who does not want to wait.
  */
 
 import { constants } from 'node:os'

@@ -1,4 +1,4 @@
-/** A command line that asks for what cannot be: told in words alone, with what can be asked. */
+/** A wrong command line. The error is told in words alone, with the possible commands. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }

@@ -1,5 +1,5 @@
 /**
- * What a request to a model is called in OpenTelemetry's semantic conventions for generative AI. Names and figures only,
+ * The names of a request to a model in OpenTelemetry's semantic conventions for generative AI. Names and figures only,
  * never prompts or answers.
  */
 

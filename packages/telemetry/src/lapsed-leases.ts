@@ -1,5 +1,5 @@
 /**
- * Counts running requests whose reservation was given up because nobody renewed it; for what opens an admission store.
+ * Counts reservations of running requests that nobody renewed. Every process with an admission store uses it.
  */
 
 import type { Metrics } from './metrics.ts'

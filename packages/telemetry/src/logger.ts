@@ -1,9 +1,9 @@
 /**
- * The log: one JSON object per line on stdout, which never holds a credential or what people write to a model.
+ * The log: one JSON object per line on stdout, which never holds a credential, a prompt or an answer.
  *
- * Two nets, because either alone has holes: fields are withheld by name at any depth, and every finished line is
- * searched for what looks like a key, a token or a password in an address. Errors are written as type, code, message,
- * stack and causes, never with their other properties, which may quote a request or a row.
+ * It has two nets, because either alone has holes. It withholds fields by name at any depth, and searches every
+ * finished line for shapes of keys, tokens and passwords in addresses. Errors are written as type, code, message, stack
+ * and causes, never with their other properties, which may quote a request or a row.
  */
 
 import { destination, pino, type DestinationStream, type Logger as PinoLogger } from 'pino'

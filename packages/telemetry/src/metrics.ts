@@ -1,12 +1,12 @@
 /**
- * What a process counts, written out as Prometheus text (format 0.0.4).
+ * The counters and histograms of a process, as Prometheus text (format 0.0.4).
  *
  * A series is a cell that its caller keeps: `requests.labels('chat', '200')` is looked up once, `add()` is an addition.
- * Memory stays bounded: past {@link MAX_SERIES} series of one instrument, further ones are counted together under
- * `other`, so that a label's value from outside can never fill the process.
+ * Memory stays bounded: an instrument has at most {@link MAX_SERIES} series. Further ones count together under `other`,
+ * so that a label's value from outside can never fill the process.
  *
- * Every series carries the label `service`. Where several services share a process, each gets its own face of the one
- * page ({@link Metrics.of}), so that they count under the same names there as in processes of their own.
+ * Every series carries the label `service`. Where several services share a process, each gets its own face of the page
+ * ({@link Metrics.of}). Their names are the same as in processes of their own.
  */
 
 import { processMetrics } from './process-metrics.ts'
@@ -46,12 +46,12 @@ export interface Metrics {
 
 /** Upper bounds in seconds for a request's or a call's duration. */
 export const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
-/** For what should take a few milliseconds at most. */
+/** For durations of at most a few milliseconds. */
 export const SHORT_BOUNDS = [0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10]
 
 export const MAX_SERIES = 2_000
 
-/** What the process as a whole tells of itself stands under `service`. */
+/** The metrics of the process as a whole stand under `service`. */
 export function createMetrics({ service }: { service: string }): Metrics {
   const metrics = faceOf(openPage(), service)
   processMetrics(metrics)

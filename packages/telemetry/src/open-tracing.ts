@@ -4,7 +4,7 @@
 
 import { NO_TRACING, type Tracing, type TracingSettings } from './tracing.ts'
 
-/** Disposing exports what is left. */
+/** Disposing exports the remaining spans. */
 export async function openTracing(service: string, settings: TracingSettings): Promise<Tracing> {
   if (settings.endpoint === undefined) return NO_TRACING
   const { openOtlpTracing } = await import('./otlp-tracing.ts')

@@ -2,7 +2,7 @@
  * Traces by OpenTelemetry's SDK, exported over OTLP/HTTP. Loaded only where a collector is named; `OTEL_RESOURCE_ATTRIBUTES`
  * and `OTEL_EXPORTER_OTLP_HEADERS` are read by the SDK itself.
  *
- * A collector that is away costs the spans that it misses and nothing else: what waits is bounded.
+ * A collector that is away costs only the spans that it misses: the queue is bounded.
  */
 
 import { hostname } from 'node:os'

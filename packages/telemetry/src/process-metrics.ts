@@ -1,5 +1,5 @@
 /**
- * What any process tells of itself, under the names that Prometheus' own client libraries use.
+ * The metrics of any process, under the names of Prometheus' own client libraries.
  */
 
 import { readdirSync } from 'node:fs'
@@ -42,7 +42,7 @@ function observeEventLoop(metrics: Metrics): void {
     'nodejs_eventloop_lag_p99_seconds',
     'Event loop delay since the last reading, 99th percentile',
     () => {
-      // What is measured is the time between two ticks of a timer, the pause that was asked for included.
+      // It measures the time between two ticks of a timer, the requested pause included.
       const p99Ms = delay.percentile(99) / 1e6 - RESOLUTION_MS
       delay.reset()
       return Math.max(0, p99Ms) / 1000

@@ -22,7 +22,7 @@ export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): 
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 }
 
-/** What a log line about a request says of it. */
+/** The fields of a log line about a request. */
 export function requestFields(
   requestId: string,
   traceparent: string | undefined,

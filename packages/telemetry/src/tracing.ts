@@ -1,9 +1,9 @@
 /**
  * Traces, as services see them: a span for each part of a request's way, its parent named and not guessed.
  *
- * Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is loaded and every span is {@link NO_SPAN}. Where a request enters, the
- * sampler of `OTEL_TRACES_SAMPLER` decides whether its trace is recorded; every later span follows its parent, so that a
- * trace is whole or not there. Attributes never hold what people write to a model, nor what a model answers.
+ * Without `OTEL_EXPORTER_OTLP_ENDPOINT` nothing is loaded and every span is {@link NO_SPAN}. Where a request enters,
+ * the sampler of `OTEL_TRACES_SAMPLER` decides on its trace. Every later span follows its parent, so that a trace is
+ * whole or absent. Attributes never hold a prompt or an answer.
  */
 
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer'
@@ -19,9 +19,9 @@ export interface SpanStart {
 }
 
 export interface Span {
-  /** False: what is set on it goes nowhere, so that it need not be put together. */
+  /** False: the span drops its attributes, so callers need not build them. */
   readonly isRecorded: boolean
-  /** To send along with what this span causes; undefined where nothing is traced. */
+  /** To send along with the work of this span; undefined without tracing. */
   readonly traceparent: string | undefined
   rename(name: string): void
   set(attributes: Attributes): void
@@ -58,7 +58,7 @@ export const NO_TRACING: Tracing = {
   async [Symbol.asyncDispose]() {},
 }
 
-/** A part of what `span` stands for, in the same process. */
+/** A part of the work of `span`, in the same process. */
 export function partOf(tracer: Tracer, span: Span, name: string, kind: SpanKind = 'internal'): Span {
   return span.isRecorded ? tracer.start(name, { kind, parent: span.traceparent }) : NO_SPAN
 }

@@ -20,7 +20,7 @@ export interface Page {
   text(): string
 }
 
-/** What a series holds: a number, or a histogram's counts by bucket. */
+/** The value of a series: a number, or a histogram's counts by bucket. */
 export type Cell = { value: number } | { bounds: readonly number[]; counts: readonly number[]; sum: number }
 
 interface Metric extends Head {

@@ -1,13 +1,13 @@
 /**
- * Makes a committed change known: a tombstone for a dead key in the admission store, word to every edge, the account's
- * present facts in the store. The caller's reply waits for it, because a reply promises that the change holds.
+ * Announces a committed change: a tombstone for a dead key in the admission store, a message to every edge, the
+ * account's facts in the store. The caller's reply waits for it, because a reply promises that the change holds.
  *
- * Should the store stay away, or this process die, the change is still in the outbox: whichever process gets to it first
- * announces it, at its start and every second. Announcing twice or late does no harm.
+ * If the store stays away, or this process dies, the change is still in the outbox. Any process announces it, at its
+ * start and every second. Announcing twice or late does no harm.
  *
- * The changes of an account are announced in order, and a failing one holds up no other account. A revocation waits for
- * no other change: it has a lane of its own, and it is known once its tombstone and its word are out. The account's
- * facts may follow later.
+ * The changes of an account are announced in order, and a failing one holds up no other account. A revocation has a
+ * lane of its own and waits for no other change. It is known once tombstone and message are out. The account's facts
+ * may follow later.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -54,7 +54,7 @@ const GIVE_UP_AFTER_MS = 3_000
 const FIRST_PAUSE_MS = 50
 const LOOK_EVERY_MS = 1_000
 const METERING_TIMEOUT_MS = 2_000
-/** How long a revocation's answer may wait for the account's facts. */
+/** The time that a revocation's answer may wait for the account's facts. */
 const FACTS_WITHIN_MS = 250
 /** A process that has died with a change leaves it to others for so long. */
 const LEASE_MS = 5_000
@@ -165,7 +165,7 @@ interface Rest {
   stopping: AbortSignal
 }
 
-/** Announces what handlers left behind, several at once, so that a slow one holds up only itself. */
+/** Announces the remaining changes, several at once, so that a slow one holds up only itself. */
 async function announceWhatIsLeft(rest: Rest): Promise<void> {
   const { parts, lane, pace, stopping } = rest
   const announcing = new Map<number, Promise<void>>()

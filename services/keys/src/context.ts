@@ -1,5 +1,5 @@
 /**
- * What keys works on in a process of its own, opened in order and closed in reverse.
+ * Opens the servers and stores of keys in a process of its own, and closes them in reverse.
  */
 
 import { openRedisAdmission } from '@gateway/admission/redis'

@@ -1,10 +1,9 @@
 /**
- * Writes what this service knows of accounts into the admission store.
+ * Writes accounts' facts into the admission store.
  *
- * Nothing is held of the database while the store is written to: one statement reads the facts of all the accounts, at
- * their versions, and the store takes no facts older than those it has. A store that forgot meanwhile what it had been told
- * is told by its epoch, and where that stays the same (it was emptied by hand) by a look at the versions afterwards: facts
- * that have changed since they were read are read and written again.
+ * It holds no lock while it writes to the store. One statement reads the facts of all accounts at their versions, and
+ * the store takes only newer ones. The epoch shows a store that forgot meanwhile. A store that is emptied by hand keeps
+ * its epoch, so this file reads the versions again afterwards, and writes changed facts anew.
  */
 
 import { unitOf } from './core/plans.ts'

@@ -1,7 +1,7 @@
 /**
- * What keys does in the background: seals under the current master key what was sealed under a former one, so that the
- * former one can be retired; and forgets client networks that no longer count. Any replica may do it, at its start and
- * every ten minutes; a failure is logged and tried again.
+ * The background work of keys. It seals values of a former master key under the current one, so that an operator can
+ * retire the former. It deletes client networks that no longer count. Any replica may do it, at its start and every ten
+ * minutes; a failure is logged and tried again.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,5 +1,5 @@
 /**
- * What the handlers of this service work with.
+ * The resources of this service's handlers.
  */
 
 import type { KeysAdmission } from '@gateway/admission/keys'

@@ -1,6 +1,6 @@
 /**
- * Keys that are sealed under a former master key, sealed anew under the current one, some at a time: each portion is a
- * transaction of its own, so being cut off loses nothing, and replicas may work on it side by side.
+ * Seals keys of a former master key under the current one. Each portion is a transaction, so an interruption loses
+ * nothing, and replicas may work side by side.
  */
 
 import type { MasterKeys } from './core/master-keys.ts'

@@ -1,5 +1,5 @@
 /**
- * Starts keys on what it is given: the same in one process on embedded parts and in a cluster.
+ * Starts keys on the given parts: the same in one process on embedded parts and in a cluster.
  */
 
 import type { KeysAdmission } from '@gateway/admission/keys'
@@ -54,7 +54,7 @@ export interface KeysParts {
   metrics?: Metrics
 }
 
-/** Refuses to start with a master secret that does not open what the database holds. */
+/** Refuses to start with a master secret that does not open the database's sealed values. */
 export async function startKeys(given: KeysParts): Promise<RunningService> {
   const { databaseUrl, masterSecret, metrics = createMetrics({ service: 'keys' }), ...parts } = given
   const masterKeys = deriveMasterKeys(masterSecret)

@@ -1,5 +1,5 @@
 /**
- * What metering works on in a process of its own, opened in order and closed in reverse.
+ * Opens the servers and stores of metering in a process of its own, and closes them in reverse.
  */
 
 import { openRedisAdmission } from '@gateway/admission/redis'

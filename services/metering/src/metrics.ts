@@ -1,5 +1,5 @@
 /**
- * What metering counts.
+ * The metrics of metering.
  */
 
 import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'

@@ -1,11 +1,10 @@
 /**
- * Tells the admission store what the ledger has settled: the window's total, and the requests it now includes with their
- * tokens.
+ * Tells the admission store the window's total, and the newly included requests with their tokens.
  *
- * The ledger never waits for the store. What the store could not be told is kept in `metering.owed_totals`, in the
- * ledger's own database, before the messages are acknowledged; whichever process gets to it first delivers it when the
- * store is back. Should that note fail too, the error goes to the caller, whose messages then come again. Totals carry
- * versions and requests are released by id, so telling twice, late or out of order does no harm.
+ * The ledger never waits for the store. While the store is away, totals wait in `metering.owed_totals`, in the ledger's
+ * own database. Metering writes them before it acknowledges the messages. Any process delivers them when the store is
+ * back. Should that note fail too, the error goes to the caller, whose messages then come again. Totals carry versions
+ * and requests are released by id, so telling twice, late or out of order does no harm.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +20,7 @@ export interface Settlement extends AsyncDisposable {
 }
 
 const OWING_PAUSE_MS = 500
-/** How often to look for what another process left behind. */
+/** The pause between looks for notes of another process. */
 const IDLE_PAUSE_MS = 5_000
 
 export function startSettlement(context: {

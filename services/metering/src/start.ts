@@ -1,5 +1,5 @@
 /**
- * Starts metering on what it is given: the same in one process on embedded parts and in a cluster.
+ * Starts metering on the given parts: the same in one process on embedded parts and in a cluster.
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'

@@ -1,10 +1,10 @@
 /**
- * Tells keys what accounts have used, a second after their totals moved; keys knows what they may use and notices who
- * has passed 80 % or 100 % of it.
+ * Tells keys the accounts' totals, a second after they moved. Keys knows the allowances, and notices accounts that have
+ * passed 80 % or 100 %.
  *
- * Which totals have moved is remembered in this process only, which costs the ledger nothing. What a killed process
- * forgot is made good by telling every total of the month at the start and every hour. A total is read when it is told,
- * and telling one twice does no harm; while keys is away, totals wait here.
+ * Which totals have moved is remembered in this process only, which costs the ledger nothing. It tells every total of
+ * the month at the start and every hour, so a killed process loses none. A total is read when it is told, and telling
+ * one twice does no harm; while keys is away, totals wait here.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -71,7 +71,7 @@ export function startTellingStanding(parts: {
     nextRoundAtMs = performance.now() + EVERYTHING_EVERY_MS
   }
 
-  /** What moves while it is being told is told again. */
+  /** A total that moves meanwhile is told again. */
   async function tellSome(): Promise<void> {
     const some = [...untold.values().take(TOTALS_AT_A_TIME)]
     for (const name of some) untold.delete(windowKey(name))

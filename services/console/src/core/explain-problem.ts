@@ -51,7 +51,7 @@ export function explainBrokenStream({ error }: z.infer<typeof streamError>): Pro
   if (error.code === 'INVALID_KEY') return explainCode('INVALID_KEY', error.message)
   return {
     title: 'The answer broke off',
-    advice: `${sentence(error.message)} What you see is what arrived; only that is charged.`,
+    advice: `${sentence(error.message)} The page shows the part that arrived, and you pay for that part only.`,
     code: error.code,
     mayPass: true,
   }
@@ -59,7 +59,7 @@ export function explainBrokenStream({ error }: z.infer<typeof streamError>): Pro
 
 export const brokenOff: Problem = {
   title: 'The connection was lost before the answer was complete',
-  advice: 'What you see is what arrived. Send the message again.',
+  advice: 'The page shows the part that arrived. Send the message again.',
   code: 'UNREACHABLE',
   mayPass: true,
 }
@@ -85,7 +85,7 @@ const LIMITS: Record<z.infer<typeof rateLimitBody>['error']['type'], string> = {
   requests: 'Too many requests in a minute',
   tokens: 'Too many tokens in a minute',
   day: "Today's requests are used up",
-  pending: 'The rest of the allowance is held by requests that still run',
+  pending: 'Running requests hold the rest of the allowance',
   guest_mint: 'Too many new devices from this address',
 }
 

@@ -51,7 +51,7 @@ export function Allowance({ quota }: { quota: QuotaRecord }) {
       {level !== 'fine' && (
         <p className={classes.warning} data-level={level} role="status">
           {level === 'out'
-            ? 'Nothing is left: requests are refused until the allowance is full again, unless overage is on.'
+            ? 'The allowance is used up: the gateway refuses requests until the allowance is full again, unless overage is on.'
             : 'You have used more than 80 % of this month’s allowance.'}
         </p>
       )}

@@ -9,7 +9,7 @@ import { useSession } from './use-session.ts'
 
 const OFFERS = [
   'One key for every model, in any OpenAI client',
-  'Your plan, what you used and what is left',
+  'Your plan, your usage and the rest of your allowance',
   'A playground that streams through the gateway',
 ]
 

@@ -78,7 +78,7 @@ export async function admit(
         break
     }
   }
-  throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission did not settle; try again shortly')
+  throw new GatewayError('SERVICE_UNAVAILABLE', 'Admission came to no decision; try again shortly')
 }
 
 /** Only this call is the store's; what it lacks is asked of others outside of it. */
@@ -162,7 +162,7 @@ const LIMIT_SENTENCES = {
   requests: 'Too many requests in a minute',
   tokens: 'Too many tokens in a minute',
   day: "The day's requests are used up",
-  pending: 'What is left of the allowance is held by requests that still run',
+  pending: 'Running requests hold the rest of the allowance',
 } as const satisfies Partial<Record<RateLimitType, string>>
 
 function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {

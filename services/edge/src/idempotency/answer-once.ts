@@ -123,7 +123,7 @@ async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Pr
     })
   } catch (cause) {
     if (!(cause instanceof IdempotencyUnavailableError)) throw cause
-    const sentence = `${IDEMPOTENCY_KEY}: whether this request has run already cannot be known at the moment; try again shortly`
+    const sentence = `${IDEMPOTENCY_KEY}: the gateway cannot tell whether this request has run; try again shortly`
     throw new GatewayError('SERVICE_UNAVAILABLE', sentence, {}, { cause })
   }
 }

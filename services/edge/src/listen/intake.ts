@@ -61,7 +61,7 @@ export function retryAfterMs(): number {
   return RETRY_AFTER_LEAST_MS + Math.floor(Math.random() * RETRY_AFTER_SPREAD_MS)
 }
 
-const SENTENCE = 'The gateway has more to do than it can; try again shortly'
+const SENTENCE = 'The gateway is overloaded; try again shortly'
 
 const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
 

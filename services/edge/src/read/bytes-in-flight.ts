@@ -223,7 +223,7 @@ export class Hold implements AnswerHold {
 
   #senderFull(): GatewayError {
     this.#countShed('sender_full')
-    const sentence = `Bodies of this sender that are under way are too large together; try again in ${RETRY_AFTER_MS} ms`
+    const sentence = `The running requests of this sender have too many bytes; try again in ${RETRY_AFTER_MS} ms`
     return new GatewayError('rate_limit_exceeded', sentence, { type: 'requests', retryAfterMs: RETRY_AFTER_MS })
   }
 }

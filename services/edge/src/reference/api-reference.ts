@@ -1,5 +1,5 @@
 /**
- * The terms of the API reference: what is said of an operation, of an error and of an answer's headers.
+ * The texts of the API reference for operations, errors and answers' headers.
  */
 
 import type { ZodType } from 'zod'
@@ -87,7 +87,7 @@ export function errorsOf({ credential, requestSchema, errors }: Operation): Erro
   return [...new Set([...credentials[credential].errors, ...ofBody, ...errors, ...errorsOfAll])]
 }
 
-/** What a code means and what to do about it. */
+/** The meaning of a code and the client's next step. */
 export const errorMeanings: Record<ErrorCode, { condition: string; action: string }> = {
   NO_AUTH: { condition: 'No Authorization header.', action: 'Send a bearer key.' },
   INVALID_KEY: { condition: 'The key is unknown, revoked or rotated away.', action: 'Mint or rotate a key and retry.' },
@@ -126,7 +126,7 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
   },
 }
 
-/** What the limit of tokens per minute promises, and what it does not. */
+/** The promise of the limit of tokens per minute, and its bounds. */
 export const TOKENS_PER_MINUTE =
   "It begins full and is refilled evenly: up to twice the limit can pass in 60 seconds (a full bucket and a minute's refill). What was generated counts, also of an answer whose client has left."
 

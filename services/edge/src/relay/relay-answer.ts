@@ -189,7 +189,7 @@ async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void
         return await settle(edge, usageEvent(job, bill.charge))
       } catch (err) {
         const fields = requestFields(job.requestId, job.traceparent)
-        edge.logger.error({ err, ...fields }, 'usage is not known to be stored; it is still being tried')
+        edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
       }
   }
 }

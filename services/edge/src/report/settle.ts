@@ -51,7 +51,7 @@ async function finishReservation(
     await edge.admission.finish({ account, requestId, charge, tokens })
   } catch (error) {
     const fields = requestFields(requestId, traceparent)
-    edge.logger.warn({ err: error, ...fields }, 'the reservation was not corrected; the ledger will')
+    edge.logger.warn({ err: error, ...fields }, 'Redis did not correct the reservation; the ledger will correct it')
   }
 }
 

@@ -103,7 +103,7 @@ function findModel(config: GatewayConfig, asked: AskedRequest): ModelConfig {
   if (!model) {
     throw new GatewayError(
       'MODEL_NOT_FOUND',
-      `The model ${asked.model} does not exist; GET /v1/models lists those that do`,
+      `The model ${asked.model} does not exist; GET /v1/models lists the models`,
     )
   }
   if (isRetired(model, Date.now())) {

@@ -22,7 +22,9 @@ export function mintGuestKey(edge: Edge): Handler<'none'> {
     }
     if (reply.kind === 'busy') {
       const { retryAfterMs } = reply
-      throw new GatewayError('SERVICE_UNAVAILABLE', 'Too many ask for new keys; try again shortly', { retryAfterMs })
+      throw new GatewayError('SERVICE_UNAVAILABLE', 'Too many requests for new keys; try again shortly', {
+        retryAfterMs,
+      })
     }
     response.json({
       key: reply.key,

@@ -1,8 +1,8 @@
 /**
- * Holds what the admission store says of an account against this service's own tables.
+ * Compares an account in the admission store with this service's own tables.
  *
- * The tables are right, with one exception: a key that the store has buried stays dead. Whoever revoked it was told so;
- * a table that knows it alive was restored from before that.
+ * The tables are right, with one exception: a key that the store has buried stays dead. Its owner was told that it is
+ * dead; a table that holds it alive was restored from an older backup.
  */
 
 import type { HeldAccount } from '@gateway/admission/keys'

@@ -1,6 +1,6 @@
 /**
- * The two hashes of this service: a key's SHA-256, by which it is looked up (a key carries 190 random bits, so a plain
- * hash gives nothing away), and the keyed hash of what could be guessed, such as device ids and client networks.
+ * The two hashes of this service. A key's SHA-256 finds the key; a key has 190 random bits, so a plain hash gives
+ * nothing away. A keyed hash stands for guessable values: device ids and client networks.
  */
 
 import { createHash, createHmac } from 'node:crypto'

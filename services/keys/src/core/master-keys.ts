@@ -1,9 +1,8 @@
 /**
- * The keys that seal what must be readable again, derived from `KEYS_MASTER_SECRET`.
+ * The keys that seal readable secrets, derived from `KEYS_MASTER_SECRET`.
  *
  * The secret is one string, or several separated by commas while it is being rotated: the first one seals, all of them
- * open. A master key is named by a fingerprint of itself, so a sealed value says which one opens it and no name can be
- * given to the wrong secret.
+ * open. A fingerprint names a master key, so a sealed value names its key, and no name can belong to the wrong secret.
  */
 
 import { hkdfSync } from 'node:crypto'

@@ -1,5 +1,5 @@
 /**
- * Makes a key for an account: the value its owner gets, and what is stored of it.
+ * Makes a key for an account: its owner's value, and the stored form.
  */
 
 import { randomBytes } from 'node:crypto'

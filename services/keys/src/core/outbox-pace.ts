@@ -1,5 +1,5 @@
 /**
- * How long a change in the outbox pauses after its announcement has failed.
+ * The pause of a change in the outbox after its announcement has failed.
  *
  * A revoke costs one call of the admission store, and somebody may be using the key meanwhile: it never pauses long.
  */

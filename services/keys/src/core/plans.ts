@@ -29,7 +29,7 @@ export function unitOf(plans: readonly PlanConfig[], slug: string): PlanUnit {
   return plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
 }
 
-/** The requests per day that a plan comes to: its own cap, or what its rate per minute allows. */
+/** The requests per day of a plan: its own cap, or its rate per minute times a day. */
 export function requestsPerDay(plan: PlanConfig): number {
   return plan.perDay ?? plan.rpm * MINUTES_PER_DAY
 }

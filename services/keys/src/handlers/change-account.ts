@@ -1,6 +1,6 @@
 /**
- * What an operator changes of an account: plan, overage, top-ups; and what they see of it. An answer means that the
- * change holds for the very next request.
+ * An operator's changes of an account (plan, overage, top-ups), and its description. An answer means that the change
+ * holds for the very next request.
  */
 
 import type {
@@ -73,7 +73,7 @@ function nameOf({ issuer, subject, tag }: NamedAccount): string {
   return issuer === null ? tag : `${issuer}|${subject}`
 }
 
-/** By the clock that decides what a request is charged to; null while it cannot be asked. */
+/** By the clock that dates charges; null while the store is away. */
 async function currentWindow({ admission }: KeysContext, tag: string): Promise<string | null> {
   return admission.currentWindow(tag).then(
     ({ window }) => window,

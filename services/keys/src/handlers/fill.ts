@@ -1,8 +1,8 @@
 /**
  * Admission does not know a key: fills it in, dead or alive, or says that nobody owns such a key.
  *
- * A store that forgot makes all accounts ask at once, so questions are answered together: a few statements for many
- * accounts, and two connections at the most.
+ * A store that forgot makes all accounts ask at once. So a few statements answer many accounts, on at most two
+ * connections.
  */
 
 import type { FillReply, FillRequest } from '@gateway/contracts/keys-api'

@@ -1,5 +1,5 @@
 /**
- * The account of whoever signed in. It exists from the first key on.
+ * The account of a signed-in caller. It exists from the first key on.
  */
 
 import type { FindAccountReply, FindAccountRequest } from '@gateway/contracts/developer-keys-api'

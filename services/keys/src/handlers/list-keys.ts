@@ -1,5 +1,5 @@
 /**
- * The caller's keys, dead ones too, newest first. Nothing of their secrets: an id is what a masked key shows.
+ * The caller's keys, dead ones too, newest first. It contains no secret: a masked key shows only its id.
  */
 
 import type { ListKeysReply, ListKeysRequest } from '@gateway/contracts/developer-keys-api'

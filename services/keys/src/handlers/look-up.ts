@@ -1,5 +1,5 @@
 /**
- * What this service knows of a key, straight from its database: for edges that have lost the admission store.
+ * Looks a key up in the database, for edges that have lost the admission store.
  */
 
 import type { LookUpReply, LookUpRequest } from '@gateway/contracts/keys-api'

@@ -1,6 +1,6 @@
 /**
- * Metering says what accounts have used: notes which of them have passed a threshold of their allowance. The answer
- * means that it is noted for good.
+ * Takes accounts' totals from metering, and notes the accounts that have passed a threshold of their allowance. The
+ * answer means that it is noted for good.
  */
 
 import type { NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'

@@ -1,6 +1,6 @@
 /**
- * Holds the admission store against the tables, a page of accounts at a time. What a change has just moved is looked at
- * again after a while; only what stays different is told, and mended where that is asked for.
+ * Holds the admission store against the tables, a page of accounts at a time. It looks twice, so it ignores changes on
+ * their way. It reports lasting differences only, and mends them on request.
  */
 
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
@@ -62,7 +62,7 @@ async function look(context: KeysContext, accounts: readonly string[]): Promise<
   })
 }
 
-/** After what was mended: versions may have grown. */
+/** After the mends: versions may have grown. */
 async function readPlans({ database, config }: KeysContext, accounts: readonly string[]): Promise<AccountPlan[]> {
   const held = await readHeldPlans(database, accounts)
   return held.map(({ account, plan, version }) => {

@@ -1,6 +1,6 @@
 /**
- * What edges seal kept answers with: derived from the master secret one way, so that an edge holds nothing that opens a
- * key, and nobody has to give it a secret of its own.
+ * Gives edges the secrets for kept answers. They are one-way derivations of the master secret, so they open no key, and
+ * edges need no secret of their own.
  */
 
 import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'

@@ -2,8 +2,8 @@
  * Takes usage reports off the durable stream into the ledger: record, then tell the admission store, then acknowledge
  * (by returning). A crash at any of these arrows brings the messages again, and recording them again changes nothing.
  *
- * What cannot be recorded is parked and acknowledged; it never blocks what comes after it. A database that is away
- * throws, and the bus brings the batch again after a growing pause.
+ * It parks and acknowledges an unrecordable report, which never blocks later ones. A database that is away throws, and
+ * the bus brings the batch again after a growing pause.
  */
 
 import { encodeJson } from '@gateway/bus/json'

@@ -1,5 +1,5 @@
 /**
- * Holds what the admission store counts for an account against the ledger. Pure.
+ * Compares an account's figures in the admission store with the ledger. Pure.
  */
 
 import type { HeldAccount } from '@gateway/admission/metering'
@@ -16,7 +16,7 @@ export interface LedgerFacts {
   recorded: { has(requestId: string): boolean }
 }
 
-/** What is to be done; those of one account are done together. */
+/** The repairs; those of one account run together. */
 export interface TotalsRepair {
   /** The window's total is told in this unit. */
   unit?: { unit: PlanUnit; planVersion: number }

@@ -1,7 +1,7 @@
 /**
- * Merges what a batch says of the same request: at-least-once delivery repeats reports, and a router may report what an
- * edge reports too. One report per request remains, sorted by request id, so that two writers take their row locks in the
- * same order.
+ * Merges a batch's reports of the same request: at-least-once delivery repeats reports, and a router and an edge may
+ * report the same request. One report per request remains, sorted by request id, so that two writers take their row
+ * locks in the same order.
  */
 
 import type { IncludedRequest } from '@gateway/admission/metering'
@@ -18,10 +18,9 @@ export function mergeReports(reports: readonly Report[]): Report[] {
 }
 
 /**
- * Whether a report takes the place of the one held: an edge's of a router's, and of two routers' the one that charges
- * more. A job that was dispatched twice may be reported by both of its routers when the edge is lost or the client has
- * left; the one that was stopped early has generated less than what the client was shown. (The ledger's statement
- * decides by the same rule.)
+ * True: the report replaces the held one. An edge's replaces a router's, and of two routers' the one that charges more
+ * stands. Both routers of a job that was dispatched twice may report it. The one that was stopped early has generated
+ * less than the client saw. (The ledger's statement decides by the same rule.)
  */
 function outranks(report: Report, held: Report): boolean {
   if (report.rank !== held.rank) return report.rank > held.rank

@@ -22,12 +22,14 @@ export function resetAtMsOf(window: Month): number {
   return startOfMonthMs(addMonths(window, 1))
 }
 
-/** When a UUIDv7 was made; of any other UUID, whatever its first 48 bits say. */
+/** The time at which a UUIDv7 was made; of any other UUID, its first 48 bits as a time. */
 export function timeOfRequestMs(requestId: string): number {
   return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16)
 }
 
-/** The month in which a UUIDv7 was made; of any other UUID, whatever its first 48 bits say, or null beyond the calendar. */
+/**
+ * The month in which a UUIDv7 was made; of any other UUID, the month of its first 48 bits, or null beyond the calendar.
+ */
 export function monthOfRequest(requestId: string): Month | null {
   const timeMs = timeOfRequestMs(requestId)
   return timeMs < Date.UTC(9999, 0) ? monthOf(timeMs) : null

@@ -1,13 +1,13 @@
 /**
- * Reads the messages of a batch. What does not parse is set aside with its reason; the good events beside a bad one in
- * the same message are kept.
+ * Reads the messages of a batch. It sets unreadable events aside with the reason, and keeps the good events of the same
+ * message.
  */
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageEvent, type UsageEvent } from '@gateway/contracts/usage-event'
 
-/** A usage event with what the ledger adds to it. */
+/** A usage event with the ledger's additions. */
 export interface Report {
   event: UsageEvent
   rank: number

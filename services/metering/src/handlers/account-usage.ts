@@ -1,5 +1,5 @@
 /**
- * What was used on some days: by one account, by day or by the model that was asked for; and by all accounts together.
+ * The usage on some days: of one account by day or by requested model, or of all accounts together.
  */
 
 import type {

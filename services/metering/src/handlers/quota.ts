@@ -1,5 +1,5 @@
 /**
- * What an account has used in the current window, from the ledger. Answers without the admission store too: then this
+ * An account's usage in the current window, from the ledger. Answers without the admission store too: then this
  * process' own clock says which month it is.
  */
 

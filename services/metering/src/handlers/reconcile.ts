@@ -1,6 +1,6 @@
 /**
- * Holds the admission store's totals and pending requests against the ledger, for some accounts. What a report has just
- * moved is looked at again after a while; only what stays different is told, and mended where that is asked for.
+ * Holds the admission store's totals and pending requests against the ledger, for some accounts. It looks twice, so it
+ * ignores totals on their way. It reports lasting differences only, and mends them on request.
  */
 
 import type { MeteringAdmission } from '@gateway/admission/metering'
@@ -43,7 +43,7 @@ async function look(
   accounts: readonly string[],
   planOf: ReadonlyMap<string, AccountPlan>,
 ): Promise<TotalsFinding[]> {
-  // First the store: what is recorded in between is newer in the ledger, as on its way.
+  // First the store: a row recorded in between is newer in the ledger, as on its way.
   const held = await Promise.all(accounts.map(async (account) => ({ account, ...(await admission.inspect(account)) })))
   const totals = new Map((await readTotals(database, held)).map((total) => [total.account, total]))
   const units = new Map((await readUnits(database, held)).map((unit) => [unit.account, unit]))

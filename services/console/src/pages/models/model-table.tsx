@@ -10,7 +10,7 @@ export function ModelTable({ label, models }: { label: string; models: PlannedMo
       <Table.Thead>
         <Table.Tr>
           <Table.Th scope="col">Model</Table.Th>
-          <Table.Th scope="col">What it is for</Table.Th>
+          <Table.Th scope="col">Purpose</Table.Th>
           <Table.Th scope="col">Price</Table.Th>
           <Table.Th scope="col">Your plan</Table.Th>
         </Table.Tr>

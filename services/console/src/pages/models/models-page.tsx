@@ -17,7 +17,7 @@ export default function ModelsPage() {
   const loading = <Skeleton height={560} radius="lg" />
   // One after the other: what comes later must not push down what is there.
   return (
-    <Page title="Models" lead="What each model is for, and what it costs.">
+    <Page title="Models" lead="The purpose and the price of each model.">
       <Answer query={keys} loading={loading}>
         {() => (
           <Answer query={catalog} loading={loading}>
@@ -42,7 +42,7 @@ function ModelsOnPlan({ tiers, plan }: { tiers: TierEntry[]; plan: PlanRecord })
     <>
       <p className="quiet">
         {plan.unit === 'usd'
-          ? `On your plan, ${plan.plan}, a million tokens cost what stands beside the name.`
+          ? `On your plan, ${plan.plan}, the price beside a name is for a million tokens.`
           : `On your plan, ${plan.plan}, a token counts as many tokens of allowance as the multiplier says.`}
       </p>
       <TierGrid tiers={tiers} plan={plan} />

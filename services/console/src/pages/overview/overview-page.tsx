@@ -18,7 +18,7 @@ export default function OverviewPage() {
   const active = activeKeyOf(keys.data)
   const [created, setCreated] = useState<string | null>(null)
   return (
-    <Page title="Overview" lead="Your plan, your allowance and the way in.">
+    <Page title="Overview" lead="Your plan, your allowance and your first request.">
       <Answer query={keys} loading={<OverviewSkeleton />}>
         {({ data }) => (
           <>

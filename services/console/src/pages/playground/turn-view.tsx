@@ -30,7 +30,7 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
         {thought !== '' && <Thought text={thought} isRunning={isRunning && text === ''} />}
         {text === '' && thought === '' && isRunning && <Waiting />}
         <AnswerText text={text} />
-        {state === 'stopped' && <p className={classes.note}>Stopped. What was generated until then is charged.</p>}
+        {state === 'stopped' && <p className={classes.note}>Stopped. You pay for the generated part.</p>}
         {problem && (
           <ProblemNotice problem={problem} action={onAgain && problem.mayPass && <Again onClick={onAgain} />} />
         )}
@@ -46,7 +46,7 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
 function Thought({ text, isRunning }: { text: string; isRunning: boolean }) {
   return (
     <details className={classes.thought}>
-      <summary>{isRunning ? 'Thinking…' : 'What it thought first'}</summary>
+      <summary>{isRunning ? 'Thinking…' : 'Reasoning'}</summary>
       <p>{text}</p>
     </details>
   )

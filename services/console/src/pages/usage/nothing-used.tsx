@@ -6,7 +6,7 @@ export function NothingUsed() {
   return (
     <Card>
       <div className={classes.empty}>
-        <h2 className={classes.emptyTitle}>Nothing was used in this time</h2>
+        <h2 className={classes.emptyTitle}>No usage in this time</h2>
         <p className="quiet">
           Ask something in the <PageLink to="/playground">playground</PageLink>, or choose another period.
         </p>
