@@ -3,12 +3,7 @@
  */
 
 import type { MeteringDatabase } from './tables.ts'
-import { windowsNamed } from './windows.ts'
-
-export interface WindowName {
-  account: string
-  window: string
-}
+import { windowsNamed, type WindowName } from './windows.ts'
 
 export interface WindowUse extends WindowName {
   milliTokens: number

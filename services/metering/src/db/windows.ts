@@ -5,12 +5,14 @@
 import type { IncludedRequest } from '@gateway/admission/metering'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { sql } from 'kysely'
-import type { WindowName } from './standing.ts'
 import type { MeteringDatabase } from './tables.ts'
 
-export interface WindowTotal {
+export interface WindowName {
   account: string
   window: string
+}
+
+export interface WindowTotal extends WindowName {
   /** In the unit of the account's plan: milli-tokens or nano-dollars. */
   settled: number
   version: number
@@ -90,9 +92,7 @@ export async function raiseVersionAbove(
     .execute()
 }
 
-export interface WindowUnit {
-  account: string
-  window: string
+export interface WindowUnit extends WindowName {
   unit: PlanUnit
   planVersion: number
 }
