@@ -1,25 +1,32 @@
 /**
  * `config check`: what the gateway would refuse of a config file, and what it would accept although it can hardly be
- * meant. Needs no gateway.
+ * meant. `config import`: a file of another gateway as one of ours. Neither needs a gateway.
  */
 
 import { readFile } from 'node:fs/promises'
-import type { PlacedProblem } from '@gateway/config/config-error'
+import { writePath, type PlacedProblem } from '@gateway/config/config-error'
+import { readConfigDocument } from '@gateway/config/config-places'
 import { reviewConfig, type ConfigReview } from '@gateway/config/review-config'
+import type { ConfigFileInput } from '@gateway/contracts/config'
+import { lostDirectModels } from '@gateway/contracts/lost-models'
 import { renderTable, type Answer } from './answer.ts'
 import { CommandError } from './command-error.ts'
+import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {
   /** False: secrets are not in this environment. */
   secrets: boolean
   strict?: boolean
+  /** The file that runs now: what may not go without notice is held against it. */
+  former?: string
 }
 
-export async function checkConfigFile(file: string, { secrets, strict = false }: CheckOptions): Promise<Answer> {
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new CommandError(`${file} cannot be read: ${error.message}`)
-  })
-  const review = reviewConfig(text, file, secrets ? process.env : null)
+export async function checkConfigFile(
+  file: string,
+  { secrets, strict = false, former }: CheckOptions,
+): Promise<Answer> {
+  const review = reviewConfig(await readText(file), file, secrets ? process.env : null)
+  if (former !== undefined) review.problems.push(...lostSince(former, await readText(former), review))
   const { config, problems, warnings, notices } = review
   const usable = problems.length === 0
   return {
@@ -27,6 +34,41 @@ export async function checkConfigFile(file: string, { secrets, strict = false }:
     text: [...tableOf(review), ...notices.map((notice) => `note: ${notice}`), verdict(file, review)].join('\n'),
     findsFault: !usable || (strict && warnings.length > 0),
   }
+}
+
+async function readText(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: Error) => {
+    throw new CommandError(`${file} cannot be read: ${error.message}`)
+  })
+}
+
+function lostSince(file: string, text: string, { config }: ConfigReview): PlacedProblem[] {
+  const former = reviewConfig(text, file, null).config
+  if (!former) throw new CommandError(`${file} cannot be used itself, so nothing can be held against it`)
+  const lost = config ? lostDirectModels(former.models, config.models, Date.now()) : []
+  return lost.map(({ path, message }) => ({ field: writePath(path), message }))
+}
+
+/** The file for this gateway, with a comment for each setting that it could not take over. */
+export async function importLitellmFile(file: string): Promise<Answer> {
+  const { document, syntaxProblem } = readConfigDocument(await readText(file))
+  if (syntaxProblem) throw new CommandError(`${file} ${syntaxProblem.message}`)
+  const imported = importLitellm(document.toJS())
+  const comments = [
+    `# Imported from LiteLLM's ${file}. Look it through, and run \`ctl config check\` on it.`,
+    ...imported.notes.map((note) => `# ${note}`),
+    ...(imported.withoutCounterpart.length > 0 ? ['# Without a counterpart here:'] : []),
+    ...imported.withoutCounterpart.map((setting) => `#   ${setting}`),
+  ]
+  return { facts: imported, text: [...comments, '', ...writeYaml(imported.file)].join('\n') }
+}
+
+/** One item a line. JSON is YAML, too. */
+function writeYaml({ extends: base, ...sections }: ConfigFileInput): string[] {
+  const lines = Object.entries(sections).flatMap(([name, items]) => {
+    return items.length === 0 ? [] : ['', `${name}:`, ...items.map((item) => `  - ${JSON.stringify(item)}`)]
+  })
+  return [`extends: ${base}`, ...lines]
 }
 
 function tableOf({ problems, warnings }: ConfigReview): string[] {

@@ -10,7 +10,7 @@ import { setOverage, setPlan, showAccount, topUp } from './accounts.ts'
 import type { Answer } from './answer.ts'
 import { showBackends } from './backends.ts'
 import { CommandError } from './command-error.ts'
-import { checkConfigFile, type CheckOptions } from './config.ts'
+import { checkConfigFile, importLitellmFile, type CheckOptions } from './config.ts'
 import { findGateway, type Gateway } from './gateway.ts'
 import { reseal, revokeKey } from './keys.ts'
 import { probeBackend, type ProbeOptions } from './probe.ts'
@@ -105,7 +105,14 @@ config
   .description('finds mistakes before a rollout; needs no gateway')
   .option('--no-secrets', 'the variables that it refers to are not set here')
   .option('--strict', 'warnings count as mistakes')
+  .option('--former <file>', 'the file that runs now: a direct model of it may not be missing without notice')
   .action(async (file: string, options: CheckOptions) => say(await checkConfigFile(file, options)))
+config
+  .command('import')
+  .description('writes a config file from that of another gateway')
+  .command('litellm <file>')
+  .description("LiteLLM's config.yaml; comments tell what has no counterpart")
+  .action(async (file: string) => say(await importLitellmFile(file)))
 
 try {
   await program.parseAsync()

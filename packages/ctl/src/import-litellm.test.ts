@@ -1,0 +1,107 @@
+import { loadConfig } from '@gateway/config/load-config'
+import { describe, expect, test } from 'vitest'
+import { importLitellm } from './import-litellm.ts'
+
+/** As docs.litellm.ai/docs/proxy/configs shows them (2026-10-13). */
+const CONFIG = {
+  model_list: [
+    {
+      model_name: 'gpt-4o',
+      litellm_params: {
+        model: 'azure/gpt-4o-eu',
+        api_base: 'https://my-endpoint-europe.openai.azure.com/',
+        api_key: 'os.environ/AZURE_API_KEY_EU',
+        rpm: 6,
+      },
+    },
+    {
+      model_name: 'gpt-4o',
+      litellm_params: { model: 'gpt-4o', api_key: 'sk-in-the-file', weight: 2, timeout: 300 },
+      model_info: { max_output_tokens: 16_384, input_cost_per_token: 0.000_002 },
+    },
+    {
+      model_name: 'claude',
+      litellm_params: { model: 'anthropic/claude-sonnet-4-6', api_key: 'os.environ/ANTHROPIC_API_KEY' },
+    },
+    { model_name: 'local', litellm_params: { model: 'ollama_chat/qwen3:8b', api_base: 'http://gpu:11434' } },
+    {
+      model_name: 'vertex',
+      litellm_params: { model: 'vertex_ai/gemini-2.5-pro', vertex_project: 'p', vertex_location: 'us-central1' },
+    },
+    { model_name: 'rock', litellm_params: { model: 'bedrock/openai.gpt-oss-20b-1:0', aws_region_name: 'us-west-2' } },
+    {
+      model_name: 'vectors',
+      litellm_params: { model: 'text-embedding-3-small', api_key: 'os.environ/OPENAI_API_KEY' },
+      model_info: { mode: 'embedding' },
+    },
+    { model_name: 'all-*', litellm_params: { model: 'openai/*' } },
+    { model_name: 'voice', litellm_params: { model: 'openai/whisper-1' }, model_info: { mode: 'audio_transcription' } },
+  ],
+  litellm_settings: { drop_params: true, fallbacks: [{ claude: ['gpt-4o'] }, { local: ['nowhere'] }] },
+  general_settings: { master_key: 'sk-1234' },
+}
+
+const { file, withoutCounterpart, notes } = importLitellm(CONFIG)
+
+test('is a file that this gateway takes', () => {
+  const { config } = loadConfig(JSON.stringify(file), 'imported')
+  expect(config.models.map(({ id }) => id)).toEqual(
+    expect.arrayContaining(['gpt-4o', 'claude', 'local', 'vertex', 'rock', 'vectors']),
+  )
+})
+
+test('names addresses, vendors and variables', () => {
+  const backends = file.backends!.map(({ id, vendor, url, apiKey }) => [id, vendor, url, apiKey])
+  expect(backends).toEqual([
+    ['azure', 'azure', 'https://my-endpoint-europe.openai.azure.com/openai/v1', '${AZURE_API_KEY_EU}'],
+    ['openai', 'openai', 'https://api.openai.com/v1', '${OPENAI_API_KEY}'],
+    ['anthropic', 'anthropic', 'https://api.anthropic.com/v1', '${ANTHROPIC_API_KEY}'],
+    ['ollama_chat', 'ollama', 'http://gpu:11434/v1', undefined],
+    [
+      'vertex_ai',
+      'vertex',
+      'https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/endpoints/openapi',
+      undefined,
+    ],
+    ['bedrock', 'bedrock', 'https://bedrock-runtime.us-west-2.amazonaws.com/openai/v1', undefined],
+    ['openai-2', 'openai', 'https://api.openai.com/v1', '${OPENAI_API_KEY}'],
+  ])
+  expect(file.backends![1]).toMatchObject({ timeouts: { firstByteMs: 300_000 } })
+})
+
+test('balances by weight, and falls back where its models fail', () => {
+  const targets = (id: string) => file.pools!.find((pool) => pool.id === id)!.targets
+  expect(targets('gpt-4o')).toEqual([
+    { backend: 'azure', model: 'gpt-4o-eu' },
+    { backend: 'openai', model: 'gpt-4o', weight: 2 },
+  ])
+  expect(targets('claude')).toEqual([
+    { backend: 'anthropic', model: 'claude-sonnet-4-6' },
+    { backend: 'azure', model: 'gpt-4o-eu', priority: 2 },
+    { backend: 'openai', model: 'gpt-4o', weight: 2, priority: 2 },
+  ])
+})
+
+test('tells all that has no counterpart, and copies no key', () => {
+  expect(withoutCounterpart).toEqual([
+    'model_list[0].litellm_params.rpm: 6',
+    'model_list[1].model_info.input_cost_per_token: 0.000002',
+    'model_list[7].model_name: "all-*"',
+    'model_list[7].litellm_params.model: "openai/*"',
+    'model_list[8].model_name: "voice"',
+    'model_list[8].litellm_params.model: "openai/whisper-1"',
+    'model_list[8].model_info.mode: "audio_transcription"',
+    'litellm_settings.drop_params: true',
+    'litellm_settings.fallbacks[1].local[0]: "nowhere"',
+    'general_settings.master_key',
+  ])
+  const told = JSON.stringify([file, withoutCounterpart, notes])
+  for (const secret of ['sk-in-the-file', 'sk-1234']) expect(told).not.toContain(secret)
+  expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY for the router'))
+})
+
+describe('what is no such file', () => {
+  test.each([null, 'text', [], {}, { model_list: [null, { model_name: 1 }] }])('%j gives an empty one', (config) => {
+    expect(importLitellm(config).file).toMatchObject({ backends: [], pools: [], models: [] })
+  })
+})

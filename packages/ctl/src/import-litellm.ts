@@ -1,0 +1,253 @@
+/**
+ * A LiteLLM `config.yaml` as a file of this gateway, and a list of all in it that has no counterpart here. What is taken
+ * over is taken out of the copy that is read; the rest of the copy is the list. No key is ever copied: a key that stands
+ * in the file becomes a variable.
+ *
+ * The fields are those of docs.litellm.ai/docs/proxy/configs and config_settings (2026-10-13).
+ */
+
+import type { ConfigFileInput } from '@gateway/contracts/config'
+import type { Vendor } from '@gateway/contracts/vendors'
+
+type Json = Record<string, unknown>
+type BackendInput = NonNullable<ConfigFileInput['backends']>[number]
+type PoolInput = NonNullable<ConfigFileInput['pools']>[number]
+type ModelInput = NonNullable<ConfigFileInput['models']>[number]
+type ServedType = 'chat' | 'embeddings' | 'images'
+
+export interface Imported {
+  file: ConfigFileInput
+  /** `model_list[0].litellm_params.rpm: 60`, one for each setting. */
+  withoutCounterpart: string[]
+  /** What an operator has to look at. */
+  notes: string[]
+}
+
+interface Provider {
+  vendor?: Vendor
+  /** Null: the settings do not say where it is. */
+  url(params: Json): string | null
+}
+
+const at = (url: string) => (params: Json) => text(params, 'api_base') ?? url
+const withPath = (path: string, fallback?: string) => (params: Json) => {
+  const base = text(params, 'api_base') ?? fallback
+  if (base === undefined) return null
+  return base.replace(/\/+$/, '').endsWith(path) ? base : base.replace(/\/+$/, '') + path
+}
+
+const PROVIDERS: Record<string, Provider> = {
+  openai: { vendor: 'openai', url: at('https://api.openai.com/v1') },
+  azure: { vendor: 'azure', url: withPath('/openai/v1') },
+  anthropic: { vendor: 'anthropic', url: withPath('/v1', 'https://api.anthropic.com') },
+  gemini: { vendor: 'gemini', url: at('https://generativelanguage.googleapis.com/v1beta/openai') },
+  vertex_ai: { vendor: 'vertex', url: vertexUrl },
+  bedrock: { vendor: 'bedrock', url: bedrockUrl },
+  openrouter: { vendor: 'openrouter', url: at('https://openrouter.ai/api/v1') },
+  ollama: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
+  ollama_chat: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
+  hosted_vllm: { vendor: 'vllm', url: at('http://127.0.0.1:8000/v1') },
+  lm_studio: { vendor: 'lm-studio', url: at('http://127.0.0.1:1234/v1') },
+  groq: { url: at('https://api.groq.com/openai/v1') },
+  mistral: { url: at('https://api.mistral.ai/v1') },
+  deepseek: { url: at('https://api.deepseek.com/v1') },
+  xai: { url: at('https://api.x.ai/v1') },
+}
+
+const TYPES: Record<string, ServedType> = { chat: 'chat', embedding: 'embeddings', image_generation: 'images' }
+
+export function importLitellm(config: unknown): Imported {
+  const rest = structuredClone(isObject(config) ? config : {})
+  const notes: string[] = []
+  const backends: BackendInput[] = []
+  const pools = new Map<string, PoolInput>()
+  const models = new Map<string, ModelInput>()
+  for (const entry of list(rest.model_list)) importModel(entry, { backends, pools, models, notes })
+  addFallbacks(rest, pools, models)
+  const left = leavesOf(rest)
+  if (models.size > 0) notes.push('each model has multiplier 1: write what it costs, or `direct: true` with `rates`')
+  const file = { extends: 'default' as const, backends, pools: [...pools.values()], models: [...models.values()] }
+  return { file, withoutCounterpart: left, notes }
+}
+
+interface Importing {
+  backends: BackendInput[]
+  pools: Map<string, PoolInput>
+  models: Map<string, ModelInput>
+  notes: string[]
+}
+
+function importModel(entry: Json, { backends, pools, models, notes }: Importing): void {
+  const { model_name: name, litellm_params: params, model_info: info = {} } = entry
+  if (typeof name !== 'string' || name.includes('*') || !isObject(params) || !isObject(info)) return
+  const asked = text(params, 'model') ?? ''
+  const type = TYPES[text(info, 'mode') ?? 'chat']
+  const { provider, model } = providerOf(asked, params)
+  const known = PROVIDERS[provider]
+  const url = known?.url(params) ?? null
+  if (!known || url === null || type === undefined) {
+    notes.push(`${name} (${asked}) is left out: its provider, address or mode is not known here`)
+    return
+  }
+  for (const [holder, field] of [
+    [entry, 'model_name'],
+    [params, 'model'],
+    [params, 'api_base'],
+    [info, 'mode'],
+  ] as const)
+    delete holder[field]
+  const backend = backendFor(backends, { provider, known, url, params, type, notes })
+  const id = slug(name)
+  const pool = pools.get(id) ?? { id, targets: [] }
+  pools.set(id, pool)
+  pool.targets.push({ backend: backend.id, model, ...weightOf(params) })
+  const maxOutputTokens = number(info, 'max_output_tokens')
+  if (!models.has(name)) {
+    models.set(name, { id: name, type, pool: id, multiplier: 1, ...(maxOutputTokens ? { maxOutputTokens } : {}) })
+  }
+}
+
+function providerOf(asked: string, params: Json): { provider: string; model: string } {
+  const slash = asked.indexOf('/')
+  const named = text(params, 'custom_llm_provider', 'delete') ?? (slash > 0 ? asked.slice(0, slash) : '')
+  if (named in PROVIDERS)
+    return { provider: named, model: asked.startsWith(`${named}/`) ? asked.slice(slash + 1) : asked }
+  return { provider: asked.startsWith('claude') ? 'anthropic' : 'openai', model: asked }
+}
+
+interface Found {
+  provider: string
+  known: Provider
+  url: string
+  params: Json
+  type: ServedType
+  notes: string[]
+}
+
+/** Members that do not tell backends apart: JSON leaves them out. */
+const MERGED = { id: undefined, capabilities: undefined }
+
+/** Entries with the same address, key and times are one backend. */
+function backendFor(backends: BackendInput[], { provider, known, url, params, type, notes }: Found): BackendInput {
+  const apiKey = keyOf(params, provider, notes)
+  const maxConcurrent = number(params, 'max_parallel_requests')
+  const seconds = number(params, 'stream_timeout') ?? number(params, 'timeout')
+  delete params.timeout
+  const settings = {
+    ...(known.vendor ? { vendor: known.vendor } : {}),
+    url: variablesIn(url),
+    ...(apiKey ? { apiKey } : {}),
+    ...(seconds ? { timeouts: { firstByteMs: Math.round(seconds * 1_000) } } : {}),
+    ...(maxConcurrent ? { maxConcurrent } : {}),
+  }
+  const same = backends.find(
+    (other) => JSON.stringify({ ...other, ...MERGED }) === JSON.stringify({ ...settings, ...MERGED }),
+  )
+  const backend = same ?? { id: freeId(slug(provider), backends), ...settings, capabilities: [] }
+  if (!same) backends.push(backend)
+  const able = type === 'chat' ? (['chat', 'tools', 'vision'] as const) : ([type] as const)
+  backend.capabilities = [...new Set([...(backend.capabilities ?? []), ...able])]
+  return backend
+}
+
+function keyOf(params: Json, provider: string, notes: string[]): string | undefined {
+  const key = text(params, 'api_key', 'delete')
+  if (key === undefined) return undefined
+  if (key.startsWith('os.environ/')) return variablesIn(key)
+  const variable = `${provider.toUpperCase()}_API_KEY`
+  notes.push(`a key of ${provider} stands in the file: it is not copied, set ${variable} for the router`)
+  return `\${${variable}}`
+}
+
+function weightOf(params: Json): { weight?: number; priority?: number } {
+  const weight = number(params, 'weight')
+  const priority = number(params, 'order')
+  return { ...(weight ? { weight } : {}), ...(priority ? { priority } : {}) }
+}
+
+/** `[{ a: [b, c] }]`: the targets of b and c serve a, too, when its own fail. */
+function addFallbacks(rest: Json, pools: Map<string, PoolInput>, models: Map<string, ModelInput>): void {
+  for (const section of [rest.litellm_settings, rest.router_settings].filter(isObject)) {
+    for (const fallback of list(section.fallbacks)) {
+      for (const [name, others] of Object.entries(fallback)) {
+        const pool = pools.get(slug(name))
+        const known = Array.isArray(others) ? others.filter((other) => models.has(String(other))) : []
+        if (!pool || !Array.isArray(others) || known.length < others.length) continue
+        const own = Math.max(...pool.targets.map(({ priority }) => priority ?? 1))
+        known.forEach((other, step) => {
+          const targets = pools.get(slug(String(other)))!.targets
+          pool.targets.push(...targets.map((target) => ({ ...target, priority: own + step + 1 })))
+        })
+        delete fallback[name]
+      }
+    }
+  }
+}
+
+function vertexUrl(params: Json): string | null {
+  const project = text(params, 'vertex_project', 'delete')
+  const location = text(params, 'vertex_location', 'delete') ?? 'global'
+  if (project === undefined) return null
+  const host = location === 'global' ? 'aiplatform.googleapis.com' : `${location}-aiplatform.googleapis.com`
+  return `https://${host}/v1/projects/${variablesIn(project)}/locations/${location}/endpoints/openapi`
+}
+
+function bedrockUrl(params: Json): string | null {
+  const region = text(params, 'aws_region_name', 'delete')
+  return region === undefined ? null : `https://bedrock-runtime.${variablesIn(region)}.amazonaws.com/openai/v1`
+}
+
+/** `os.environ/NAME` as `${NAME}`. */
+function variablesIn(value: string): string {
+  return value.replaceAll(/os\.environ\/(\w+)/g, '${$1}')
+}
+
+function text(holder: Json, field: string, then?: 'delete'): string | undefined {
+  const value = holder[field]
+  if (typeof value !== 'string' || value === '') return undefined
+  if (then) delete holder[field]
+  return value
+}
+
+function number(holder: Json, field: string): number | undefined {
+  const value = holder[field]
+  if (typeof value !== 'number' || value <= 0) return undefined
+  delete holder[field]
+  return value
+}
+
+function slug(name: string): string {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_-]+/g, '-')
+    .replace(/^[-_]+/, '')
+    .slice(0, 60)
+}
+
+function freeId(base: string, taken: BackendInput[]): string {
+  const ids = new Set(taken.map(({ id }) => id))
+  for (let count = 1; ; count++) {
+    const id = count === 1 ? base : `${base}-${count}`
+    if (!ids.has(id)) return id
+  }
+}
+
+/** Names of settings alone where a value may be a secret. */
+const SECRET = /key|token|password|secret|credential|url$/i
+
+function leavesOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => leavesOf(item, `${path}[${index}]`))
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path ? `${path}.${name}` : name))
+  }
+  const isSecret = typeof value === 'string' && SECRET.test(path)
+  return [isSecret ? path : `${path}: ${JSON.stringify(value)}`]
+}
+
+function list(value: unknown): Json[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
