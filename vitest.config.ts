@@ -62,6 +62,8 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
+          // Their servers and clients are not installed for these: `npm run test:backends`.
+          exclude: ['tests/backends/**'],
           maxWorkers: atOnce(Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
         },

@@ -26,7 +26,13 @@ export interface Standalone extends AsyncDisposable {
 const READY_WITHIN_MS = 40_000
 
 export async function startStandalone(
-  options: { config?: object | string; environment?: Record<string, string>; port?: number } = {},
+  options: {
+    config?: object | string | undefined
+    environment?: Record<string, string>
+    port?: number
+    /** The words after `npm start --`. */
+    args?: string[]
+  } = {},
 ): Promise<Standalone> {
   await using opening = new AsyncDisposableStack()
   const directory = await mkdtemp(join(tmpdir(), 'gateway-'))
@@ -47,7 +53,8 @@ export async function startStandalone(
     const text = typeof options.config === 'string' ? options.config : JSON.stringify(options.config)
     await writeFile(configPath, text)
   }
-  let running = await launch(environment)
+  const { args = [] } = options
+  let running = await launch(environment, args)
   const stop = async (signal: NodeJS.Signals) => {
     if (running.child.exitCode !== null) return running.child.exitCode
     if (running.child.signalCode !== null) return running.child.signalCode
@@ -69,7 +76,7 @@ export async function startStandalone(
     },
     stop,
     async restart() {
-      running = await launch(environment)
+      running = await launch(environment, args)
     },
     async [Symbol.asyncDispose]() {
       await stop('SIGTERM')
@@ -78,8 +85,11 @@ export async function startStandalone(
   }
 }
 
-async function launch(environment: Record<string, string>): Promise<{ child: ChildProcess; output: () => string }> {
-  const child = spawn(process.execPath, ['services/standalone/src/main.ts'], {
+async function launch(
+  environment: Record<string, string>,
+  args: string[],
+): Promise<{ child: ChildProcess; output: () => string }> {
+  const child = spawn(process.execPath, ['services/standalone/src/main.ts', ...args], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

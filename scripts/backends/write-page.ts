@@ -1,0 +1,121 @@
+/**
+ * `docs/backends.md`, from what a whole run of `npm run test:backends` has seen and from the table that the strict
+ * stand-ins hold the router to. A cell that nothing has shown is left empty.
+ */
+
+import { CAPABILITIES, VENDOR_TABLE, type VendorRow } from '../../services/router/test/vendors/capabilities.ts'
+
+export interface Evidence {
+  /** One line of a probe of a real server. */
+  findings: { server: string; check: string; result: string }[]
+  /** A test in front of a real server. */
+  tests: { server: string; test: string; passed: boolean }[]
+  clients: { client: string; server: string; outcomes: { name: string; value?: string; error?: string }[] }[]
+  versions: string
+}
+
+/** The page's part that needs no run: `npm test` holds it against the table. */
+export function writeVendors(): string {
+  const vendors = Object.entries(VENDOR_TABLE)
+  const rows = CAPABILITIES.map((capability) => [
+    capability,
+    ...vendors.map(([, row]) => (row.but[capability] ?? 'as it is') + (row.assumed.includes(capability) ? '*' : '')),
+  ])
+  const sources = vendors.map(([vendor, row]) => `- **${vendor}**, ${row.models}: ${sourcesOf(row)}.`)
+  return [
+    '## Vendors',
+    '',
+    'Shown by a strict stand-in for each vendor, through the router (`services/router/test/vendors`). No real vendor was asked.',
+    "*As it is*: the vendor gets the parameter. *translated*: in the vendor's own form. *dropped and said*: `x-svc-dropped-params` names it.",
+    "*refused and said*: the client gets the vendor's 400. *no*: the gateway refuses it. An asterisk marks a rule that no source confirms.",
+    '',
+    ...table(['', ...vendors.map(([vendor]) => vendor)], rows),
+    '',
+    'The rules are of these models and sources:',
+    '',
+    ...sources,
+  ].join('\n')
+}
+
+function sourcesOf({ sources }: VendorRow): string {
+  return sources.join('; ')
+}
+
+export function writePage(evidence: Evidence): string {
+  return [
+    '# Backends',
+    '',
+    'Which parameters work in front of which vendor or server, and how we know. `npm run test:backends` writes this page. To find out',
+    'what your own server takes: `npm run ctl -- backends probe --url <address>`.',
+    '',
+    writeVendors(),
+    '',
+    ...writeServers(evidence),
+    ...writeClients(evidence),
+    ...OTHER_SERVERS,
+  ].join('\n')
+}
+
+function writeServers({ findings, tests }: Evidence): string[] {
+  const servers = [...new Set(findings.map(({ server }) => server))]
+  const checks = [...new Set(findings.map(({ check }) => check))]
+  const resultOf = (server: string, check: string) =>
+    findings.find((one) => one.server === server && one.check === check)?.result ?? ''
+  const rows = checks.map((check) => [check, ...servers.map((server) => resultOf(server, check))])
+  const shown = tests.filter(({ passed }) => passed).map(({ server, test }) => `- ${server}: ${test}`)
+  return [
+    '## Real servers',
+    '',
+    'Asked directly, by `ctl backends probe`. *yes*: its effect was seen. *taken*: not refused, and no answer can show its effect.',
+    '',
+    ...table(['', ...servers], rows),
+    '',
+    'Shown through the whole gateway, by `tests/backends`:',
+    '',
+    ...shown,
+    '',
+  ]
+}
+
+function writeClients({ clients, versions }: Evidence): string[] {
+  const names = [...new Set(clients.map(({ client }) => client))]
+  const servers = [...new Set(clients.map(({ server }) => server))]
+  const cellOf = (client: string, server: string) => {
+    const outcomes = clients
+      .filter((one) => one.client === client && one.server === server)
+      .flatMap((one) => one.outcomes)
+    const failed = outcomes.filter(({ error }) => error !== undefined).map(({ name }) => name)
+    return failed.length > 0 ? `not: ${failed.join(', ')}` : outcomes.map(({ name }) => name).join(', ')
+  }
+  const rows = servers.map((server) => [server, ...names.map((client) => cellOf(client, server))])
+  return [
+    '## Clients',
+    '',
+    `Through the gateway, with nothing changed but the address, the key and the model: ${versions}. A cell names what worked.`,
+    'LangChain for Python sends the tokens of texts, the others send texts.',
+    '',
+    ...table(['in front of', ...names], rows),
+    '',
+    '`@anthropic-ai/sdk` cannot talk to the gateway: it needs `/v1/messages`, which the gateway does not have.',
+    '',
+  ]
+}
+
+/** Tried on 2026-11-22, on Debian 12 with two cores and without a GPU. */
+const OTHER_SERVERS = [
+  '## Servers that the registries do not deliver',
+  '',
+  'Tried in November 2026, on Debian 12 with two cores and no GPU. Nothing above is claimed of them but what a stand-in shows.',
+  '',
+  '- **Ollama**: its packages on PyPI and npm are clients. The newest version on the Go module proxy (0.17.4) does not compile: the module',
+  '  lacks the header `nlohmann/json_fwd.hpp`.',
+  '- **vLLM** 0.33.0: PyPI has the build for CUDA alone; it requires `nvidia-cudnn-frontend` and `flashinfer`. The build for CPUs is on an index of its own.',
+  '- **SGLang** 0.5.23: PyPI has the build for CUDA alone; it requires `cuda-python` and `sglang-kernel`.',
+  '- **text-embeddings-inference**: on no registry that we asked (PyPI, npm, Debian).',
+  '',
+]
+
+function table(titles: string[], rows: string[][]): string[] {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [line(titles), line(titles.map(() => '---')), ...rows.map(line)]
+}

@@ -1,0 +1,85 @@
+/**
+ * Each vendor's strict stand-in with the simulated backend behind it: the stand-in judges a request, and the simulated
+ * backend answers those that it takes, tools and JSON schemas included. Anthropic's answers for itself.
+ */
+
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type { Vendor } from '@gateway/contracts/vendors'
+import { startBackend } from '@gateway/stand-ins/backend'
+import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
+import { KEY, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
+
+type Ask = 'chat' | 'stream' | 'tools' | 'structured output'
+
+export interface StrictBackend {
+  vendor: Vendor
+  /** Of the backend, its pool and its model. */
+  id: string
+  url: string
+  model: string
+  apiKey: string
+  asks: readonly Ask[]
+}
+
+const TEXT: readonly Ask[] = ['chat', 'stream']
+const ALL: readonly Ask[] = [...TEXT, 'tools', 'structured output']
+
+export async function startStrictBackends(stack: AsyncDisposableStack): Promise<StrictBackend[]> {
+  const simulated = stack.use(await startBackend())
+  return Promise.all(
+    Object.entries(STAND_INS).map(async ([name, standIn]) => {
+      const vendor = name as Vendor
+      const judge = stack.use(await startHttpBackend(judgmentOf(vendor, standIn)))
+      const speaksOwnDialect = vendor === 'anthropic'
+      const origin = new URL(judge.url).origin
+      const url = speaksOwnDialect ? origin : await judgedBy(origin, simulated.url, standIn.base, stack)
+      return {
+        vendor,
+        id: vendor.replace('.', '-'),
+        url: url + standIn.base,
+        model: standIn.model,
+        apiKey: vendor === 'vertex' ? TOKEN : KEY,
+        asks: speaksOwnDialect ? TEXT : ALL,
+      }
+    }),
+  )
+}
+
+/** Bedrock's signature is held to in `services/router/test/vendors`; here its key is a static one. */
+function judgmentOf(vendor: Vendor, { complaint, unauthorized, answer, ignores }: StandIn): Answer {
+  return (response, request, socket) => {
+    const bad = vendor === 'bedrock' ? null : complaint(request)
+    if (bad !== null) return sendJson(response, unauthorized.status, unauthorized.body as object)
+    const ignored = ignores.find((name) => name in request.body)
+    if (ignored)
+      return sendJson(response, 400, { error: { message: `${ignored} must not arrive: it would be ignored` } })
+    return answer(response, request, socket)
+  }
+}
+
+/** A refusal of the judge is the answer; otherwise the simulated backend gives it. */
+async function judgedBy(judge: string, answering: string, base: string, stack: AsyncDisposableStack): Promise<string> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const body = request.method === 'POST' ? await buffer(request) : null
+      const headers = new Headers(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
+      for (const name of ['host', 'connection', 'content-length', 'expect', 'transfer-encoding']) headers.delete(name)
+      const send = (url: string) => fetch(url, { method: request.method!, headers, body })
+      const judged = await send(judge + request.url)
+      const words = await judged.arrayBuffer()
+      const given = judged.ok ? await send(answering + request.url!.slice(base.length)) : null
+      const type = (given ?? judged).headers.get('content-type') ?? 'application/json'
+      response.writeHead((given ?? judged).status, { 'content-type': type })
+      for await (const bytes of given?.body ?? [Buffer.from(words)]) response.write(bytes)
+      response.end()
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stack.defer(() => {
+    server.closeAllConnections()
+    return new Promise<void>((resolve) => server.close(() => resolve()))
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
