@@ -38,6 +38,8 @@ test('what llama.cpp does and does not is found out, and the config lines fit', 
     'refuses a bad key': 'no',
   })
   const { backends, pools } = loadConfig(config, 'printed').config
-  expect(backends).toMatchObject([{ url: llama.url, capabilities: ['chat', 'tools'], maxConcurrent: 2 }])
+  expect(backends).toMatchObject([
+    { vendor: 'llama.cpp', url: llama.url, capabilities: ['chat', 'tools'], maxConcurrent: 2 },
+  ])
   for (const { targets } of pools) expect(targets).toMatchObject([{ model: MODEL, contextWindow: CONTEXT_TOKENS }])
 }, 400_000)

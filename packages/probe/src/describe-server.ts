@@ -2,22 +2,11 @@
  * What a server says of itself before it is asked anything that costs: its kind, its models and their sizes.
  */
 
+import type { Vendor } from '@gateway/contracts/vendors'
 import { isJson, listOf, numberOf, textOf, type Json } from './dialect.ts'
 import type { Server } from './server.ts'
 
-export type ServerKind =
-  | 'openai'
-  | 'azure'
-  | 'anthropic'
-  | 'gemini'
-  | 'vertex'
-  | 'bedrock'
-  | 'openrouter'
-  | 'vllm'
-  | 'sglang'
-  | 'llama.cpp'
-  | 'ollama'
-  | 'lm-studio'
+export type ServerKind = Vendor
 
 export interface ListedModel {
   id: string

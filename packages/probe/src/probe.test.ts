@@ -248,6 +248,10 @@ test('config lines name the variable of the key, never the key', async () => {
   expect(config).not.toContain('sk-secret')
   expect(config).toContain('contextWindow: 4096')
   expect(config).toContain('maxConcurrent: 3')
+  expect(config).not.toContain('vendor:')
+  expect(configFor(address, { kind: 'llama.cpp', models: [], places: 3, error: '' }, [probed])).toContain(
+    'vendor: llama.cpp\n',
+  )
 })
 
 describe('what somebody may want to use', () => {

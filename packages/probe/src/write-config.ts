@@ -55,11 +55,12 @@ function writeConfig(
     ...groups.flatMap((capabilities, index) => [
       `  - id: ${idOf(index)}`,
       `    url: ${JSON.stringify(address.url)}`,
-      ...(address.dialect === 'anthropic' ? ['    dialect: anthropic'] : []),
+      ...(kind === null ? [] : [`    vendor: ${kind}`]),
+      ...(kind === null && address.dialect === 'anthropic' ? ['    dialect: anthropic'] : []),
       ...(address.apiKey ? [`    apiKey: \${${KEY_VARIABLE}}`] : []),
       `    capabilities: [${capabilities}]`,
       ...(places === null ? [] : [`    maxConcurrent: ${places}`]),
-      `    timeouts: { firstByteMs: ${firstByteMs(kind)}, idleMs: 120000 }`,
+      ...(kind === null ? [PATIENT] : []),
     ]),
     'pools:',
     ...lanes.flatMap(({ pool, model }) => {
@@ -72,10 +73,8 @@ function writeConfig(
   ].join('\n')
 }
 
-/** A model may be loaded from disk first, and one that reasons is silent for minutes. */
-function firstByteMs(kind: ServerDescription['kind']): number {
-  return kind === 'vllm' || kind === 'sglang' ? 120_000 : 300_000
-}
+/** Of a server without a vendor's own times: a model may be loaded from disk first, or reason for minutes. */
+const PATIENT = '    timeouts: { firstByteMs: 300000, idleMs: 120000 }'
 
 function idOf(index: number): string {
   return index === 0 ? 'backend' : `backend-${index + 1}`
