@@ -163,7 +163,7 @@ describe('in front of llama.cpp', () => {
     expect(error.status).toBeGreaterThanOrEqual(400)
   })
 
-  test('a prompt that is too long is a 400 that says so, and costs nothing', async () => {
+  test('a prompt that is too long is a 400 that says so', async () => {
     const messages = ask('word '.repeat(CONTEXT_TOKENS * 2))
     const error = await failureOf(() =>
       caller.client.chat.completions.create({ model: 'llama', messages, max_tokens: 5 }),

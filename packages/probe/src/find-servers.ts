@@ -13,13 +13,8 @@ export interface FoundServer {
 }
 
 /** Where these servers listen unless they are told otherwise. */
-const USUAL_PORTS: [port: number, name: string][] = [
-  [11434, 'Ollama'],
-  [1234, 'LM Studio'],
-  [8000, 'vLLM'],
-  [8080, 'llama.cpp'],
-  [30000, 'SGLang'],
-]
+const USUAL_PORTS = [11434, 1234, 8000, 8080, 30000]
+/** Each names itself in its list of models. Any other server, a gateway like this one among them, is not offered. */
 const OWNERS: Record<string, string> = {
   library: 'Ollama',
   organization_owner: 'LM Studio',
@@ -36,15 +31,15 @@ interface Looking {
   environment: NodeJS.ProcessEnv
   /** The gateway's own. */
   exceptPorts: readonly number[]
-  ports?: typeof USUAL_PORTS
+  ports?: readonly number[]
 }
 
 const WITHIN_MS = 2_000
 
 export async function findServers(looking: Looking): Promise<FoundServer[]> {
   const { environment, exceptPorts, ports = USUAL_PORTS } = looking
-  const local = ports.filter(([port]) => !exceptPorts.includes(port))
-  const answers = await Promise.all(local.map(([port, name]) => lookAt(port, name)))
+  const local = ports.filter((port) => !exceptPorts.includes(port))
+  const answers = await Promise.all(local.map(lookAt))
   const keys = KEYS.filter(([variable]) => environment[variable]).map(([keyVariable, name, url]) => {
     return { name, url, keyVariable }
   })
@@ -52,7 +47,7 @@ export async function findServers(looking: Looking): Promise<FoundServer[]> {
 }
 
 /** Null where nobody answers in time, and where the answer is no list of models. */
-function lookAt(port: number, name: string): Promise<FoundServer | null> {
+function lookAt(port: number): Promise<FoundServer | null> {
   const url = `http://127.0.0.1:${port}/v1`
   const agent = new Agent({ keepAlive: false })
   return new Promise((resolve) => {
@@ -62,7 +57,7 @@ function lookAt(port: number, name: string): Promise<FoundServer | null> {
         text += piece
         if (text.length > MOST_CHARACTERS) asking.destroy()
       })
-      response.on('end', () => resolve(readList(text, name, url)))
+      response.on('end', () => resolve(readList(text, url)))
       response.on('error', () => resolve(null))
     })
     asking.on('error', () => resolve(null))
@@ -72,10 +67,9 @@ function lookAt(port: number, name: string): Promise<FoundServer | null> {
 
 const MOST_CHARACTERS = 1_000_000
 
-function readList(text: string, usual: string, url: string): FoundServer | null {
-  const models = modelsIn(text)
-  if (models.length === 0) return null
-  return { name: OWNERS[textOf(models[0]!['owned_by'])] ?? usual, url, keyVariable: null }
+function readList(text: string, url: string): FoundServer | null {
+  const name = OWNERS[textOf(modelsIn(text)[0]?.['owned_by'])]
+  return name === undefined ? null : { name, url, keyVariable: null }
 }
 
 function modelsIn(text: string) {

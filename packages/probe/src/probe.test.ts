@@ -255,17 +255,15 @@ test('config lines name the variable of the key, never the key', async () => {
 })
 
 describe('what somebody may want to use', () => {
-  test('a local server is found where it lists models, and named by what it says of itself', async () => {
-    const { url } = await serve(() => ({ json: { data: [{ id: 'm', owned_by: 'vllm' }] } }))
-    const other = await serve(() => ({ status: 404 }))
-    const portOf = (address: string) => Number(new URL(address).port)
-    const ports: [number, string][] = [
-      [portOf(url), 'llama.cpp'],
-      [portOf(other.url), 'Ollama'],
-    ]
+  test('a local server is found by what it says of itself, and any other is not', async () => {
+    const listing = (owner: string) => serve(() => ({ json: { data: [{ id: 'm', owned_by: owner }] } }))
+    const vllm = await listing('vllm')
+    const gateway = await listing('svc')
+    const closed = await serve(() => ({ status: 404 }))
+    const ports = [vllm, gateway, closed].map(({ url }) => Number(new URL(url).port))
     const looking = { environment: {}, exceptPorts: [], ports }
-    expect(await findServers(looking)).toEqual([{ name: 'vLLM', url, keyVariable: null }])
-    expect(await findServers({ ...looking, exceptPorts: [portOf(url)] })).toEqual([])
+    expect(await findServers(looking)).toEqual([{ name: 'vLLM', url: vllm.url, keyVariable: null }])
+    expect(await findServers({ ...looking, exceptPorts: ports.slice(0, 1) })).toEqual([])
   })
 
   test('a key in the environment is named, not read out', async () => {

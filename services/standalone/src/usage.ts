@@ -22,7 +22,7 @@ export function readCommandLine(args: string[]): CommandLine {
   if (backend !== null && !isHttp(backend)) {
     throw new UsageError(`--backend is an address such as http://127.0.0.1:11434/v1, and ${backend} is none`)
   }
-  return { page: help ? page() : null, backend }
+  return { page: help ? page() : null, backend: backend && new URL(backend).href }
 }
 
 function parse(args: string[]) {
