@@ -42,4 +42,4 @@ test('what llama.cpp does and does not is found out, and the config lines fit', 
     { vendor: 'llama.cpp', url: llama.url, capabilities: ['chat', 'tools'], maxConcurrent: 2 },
   ])
   for (const { targets } of pools) expect(targets).toMatchObject([{ model: MODEL, contextWindow: CONTEXT_TOKENS }])
-}, 400_000)
+}, 900_000)
