@@ -66,6 +66,7 @@ export async function attempt(run: Run, trial: Trial, router: Router): Promise<T
     if (noteEnd(seat)) router.places.look()
     endWaiting(run)
     run.exchange = null
+    run.usage = null
     if (outcome !== 'served') run.callSpan.fail(outcome)
     run.callSpan.end()
     void (exchange?.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))

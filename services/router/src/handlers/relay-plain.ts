@@ -12,7 +12,7 @@ import type { PlainAnswer } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
@@ -31,13 +31,13 @@ export async function relayPlain(
   endWaiting(run)
   const read = target.backend.dialect.readAnswer(run.header.kind, received, identityOf(run, target))
   const known = usageTold(run, read)
-  if (known) run.usage = () => Promise.resolve(known)
+  if (known) run.usage = telling(known)
   const answer = await settle(run, target, read, hold)
   const told = usageTold(run, answer)
   const usage = told ?? (await estimate(run, answer, tokens))
   const bytes = told ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
   onContent()
-  show(run, 'application/json', { target, usage: () => Promise.resolve(usage) })
+  show(run, 'application/json', { target, usage: telling(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return usage
 }

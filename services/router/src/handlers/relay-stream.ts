@@ -17,7 +17,7 @@ import type { StreamReading } from '../dialects/dialect.ts'
 import type { Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
@@ -87,7 +87,7 @@ export async function relayStream(
   if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
-  run.shown!.usage = () => Promise.resolve(whole)
+  run.shown!.usage = telling(whole)
   return whole
 }
 
