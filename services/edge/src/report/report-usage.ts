@@ -4,6 +4,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
+import { atTurnsEnd } from '@gateway/bus/turn'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'
 import { talkAs } from '@gateway/service/talk-as'
@@ -28,7 +29,7 @@ export function createUsageReporter(bus: Bus): UsageReporter {
   function openBatch(): Batch {
     const events: UsageEvent[] = []
     const stored = new Promise<void>((resolve, reject) => {
-      setImmediate(() => {
+      atTurnsEnd(() => {
         if (open?.events === events) open = null
         edge.report('usage', { v: 1, events }, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
         failpoint('edge.usage-published')
