@@ -29,6 +29,8 @@ export interface Tuning extends Patience {
   /** Bytes on their way to one process; all its peers together must stay below the broker's `max_pending` of 64 MB. */
   peerWindowBytes: number
   markEveryBytes: number
+  /** The last acknowledgement of a stream: until it comes the worker merely keeps the last frame. */
+  leisureMs: number
   /** Parts of one body asked for at a time, and bodies pulled at a time. */
   bodyPartsInFlight: number
   bodiesAtOnce: number
@@ -46,6 +48,7 @@ export const defaultTuning: Tuning = {
   tickMs: 250,
   chunkGapMs: 1,
   unhurriedMs: 5,
+  leisureMs: 50,
   inlineBytes: 256 * KiB,
   frameBytes: 32 * KiB,
   messageBytes: 256 * KiB,

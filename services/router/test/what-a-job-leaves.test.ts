@@ -64,7 +64,8 @@ async function startStack(stream: boolean): Promise<Bus> {
   const bus = closing(await openMemoryBus({ hub }))
   const logger = { debug() {}, info() {}, warn() {}, error() {} } as unknown as RouterParts['logger']
   closing(await startRouter({ bus, config, environment: {}, logger }))
-  return closing(await openMemoryBus({ hub }))
+  // The caller acknowledges soon: jobs under way at two collections in a row stay, and collections are many here.
+  return closing(await openMemoryBus({ hub, tuning: { leisureMs: STORED_AFTER_MS } }))
 }
 
 async function run(caller: Bus, stream: boolean, jobs: number): Promise<void> {

@@ -260,7 +260,7 @@ class CallerStream implements JobHandle, PeerStream {
   #takenIn(peer: Peer, n: number, taking: void | Promise<void>): void {
     const acknowledge = () => {
       if (this.#over) return
-      peer.send(frameKind.ack, this.#number, n)
+      peer.sendAtLeisure(frameKind.ack, this.#number, n)
       this.#close()
     }
     if (taking === undefined) acknowledge()

@@ -63,14 +63,24 @@ export class Peer {
   }
 
   send(kind: FrameKind, stream: number, n: number, bytes: Uint8Array = NO_BYTES): void {
-    this.#outgoing.push({ kind, stream, n, bytes })
-    if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
-    if (!this.#leavesThisTurn) this.#schedule(kind)
+    this.#add(kind, stream, n, bytes)
+    if (this.#leavesThisTurn) return
+    const nowMs = this.#context.now()
+    this.#schedule(mayWaitMs(kind, nowMs - this.#lastMessageAtMs, this.#context.tuning), nowMs)
   }
 
-  #schedule(kind: FrameKind): void {
-    const nowMs = this.#context.now()
-    const waitMs = mayWaitMs(kind, nowMs - this.#lastMessageAtMs, this.#context.tuning)
+  /** For a frame that leaves with the next message, whenever that is. */
+  sendAtLeisure(kind: FrameKind, stream: number, n: number): void {
+    this.#add(kind, stream, n, NO_BYTES)
+    if (!this.#leavesThisTurn) this.#schedule(this.#context.tuning.leisureMs, this.#context.now())
+  }
+
+  #add(kind: FrameKind, stream: number, n: number, bytes: Uint8Array): void {
+    this.#outgoing.push({ kind, stream, n, bytes })
+    if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
+  }
+
+  #schedule(waitMs: number, nowMs: number): void {
     if (waitMs === 0) {
       this.#leavesThisTurn = true
       atTurnsEnd(() => this.flush())
