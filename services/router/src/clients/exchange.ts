@@ -1,7 +1,7 @@
 /**
  * One HTTP request and its answer, read in pieces by one reader.
  *
- * One timer guards it, re-armed by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
+ * One timer guards it, whose time is by phase: connecting, waiting for the answer to begin, reading (silence of the backend,
  * not of the reader). A plain answer begins with its first byte, a stream when its reader says so; headers, comments and
  * empty pieces before that change nothing. Whether silence ends it, {@link Patience} says. The request's time bounds
  * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
@@ -43,6 +43,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #patience: Patience
   #budgetEndsAt: number
   #timer: NodeJS.Timeout | undefined
+  #timerDueAt = Infinity
+  /** The silence that the present phase allows. */
+  #phaseMs = 0
   /** Since when the backend has been silent, or its reader ready again. */
   #silentSince = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
@@ -228,24 +231,30 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   #arm(phaseMs: number): void {
-    clearTimeout(this.#timer)
+    this.#phaseMs = phaseMs
     this.#silentSince = performance.now()
-    const waitMs = Math.min(phaseMs, this.#budgetEndsAt - this.#silentSince)
-    this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.max(0, waitMs))
+    this.#lookIn(Math.min(phaseMs, this.#budgetEndsAt - this.#silentSince), this.#silentSince)
+  }
+
+  /** A timer that is due earlier stays: it looks again, and most calls are over by then. */
+  #lookIn(waitMs: number, now: number): void {
+    if (now + waitMs >= this.#timerDueAt) return
+    clearTimeout(this.#timer)
+    this.#timerDueAt = now + waitMs
+    this.#timer = setTimeout(() => this.#onTimer(), Math.max(0, waitMs))
   }
 
   /** Pieces that came meanwhile only moved a mark: most timers of a flowing answer never need to be touched. */
-  #onTimer(phaseMs: number): void {
+  #onTimer(): void {
     if (this.#phase === 'over') return
+    const phaseMs = this.#phaseMs
+    this.#timerDueAt = Infinity
     const now = performance.now()
     if (this.#queue.length > 0) this.#hear(now)
     const budgetLeftMs = this.#budgetEndsAt - now
     let lookInMs = this.#silentSince + phaseMs - now
     if (lookInMs <= 1 && !this.#isSilenceTheEnd()) lookInMs = Math.min(phaseMs, LOOK_AGAIN_MS)
-    if (lookInMs > 1 && budgetLeftMs > 1) {
-      this.#timer = setTimeout(() => this.#onTimer(phaseMs), Math.min(lookInMs, budgetLeftMs))
-      return
-    }
+    if (lookInMs > 1 && budgetLeftMs > 1) return this.#lookIn(Math.min(lookInMs, budgetLeftMs), now)
     const isShareOver = this.#phase === 'first_byte_timeout' && phaseMs < this.#timeouts.firstByteMs
     const kind: FaultKind = budgetLeftMs <= 1 || isShareOver ? 'out_of_time' : this.#phase
     this.abort(new BackendFault(kind, `the backend took too long: ${kind}`))
