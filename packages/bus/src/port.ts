@@ -126,6 +126,10 @@ export interface IncomingJob {
    * still takes an `end` or a `failure`. The signal does not abort after either of the two.
    */
   readonly signal: AbortSignal
+  /** Why `signal` has aborted, or null. Making a signal costs more than asking here. */
+  readonly aborted: JobAborted | null
+  /** Calls the listener when `signal` aborts. A job has one such listener. */
+  onAbort(listener: (aborted: JobAborted) => void): void
   /** Calls the listener once, when the stream of an accepted job is over. */
   onOver(listener: (how: JobOver) => void): void
 }

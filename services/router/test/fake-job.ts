@@ -89,6 +89,11 @@ export function fakeJob(
       body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
       callerId: 'edge-1',
       signal: abort.signal,
+      get aborted() {
+        return abort.signal.aborted ? (abort.signal.reason as JobAborted) : null
+      },
+      onAbort: (listener) =>
+        abort.signal.addEventListener('abort', () => listener(abort.signal.reason as JobAborted), { once: true }),
       onOver: (listener) => void (tellOver = listener),
       accept() {
         state.accepted = true

@@ -81,7 +81,10 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly #open: InFlightMap<string, WorkerStream>
   readonly #sender: Sender
   readonly #body: BodyPull
-  readonly #controller = new AbortController()
+  #aborted: JobAborted | null = null
+  #onAbort: ((aborted: JobAborted) => void) | undefined
+  /** Made when somebody asks for the signal: most jobs end without one. */
+  #controller: AbortController | undefined
   #accepted = false
   #ended = false
   #over = false
@@ -112,7 +115,19 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.#aborted !== null) this.#controller.abort(this.#aborted)
+    }
     return this.#controller.signal
+  }
+
+  get aborted(): JobAborted | null {
+    return this.#aborted
+  }
+
+  onAbort(listener: (aborted: JobAborted) => void): void {
+    this.#onAbort = listener
   }
 
   onOver(listener: (how: JobOver) => void): void {
@@ -137,11 +152,11 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   head(head: Uint8Array): void {
-    if (!this.signal.aborted) this.#control(frameKind.head, head)
+    if (this.#aborted === null) this.#control(frameKind.head, head)
   }
 
   data(bytes: Uint8Array): Promise<void> {
-    if (this.#over || this.signal.aborted) return this.#aborted()
+    if (this.#over || this.#aborted !== null) return this.#rejected()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
     pushData(this.#sender, bytes)
@@ -227,21 +242,24 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#close('stopped')
   }
 
-  #aborted(): Promise<never> {
-    const rejected = Promise.reject(this.signal.reason ?? new JobAborted('stopped'))
+  #rejected(): Promise<never> {
+    const rejected = Promise.reject(this.#aborted ?? new JobAborted('stopped'))
     rejected.catch(() => {})
     return rejected
   }
 
   /** The signal tells the service to stop; the service may still send its last frame. */
   #callerLeft(): void {
-    if (!this.#over && !this.#ended && !this.signal.aborted) this.#abort('stopped')
+    if (!this.#over && !this.#ended && this.#aborted === null) this.#abort('stopped')
   }
 
   #abort(cause: AbortCause): void {
     const aborted = new JobAborted(cause)
     this.#giveBack(aborted)
-    this.#controller.abort(aborted)
+    if (this.#aborted !== null) return
+    this.#aborted = aborted
+    this.#onAbort?.(aborted)
+    this.#controller?.abort(aborted)
   }
 
   /** The service needs neither the body nor room for more data. */

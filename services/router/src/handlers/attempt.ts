@@ -49,7 +49,7 @@ export async function attempt(run: Run, trial: Trial, router: Router): Promise<T
     run.target = target
     run.usage = null
     failpoint('router.backend-asked')
-    if (run.job.signal.aborted) throw run.job.signal.reason
+    if (run.job.aborted) throw run.job.aborted
     const response = await exchange.response
     if (response.status !== 200) throw await readRefusal(response, exchange, target)
     const usage = await relayAnswer(run, trial, exchange, response, router)

@@ -83,7 +83,7 @@ export async function relayStream(
   }
   exchange.discard()
   const whole = await usage()
-  run.job.signal.throwIfAborted()
+  if (run.job.aborted) throw run.job.aborted
   if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})

@@ -7,7 +7,7 @@
  */
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
-import { JobAborted, type IncomingJob, type JobOver } from '@gateway/bus/port'
+import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/trace-context'
 import { NO_SPAN, type Span } from '@gateway/telemetry/tracing'
@@ -32,7 +32,7 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
   const place = router.runs.join(run)
-  job.signal.addEventListener('abort', () => onAbort(run, router), { once: true })
+  job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
   try {
     await readBody(run, router)
@@ -43,8 +43,8 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
     if (outcome.kind === 'failure') run.span.fail(outcome.failure.code)
     router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
   } catch (error) {
-    run.span.fail(job.signal.aborted ? 'aborted' : 'INTERNAL_ERROR')
-    if (job.signal.aborted) return job.failure(encodeJson(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
+    run.span.fail(job.aborted ? 'aborted' : 'INTERNAL_ERROR')
+    if (job.aborted) return job.failure(encodeJson(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
     router.logger.error(
       { ...requestFields(header.requestId, header.traceparent), err: error },
       'a job failed unexpectedly',
@@ -117,11 +117,9 @@ async function readBody(run: Run, { tokens }: Router): Promise<void> {
   run.body = question.tokens ? withTexts(question.body, await tokens.textsOf(question.tokens)) : question.body
 }
 
-function onAbort(run: Run, { metrics }: Router): void {
-  const { reason } = run.job.signal
-  abandon(run, reason)
-  const isStopped = reason instanceof JobAborted && reason.abortCause === 'stopped'
-  metrics.job(run.header.pool, isStopped ? 'client_gone' : 'edge_lost')
+function onAbort(run: Run, aborted: JobAborted, { metrics }: Router): void {
+  abandon(run, aborted)
+  metrics.job(run.header.pool, aborted.abortCause === 'stopped' ? 'client_gone' : 'edge_lost')
 }
 
 /**
