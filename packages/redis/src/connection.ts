@@ -139,7 +139,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     } catch (cause) {
       // The primary became a replica, or reads another one's data.
       if ((says(cause, 'READONLY') || says(cause, 'LOADING')) && session === on) giveUp(cause)
-      throw unavailable('did not answer', { cause })
+      const isTooNew = cause instanceof Error && cause.message.includes('NEWERLAYOUT')
+      throw unavailable(isTooNew ? 'holds state of a newer version; update this process' : 'did not answer', { cause })
     }
   }
 

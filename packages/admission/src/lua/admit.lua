@@ -12,9 +12,10 @@ local USUAL_TOKENS, WORST, LEASE_MS = tonumber(ARGV[11]), tonumber(ARGV[12]), to
 local PENDING_RETRY_MS = 1000
 
 local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]), 'more_later', 'version')
+local of_this_life = is_of_this_life(facts[1])
 local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
 if key and not key.active then return { 0, 'deny' } end
-if not key or facts[1] ~= EPOCH or not extra then return { 0, 'miss' } end
+if not key or not of_this_life or not extra then return { 0, 'miss' } end
 local plan = facts[2]
 if plan ~= ARGV[5] then return { 0, 'plan', plan } end
 

@@ -9,7 +9,7 @@ local OF_WINDOW = ARGV[7] ~= '' and ARGV[7] or WINDOW
 if OF_WINDOW < WINDOW then OF_WINDOW = '' end
 
 local held = redis.call('HMGET', ACCOUNT, 'epoch', 'version')
-local of_this_epoch = held[1] == EPOCH
+local of_this_epoch = is_of_this_life(held[1])
 if not of_this_epoch then
   -- An old snapshot may hold keys that died after it was taken. Dead ones are dead for ever.
   drop_keys(function(state) return state.active end)

@@ -10,7 +10,7 @@
 local held = redis.call('HGETALL', ACCOUNT)
 local facts, keys = {}, {}
 for i = 1, #held, 2 do facts[held[i]] = held[i + 1] end
-local of_this_epoch = facts.epoch == EPOCH
+local of_this_epoch = is_of_this_life(facts.epoch)
 for field, text in pairs(facts) do
   if string.sub(field, 1, 4) == 'key:' then
     local state = parse_key_state(text)
@@ -27,7 +27,7 @@ local extra = present_extra(facts.extra, facts.window, facts.more_later)
 if of_this_epoch and extra then plan = { facts.version, facts.plan, facts.overage, int(extra) } end
 
 local use = read_use()
-if use.epoch ~= EPOCH or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
+if not is_of_this_life(use.epoch) or use.window ~= WINDOW then return { WINDOW, plan, keys, {}, { 0, 0 }, {} } end
 local total = use.known and { int(use.settled), int(use.version) } or {}
 
 local requests = {}

@@ -12,7 +12,10 @@
 --       2 now      empty; tests put a time (ms) in place of Redis' own clock
 
 local ACCOUNT, USE, LEASES, LOG = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local EPOCH = ARGV[1]
+-- The layout of the state. A change that former processes would misread raises it. What they wrote is then of another
+-- life, and they refuse what a newer process wrote. In layout 1 the stored epoch is bare, later '<layout>/<epoch>'.
+local LAYOUT = 1
+local EPOCH = LAYOUT == 1 and ARGV[1] or LAYOUT .. '/' .. ARGV[1]
 
 local floor, max, min = math.floor, math.max, math.min
 
@@ -31,6 +34,16 @@ local LAPSED_KEPT_MS = 60 * MINUTE_MS
 
 local function int(number)
   return string.format('%.0f', number)
+end
+
+-- Whether a state belongs to this life. Looks for the layout of another life only.
+local function is_of_this_life(epoch)
+  if epoch == EPOCH then return true end
+  local layout = tonumber(epoch and string.match(epoch, '^(%d+)/') or 1)
+  if layout > LAYOUT then
+    error('NEWERLAYOUT state of layout ' .. layout .. ', and this process knows ' .. LAYOUT .. ' at most')
+  end
+  return false
 end
 
 -- The clock ---------------------------------------------------------------------------------------------------------
@@ -147,7 +160,7 @@ end
 -- belonging to its own month. Ended ones go: those of a former month stand in nobody's way, and of those in an old
 -- snapshot the ledger may already have told, so that nothing would ever remove them.
 local function begin_window(use)
-  local forgetful, empty = use.epoch ~= EPOCH, begins_empty(use)
+  local forgetful, empty = not is_of_this_life(use.epoch), begins_empty(use)
   local running, ended = 0, 0
   local fields = redis.call('HGETALL', USE)
   for i = 1, #fields, 2 do
