@@ -7,6 +7,7 @@
 
 import * as z from 'zod'
 import { listedKey } from './developer-keys-api.ts'
+import { openEnum } from './open-enum.ts'
 import { planUnit } from './usage.ts'
 
 const subject = z.string().min(1)
@@ -31,7 +32,7 @@ export type RevokeKeyByIdRequest = z.infer<typeof revokeKeyByIdRequest>
 
 export const accountView = z.object({
   account: z.string(),
-  kind: z.enum(['developer', 'guest']),
+  kind: openEnum(['developer', 'guest']),
   issuer: z.string().nullable(),
   subject: z.string().nullable(),
   plan: z.string(),

@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 
 export const keyOwner = z.object({ issuer: z.string().min(1), subject: z.string().min(1) })
 export type KeyOwner = z.infer<typeof keyOwner>
@@ -41,7 +42,7 @@ export type RevokeKeyReply = z.infer<typeof revokeKeyReply>
 export const listedKey = z.object({
   keyId: z.string(),
   plan: z.string(),
-  status: z.enum(keyStatuses),
+  status: openEnum(keyStatuses),
   /** ISO 8601. */
   createdAt: z.string(),
   lastUsedAt: z.string().nullable(),
@@ -72,12 +73,12 @@ export const findAccountReply = z.discriminatedUnion('kind', [
 export type FindAccountRequest = z.infer<typeof findAccountRequest>
 export type FindAccountReply = z.infer<typeof findAccountReply>
 
-/** Told to every edge: the key is dead. Revoking also cuts its open streams; rotating lets them finish. */
+/** Told to every edge: the key is dead. Rotating lets its open answers finish; any other reason cuts them. */
 export const keysInvalidated = z.object({
   account: z.string(),
   keyHash,
   keyId: z.string(),
-  reason: z.enum(['rotated', 'revoked']),
+  reason: openEnum(['rotated', 'revoked']),
 })
 export type KeysInvalidated = z.infer<typeof keysInvalidated>
 

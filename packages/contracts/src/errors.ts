@@ -26,6 +26,10 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS
 
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_STATUS, code)
+}
+
 /** Bodies whose `error` the contract fixes to the word; the thrown message is ignored. */
 const FIXED_MESSAGE: Partial<Record<ErrorCode, string>> = {
   NO_AUTH: 'Unauthorized',

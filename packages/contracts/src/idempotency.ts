@@ -4,6 +4,7 @@
 
 import * as z from 'zod'
 import { ERROR_STATUS, errorDetails, type ErrorCode } from './errors.ts'
+import { openEnum } from './open-enum.ts'
 import { usageEvent } from './usage-event.ts'
 
 export const IDEMPOTENCY_KEY = 'Idempotency-Key'
@@ -32,9 +33,10 @@ export type FollowedHead = z.infer<typeof followedHead>
 export const followedEnd = z.object({ headers })
 export type FollowedEnd = z.infer<typeof followedEnd>
 export const followedFailure = z.object({
-  code: z.enum(Object.keys(ERROR_STATUS) as [ErrorCode, ...ErrorCode[]]),
+  code: openEnum(Object.keys(ERROR_STATUS) as ErrorCode[]),
   message: z.string(),
-  details: errorDetails,
+  /** Those that only a newer edge knows are left out. */
+  details: errorDetails.catch({}),
 })
 export type FollowedFailure = z.infer<typeof followedFailure>
 

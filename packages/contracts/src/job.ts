@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 import { tokenUsage } from './usage.ts'
 import { attemptRecord, bill } from './usage-event.ts'
 
@@ -77,7 +78,7 @@ export type AnswerEnd = z.infer<typeof answerEnd>
  * that of the content shown; for a client that has left, also the work of the last attempt's backend.
  */
 export const answerFailure = z.object({
-  code: z.enum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
+  code: openEnum(['UPSTREAMS_EXHAUSTED', 'BACKEND_REFUSED', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']),
   message: z.string(),
   attempted: z.array(z.string()),
   attempts: z.array(attemptRecord),

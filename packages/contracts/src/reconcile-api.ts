@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 import { planUnit, planVersion } from './usage.ts'
 
 /**
@@ -19,7 +20,7 @@ export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit'
 
 export const drift = z.object({
   account: z.string(),
-  kind: z.enum(driftKinds),
+  kind: openEnum(driftKinds),
   /** In words: the store's state, and the true one. */
   store: z.string(),
   truth: z.string(),

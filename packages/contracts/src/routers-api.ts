@@ -4,12 +4,13 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 
 /** `on_trial`: back from an ejection, one request at a time until one succeeds. */
 export const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial'] as const
 
 const health = {
-  state: z.enum(healthStates),
+  state: openEnum(healthStates),
   /** When an ejection or a cooling ends, in milliseconds since 1970; null otherwise. */
   untilMs: z.int().nullable(),
 }

@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 import { planUnit } from './usage.ts'
 
 /** Totals of the ledger, in both units: only keys knows which one the account's plan counts in. */
@@ -22,7 +23,7 @@ export const accountThreshold = z.object({
   v: z.literal(1),
   id: z.string(),
   account: z.string(),
-  kind: z.enum(['developer', 'guest']),
+  kind: openEnum(['developer', 'guest']),
   issuer: z.string().nullable(),
   subject: z.string().nullable(),
   /** Calendar month in UTC: `2026-11`. */

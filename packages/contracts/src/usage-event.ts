@@ -5,6 +5,7 @@
  */
 
 import * as z from 'zod'
+import { openEnum } from './open-enum.ts'
 import { traceparent } from './trace-context.ts'
 import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
 
@@ -51,11 +52,11 @@ export type Bill = z.infer<typeof bill>
 
 export const usageEvent = z.object({
   ...bill.shape,
-  reporter: z.enum(['edge', 'router']),
+  reporter: openEnum(['edge', 'router']),
   backend: z.string(),
   backendModel: z.string(),
   usage: tokenUsage,
-  outcome: z.enum(usageOutcomes),
+  outcome: openEnum(usageOutcomes),
   /** Whether the end of the answer was ready to reach the client. */
   delivered: z.boolean(),
   streamed: z.boolean(),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { AnswerFailure } from '@gateway/contracts/job'
+import { answerFailure, type AnswerFailure } from '@gateway/contracts/job'
 import { failureToError } from './failure-to-error.ts'
 
 const failure = (fields: Partial<AnswerFailure>): AnswerFailure => ({
@@ -17,6 +17,11 @@ describe('what a client is told of a failure', () => {
       code: 'UPSTREAMS_EXHAUSTED',
       details: { tier: 'svc-instant', attempted: ['gpu-a', 'gpu-b'] },
     })
+  })
+
+  test('a code that only a newer router knows: an internal error, in the words of the router', () => {
+    const newer = answerFailure.parse({ ...failure({}), code: 'BACKEND_ON_HOLIDAY' })
+    expect(failureToError(newer, 'svc-instant')).toMatchObject({ code: 'INTERNAL_ERROR', message: newer.message })
   })
 
   test.each([

@@ -15,8 +15,10 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
     case 'BACKEND_REFUSED':
       return new GatewayError('VALIDATION_ERROR', refusalSentence(failure.backendBody) ?? failure.message)
     case 'SERVICE_UNAVAILABLE':
-    case 'INTERNAL_ERROR':
-      return new GatewayError(failure.code, failure.message, { retryAfterMs: failure.retryAfterMs })
+      return new GatewayError('SERVICE_UNAVAILABLE', failure.message, { retryAfterMs: failure.retryAfterMs })
+    default:
+      // A newer router's code is no code of this edge.
+      return new GatewayError('INTERNAL_ERROR', failure.message, { retryAfterMs: failure.retryAfterMs })
   }
 }
 

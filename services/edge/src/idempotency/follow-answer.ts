@@ -4,7 +4,7 @@
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
 import type { Bus } from '@gateway/bus/port'
-import { GatewayError } from '@gateway/contracts/errors'
+import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'
 import type { ClientReader } from './reader.ts'
@@ -38,7 +38,8 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
         },
         onFailure(bytes) {
           const { code, message, details } = followedFailure.parse(decodeJson(bytes))
-          reader.fail(new GatewayError(code, message, details))
+          // A newer edge's code is no code of this one.
+          reader.fail(new GatewayError(isErrorCode(code) ? code : 'INTERNAL_ERROR', message, details))
           resolve(true)
         },
         onUnavailable: () => resolve(false),

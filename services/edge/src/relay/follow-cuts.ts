@@ -1,6 +1,6 @@
 /**
- * Follows the keys service's word of dead keys: a revoked key's open answers are cut, a rotated key's may finish. No
- * admission depends on it; that is refused by the tombstone in the admission store.
+ * Follows the keys service's news of dead keys. The edge cuts a key's open answers, and lets those of a rotated key finish.
+ * No admission depends on it: the tombstone in the admission store refuses the key.
  */
 
 import type { Bus } from '@gateway/bus/port'
@@ -9,6 +9,6 @@ import type { RunningRequests } from './running-requests.ts'
 
 export function followCuts(bus: Bus, running: RunningRequests): Promise<AsyncDisposable> {
   return talkAs('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
-    if (reason === 'revoked') running.cutKey(keyHash)
+    if (reason !== 'rotated') running.cutKey(keyHash)
   })
 }

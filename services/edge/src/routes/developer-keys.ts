@@ -50,7 +50,8 @@ export function listDeveloperKeys(edge: Edge): Handler<'sign-in'> {
     const data = keys.map(({ keyId, plan, status, createdAt, lastUsedAt }) => ({
       key: maskKey(keyId),
       plan,
-      status,
+      // A newer keys service may know more ways for a key not to be active.
+      status: status === 'active' ? ('active' as const) : ('deactivated' as const),
       created_at: createdAt,
       last_used_at: lastUsedAt,
     }))

@@ -156,6 +156,13 @@ test('what nobody can read is kept aside and blocks nothing', async () => {
   expect(rows).toEqual([{ payload: garbage.payload, stream_sequence: 7 }])
 })
 
+test('an outcome that only a newer version knows is in the ledger, and is charged', async () => {
+  await consumeUsage(ledger, [messageOf({ ...usageEvent(), outcome: 'paused_by_client' })])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: CHARGE, total: CHARGE })
+  const { rows } = await ledger.database.query('select outcome from metering.ledger')
+  expect(rows).toEqual([{ outcome: 'paused_by_client' }])
+})
+
 test('what PostgreSQL refuses is kept aside, and the rest of its batch is recorded', async () => {
   const good = Array.from({ length: 9 }, () => usageEvent())
   const withNul = usageEvent({ modelAsked: 'a\0b' })

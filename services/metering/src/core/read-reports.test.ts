@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { messageOf, usageEvent } from '../../test/usage-events.ts'
 import { readReports } from './read-reports.ts'
@@ -41,4 +42,31 @@ test('a charge that no number holds exactly is set aside', () => {
   const { reports, rejected } = readReports([messageOf(event)])
   expect(reports).toEqual([])
   expect(rejected).toHaveLength(1)
+})
+
+test('a report with words and fields that only a newer version knows is billed as it would be without them', () => {
+  const word = fc.string()
+  const added = fc.dictionary(
+    word.map((name) => `later-${name}`),
+    fc.jsonValue(),
+  )
+  const changes = fc.record({ outcome: word, ended: word, more: added, inUsage: added, inPrice: added })
+  fc.assert(
+    fc.property(changes, fc.constantFrom('edge', 'router'), ({ outcome, ended, more, inUsage, inPrice }, reporter) => {
+      const event = usageEvent({ reporter })
+      const attempt = { backend: 'a', model: 'm', outcome: ended, durationMs: 1, ...more }
+      const { usage, price } = event
+      const written = { ...more, ...event, outcome, attempts: [attempt], usage: { ...inUsage, ...usage } }
+      const { reports, rejected } = readReports([messageOf({ ...written, price: { ...inPrice, ...price } })])
+      const [known] = readReports([messageOf(event)]).reports
+      expect(rejected).toEqual([])
+      expect(reports).toMatchObject([{ ...known, event: { ...event, outcome, attempts: [{ outcome: ended }] } }])
+    }),
+  )
+})
+
+test('a report of a reporter that only a newer version knows is billed, and an edge outranks it', () => {
+  const { reports, rejected } = readReports([messageOf({ ...usageEvent(), reporter: 'auditor' })])
+  expect(rejected).toEqual([])
+  expect(reports).toMatchObject([{ rank: 1, charge: 150_000 }])
 })
