@@ -52,7 +52,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           exclude: units,
-          include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
+          include: ['{packages,services}/*/{src,test,train}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
           maxWorkers: atOnce(cores),
           sequence: { groupOrder: 1 },
         },

@@ -37,8 +37,8 @@ const COMPOSE = 'services never import services, standalone alone composes them 
 const DOWNWARD = 'packages never import services'
 const INSIDE = 'relative imports stay in their own package'
 const CONTRACTS = 'contracts needs zod only'
-const NO_IO = 'core and pricing reach no I/O'
-const NO_WORLD = 'core and pricing take the time and chance as arguments'
+const NO_IO = 'core, pricing and auto reach no I/O'
+const NO_WORLD = 'core, pricing and auto take the time and chance as arguments'
 const NO_CYCLE = 'imports form no cycle'
 const DECLARED = 'a package is imported only where it is declared'
 

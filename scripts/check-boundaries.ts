@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..')
 const SOURCES = [
   'package.json',
   '{packages,services}/*/package.json',
-  '{packages,services}/*/{src,test}/**/*.{ts,tsx,mts}',
+  '{packages,services}/*/{src,test,train}/**/*.{ts,tsx,mts}',
 ]
 const ROOT_SOURCES = ['{tests,scripts,bench,chaos}/**/*.ts', 'vitest.config.ts']
 

@@ -57,14 +57,14 @@ export const rules: Record<string, Rule> = {
     }
   },
 
-  'core and pricing reach no I/O': function* (tree) {
+  'core, pricing and auto reach no I/O': function* (tree) {
     for (const file of tree.files.values()) {
       if (!isPure(file)) continue
       for (const way of waysOut(tree, file)) yield { path: file.path, message: `reaches ${way}` }
     }
   },
 
-  'core and pricing take the time and chance as arguments': function* (tree) {
+  'core, pricing and auto take the time and chance as arguments': function* (tree) {
     for (const file of tree.files.values()) {
       const found = isPure(file) && WORLDLY.exec(file.source.replaceAll(COMMENT, ''))
       if (found) yield { path: file.path, message: `uses ${found[0].replace(/[.(]+$/, '')}` }
@@ -118,7 +118,9 @@ function ownerOfPath(tree: SourceTree, path: string): Owner | undefined {
 }
 
 function isPure(file: SourceFile): boolean {
-  return !file.testOnly && (/\/src\/(?:.+\/)?core\//.test(file.path) || file.path.startsWith('packages/pricing/src/'))
+  return (
+    !file.testOnly && (/\/src\/(?:.+\/)?core\//.test(file.path) || /^packages\/(?:pricing|auto)\/src\//.test(file.path))
+  )
 }
 
 /** Every impure module that running `start` would load, with the way to it. */

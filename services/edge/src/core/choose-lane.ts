@@ -12,7 +12,7 @@ import type {
 } from '@gateway/contracts/config'
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
-import { chooseAuto } from './choose-auto.ts'
+import { chooseAuto } from '@gateway/auto/choose-auto'
 import { isRetired } from '@gateway/contracts/retired'
 import { planIncludes } from '@gateway/contracts/plan-includes'
 

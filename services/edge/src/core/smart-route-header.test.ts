@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { chooseAuto } from './choose-auto.ts'
+import { chooseAuto } from '@gateway/auto/choose-auto'
 import { smartRouteHeader } from './smart-route-header.ts'
 
 test('the header tells the lane, the reason and how sure Auto is', () => {

@@ -4,11 +4,11 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { packModel } from '../../services/edge/src/core/auto/model.ts'
+import { packModel } from '../src/model.ts'
 import { chosenLane, isRight, readOwn, train } from './examples.ts'
 import { readPrompts } from './prompts.ts'
 
-const MODEL = new URL('../../services/edge/src/core/auto/model.json', import.meta.url)
+const MODEL = new URL('../src/model.json', import.meta.url)
 
 const path = process.argv[2]
 const given = path ? readPrompts(path) : []

@@ -5,9 +5,9 @@
  * file, a model of this repository's prompts alone is judged. A choice is right if it is the label or one of `also`.
  */
 
-import modelFile from '../../services/edge/src/core/auto/model.json' with { type: 'json' }
-import { type Lane, LANES } from '../../services/edge/src/core/auto/lanes.ts'
-import { type Network, unpackModel } from '../../services/edge/src/core/auto/model.ts'
+import modelFile from '../src/model.json' with { type: 'json' }
+import { type Lane, LANES } from '../src/lanes.ts'
+import { type Network, unpackModel } from '../src/model.ts'
 import { chosenLane, isRight, train } from './examples.ts'
 import { leaveOut, originsOf, type Prompt, readPrompts } from './prompts.ts'
 

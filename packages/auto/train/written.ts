@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs'
-import type { Lane } from '../../services/edge/src/core/auto/lanes.ts'
+import type { Lane } from '../src/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
 const FILES = ['quick', 'deep', 'made', 'tasks', 'traps']

@@ -5,12 +5,12 @@
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
-import { follow, type Features, readFeatures } from './auto/features.ts'
-import { type Lane, LANES, seat } from './auto/lanes.ts'
-import modelFile from './auto/model.json' with { type: 'json' }
-import { laneShares, unpackModel } from './auto/model.ts'
-import { readTurns } from './auto/read-text.ts'
-import { FOLLOW_UP_REASON, NO_TEXT_REASON, reasonFor, STAND_IN_REASON } from './auto/reasons.ts'
+import { follow, type Features, readFeatures } from './features.ts'
+import { type Lane, LANES, seat } from './lanes.ts'
+import modelFile from './model.json' with { type: 'json' }
+import { laneShares, unpackModel } from './model.ts'
+import { readTurns } from './read-text.ts'
+import { FOLLOW_UP_REASON, NO_TEXT_REASON, reasonFor, STAND_IN_REASON } from './reasons.ts'
 
 const NETWORKS = unpackModel(modelFile)
 

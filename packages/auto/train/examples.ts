@@ -3,10 +3,10 @@
  * weight that keeps any one source from ruling.
  */
 
-import { type Features, follow, readFeatures } from '../../services/edge/src/core/auto/features.ts'
-import { type Lane, LANES } from '../../services/edge/src/core/auto/lanes.ts'
-import { laneShares, type Network, packModel, unpackModel } from '../../services/edge/src/core/auto/model.ts'
-import { readTurns } from '../../services/edge/src/core/auto/read-text.ts'
+import { type Features, follow, readFeatures } from '../src/features.ts'
+import { type Lane, LANES } from '../src/lanes.ts'
+import { laneShares, type Network, packModel, unpackModel } from '../src/model.ts'
+import { readTurns } from '../src/read-text.ts'
 import { augment } from './augment.ts'
 import { type Example, fit, FIT, type FitOptions } from './fit.ts'
 import { origins, type Prompt } from './prompts.ts'

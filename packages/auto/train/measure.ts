@@ -3,8 +3,8 @@
  * times; the median of its times leaves out what other processes did, and all times together leave it in.
  */
 
-import { LANE_IDS } from '../../services/edge/src/core/auto/lanes.ts'
-import { chooseAuto } from '../../services/edge/src/core/choose-auto.ts'
+import { LANE_IDS } from '../src/lanes.ts'
+import { chooseAuto } from '../src/choose-auto.ts'
 import { readPrompts } from './prompts.ts'
 
 const ROUNDS = 7

@@ -3,9 +3,9 @@
  * on one core. Indices stay inside their arrays, hence the exclamation marks. Whole families of features are dropped at random, so that those which carry over between sources win.
  */
 
-import { LANES } from '../../services/edge/src/core/auto/lanes.ts'
-import { type Network, ngramScale, softmax } from '../../services/edge/src/core/auto/model.ts'
-import { DENSE_NAMES, type Features, NGRAM_CELLS } from '../../services/edge/src/core/auto/features.ts'
+import { LANES } from '../src/lanes.ts'
+import { type Network, ngramScale, softmax } from '../src/model.ts'
+import { DENSE_NAMES, type Features, NGRAM_CELLS } from '../src/features.ts'
 
 export interface Example {
   features: Features

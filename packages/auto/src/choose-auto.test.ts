@@ -1,7 +1,7 @@
 import type { ChatMessage } from '@gateway/contracts/chat'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Lane, LANE_IDS, LANES } from './auto/lanes.ts'
+import { type Lane, LANE_IDS, LANES } from './lanes.ts'
 import { chooseAuto } from './choose-auto.ts'
 
 const ALL = Object.values(LANE_IDS)
