@@ -11,6 +11,7 @@ import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
 import type { TargetForm } from '../core/target-form.ts'
+import { toldNames } from '../core/told-names.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type { Target } from '../fleet.ts'
 
@@ -76,7 +77,7 @@ export function show(run: Run, contentType: string, shown: Shown): void {
     backendModel: shown.target.model,
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
-  if (run.dropped.length > 0) head.droppedParams = run.dropped
+  if (run.dropped.length > 0) head.droppedParams = toldNames(run.dropped)
   run.shown = shown
   if (run.header.stream) run.callSpan.event('first content')
   run.job.head(encodeJson(head))

@@ -25,3 +25,11 @@ test('a model that takes no sampling answers: the router learns it, and tells th
   }
   expect(attempts).toEqual([3, 1])
 })
+
+test('a parameter that a client has invented is told in letters that a header can hold', async () => {
+  const a = await backend(STAND_INS.anthropic.answer)
+  const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
+  const { failure, head } = await under.ask({}, { messages: [{ role: 'user', content: 'Hi' }], 'ключ\r\n': 1 })
+  expect(failure).toBeNull()
+  expect(head!.droppedParams).toEqual(['%D0%BA%D0%BB%D1%8E%D1%87%0D%0A'])
+})
