@@ -71,12 +71,16 @@ export function openBackend(
   const base = new URL(config.url)
   const pathPrefix = base.pathname.replace(/\/+$/, '')
   const { timeouts } = config
+  /** Calls that wait for a credential. */
+  const unsent = new Set<Promise<void>>()
   const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
 
   function start(request: Request, budgetMs: number, patience = NO_PATIENCE): Exchange {
     const exchange = new Exchange(timeouts, budgetMs, patience)
-    if (credential) void startAuthorized(credential, request, exchange)
-    else connections.dispatch(request, exchange)
+    if (credential) {
+      const starting = startAuthorized(credential, request, exchange).finally(() => unsent.delete(starting))
+      unsent.add(starting)
+    } else connections.dispatch(request, exchange)
     return exchange
   }
 
@@ -84,8 +88,10 @@ export function openBackend(
   async function startAuthorized(asked: Credential, request: Request, exchange: Exchange): Promise<void> {
     try {
       const { method, path, headers, body = null } = request
-      const authorizing = await asked.authorize({ method, url: new URL(path, base.origin), headers, body })
-      connections.dispatch({ ...request, headers: { ...headers, ...authorizing } }, exchange)
+      const authorizing = asked.authorize({ method, url: new URL(path, base.origin), headers, body })
+      // The exchange may fail meanwhile: its time is over, or nobody wants it any more.
+      const authorized = await Promise.race([authorizing, exchange.response.then(() => headers)])
+      connections.dispatch({ ...request, headers: { ...headers, ...authorized } }, exchange)
     } catch (cause) {
       exchange.refuse(new BackendFault('connect', 'no credential for the backend is to be had', { cause }))
     }
@@ -129,6 +135,9 @@ export function openBackend(
     fetchOwn: (url, budgetMs) =>
       start({ method: 'GET', path: url.pathname + url.search, headers: { ...common, accept: 'image/png' } }, budgetMs),
     probe,
-    close: () => connections.close(),
+    async close() {
+      await Promise.all(unsent)
+      await connections.close()
+    },
   }
 }

@@ -11,6 +11,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { openBackend, openConnections } from '../../src/clients/backend.ts'
+import { NO_PATIENCE } from '../../src/core/attempt-patience.ts'
+import type { Credential } from '../../src/credentials/credential.ts'
 import { openCredential } from '../../src/credentials/credentials.ts'
 import { bearerTokens, type Token } from '../../src/credentials/tokens.ts'
 import { goodChat, sendJson } from '../http-backend.ts'
@@ -189,6 +192,35 @@ test('a credential that is not to be had is the backend out, and another one ser
   const { end } = await under.ask()
   expect(end!.attempts.map(({ outcome }) => outcome)).toEqual(['connect', 'served'])
   expect(a.seen).toEqual([])
+})
+
+describe('a call that waits for its credential', () => {
+  const config = (url: string) => backendConfig.parse({ id: 'a', url, timeouts: { connectMs: 50 } })
+  const CHAT = { path: '/chat/completions', body: Buffer.from('{}'), accept: 'application/json', requestId: 'r' }
+
+  test('gives its place back when its time is over, though the credential never comes', async () => {
+    const never: Credential = { authorize: () => new Promise(() => {}), secrets: () => [] }
+    const settings = config('http://127.0.0.1:1/v1')
+    const client = openBackend(settings, {}, openConnections(settings), never)
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    await expect(exchange.response).rejects.toMatchObject({ kind: 'connect_timeout' })
+    await exchange.closed
+    await client.close()
+  })
+
+  test('is still made when a new config closes its backend', async () => {
+    const a = await backend(goodChat)
+    const coming = Promise.withResolvers<Record<string, string>>()
+    const settings = { ...config(a.url), timeouts: { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 } }
+    const credential: Credential = { authorize: () => coming.promise, secrets: () => [] }
+    const client = openBackend(settings, {}, openConnections(settings), credential)
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    const closed = client.close()
+    coming.resolve({ authorization: 'Bearer late' })
+    expect(await exchange.response).toMatchObject({ status: 200 })
+    await exchange.readAll(1_000_000)
+    await closed
+  })
 })
 
 describe('the libraries of vendors', () => {
