@@ -52,6 +52,28 @@ describe('a request', () => {
   })
 })
 
+describe('the chunks of one stream have one id', () => {
+  const ids = (chunks: object[]) => {
+    const { passed } = read([...chunks, '[DONE]'])
+    const events = passed.flatMap((bytes) => bytes?.split('\n\n').filter(Boolean) ?? [])
+    return events.map((event) => (JSON.parse(event.slice('data: '.length)) as { id: string }).id)
+  }
+  const named = { id: 'theirs', object: 'chat.completion.chunk', created: 5, model: 'm' }
+  const filters = { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{}] }
+  const offsets = { ...filters, choices: [{ index: 0, finish_reason: null, content_filter_offsets: {} }] }
+
+  test.each([
+    ['one that says it once', [{ ...named, ...delta({ content: 'a' }) }, delta({ content: 'b' }), delta({}, 'stop')]],
+    ['Azure’s, with filters between', [filters, { ...named, ...delta({ content: 'a' }) }, offsets, delta({}, 'stop')]],
+  ])('%s', (_, chunks) => {
+    expect(ids(chunks)).toEqual(chunks.map(() => 'theirs'))
+  })
+
+  test('ours, where the backend says none', () => {
+    expect(ids([filters, delta({ content: 'a' }), delta({}, 'stop')])).toEqual(['own', 'own', 'own'])
+  })
+})
+
 describe('a stream has begun', () => {
   test.each([
     ['text', { content: 'x' }],

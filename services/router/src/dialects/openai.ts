@@ -102,14 +102,16 @@ class OpenAiStream implements StreamReading {
   #choices: number
   #finished = new Set<unknown>()
   #usageSent = false
-  /** `id`, `created` and `model` of the last chunk, for a usage chunk of our own. */
-  #last: Chunk = {}
-  #identity: Identity
+  /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
+  #last: Chunk & Identity
+  #isFirst = true
+  /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
+  #nameless: Chunk | null = null
 
   constructor({ includeUsage, choices, identity }: StreamOptions) {
     this.#includeUsage = includeUsage
     this.#choices = choices
-    this.#identity = identity
+    this.#last = identity as Chunk & Identity
   }
 
   get complete(): boolean {
@@ -117,6 +119,14 @@ class OpenAiStream implements StreamReading {
   }
 
   read(event: SseEvent): Buffer | null {
+    const bytes = this.#read(event)
+    if (this.#nameless === null || bytes === null) return bytes
+    const named = writeEvent(wholeChunk(this.#nameless, this.#last)!)
+    this.#nameless = null
+    return Buffer.concat([named, bytes])
+  }
+
+  #read(event: SseEvent): Buffer | null {
     if (event.data === '[DONE]') {
       this.done = true
       return null
@@ -125,8 +135,15 @@ class OpenAiStream implements StreamReading {
     const chunk = parseChunk(event.data)
     const fault = errorIn(chunk)
     if (fault) throw fault
-    const whole = wholeChunk(chunk, this.#identity)
-    this.#last = whole ?? chunk
+    if (this.#isFirst) {
+      this.#isFirst = false
+      if (!chunk.id && choicesOf(chunk).length === 0 && chunk.usage == null) {
+        this.#nameless = chunk
+        return null
+      }
+    }
+    const whole = wholeChunk(chunk, this.#last)
+    this.#last = (whole ?? chunk) as Chunk & Identity
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     if (chunk.usage != null) this.usage = readUsage(chunk.usage) ?? this.usage
