@@ -69,7 +69,7 @@ export interface StreamReading {
   readonly done: boolean
   readonly usage: TokenUsage | null
   /** Where the backend tells it ahead of the whole usage. */
-  readonly promptTokens: number | null
+  readonly prompt: Pick<TokenUsage, 'promptTokens' | 'cachedTokens'> | null
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
   /** A final usage chunk for a client that asked for one which the backend did not send. */

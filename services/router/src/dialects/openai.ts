@@ -96,7 +96,7 @@ class OpenAiStream implements StreamReading {
   begun = false
   done = false
   usage: TokenUsage | null = null
-  readonly promptTokens = null
+  readonly prompt = null
   readonly text = noText()
   #includeUsage: boolean
   #choices: number

@@ -154,9 +154,9 @@ function split(push: () => SseEvent[]): SseEvent[] {
 async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   return (
     reading.usage ?? {
-      promptTokens: reading.promptTokens ?? run.header.promptTokensEstimate,
+      promptTokens: reading.prompt?.promptTokens ?? run.header.promptTokensEstimate,
       completionTokens: scaleToWhole(reading.text, await tokens.count(reading.text.kept)),
-      cachedTokens: 0,
+      cachedTokens: reading.prompt?.cachedTokens ?? 0,
       reasoningTokens: 0,
       estimated: true,
     }

@@ -33,3 +33,18 @@ test('a parameter that a client has invented is told in letters that a header ca
   expect(failure).toBeNull()
   expect(head!.droppedParams).toEqual(['%D0%BA%D0%BB%D1%8E%D1%87%0D%0A'])
 })
+
+test('an answer that breaks off costs no more for its prompt than the cache does', async () => {
+  const usage = { input_tokens: 5, cache_read_input_tokens: 90, output_tokens: 1 }
+  const events = [
+    { type: 'message_start', message: { id: 'm', model: 'claude', usage } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+  ]
+  const a = await backend((response, _, socket) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''), () => socket.destroy())
+  })
+  const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
+  const { failure } = await under.ask({ stream: true }, { messages: [{ role: 'user', content: 'Hi' }] })
+  expect(failure!.usage).toMatchObject({ promptTokens: 95, cachedTokens: 90, estimated: true })
+})

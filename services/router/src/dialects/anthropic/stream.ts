@@ -18,7 +18,7 @@ export class MessagesStream implements StreamReading {
   complete = false
   done = false
   usage: TokenUsage | null = null
-  promptTokens: number | null = null
+  prompt: StreamReading['prompt'] = null
   readonly text = noText()
   /** Replaced by what the backend says of it. */
   #identity: Identity
@@ -69,7 +69,7 @@ export class MessagesStream implements StreamReading {
       ...(isText(model) ? { model } : null),
     }
     this.#count(message.usage)
-    this.promptTokens = usageOf({ ...this.#counted, output_tokens: 0 })?.promptTokens ?? null
+    this.prompt = usageOf({ ...this.#counted, output_tokens: 0 })
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
