@@ -105,6 +105,7 @@ describe('an embeddings request', () => {
     ['the dimensions that it has anyway', { model: 'svc-embed', input: 'Hi', dimensions: 768 }],
     ['the tokens of a text', { model: 'svc-embed', input: [9_906, 100_255] }],
     ['the tokens of several texts', { model: 'svc-embed', input: [[9_906], [1, 2]] }],
+    ['300,000 tokens', { model: 'svc-embed', input: [Array<number>(150_000).fill(1), Array<number>(150_000).fill(1)] }],
     ['2,048 texts', { model: 'svc-embed', input: Array<string>(2_048).fill('a') }],
   ])('with %s is accepted', (_, body) => {
     expect(faultsOf(embeddingsRequest, body)).toEqual([])
@@ -117,6 +118,7 @@ describe('an embeddings request', () => {
     ['a token that there is not', { model: 'svc-embed', input: [100_256] }, 'input.0'],
     ['a text beside tokens', { model: 'svc-embed', input: ['a', 1] }, 'input'],
     ['no tokens of a text', { model: 'svc-embed', input: [[]] }, 'input.0'],
+    ['more tokens in all than one text may have', { model: 'svc-embed', input: [Array<number>(300_000).fill(1), [1]] }, 'input'],
     ['2,049 texts', { model: 'svc-embed', input: Array<string>(2_049).fill('a') }, 'input'],
     ['no model', { input: 'Hi' }, 'model'],
     ['no dimensions', { model: 'svc-embed', input: 'Hi', dimensions: 0 }, 'dimensions'],

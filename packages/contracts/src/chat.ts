@@ -73,8 +73,17 @@ export type ChatMessage = z.infer<typeof chatMessage>
 
 /** Of cl100k_base, the tokenizer of OpenAI's embedding models: clients such as LangChain send tokens. */
 const LAST_TOKEN = 100_255
-const tokens = z.array(z.int().min(0).max(LAST_TOKEN)).min(1).max(300_000)
+/** As OpenAI has it, of all inputs together. A token may stand for 128 bytes, so the texts of many fill a router's memory. */
+const MOST_TOKENS = 300_000
+const tokens = z.array(z.int().min(0).max(LAST_TOKEN)).min(1).max(MOST_TOKENS)
 const MOST_INPUTS = 2_048
+const tokensOfTexts = z
+  .array(tokens)
+  .min(1)
+  .max(MOST_INPUTS)
+  .refine((inputs) => inputs.reduce((sum, { length }) => sum + length, 0) <= MOST_TOKENS, {
+    error: `must have at most ${MOST_TOKENS} tokens in all`,
+  })
 
 export const embeddingsRequest = z.looseObject({
   model: z.string().min(1),
@@ -84,7 +93,7 @@ export const embeddingsRequest = z.looseObject({
       z.string().min(1),
       z.array(z.string().min(1)).min(1).max(MOST_INPUTS),
       tokens,
-      z.array(tokens).min(1).max(MOST_INPUTS),
+      tokensOfTexts,
     ],
     `must be a text or up to ${MOST_INPUTS} of them, none empty, or their tokens by cl100k_base`,
   ),
