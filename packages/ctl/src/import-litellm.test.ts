@@ -54,7 +54,7 @@ test('names addresses, vendors and variables', () => {
   const backends = file.backends!.map(({ id, vendor, url, apiKey }) => [id, vendor, url, apiKey])
   expect(backends).toEqual([
     ['azure', 'azure', 'https://my-endpoint-europe.openai.azure.com/openai/v1', '${AZURE_API_KEY_EU}'],
-    ['openai', 'openai', 'https://api.openai.com/v1', '${OPENAI_API_KEY}'],
+    ['openai', 'openai', 'https://api.openai.com/v1', '${OPENAI_API_KEY_2}'],
     ['anthropic', 'anthropic', 'https://api.anthropic.com/v1', '${ANTHROPIC_API_KEY}'],
     ['ollama_chat', 'ollama', 'http://gpu:11434/v1', undefined],
     [
@@ -97,11 +97,67 @@ test('tells all that has no counterpart, and copies no key', () => {
   ])
   const told = JSON.stringify([file, withoutCounterpart, notes])
   for (const secret of ['sk-in-the-file', 'sk-1234']) expect(told).not.toContain(secret)
-  expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY for the router'))
+  expect(notes).toContainEqual(expect.stringContaining('set OPENAI_API_KEY_2 for the router'))
 })
 
 describe('what is no such file', () => {
   test.each([null, 'text', [], {}, { model_list: [null, { model_name: 1 }] }])('%j gives an empty one', (config) => {
     expect(importLitellm(config).file).toMatchObject({ backends: [], pools: [], models: [] })
+  })
+})
+
+describe('an entry is imported to its own server, with its own key, or not at all', () => {
+  const entry = (name: string, litellm_params: object) => ({ model_name: name, litellm_params })
+  const imported = (...model_list: object[]) => importLitellm({ model_list })
+
+  test.each([
+    ['of another vendor', { model: 'together_ai/llama', api_key: 'os.environ/TOGETHER_API_KEY' }],
+    ['of another vendor by its field', { model: 'command-r', custom_llm_provider: 'cohere' }],
+    ['of another vendor by its name', { model: 'command-r', api_key: 'os.environ/COHERE_API_KEY' }],
+    ['whose address holds a password', { model: 'openai/a', api_base: 'https://me:hidden@gpu/v1' }],
+    ['whose address holds a key', { model: 'openai/a', api_base: 'https://gpu/v1?key=hidden' }],
+  ])('%s', (_, params) => {
+    const result = imported(entry('a', params))
+    expect(result.file).toMatchObject({ backends: [], pools: [], models: [] })
+    expect(result.notes).toEqual([expect.stringContaining('is left out')])
+    expect(result.withoutCounterpart.map((setting) => setting.split(':')[0])).toEqual([
+      'model_list[0].model_name',
+      ...Object.keys(params).map((name) => `model_list[0].litellm_params.${name}`),
+    ])
+    expect(JSON.stringify(result)).not.toContain('hidden')
+  })
+
+  test('keys that stand in the file get a variable each', () => {
+    const key = (api_key: string) => entry(api_key, { model: 'openai/a', api_key })
+    const { file } = imported(key('sk-one'), key('sk-two'), key('sk-one'), key('os.environ/OPENAI_API_KEY_2'))
+    expect(file.backends!.map(({ apiKey }) => apiKey)).toEqual([
+      '${OPENAI_API_KEY}',
+      '${OPENAI_API_KEY_3}',
+      '${OPENAI_API_KEY_2}',
+    ])
+  })
+
+  test('models with similar names have a pool each', () => {
+    const { file } = imported(
+      ...['gpt-4.1', 'gpt-4-1', 'GPT-4.1'].map((name) => entry(name, { model: `openai/${name}` })),
+    )
+    expect(file.pools!.map(({ id, targets }) => [id, targets.map(({ model }) => model)])).toEqual([
+      ['gpt-4-1', ['gpt-4.1']],
+      ['gpt-4-1-2', ['gpt-4-1']],
+      ['gpt-4-1-3', ['GPT-4.1']],
+    ])
+  })
+
+  test('values that may be secrets are not told', () => {
+    const { withoutCounterpart } = importLitellm({
+      general_settings: { extra_headers: { 'x-any': 'hidden' }, smtp_pass: 'hidden', store: 'redis://:hidden@a' },
+      environment_variables: { ANY: 'hidden' },
+    })
+    expect(withoutCounterpart).toEqual([
+      'general_settings.extra_headers.x-any',
+      'general_settings.smtp_pass',
+      'general_settings.store',
+      'environment_variables.ANY',
+    ])
   })
 })

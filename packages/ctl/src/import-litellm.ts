@@ -62,7 +62,8 @@ export function importLitellm(config: unknown): Imported {
   const backends: BackendInput[] = []
   const pools = new Map<string, PoolInput>()
   const models = new Map<string, ModelInput>()
-  for (const entry of list(rest.model_list)) importModel(entry, { backends, pools, models, notes })
+  const importing: Importing = { backends, pools, models, notes, variables: new Map(), taken: variablesOf(rest) }
+  for (const entry of list(rest.model_list)) importModel(entry, importing)
   addFallbacks(rest, pools, models)
   const left = leavesOf(rest)
   if (models.size > 0) notes.push('each model has multiplier 1: write what it costs, or `direct: true` with `rates`')
@@ -72,20 +73,27 @@ export function importLitellm(config: unknown): Imported {
 
 interface Importing {
   backends: BackendInput[]
+  /** By the model's name: names may differ in letters that ids do not have. */
   pools: Map<string, PoolInput>
   models: Map<string, ModelInput>
   notes: string[]
+  /** By the key that stands in the file: the variable that is to hold it. */
+  variables: Map<string, string>
+  /** Variables that hold something already. */
+  taken: Set<string>
 }
 
-function importModel(entry: Json, { backends, pools, models, notes }: Importing): void {
+function importModel(entry: Json, importing: Importing): void {
+  const { backends, pools, models, notes } = importing
   const { model_name: name, litellm_params: params, model_info: info = {} } = entry
   if (typeof name !== 'string' || name.includes('*') || !isObject(params) || !isObject(info)) return
   const asked = text(params, 'model') ?? ''
   const type = TYPES[text(info, 'mode') ?? 'chat']
-  const { provider, model } = providerOf(asked, params)
+  const provider = providerOf(asked, params)
   const known = PROVIDERS[provider]
   const url = known?.url(params) ?? null
-  if (!known || url === null || type === undefined) {
+  // An address with a password or a key in it is a secret.
+  if (!known || url === null || /[?@]/.test(url) || type === undefined) {
     notes.push(`${name} (${asked}) is left out: its provider, address or mode is not known here`)
     return
   }
@@ -93,26 +101,28 @@ function importModel(entry: Json, { backends, pools, models, notes }: Importing)
     [entry, 'model_name'],
     [params, 'model'],
     [params, 'api_base'],
+    [params, 'custom_llm_provider'],
     [info, 'mode'],
   ] as const)
     delete holder[field]
-  const backend = backendFor(backends, { provider, known, url, params, type, notes })
-  const id = slug(name)
-  const pool = pools.get(id) ?? { id, targets: [] }
-  pools.set(id, pool)
+  const apiKey = keyOf(params, provider, importing)
+  const backend = backendFor(backends, { provider, known, url, params, type, apiKey })
+  const pool = pools.get(name) ?? { id: freeId(slug(name) || 'model', [...pools.values()]), targets: [] }
+  pools.set(name, pool)
+  const model = asked.startsWith(`${provider}/`) ? asked.slice(provider.length + 1) : asked
   pool.targets.push({ backend: backend.id, model, ...weightOf(params) })
   const maxOutputTokens = number(info, 'max_output_tokens')
   if (!models.has(name)) {
-    models.set(name, { id: name, type, pool: id, multiplier: 1, ...(maxOutputTokens ? { maxOutputTokens } : {}) })
+    models.set(name, { id: name, type, pool: pool.id, multiplier: 1, ...(maxOutputTokens ? { maxOutputTokens } : {}) })
   }
 }
 
-function providerOf(asked: string, params: Json): { provider: string; model: string } {
-  const slash = asked.indexOf('/')
-  const named = text(params, 'custom_llm_provider', 'delete') ?? (slash > 0 ? asked.slice(0, slash) : '')
-  if (named in PROVIDERS)
-    return { provider: named, model: asked.startsWith(`${named}/`) ? asked.slice(slash + 1) : asked }
-  return { provider: asked.startsWith('claude') ? 'anthropic' : 'openai', model: asked }
+/** Empty where it is not certain: a key and prompts must not go to another vendor. */
+function providerOf(asked: string, params: Json): string {
+  const named = text(params, 'custom_llm_provider') ?? /^[^/]+(?=\/)/.exec(asked)?.[0]
+  if (named !== undefined) return Object.hasOwn(PROVIDERS, named) ? named : ''
+  if (asked.startsWith('claude')) return 'anthropic'
+  return /^(?:ft:|gpt|chatgpt|codex|o\d|text-embedding|dall-e)/.test(asked) ? 'openai' : ''
 }
 
 interface Found {
@@ -121,15 +131,14 @@ interface Found {
   url: string
   params: Json
   type: ServedType
-  notes: string[]
+  apiKey: string | undefined
 }
 
 /** Members that do not tell backends apart: JSON leaves them out. */
 const MERGED = { id: undefined, capabilities: undefined }
 
 /** Entries with the same address, key and times are one backend. */
-function backendFor(backends: BackendInput[], { provider, known, url, params, type, notes }: Found): BackendInput {
-  const apiKey = keyOf(params, provider, notes)
+function backendFor(backends: BackendInput[], { provider, known, url, params, type, apiKey }: Found): BackendInput {
   const maxConcurrent = number(params, 'max_parallel_requests')
   const seconds = number(params, 'stream_timeout') ?? number(params, 'timeout')
   delete params.timeout
@@ -150,13 +159,21 @@ function backendFor(backends: BackendInput[], { provider, known, url, params, ty
   return backend
 }
 
-function keyOf(params: Json, provider: string, notes: string[]): string | undefined {
+function keyOf(params: Json, provider: string, { variables, taken, notes }: Importing): string | undefined {
   const key = text(params, 'api_key', 'delete')
   if (key === undefined) return undefined
   if (key.startsWith('os.environ/')) return variablesIn(key)
-  const variable = `${provider.toUpperCase()}_API_KEY`
-  notes.push(`a key of ${provider} stands in the file: it is not copied, set ${variable} for the router`)
+  const variable = variables.get(key) ?? freeName(`${provider.toUpperCase()}_API_KEY`, '_', taken)
+  if (!variables.has(key)) {
+    variables.set(key, variable)
+    taken.add(variable)
+    notes.push(`a key of ${provider} stands in the file: it is not copied, set ${variable} for the router`)
+  }
   return `\${${variable}}`
+}
+
+function variablesOf(config: Json): Set<string> {
+  return new Set([...JSON.stringify(config).matchAll(/os\.environ\/(\w+)/g)].map(([, name]) => name!))
 }
 
 function weightOf(params: Json): { weight?: number; priority?: number } {
@@ -170,12 +187,12 @@ function addFallbacks(rest: Json, pools: Map<string, PoolInput>, models: Map<str
   for (const section of [rest.litellm_settings, rest.router_settings].filter(isObject)) {
     for (const fallback of list(section.fallbacks)) {
       for (const [name, others] of Object.entries(fallback)) {
-        const pool = pools.get(slug(name))
+        const pool = pools.get(name)
         const known = Array.isArray(others) ? others.filter((other) => models.has(String(other))) : []
         if (!pool || !Array.isArray(others) || known.length < others.length) continue
         const own = Math.max(...pool.targets.map(({ priority }) => priority ?? 1))
         known.forEach((other, step) => {
-          const targets = pools.get(slug(String(other)))!.targets
+          const targets = pools.get(String(other))!.targets
           pool.targets.push(...targets.map((target) => ({ ...target, priority: own + step + 1 })))
         })
         delete fallback[name]
@@ -224,23 +241,26 @@ function slug(name: string): string {
     .slice(0, 60)
 }
 
-function freeId(base: string, taken: BackendInput[]): string {
-  const ids = new Set(taken.map(({ id }) => id))
+function freeId(base: string, others: readonly { id: string }[]): string {
+  return freeName(base, '-', new Set(others.map(({ id }) => id)))
+}
+
+function freeName(base: string, joint: string, taken: ReadonlySet<string>): string {
   for (let count = 1; ; count++) {
-    const id = count === 1 ? base : `${base}-${count}`
-    if (!ids.has(id)) return id
+    const name = count === 1 ? base : `${base}${joint}${count}`
+    if (!taken.has(name)) return name
   }
 }
 
 /** Names of settings alone where a value may be a secret. */
-const SECRET = /key|token|password|secret|credential|url$/i
+const SECRET = /key|token|pass|secret|credential|auth|header|cookie|variables|url$/i
 
 function leavesOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => leavesOf(item, `${path}[${index}]`))
   if (isObject(value)) {
     return Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, path ? `${path}.${name}` : name))
   }
-  const isSecret = typeof value === 'string' && SECRET.test(path)
+  const isSecret = typeof value === 'string' && (SECRET.test(path) || value.includes('://'))
   return [isSecret ? path : `${path}: ${JSON.stringify(value)}`]
 }
 
