@@ -118,7 +118,11 @@ describe('an embeddings request', () => {
     ['a token that there is not', { model: 'svc-embed', input: [100_256] }, 'input.0'],
     ['a text beside tokens', { model: 'svc-embed', input: ['a', 1] }, 'input'],
     ['no tokens of a text', { model: 'svc-embed', input: [[]] }, 'input.0'],
-    ['more tokens in all than one text may have', { model: 'svc-embed', input: [Array<number>(300_000).fill(1), [1]] }, 'input'],
+    [
+      'more tokens in all than one text may have',
+      { model: 'svc-embed', input: [Array<number>(300_000).fill(1), [1]] },
+      'input',
+    ],
     ['2,049 texts', { model: 'svc-embed', input: Array<string>(2_049).fill('a') }, 'input'],
     ['no model', { input: 'Hi' }, 'model'],
     ['no dimensions', { model: 'svc-embed', input: 'Hi', dimensions: 0 }, 'dimensions'],

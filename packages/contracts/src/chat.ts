@@ -89,12 +89,7 @@ export const embeddingsRequest = z.looseObject({
   model: z.string().min(1),
   /** A text, several texts, the tokens of one text, or those of several. */
   input: z.union(
-    [
-      z.string().min(1),
-      z.array(z.string().min(1)).min(1).max(MOST_INPUTS),
-      tokens,
-      tokensOfTexts,
-    ],
+    [z.string().min(1), z.array(z.string().min(1)).min(1).max(MOST_INPUTS), tokens, tokensOfTexts],
     `must be a text or up to ${MOST_INPUTS} of them, none empty, or their tokens by cl100k_base`,
   ),
   encoding_format: z.enum(['float', 'base64']).nullish(),

@@ -363,7 +363,12 @@ describe('a stream', () => {
       start,
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
     ])
-    expect(reading).toMatchObject({ begun: false, complete: false, prompt: { promptTokens: 35, cachedTokens: 10 }, usage: null })
+    expect(reading).toMatchObject({
+      begun: false,
+      complete: false,
+      prompt: { promptTokens: 35, cachedTokens: 10 },
+      usage: null,
+    })
   })
 
   test('carries thinking and several tool calls, each with its own position', () => {
