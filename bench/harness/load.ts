@@ -31,7 +31,7 @@ export interface LoadOptions {
   measureAfterSeconds?: number
   /** How long running requests may take to end; 0 cuts them. */
   drainSeconds?: number
-  /** An answer that comes later is of no use to its client; without it, all are. */
+  /** A client that has waited so long gives up and closes its connection; without it, none does. */
   patienceSeconds?: number
   signal?: AbortSignal
 }
@@ -66,7 +66,7 @@ const loadResult = z.object({
   refused: z.number(),
   unfinished: z.number(),
   unsent: z.number(),
-  /** Answered too late for their clients, or never sent because no connection became free in time. */
+  /** Their clients gave up and closed their connections, or found none free in time. */
   impatient: z.number(),
   chunks: z.number(),
   bytes: z.number(),
@@ -77,6 +77,8 @@ const loadResult = z.object({
   firstByte: distribution,
   lag: distribution,
   sendLate: distribution,
+  /** How late the generator's own timers were. */
+  ownLate: distribution,
   /** Until a 429 or a 503. */
   refusal: distribution,
   firstFailure: z.string(),

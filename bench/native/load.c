@@ -3,8 +3,9 @@
 // Closed loop: each connection asks again as soon as it was answered; tells what a server can do.
 // Open loop (--rate): requests are due at even distances whatever the server does, wait for a free connection when all
 // are busy, and their latency counts from when they were due: a server that stalls is charged for all whom it kept waiting.
-// With --patience an answer that comes later than that is of no use: its request counts as given up. One for which no
-// connection became free by then is not sent at all.
+// With --patience a client gives up so long after its request was due, and closes its connection. Clients then do not
+// stand in line for connections: one that finds none free gives up at once.
+// How late the generator's own timers were is told apart (ownLate): that much of a latency may be the generator's.
 // After --seconds nothing new is asked and what runs may finish. The result is one line of JSON.
 
 #define _GNU_SOURCE
@@ -28,10 +29,11 @@ struct connection {
   uint64_t due_ns, retry_ns; // when its request was due; when to connect again
   unsigned stamps;
   const char *token;
+  struct connection *earlier, *later; // among those that are asked
   struct answer answer;
 };
 
-static struct connection *connections, **idle;
+static struct connection *connections, **idle, *first_due, *last_due;
 static unsigned idle_count, busy_count, lost_count;
 static int epoll_fd;
 static uint64_t measure_from_ns, stop_ns, patience_ns, random_state = 88172645463325252u;
@@ -78,8 +80,11 @@ static void open_connection(struct connection *c) {
 }
 
 static void release(struct connection *c) {
-  if (c->busy) busy_count--;
+  if (!c->busy) return;
+  busy_count--;
   c->busy = false;
+  *(c->earlier ? &c->earlier->later : &first_due) = c->later;
+  *(c->later ? &c->later->earlier : &last_due) = c->earlier;
 }
 
 static void reopen(struct connection *c) {
@@ -121,6 +126,10 @@ static void ask(struct connection *c, uint64_t due_ns) {
   c->busy = true;
   busy_count++;
   c->due_ns = due_ns;
+  c->earlier = last_due;
+  c->later = NULL;
+  *(last_due ? &last_due->later : &first_due) = c;
+  last_due = c;
   c->sent = c->stamps = 0;
   c->token = options.token_count ? tokens + (next_random() % options.token_count) * (options.token_length + 1) : "";
   answer_begin(&c->answer);
@@ -136,16 +145,17 @@ static struct connection *longest_idle(void) {
   return c;
 }
 
-// Open loop: sends what is due, as long as a connection is free. What is not sent waits, and its clock runs.
+// Open loop: sends what is due, as long as a connection is free. What is not sent waits, and its clock runs, unless clients
+// have a patience.
 static void send_due(void) {
   uint64_t now = now_ns();
   while (!stopping && due_of(arrivals) <= now && due_of(arrivals) < stop_ns) {
-    if (patience_ns && now - due_of(arrivals) > patience_ns) {
+    if (idle_count == 0 && patience_ns == 0) break;
+    if (idle_count == 0) {
       arrivals++;
       result.impatient++;
       continue;
     }
-    if (idle_count == 0) break;
     struct connection *c = longest_idle();
     uint64_t due = due_of(arrivals++);
     if (due >= measure_from_ns) histogram_add(&result.late, now - due);
@@ -170,7 +180,6 @@ static void answered(struct connection *c) {
   if (a->status == 503 || a->status == 429) histogram_add(&result.refusal, now_ns() - c->due_ns);
   if (a->status != 200) fail(c, "status");
   else if (options.expects_done && !a->says_done) fail(c, "a stream without [DONE], status");
-  else if (patience_ns && now_ns() - c->due_ns > patience_ns) result.impatient++;
   else if (c->due_ns >= measure_from_ns) histogram_add(&result.latency, now_ns() - c->due_ns);
   release(c);
   if (a->keeps_alive) became_free(c);
@@ -231,6 +240,14 @@ static void on_event(struct connection *c, uint32_t events) {
   if (c->fd >= 0 && events & (EPOLLIN | EPOLLHUP | EPOLLERR)) receive(c);
 }
 
+// Requests are asked in the order in which they are due, so the first has waited the longest.
+static void give_up(uint64_t now) {
+  for (struct connection *c; patience_ns && (c = first_due) && now - c->due_ns > patience_ns;) {
+    result.impatient++;
+    reopen(c);
+  }
+}
+
 // --- the run
 
 static void arm(int timer, uint64_t at_ns) {
@@ -272,9 +289,13 @@ static void run(void) {
   patience_ns = (uint64_t)(options.patience_seconds * 1e9);
   measure_from_ns = started_ns + (uint64_t)(options.measure_after_seconds * 1e9);
   uint64_t give_up_ns = stop_ns + (uint64_t)(options.drain_seconds * 1e9);
+  uint64_t next = UINT64_MAX;
   unsigned opened = 0;
   for (;;) {
-    uint64_t now = now_ns(), next = stopping ? give_up_ns : stop_ns;
+    uint64_t now = now_ns();
+    if (now >= next) histogram_add(&result.own_late, now - next);
+    give_up(now);
+    next = stopping ? give_up_ns : stop_ns;
     // An open loop goes on until all that was due is sent: what waits is not forgotten.
     stopping = now >= stop_ns && (options.rate <= 0 || due_of(arrivals) >= stop_ns);
     if (now >= give_up_ns || (stopping && busy_count == 0)) break;
@@ -283,9 +304,10 @@ static void run(void) {
       if (open_next < next) next = open_next;
       if (options.rate > 0) {
         send_due();
-        if (idle_count > 0 && due_of(arrivals) < next) next = due_of(arrivals);
+        if ((idle_count > 0 || patience_ns) && due_of(arrivals) < next) next = due_of(arrivals);
       }
     }
+    if (patience_ns && first_due && first_due->due_ns + patience_ns < next) next = first_due->due_ns + patience_ns;
     if (next <= now) next = give_up_ns;
     arm(timer, next);
     int count = epoll_wait(epoll_fd, events, MAX_EVENTS, -1);

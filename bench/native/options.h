@@ -20,7 +20,7 @@ static struct {
 static struct {
   unsigned long long requests, failed, broken, refused, unfinished, impatient, chunks, bytes;
   unsigned statuses[MAX_STATUS];
-  struct histogram latency, first, lag, late, refusal;
+  struct histogram latency, first, lag, late, own_late, refusal;
   char first_failure[EXCERPT_BYTES + 64];
 } result;
 
@@ -108,6 +108,8 @@ static int print_result(void) {
   histogram_print("lag", &result.lag);
   printf(",");
   histogram_print("sendLate", &result.late);
+  printf(",");
+  histogram_print("ownLate", &result.own_late);
   printf(",");
   histogram_print("refusal", &result.refusal);
   printf(",\"firstFailure\":\"");

@@ -1,10 +1,12 @@
 /**
  * `npm run bench -- overload`: what comes out when more goes in than the machine holds. Requests are due at a fixed rate of
  * 1, 2, 3 and 5 times the capacity, and every client waits two seconds at most. Then three thousand streams within two
- * seconds. One edge, one router, each launch afresh.
+ * seconds. One edge, one router, each launch afresh. The load has a core of its own: a generator on the gateway's cores
+ * would take from the gateway whatever it offers beyond the capacity, and be late itself.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { confine, shareCores } from '../harness/cores.ts'
 import { runLoad, type LoadOptions, type LoadResult, type Order } from '../harness/load.ts'
 import { describeEnvironment, loadNow } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
@@ -21,7 +23,7 @@ const PART_BEFORE = 'overload-before'
 const TIMES = [1, 2, 3, 5]
 const SECONDS = 20
 const PATIENCE_SECONDS = 2
-/** More than wait at once while the gateway keeps up; those for whom none is free wait for one, and give up, too. */
+/** More than are busy while the gateway keeps up. A client that finds none free gives up at once. */
 const CONNECTIONS = 4_000
 const CLOSED_CONNECTIONS = 64
 const STREAMS = 3_000
@@ -40,22 +42,28 @@ export interface OverloadOptions {
 
 export async function overload({ rounds, fresh, deadlineMs, signal, say }: OverloadOptions): Promise<void> {
   const result = await begin(fresh)
+  const cores = shareCores()
   while (result.launches.length < rounds) {
     if (Date.now() > deadlineMs) return say('the time is up; the same command goes on from here')
     signal.throwIfAborted()
     const [loadBefore, others] = [loadNow(), watchNeighbours()]
     const { load: program } = await compileNative()
+    // What this process starts stays on its cores.
+    await confine(process.pid, cores.gateway)
     await using rig = await openRig(signal)
+    for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
     // A load of which nothing came whole is a result here.
     const run: Run = (order, options) => runLoad(program, rig.gateway.door, order, { ...options, signal })
     const capacity = await measureCapacity(run)
     say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
     const levels: Level[] = []
     for (const times of TIMES) {
-      levels.push(await measureLevel(run, times, times * capacity, signal))
-      const { goodput, p99, refused, gaveUp } = levels.at(-1)!
+      const { level, generatorLateMs } = await measureLevel(run, times, times * capacity, signal)
+      levels.push(level)
+      const { goodput, p99, refused, gaveUp } = level
       const shares = `${percent(refused)} refused, ${percent(gaveUp)} gave up`
-      say(`  ${times} times: ${goodput.toFixed(0)} whole a second, p99 ${p99.toFixed(0)} ms, ${shares}`)
+      const own = `the generator's own p99 of lateness ${generatorLateMs.toFixed(1)} ms`
+      say(`  ${times} times: ${goodput.toFixed(0)} whole a second, p99 ${p99.toFixed(0)} ms, ${shares}; ${own}`)
     }
     const streams = await measureStreams(run, signal)
     say(`  ${STREAMS} streams: ${streams.whole} whole, ${streams.refused} refused, ${streams.broken} broken`)
@@ -81,7 +89,7 @@ async function measureCapacity(run: Run): Promise<number> {
   return latency.count / seconds
 }
 
-async function measureLevel(run: Run, times: number, offered: number, signal: AbortSignal): Promise<Level> {
+async function measureLevel(run: Run, times: number, offered: number, signal: AbortSignal) {
   await sleep(REST_MS, undefined, { signal })
   const load = await run(PLAIN, {
     connections: CONNECTIONS,
@@ -93,7 +101,7 @@ async function measureLevel(run: Run, times: number, offered: number, signal: Ab
   })
   const due = offered * SECONDS
   const { latency, impatient } = load
-  return {
+  const level: Level = {
     times,
     offered,
     goodput: latency.count / SECONDS,
@@ -104,6 +112,7 @@ async function measureLevel(run: Run, times: number, offered: number, signal: Ab
     gaveUp: impatient / due,
     errors: load.failed - refusalsOf(load),
   }
+  return { level, generatorLateMs: load.ownLate.p99 }
 }
 
 async function measureStreams(run: Run, signal: AbortSignal): Promise<Streams> {
