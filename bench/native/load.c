@@ -1,8 +1,9 @@
 // A load generator that costs little and measures honestly: one thread, epoll, kept-alive connections.
 //
 // Closed loop: each connection asks again as soon as it was answered; tells what a server can do.
-// Open loop (--rate): requests are due at even distances whatever the server does, wait for a free connection when all
-// are busy, and their latency counts from when they were due: a server that stalls is charged for all whom it kept waiting.
+// Open loop (--rate): from the end of the ramp requests are due at even distances whatever the server does, wait for a free
+// connection when all are busy, and their latency counts from when they were due: a server that stalls is charged for all
+// whom it kept waiting.
 // With --patience a client gives up so long after its request was due, and closes its connection. Clients then do not
 // stand in line for connections: one that finds none free gives up at once.
 // How late the generator's own timers were is told apart (ownLate): that much of a latency may be the generator's.
@@ -136,7 +137,9 @@ static void ask(struct connection *c, uint64_t due_ns) {
   send_rest(c);
 }
 
-static uint64_t due_of(uint64_t arrival) { return started_ns + (uint64_t)((double)arrival * 1e9 / options.rate); }
+static uint64_t ramp_ns(void) { return (uint64_t)(options.ramp_seconds * 1e9); }
+
+static uint64_t due_of(uint64_t arrival) { return started_ns + ramp_ns() + (uint64_t)((double)arrival * 1e9 / options.rate); }
 
 // Each in its turn: a server closes connections that stay unused, and may just be doing so when one is used at last.
 static struct connection *longest_idle(void) {
@@ -258,9 +261,8 @@ static void arm(int timer, uint64_t at_ns) {
 // Connections that are to be opened now: at first along the ramp, later those that were lost.
 static uint64_t open_due(unsigned *opened) {
   uint64_t now = now_ns(), next = UINT64_MAX;
-  double ramp_ns = options.ramp_seconds * 1e9;
   for (; *opened < options.connections; (*opened)++) {
-    uint64_t due = started_ns + (uint64_t)(ramp_ns * *opened / options.connections);
+    uint64_t due = started_ns + ramp_ns() * *opened / options.connections;
     if (due > now) {
       next = due;
       break;
@@ -285,7 +287,7 @@ static void run(void) {
   struct epoll_event events[MAX_EVENTS], e = {.events = EPOLLIN, .data.ptr = &timing};
   epoll_ctl(epoll_fd, EPOLL_CTL_ADD, timer, &e);
   started_ns = now_ns();
-  stop_ns = started_ns + (uint64_t)(options.seconds * 1e9);
+  stop_ns = started_ns + (uint64_t)(options.seconds * 1e9) + (options.rate > 0 ? ramp_ns() : 0);
   patience_ns = (uint64_t)(options.patience_seconds * 1e9);
   measure_from_ns = started_ns + (uint64_t)(options.measure_after_seconds * 1e9);
   uint64_t give_up_ns = stop_ns + (uint64_t)(options.drain_seconds * 1e9);
