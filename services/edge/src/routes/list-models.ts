@@ -5,9 +5,8 @@
 
 import type { z } from 'zod'
 import type { modelList } from '@gateway/contracts/catalog'
-import type { ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
-import { isRetired } from '@gateway/contracts/retired'
+import { liveModels } from '@gateway/contracts/retired'
 import { answerCacheable } from './answer-cacheable.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
 import { toModelEntry } from '../core/public-lists.ts'
@@ -16,20 +15,15 @@ import type { Handler } from '../listen/route.ts'
 
 export function listModels(edge: Edge): Handler<'none'> {
   return (_request, response) => {
-    const data = liveModels(edge).map(toModelEntry)
+    const data = liveModels(edge.config.current.models, Date.now()).map(toModelEntry)
     answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
-}
-
-function liveModels(edge: Edge): ModelConfig[] {
-  const now = Date.now()
-  return edge.config.current.models.filter((model) => !isRetired(model, now))
 }
 
 export function showModel(edge: Edge): Handler<'none'> {
   return (request, response) => {
     const id = [request.params['id'] ?? []].flat().join('/')
-    const model = liveModels(edge).find((candidate) => candidate.id === id)
+    const model = liveModels(edge.config.current.models, Date.now()).find((candidate) => candidate.id === id)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
     answerCacheable(response, toModelEntry(model), noticeHeaders(model))
   }

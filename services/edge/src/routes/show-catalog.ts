@@ -5,6 +5,7 @@
 import type { z } from 'zod'
 import type { tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
+import { liveModels } from '@gateway/contracts/retired'
 import { answerCacheable } from './answer-cacheable.ts'
 import { tiersOf } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
@@ -13,7 +14,7 @@ import type { Handler } from '../listen/route.ts'
 export function showCatalog(edge: Edge): Handler<'none'> {
   return (request, response) => {
     if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
-    const data = tiersOf(edge.config.current)
+    const data = tiersOf({ models: liveModels(edge.config.current.models, Date.now()) })
     answerCacheable(response, { object: 'catalog', view: 'tiers', data } satisfies z.infer<typeof tierCatalog>)
   }
 }

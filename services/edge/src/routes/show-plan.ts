@@ -4,6 +4,7 @@
  */
 
 import type { PlanRecord } from '@gateway/contracts/plan-api'
+import { liveModels } from '@gateway/contracts/retired'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { findPlan } from '../core/find-plan.ts'
 import { modelsOnPlan } from '../core/models-on-plan.ts'
@@ -23,7 +24,7 @@ export function showPlan(edge: Edge): Handler<'key'> {
       requests_per_minute: plan.rpm,
       tokens_per_minute: plan.tpm,
       requests_per_day: plan.perDay ?? null,
-      models: modelsOnPlan(config, plan),
+      models: modelsOnPlan({ models: liveModels(config.models, Date.now()) }, plan),
     } satisfies PlanRecord)
   }
 }
