@@ -13,6 +13,8 @@ export interface Token {
 
 /** No call takes longer to begin, and no two clocks differ by more. */
 const RENEW_AHEAD_MS = 300_000
+/** A question that nobody answers must not keep all later calls waiting. */
+const ASK_MS = 30_000
 
 export function bearerTokens(ask: () => Promise<Token>): Credential {
   let token: Token | null = null
@@ -20,11 +22,14 @@ export function bearerTokens(ask: () => Promise<Token>): Credential {
   let asking: Promise<Token> | null = null
 
   async function renew(): Promise<Token> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error(`no token within ${ASK_MS / 1_000} s`)), ASK_MS)
     try {
-      const renewed = await ask()
+      const renewed = await Promise.race([ask(), late.promise])
       former = token?.value ?? ''
       return (token = renewed)
     } finally {
+      clearTimeout(timer)
       asking = null
     }
   }

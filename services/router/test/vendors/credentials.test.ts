@@ -69,6 +69,16 @@ describe('a token', () => {
     expect(credential.secrets()).toEqual(['token-2-of-the-issuer', 'token-1-of-the-issuer'])
   })
 
+  test('that never comes is asked for anew half a minute later', async () => {
+    vi.useFakeTimers()
+    const { ask, call } = issuer(3_600_000)
+    ask.mockReturnValueOnce(new Promise(() => {}))
+    const waiting = call().catch((error: Error) => error.message)
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(await waiting).toBe('no token within 30 s')
+    expect(await call()).toBe('Bearer token-1-of-the-issuer')
+  })
+
   test('that has expired is never used', async () => {
     vi.useFakeTimers()
     const { ask, call } = issuer(3_600_000)
