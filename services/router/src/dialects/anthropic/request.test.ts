@@ -198,6 +198,7 @@ describe('what cannot be kept', () => {
     ['audio', { audio: { voice: 'alloy' } }],
     ['web_search_options', { web_search_options: {} }],
     ['response_format', { response_format: { type: 'grammar' } }],
+    ['tool_choice', { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } } }],
     ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'a' } }] }],
     ['messages[0].role', { messages: [{ role: 'function', name: 'f', content: 'x' }] }],
     ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],

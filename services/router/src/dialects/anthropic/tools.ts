@@ -69,6 +69,9 @@ function toolChoiceOf(chat: Json, hasTools: boolean): Json | undefined {
   if (!hasTools) return undefined
   if (choice === 'none') return { type: 'none' }
   if (choice === 'required') return { type: 'any', ...parallel }
-  if (isObject(choice) && isObject(choice.function)) return { type: 'tool', name: choice.function.name, ...parallel }
+  if (isObject(choice)) {
+    if (!isObject(choice.function)) throw refused('tool_choice', 'must be auto, none, required or a function')
+    return { type: 'tool', name: choice.function.name, ...parallel }
+  }
   return choice === 'auto' || chat.parallel_tool_calls === false ? { type: 'auto', ...parallel } : undefined
 }
