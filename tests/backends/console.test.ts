@@ -2,14 +2,18 @@
  * First use with a real model: one command, and a question that is typed into the console's playground is answered.
  */
 
-import { afterAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { useStage } from '../console/stage.ts'
 import { fact, lastTurn, newVisitor } from '../console/visitor.ts'
+import { note } from './evidence.ts'
 import { MODEL, startLlama } from './llama-server.ts'
 
 const llama = await startLlama()
 afterAll(() => llama[Symbol.asyncDispose]())
 const stage = useStage({ config: undefined, args: ['--backend', llama.url] })
+afterEach(({ task }) =>
+  note({ tests: [{ server: 'llama.cpp', test: task.name, passed: task.result?.state === 'pass' }] }),
+)
 
 test('a question in the playground is answered by the model after one command', async () => {
   expect(stage.gateway.output).toMatch(new RegExp(`^ +svc-instant +${MODEL}$`, 'm'))
