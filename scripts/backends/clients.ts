@@ -37,7 +37,7 @@ export interface Clients {
   python: string
   /** With the tokens by which LangChain for Python counts and sends texts. */
   tokensFolder: string
-  versions: string[]
+  versions: string
 }
 
 export async function findClients(): Promise<Clients> {
@@ -53,7 +53,7 @@ export async function findClients(): Promise<Clients> {
     folder,
     python: join(programs, 'python'),
     tokensFolder,
-    versions: [...versionsOf(OF_NODE), ...versionsOf(OF_PYTHON)],
+    versions: `${versionsOf(OF_NODE).join(', ')} from npm; ${versionsOf(OF_PYTHON).join(', ')} from PyPI`,
   }
 }
 

@@ -48,11 +48,11 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-async function readEvidence(versions: string[]): Promise<Evidence> {
+async function readEvidence(versions: string): Promise<Evidence> {
   const lines = (await readFile(evidence, 'utf8')).trim().split('\n')
   const parts = lines.map((line) => JSON.parse(line) as Partial<Evidence>)
   return {
-    versions: versions.join(', '),
+    versions,
     findings: parts.flatMap((part) => part.findings ?? []),
     tests: parts.flatMap((part) => part.tests ?? []),
     clients: parts.flatMap((part) => part.clients ?? []),

@@ -72,7 +72,7 @@ function writeServers({ findings, tests }: Evidence): string[] {
   return [
     '## Real servers',
     '',
-    'llama.cpp with Gemma 3 of 270 million parameters, which was not trained to chat. Asked directly, by `ctl backends probe`. *yes*: its effect was seen. *taken*: not refused, and no answer can show its effect.',
+    'llama.cpp with Gemma 3 of 270 million parameters, which was not trained to chat. Asked directly, by `ctl backends probe`. *yes*: its effect was seen. *taken*: not refused, and no answer can show its effect. *no*: refused, or without effect.',
     '',
     ...(rows.length > 0 ? [...marked('servers', table(['', ...servers], rows)), ''] : []),
     'Shown through the whole gateway, by `tests/backends`:',
