@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
-import { PLAIN, VENDORS, type Vendor } from './vendors.ts'
+import { dialectNames, PLAIN, VENDORS, type Vendor } from './vendors.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
@@ -50,7 +50,7 @@ export const backendConfig = z
     /** The dialect's base address with its version: `https://api.openai.com/v1`. */
     url: backendUrl,
     vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]).optional(),
-    dialect: z.enum(['openai', 'anthropic']).optional().meta({ default: PLAIN.dialect }),
+    dialect: z.enum(dialectNames).optional().meta({ default: PLAIN.dialect }),
     /** May hold `${NAME}`, replaced from the router's environment. */
     apiKey: z.string().optional(),
     /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */

@@ -3,8 +3,12 @@
  * and signed for each is the router's: its `vendors.ts` and `credentials/`.
  */
 
+/** The wire formats that backends speak. The compiler names the code that each one needs. */
+export const dialectNames = ['openai', 'anthropic'] as const
+export type DialectName = (typeof dialectNames)[number]
+
 export interface VendorSettings {
-  dialect: 'openai' | 'anthropic'
+  dialect: DialectName
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number }
 }
 

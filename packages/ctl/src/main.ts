@@ -5,6 +5,7 @@
  */
 
 import { Command } from 'commander'
+import { dialectNames } from '@gateway/contracts/vendors'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { setOverage, setPlan, showAccount, topUp } from './accounts.ts'
 import type { Answer } from './answer.ts'
@@ -87,7 +88,7 @@ backends
   .option('--url <address>', 'instead of the id of a backend in GATEWAY_CONFIG')
   .option('--key <key>', 'for --url; default: BACKEND_API_KEY')
   .option('--model <name...>', 'default: those that pools name, or that lanes could get')
-  .option('--dialect <openai|anthropic>', 'for --url')
+  .option(`--dialect <${dialectNames.join('|')}>`, 'for --url')
   .option('--dry-run', 'tells what it would cost, and asks nothing')
   .action(async (id: string | undefined, options: ProbeOptions) =>
     say(await probeBackend(id, options, process.env, tell)),

@@ -5,10 +5,11 @@
 
 import { readFile } from 'node:fs/promises'
 import { configFor, KEY_VARIABLE } from '@gateway/probe/write-config'
-import { describeServer, kindByHost, type ListedModel, type ServerDescription } from '@gateway/probe/describe-server'
+import { describeServer, dialectByHost, type ListedModel, type ServerDescription } from '@gateway/probe/describe-server'
 import { choosePossible } from '@gateway/probe/map-lanes'
 import { costOf, probe, type Probed } from '@gateway/probe/probe'
 import { openServer, type ServerAddress } from '@gateway/probe/server'
+import { dialectNames } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { renderTable, type Answer } from './answer.ts'
@@ -68,11 +69,10 @@ async function findAddress(
   if (id !== undefined && url === undefined) return findConfigured(id, environment)
   if (url === undefined || id !== undefined) throw new CommandError('name the id of a backend, or its --url')
   if (!URL.canParse(url)) throw new CommandError('--url is an address such as http://127.0.0.1:11434/v1')
-  if (dialect !== undefined && dialect !== 'openai' && dialect !== 'anthropic')
-    throw new CommandError('--dialect is openai or anthropic')
-  const byHost = kindByHost(url) === 'anthropic' ? 'anthropic' : 'openai'
+  const named = dialectNames.find((name) => name === dialect)
+  if (dialect !== undefined && !named) throw new CommandError(`--dialect is ${dialectNames.join(' or ')}`)
   const apiKey = key ?? (environment[KEY_VARIABLE] || undefined)
-  return { address: { url, apiKey, dialect: dialect ?? byHost }, models: undefined }
+  return { address: { url, apiKey, dialect: named ?? dialectByHost(url) }, models: undefined }
 }
 
 async function findConfigured(id: string, environment: NodeJS.ProcessEnv): Promise<Found> {

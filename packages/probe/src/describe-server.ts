@@ -2,7 +2,7 @@
  * What a server says of itself before it is asked anything that costs: its kind, its models and their sizes.
  */
 
-import type { Vendor } from '@gateway/contracts/vendors'
+import { PLAIN, VENDORS, type DialectName, type Vendor } from '@gateway/contracts/vendors'
 import { isJson, listOf, numberOf, textOf, type Json } from './dialect.ts'
 import type { Server } from './server.ts'
 
@@ -47,6 +47,11 @@ const OWNERS: Record<string, ServerKind> = {
 export function kindByHost(url: string): ServerKind | null {
   const { hostname } = new URL(url)
   return HOSTS.find(([pattern]) => pattern.test(hostname))?.[1] ?? null
+}
+
+export function dialectByHost(url: string): DialectName {
+  const kind = kindByHost(url)
+  return kind === null ? PLAIN.dialect : VENDORS[kind].dialect
 }
 
 export async function describeServer(server: Server): Promise<ServerDescription> {

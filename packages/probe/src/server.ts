@@ -3,6 +3,7 @@
  * throws for what the server says or does.
  */
 
+import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
 import { isJson, nothingHeard, textOf, type ChatBody, type Dialect, type Heard, type Json } from './dialect.ts'
 import { anthropicDialect } from './anthropic-dialect.ts'
 import { openAiDialect } from './openai-dialect.ts'
@@ -12,7 +13,7 @@ export interface ServerAddress {
   url: string
   apiKey?: string | undefined
   headers?: Record<string, string>
-  dialect?: 'openai' | 'anthropic'
+  dialect?: DialectName
 }
 
 export interface ChatAnswer extends Heard {
@@ -36,12 +37,14 @@ export interface Server {
   ask(path: string, body?: Json, headers?: Record<string, string>): Promise<JsonAnswer>
 }
 
+const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropic: anthropicDialect }
+
 /** The first question may load a model from disk. */
 const TIMEOUT_MS = 120_000
 const ERROR_LENGTH = 200
 
 export function openServer(address: ServerAddress, timeoutMs = TIMEOUT_MS): Server {
-  const dialect = address.dialect === 'anthropic' ? anthropicDialect : openAiDialect
+  const dialect = dialects[address.dialect ?? PLAIN.dialect]
   const base = address.url.replace(/\/+$/, '')
   const credentials = { ...dialect.headers(address.apiKey), ...address.headers }
   const call = (path: string, body: Json | undefined, headers: Record<string, string>, leave?: AbortSignal) => {

@@ -2,6 +2,7 @@
  * The config lines for what a probe has found. Pure. A key stays in the environment.
  */
 
+import { PLAIN } from '@gateway/contracts/vendors'
 import { resultOf, type Probed } from './probe.ts'
 import type { ServerDescription } from './describe-server.ts'
 import { mapLanes, type LaneChoice } from './map-lanes.ts'
@@ -40,7 +41,7 @@ export function lanesFor(probed: readonly Probed[]): LaneChoice[] {
 
 /** Models with the same skills share a backend: a backend has its capabilities whole. */
 function writeConfig(
-  address: ServerAddress,
+  { url, apiKey, dialect = PLAIN.dialect }: ServerAddress,
   { kind, places }: ServerDescription,
   probed: readonly Probed[],
   lanes: readonly LaneChoice[],
@@ -54,10 +55,10 @@ function writeConfig(
     'backends:',
     ...groups.flatMap((capabilities, index) => [
       `  - id: ${idOf(index)}`,
-      `    url: ${JSON.stringify(address.url)}`,
+      `    url: ${JSON.stringify(url)}`,
       ...(kind === null ? [] : [`    vendor: ${kind}`]),
-      ...(kind === null && address.dialect === 'anthropic' ? ['    dialect: anthropic'] : []),
-      ...(address.apiKey ? [`    apiKey: \${${KEY_VARIABLE}}`] : []),
+      ...(kind === null && dialect !== PLAIN.dialect ? [`    dialect: ${dialect}`] : []),
+      ...(apiKey ? [`    apiKey: \${${KEY_VARIABLE}}`] : []),
       `    capabilities: [${capabilities}]`,
       ...(places === null ? [] : [`    maxConcurrent: ${places}`]),
       ...(kind === null ? [PATIENT] : []),

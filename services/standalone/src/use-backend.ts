@@ -5,7 +5,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describeServer, kindByHost } from '@gateway/probe/describe-server'
+import { describeServer, dialectByHost } from '@gateway/probe/describe-server'
 import { choosePossible, type LaneChoice } from '@gateway/probe/map-lanes'
 import { probe, type Probed } from '@gateway/probe/probe'
 import { openServer, type ServerAddress } from '@gateway/probe/server'
@@ -26,8 +26,7 @@ export async function useBackend(
   tell: (line: string) => void,
 ): Promise<UsedBackend> {
   const apiKey = environment[KEY_VARIABLE] || undefined
-  const dialect = kindByHost(url) === 'anthropic' ? 'anthropic' : 'openai'
-  const address: ServerAddress = { url: url.replace(/\/+$/, ''), apiKey, dialect }
+  const address: ServerAddress = { url: url.replace(/\/+$/, ''), apiKey, dialect: dialectByHost(url) }
   const server = openServer(address)
   const description = await describeServer(server)
   const models = choosePossible(description.models)

@@ -2,13 +2,13 @@
  * The dialects by their names in the config.
  */
 
-import type { BackendConfig } from '@gateway/contracts/config'
+import type { DialectName } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './openai.ts'
 
-const dialects: Record<BackendConfig['dialect'], Dialect> = { openai, anthropic }
+const dialects: Record<DialectName, Dialect> = { openai, anthropic }
 
-export function dialectOf(name: BackendConfig['dialect']): Dialect {
+export function dialectOf(name: DialectName): Dialect {
   return dialects[name]
 }
