@@ -70,6 +70,7 @@ function ratesNow(use: Use, ask: AdmitAsk, nowMs: number): RatesNow {
   }
 }
 
+type Limit = Exclude<DenyReason, 'key' | 'plan'>
 type Obstacle = { reason: Exclude<DenyReason, 'key'>; retryAfterMs: number }
 
 /** The limit that stands in the way longest, and how long: waiting less than that would not admit. */
@@ -77,22 +78,24 @@ function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: numb
   if (!ask.planIncludesModel) return { reason: 'plan', retryAfterMs: 0 }
   const { requestsPerMinute, requestsPerDay, allowance } = ask.limits
   const dayIsFull = requestsPerDay !== null && now.day.count >= requestsPerDay
-  const obstacles: (Obstacle | null)[] = [
-    { reason: 'requests', retryAfterMs: waitForRoom(now.log, requestsPerMinute, nowMs) },
-    { reason: 'tokens', retryAfterMs: waitForTokens(now.bucket, ask.usualTokens) },
-    { reason: 'day', retryAfterMs: dayIsFull ? (now.day.day + 1) * DAY_MS - nowMs : 0 },
-    allowanceObstacle(now, plan, allowance, nowMs),
-  ]
-  return obstacles.reduce((longest, next) => (waitFor(next) > waitFor(longest) ? next : longest), null)
+  const waitsMs: Record<Limit, number> = {
+    requests: waitForRoom(now.log, requestsPerMinute, nowMs),
+    tokens: waitForTokens(now.bucket, ask.usualTokens),
+    day: dayIsFull ? (now.day.day + 1) * DAY_MS - nowMs : 0,
+    ...allowanceWaitsMs(now, plan, allowance, nowMs),
+  }
+  const waits = Object.entries(waitsMs) as [Limit, number][]
+  const [reason, retryAfterMs] = waits.reduce((longest, next) => (next[1] > longest[1] ? next : longest))
+  return retryAfterMs > 0 ? { reason, retryAfterMs } : null
 }
 
-const waitFor = (obstacle: Obstacle | null): number => obstacle?.retryAfterMs ?? 0
-
-function allowanceObstacle(now: Use, plan: PlanFacts, allowance: number, nowMs: number): Obstacle | null {
+function allowanceWaitsMs(now: Use, plan: PlanFacts, allowance: number, nowMs: number) {
   const limit = allowance + plan.extra
   const verdict = judgeAllowance({ used: now.settled + now.ended, running: now.running, limit, overage: plan.overage })
-  if (verdict === 'allowance') return { reason: verdict, retryAfterMs: monthNamed(now.window).resetsAtMs - nowMs }
-  return verdict === 'pending' ? { reason: verdict, retryAfterMs: PENDING_RETRY_MS } : null
+  return {
+    allowance: verdict === 'allowance' ? monthNamed(now.window).resetsAtMs - nowMs : 0,
+    pending: verdict === 'pending' ? PENDING_RETRY_MS : 0,
+  }
 }
 
 /** `window` is the one that the request is charged to. */
