@@ -8,6 +8,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { isRetired } from '@gateway/contracts/retired'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { PlannedJob } from '@gateway/contracts/job'
+import type { WholeBill } from '@gateway/contracts/usage-event'
 import { requestAttributes } from '@gateway/telemetry/gen-ai'
 import { partOf } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
@@ -132,7 +133,7 @@ function planJob(
   { plan, lane, price, estimate, standing }: Admitted,
   headersDueAtMs: number,
   traceparent: string | undefined,
-): PlannedJob {
+): PlannedJob & WholeBill {
   return {
     requestId,
     kind: asked.kind,

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import { usageEvent as eventSchema, type UsageEvent } from '@gateway/contracts/usage-event'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
@@ -23,48 +25,69 @@ test('a usage event delivered three times is charged once', async () => {
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: CHARGE, version: 1 })
 })
 
+/** With every field. */
+const WHOLE = usageEvent({
+  planVersion: 7,
+  usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
+  outcome: 'client_gone',
+  delivered: false,
+  streamed: true,
+  traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+})
+
+/** A column has the name of its field: `key_id` holds `keyId`. */
+function columnsOf(fields: object): object {
+  const inSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [inSnakeCase(name), value]))
+}
+
+/** The row of an event. A trace is not kept. */
+function rowOf({ reporter, traceparent: _trace, usage, startedAtMs, endedAtMs, ...told }: UsageEvent): object {
+  return {
+    ...columnsOf(told),
+    ...columnsOf(usage),
+    rank: reporter === 'edge' ? 2 : 1,
+    charge: CHARGE,
+    replaced_charge: null,
+    started_at: new Date(startedAtMs),
+    ended_at: new Date(endedAtMs),
+    recorded_at: expect.any(Date),
+  }
+}
+
+test('the event of these tests has every field of the contract', () => {
+  expect(Object.keys(WHOLE).toSorted()).toEqual(Object.keys(eventSchema.shape).toSorted())
+  expect(Object.keys(WHOLE.usage).toSorted()).toEqual(Object.keys(eventSchema.shape.usage.shape).toSorted())
+})
+
 test('all that an event says is in its row', async () => {
-  const event = usageEvent({
-    planVersion: 7,
-    usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
-    outcome: 'client_gone',
-    delivered: false,
-    streamed: true,
-  })
-  await consumeUsage(ledger, [messageOf(event)])
+  await consumeUsage(ledger, [messageOf(WHOLE)])
   const { rows } = await ledger.database.query('select * from metering.ledger')
-  expect(rows).toEqual([
-    {
-      request_id: event.requestId,
-      rank: 2,
-      account: event.account,
-      key_id: event.keyId,
-      plan: 'free',
-      plan_version: 7,
-      unit: 'tokens',
-      window: '2025-01',
-      model_asked: 'svc-fast',
-      lane: 'svc-fast',
-      pool: 'bolt',
-      backend: 'gpu-a',
-      backend_model: 'Qwen3-8B',
-      prompt_tokens: 70,
-      completion_tokens: 30,
-      cached_tokens: 20,
-      reasoning_tokens: 5,
-      estimated: true,
-      price: event.price,
-      charge: CHARGE,
-      replaced_charge: null,
-      outcome: 'client_gone',
-      delivered: false,
-      streamed: true,
-      attempts: event.attempts,
-      started_at: new Date(event.startedAtMs),
-      ended_at: new Date(event.endedAtMs),
-      recorded_at: expect.any(Date),
-    },
-  ])
+  expect(rows).toEqual([rowOf(WHOLE)])
+})
+
+function otherThan(value: unknown): unknown {
+  if (typeof value === 'number') return value - 1
+  if (typeof value === 'boolean') return !value
+  return typeof value === 'string' ? `other ${value}` : []
+}
+
+test('a report that replaces another replaces all that was not settled at admission', async () => {
+  const { requestId, account, keyId, plan, planVersion, unit, window, traceparent: _trace, ...rest } = WHOLE
+  const settledAtAdmission = { requestId, account, keyId, plan, planVersion, unit, window }
+  const others = {
+    ...Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, otherThan(value)])),
+    reporter: 'router',
+    usage: Object.fromEntries(Object.entries(rest.usage).map(([field, value]) => [field, otherThan(value)])),
+    price: { kind: 'multiplier', milliTokensPerToken: 1000 },
+  }
+  await consumeUsage(ledger, [messageOf({ ...others, ...settledAtAdmission })])
+  const [before] = (await ledger.database.query('select * from metering.ledger')).rows
+  await consumeUsage(ledger, [messageOf(WHOLE)])
+  const [after] = (await ledger.database.query('select * from metering.ledger')).rows
+  expect(after).toEqual({ ...rowOf(WHOLE), replaced_charge: before!['charge'] })
+  const kept = Object.keys(after!).filter((column) => isDeepStrictEqual(after![column], before![column]))
+  expect(kept.toSorted()).toEqual(Object.keys(columnsOf(settledAtAdmission)).toSorted())
 })
 
 test("an edge's report replaces a router's and the window moves by the difference", async () => {
