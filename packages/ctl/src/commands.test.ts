@@ -1,0 +1,27 @@
+/** The operator's questions against the commands that ask them, and the commands against the README. */
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { talks, type Talk } from '@gateway/contracts/bus-roles'
+import { expect, test } from 'vitest'
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, file), 'utf8')
+const sources = readdirSync(import.meta.dirname).filter((file) => !file.endsWith('.test.ts'))
+
+test('a command asks every question that the bus leaves to operators', () => {
+  const questions = Object.entries<Talk>(talks).filter(
+    ([, { kind, from }]) => kind === 'question' && from.includes('ctl'),
+  )
+  const asked = new Set(
+    sources.flatMap((file) => Array.from(read(file).matchAll(/\.ask\('(\w+)'/g), ([, name]) => name!)),
+  )
+  expect([...asked].toSorted()).toEqual(questions.map(([name]) => name).toSorted())
+})
+
+test('the README names every command', () => {
+  const commands = Array.from(read('main.ts').matchAll(/\.command\('([\w-]+)/g), ([, name]) => name!)
+  const rows = Array.from(read('../README.md').matchAll(/^\| (`.+?`) \|/gm), ([, names]) => names!).join(' ')
+  const named = new Set(rows.match(/[\w-]+/g))
+  expect(commands.length).toBeGreaterThan(10)
+  expect(commands.filter((name) => !named.has(name))).toEqual([])
+})
