@@ -32,13 +32,6 @@ test('every alert tells what is wrong, how grave it is and where to read what to
   }
 })
 
-test('the page of operations says of every alert what to do', async () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
-  const described = Array.from(page.matchAll(/^### (Gateway\w+)$/gm), ([, name]) => name!)
-  const alerts = (await readRules()).flatMap(({ alert }) => alert ?? [])
-  expect(described.toSorted()).toEqual(alerts.toSorted())
-})
-
 test('Prometheus takes the rules; each alert holds still while all is well and fires when it is not', async () => {
   const alerts = (await readRules()).flatMap(({ alert }) => alert ?? [])
   const tested = Array.from(readFileSync(TESTS, 'utf8').matchAll(/^ {2}- name: (\w+)$/gm), ([, name]) => name!)
