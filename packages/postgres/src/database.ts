@@ -7,7 +7,7 @@
  * of `sum` of a bigint, stays text: cast it.)
  */
 
-import { CompiledQuery, Kysely, PostgresDialect, sql, type PostgresPool, type QueryResult } from 'kysely'
+import { CompiledQuery, Kysely, PostgresAdapter, PostgresDialect, sql, type PostgresPool, type QueryResult } from 'kysely'
 import pg from 'pg'
 import { readBigint } from './read-bigint.ts'
 
@@ -36,6 +36,21 @@ const CLIENT_GRACE_MS = 2_000
 const INT8 = 20
 const INT8_ARRAY = 1016
 
+/**
+ * The migrator's own lock belongs to the session, which a pooler in transaction mode lends to others after each
+ * transaction. `migrate.ts` locks its transaction instead.
+ */
+class Adapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+class Dialect extends PostgresDialect {
+  override createAdapter(): Adapter {
+    return new Adapter()
+  }
+}
+
 /** Opens a pool and proves with one connection that the server is there and lets us in. */
 export async function openDatabase<Tables = AnyTables>(
   url: string,
@@ -59,7 +74,7 @@ export async function openDatabase<Tables = AnyTables>(
   pool.on('connect', (client) => void client.on('error', () => {}))
   pool.on('error', (error) => options.onConnectionLost?.(error))
 
-  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: discardBroken(pool) }) })
+  const kysely = new Kysely<Tables>({ dialect: new Dialect({ pool: discardBroken(pool) }) })
   const database = Object.assign(kysely, {
     query: <Row>(text: string, values: readonly unknown[] = []) =>
       kysely.executeQuery<Row>(CompiledQuery.raw(text, [...values])),

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createTestDatabase, type TestDatabase } from '@gateway/servers/start'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openDatabase, type Database } from './database.ts'
 import { migrate } from './migrate.ts'
@@ -50,6 +51,26 @@ test('replicas that start together apply each file once', async () => {
   const applied = await Promise.all(Array.from({ length: 6 }, () => migrate(server.url, { schema, directory })))
   expect(applied.flat().toSorted()).toEqual(['001-words.sql', '002-first-word.sql'])
   await expect(words()).resolves.toEqual(['hello'])
+})
+
+test('the lock ends with the transaction: a pooler in transaction mode lends a session for no longer', async () => {
+  const countLocks = `
+    SELECT pg_advisory_unlock_all();
+    CREATE TABLE locks AS SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()`
+  await migrate(server.url, { schema, directory: await write({ '001-locks.sql': countLocks }) })
+  await expect(database.query(`SELECT FROM ${schema}.locks`)).resolves.toMatchObject({ rows: { length: 1 } })
+})
+
+test('a release without Kysely, which migrates at the same time, waits for its turn', async () => {
+  const waiting = database.transaction().execute(async (former) => {
+    await sql`SELECT pg_advisory_xact_lock(hashtextextended(${`migrate:${schema}`}, 0))`.execute(former)
+    let isDone = false
+    const done = migrate(server.url, { schema, directory: await write(FIRST) }).then(() => (isDone = true))
+    await expect.poll(waiters).toBe(1)
+    expect(isDone).toBe(false)
+    return { done }
+  })
+  await expect((await waiting).done).resolves.toBe(true)
 })
 
 test('a file that fails leaves nothing of itself or of the files before it, and can be tried again', async () => {
@@ -122,6 +143,12 @@ async function write(files: Record<string, string>): Promise<string> {
   await mkdir(directory)
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text)
   return directory
+}
+
+/** Those that wait for a lock of another. */
+async function waiters(): Promise<number> {
+  const { rows } = await database.query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+  return rows.length
 }
 
 async function words(): Promise<string[]> {

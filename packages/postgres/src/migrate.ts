@@ -1,10 +1,10 @@
 /**
  * Brings a service's schema up to date from ordered `.sql` files (`001-accounts.sql`, `002-….sql`).
  *
- * Kysely's migrator holds a lock, so replicas that start together take turns and find the work done. It applies all
- * missing files in one transaction: a crash leaves all of them applied or none. It refuses a new file that would come
- * before an applied one. The table `migrations` keeps the files' checksums: an applied file that changed is refused.
- * Files run with the schema first in the search path and without a time limit.
+ * Kysely's migrator applies all missing files in one transaction: a crash leaves all of them applied or none. It refuses
+ * a new file that would come before an applied one. The transaction holds a lock of the schema, so replicas that start
+ * together take turns and find the work done. The table `migrations` keeps the files' checksums: an applied file that
+ * changed is refused. Files run with the schema first in the search path and without a time limit.
  */
 
 import { createHash } from 'node:crypto'
@@ -22,19 +22,22 @@ const FILE_NAME = /^\d{3}-[a-z0-9-]+\.sql$/
 
 /** Applies what is missing and answers the names of the files that it applied. */
 export async function migrate(url: string, files: { schema: string; directory: string }): Promise<string[]> {
-  // The migrator keeps one connection, the checksums are read on another.
-  await using database = await openDatabase<Tables>(url, { statementTimeoutMs: 0, poolSize: 2 })
+  await using database = await openDatabase<Tables>(url, { statementTimeoutMs: 0, poolSize: 1 })
   const applied: string[] = []
-  const migrator = new Migrator({
-    db: database,
-    migrationTableSchema: files.schema,
-    // The migrator asks under its lock, so the checksums of all other replicas' files are there.
-    provider: { getMigrations: () => readMigrations(database, files, (name) => applied.push(name)) },
+  await database.transaction().execute(async (transaction) => {
+    // Releases without Kysely take the same lock.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`migrate:${files.schema}`}, 0))`.execute(transaction)
+    const migrator = new Migrator({
+      db: transaction,
+      migrationTableSchema: files.schema,
+      provider: { getMigrations: () => readMigrations(transaction, files, (name) => applied.push(name)) },
+    })
+    const { error, results } = await migrator.migrateToLatest()
+    if (!error) return
+    const failed = results?.find(({ status }) => status === 'Error')?.migrationName ?? 'a migration'
+    throw new Error(`${failed} of the schema ${files.schema} failed: ${(error as Error).message}`, { cause: error })
   })
-  const { error, results } = await migrator.migrateToLatest()
-  if (!error) return applied
-  const failed = results?.find(({ status }) => status === 'Error')?.migrationName ?? 'a migration'
-  throw new Error(`${failed} of the schema ${files.schema} failed: ${(error as Error).message}`, { cause: error })
+  return applied
 }
 
 async function readMigrations(
