@@ -122,6 +122,8 @@ function waysToAsk(operation: Operation, bearer: string | undefined): [how: stri
     ['as in the reference', path, { ...nothing, body }],
     ['through Express', `${path}?through=express`, { ...nothing, body }],
     ['with a large body', path, { ...nothing, body: padded }],
+    ['with a body that is no JSON', path, { ...nothing, body: '{' }],
+    ['with a body of another type', path, { ...nothing, body, headers: { 'content-type': 'text/plain' } }],
     ['with an idempotency key', path, { ...nothing, body, headers: { 'idempotency-key': 'walked' } }],
   ]
 }

@@ -7,7 +7,15 @@
  * of `sum` of a bigint, stays text: cast it.)
  */
 
-import { CompiledQuery, Kysely, PostgresAdapter, PostgresDialect, sql, type PostgresPool, type QueryResult } from 'kysely'
+import {
+  CompiledQuery,
+  Kysely,
+  PostgresAdapter,
+  PostgresDialect,
+  sql,
+  type PostgresPool,
+  type QueryResult,
+} from 'kysely'
 import pg from 'pg'
 import { readBigint } from './read-bigint.ts'
 

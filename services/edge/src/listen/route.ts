@@ -6,6 +6,7 @@
  */
 
 import type { Request, Response } from 'express'
+import { proveKey, type Caller } from '../credentials/authenticate.ts'
 import { proofs, type Credential, type Principals, type Prove } from '../credentials/credentials.ts'
 import type { Edge } from '../edge.ts'
 import type { InferenceKind } from '../read/inference-kinds.ts'
@@ -50,12 +51,25 @@ export type Routes = Record<string, Partial<Record<Method, Route>>>
 export function stepsOf(edge: Edge, route: Route): Step[] {
   if (route.credential === 'key at admission') {
     const answer = infer(edge, route.asks)
-    return [refuseWhileLate(edge), ...proven(edge, proofs[route.credential], [readJsonBody], answer)]
+    return [refuseWhileLate(edge), ...proven(edge, proofs[route.credential], [readUnproven(edge)], answer)]
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
   if (route.body === 'large') return proven(edge, proveAndMakeRoom, [readJsonBody], answer)
   return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
+}
+
+/** Only a caller with a live key learns the fault of its body. */
+function readUnproven(edge: Edge): Step {
+  return (request, response, next) => {
+    const refuse = (fault: unknown) =>
+      proveKey(edge, response.locals['principal'] as Caller).then(() => next(fault), next)
+    try {
+      void readJsonBody(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
+    } catch (fault) {
+      void refuse(fault)
+    }
+  }
 }
 
 function proven<Principal>(
