@@ -16,6 +16,7 @@ const CHECKS: [name: string, ...command: string[]][] = [
   ['format', join(MODULES, 'oxfmt', 'bin', 'oxfmt'), '--check'],
   ['boundaries', join(import.meta.dirname, 'check-boundaries.ts')],
   ['licences', join(import.meta.dirname, 'check-licences.ts')],
+  ['documents', join(import.meta.dirname, 'check-prose.ts')],
   ['deploy', join(import.meta.dirname, 'deploy', 'check.ts')],
 ]
 
