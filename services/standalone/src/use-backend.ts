@@ -34,7 +34,15 @@ export async function useBackend(
   tell(`Asking ${models.map(({ id }) => id).join(', ')} at ${url}: a few short questions each`)
   const probed: Probed[] = []
   for (const model of models) {
-    probed.push(await probe({ server, kind: description.kind, model, only: DECISIVE }))
+    probed.push(
+      await probe({
+        server,
+        kind: description.kind,
+        model,
+        only: DECISIVE,
+        tell: ({ check, result }) => tell(`  ${model.id}: ${check} ${result}`),
+      }),
+    )
   }
   const config = configFor(address, description, probed)
   if (config === null) throw new UsageError(`${url} cannot be used: ${whyNone(probed)}`)
