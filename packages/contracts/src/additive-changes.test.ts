@@ -25,6 +25,7 @@ const CLOSED = {
   v: 'another version of a durable message is no additive change',
   kind: 'a router does not serve a kind of job that it does not know, an asker does not act on an answer that it does not know',
   'needs[]': 'a router cannot tell whether its backends have an unknown capability',
+  dialect: 'a router cannot translate a dialect that it does not know',
   encodingFormat: 'a router cannot write an unknown format',
   groupBy: 'metering cannot group by an unknown word',
   'details.type': 'the HTTP contract names these types: the failure is read without its details',

@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
-import { dialectNames, PLAIN, VENDORS, type Vendor } from './vendors.ts'
+import { apiDialects, dialectNames, PLAIN, SPOKEN, VENDORS, type Vendor, type VendorSettings } from './vendors.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
@@ -51,6 +51,8 @@ export const backendConfig = z
     url: backendUrl,
     vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]).optional(),
     dialect: z.enum(dialectNames).optional().meta({ default: PLAIN.dialect }),
+    /** The wire formats of conversations that it takes; the vendor's, or else the dialect's, where it is left out. */
+    dialects: z.array(z.enum(apiDialects)).min(1).optional(),
     /** May hold `${NAME}`, replaced from the router's environment. */
     apiKey: z.string().optional(),
     /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */
@@ -67,12 +69,14 @@ export const backendConfig = z
     maxConcurrent: z.int().min(1).default(64),
     capabilities: z.array(capability).min(1).default(['chat', 'tools']),
   })
-  .transform(({ dialect, timeouts, ...rest }) => {
-    const known = rest.vendor === undefined ? PLAIN : VENDORS[rest.vendor]
+  .transform(({ dialect: named, dialects, timeouts, ...rest }) => {
+    const known: VendorSettings = rest.vendor === undefined ? PLAIN : VENDORS[rest.vendor]
     const { connectMs, firstByteMs, idleMs } = known.timeouts
+    const dialect = named ?? known.dialect
     return {
       ...rest,
-      dialect: dialect ?? known.dialect,
+      dialect,
+      dialects: dialects ?? (named === undefined ? known.dialects : undefined) ?? SPOKEN[dialect],
       timeouts: {
         connectMs: timeouts.connectMs ?? connectMs,
         firstByteMs: timeouts.firstByteMs ?? firstByteMs,

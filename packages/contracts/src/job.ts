@@ -1,12 +1,14 @@
 /**
  * The job that an edge dispatches to a router and what the router's frames carry back.
  *
- * A job's body is the client's JSON object without `model`, `stream` and `stream_options`: the router writes those in
- * front, so an `openai` backend's request costs no second parse. Answers travel as the backend's own bytes.
+ * A job's body is the client's JSON object, in the client's dialect, without `model`, `stream` and `stream_options`: the
+ * router writes those in front, so a backend of the same dialect costs no second parse. Answers travel as the backend's own
+ * bytes, or translated into the client's dialect.
  */
 
 import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
+import { apiDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
 import { attemptRecord, bill } from './usage-event.ts'
 
@@ -23,6 +25,11 @@ export const jobHeader = z.object({
   /** 1 for the first dispatch; a re-dispatch counts up. */
   attempt: z.int().min(1),
   kind: z.enum(jobKinds),
+  /** chat: the dialect in which the client asks and is answered; `chat` where an edge of the former version does not say. */
+  dialect: z.enum(apiDialects).optional(),
+  /** Anthropic's headers of the same names, as the client sent them, for backends that speak `messages`. */
+  anthropicVersion: z.string().optional(),
+  anthropicBeta: z.string().optional(),
   /** Time left for the whole request when the job was sent. A duration, because clocks differ. */
   remainingMs: z.int().min(0),
   /** Time left until the answer's head: its client waits no longer for the headers. After the head, `remainingMs` holds. */

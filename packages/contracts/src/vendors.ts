@@ -3,12 +3,24 @@
  * and signed for each is the router's: its `vendors.ts` and `credentials/`.
  */
 
+/**
+ * The wire formats of conversations: OpenAI's chat completions, OpenAI's Responses API, Anthropic's Messages API. A client
+ * asks in one and is answered in it. A backend speaks one or more.
+ */
+export const apiDialects = ['chat', 'responses', 'messages'] as const
+export type ApiDialect = (typeof apiDialects)[number]
+
 /** The wire formats that backends speak. The compiler names the code that each one needs. */
 export const dialectNames = ['openai', 'anthropic'] as const
 export type DialectName = (typeof dialectNames)[number]
 
+/** What a backend speaks of which the config names no more than this. */
+export const SPOKEN: Record<DialectName, ApiDialect[]> = { openai: ['chat'], anthropic: ['messages'] }
+
 export interface VendorSettings {
   dialect: DialectName
+  /** Where it is more than its dialect says. */
+  dialects?: ApiDialect[]
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number }
 }
 
@@ -26,8 +38,8 @@ const ON_ONE_COMPUTER = { connectMs: 2_000, firstByteMs: 300_000, idleMs: 60_000
 const ON_GPUS = { connectMs: 2_000, firstByteMs: 120_000, idleMs: 60_000 }
 
 export const VENDORS = {
-  openai: { dialect: 'openai', timeouts: HOSTED },
-  azure: { dialect: 'openai', timeouts: HOSTED },
+  openai: { dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
+  azure: { dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
   anthropic: { dialect: 'anthropic', timeouts: HOSTED },
   gemini: { dialect: 'openai', timeouts: HOSTED },
   vertex: { dialect: 'openai', timeouts: HOSTED },

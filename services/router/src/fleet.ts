@@ -5,6 +5,7 @@
 
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
+import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { secretsOf } from './core/redact.ts'
@@ -13,8 +14,7 @@ import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
-import { dialectOf } from './dialects/dialects.ts'
-import type { Dialect } from './dialects/dialect.ts'
+import { wayTo, type Way } from './dialects/dialects.ts'
 import type { FormMemory } from './target-forms.ts'
 
 export interface Backend {
@@ -24,13 +24,19 @@ export interface Backend {
   client: BackendClient
   /** What no client may read of it. */
   secrets(): readonly string[]
-  dialect: Dialect
+  /** Of clients of each dialect. */
+  ways: Record<ApiDialect, BackendWay | null>
   health: health.Health
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   answeredFrom: number
   outstanding: number
   /** This router's part of every backend's limit; the same object everywhere. */
   share: Share
+}
+
+export interface BackendWay extends Way {
+  /** What calls on it carry: the credential, and whatever the backend's dialect and the config demand. */
+  headers: Record<string, string>
 }
 
 export interface Target {
@@ -83,16 +89,16 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
     const running = backends.get(config.id)
     const fingerprint = JSON.stringify(config)
     if (running?.fingerprint === fingerprint) return running
-    const dialect = dialectOf(config.dialect)
-    const key = keyHeaders(config)
-    const headers = { ...dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
+    const ways = waysOf(config)
+    // Whatever is asked of it that is no conversation.
+    const { headers } = ways.chat ?? ways.messages ?? ways.responses ?? { headers: config.headers }
     const credential = openCredential(config, environment)
     return {
       config,
       fingerprint,
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
-      dialect,
+      ways,
       health: health.newHealth(),
       answeredFrom: -Infinity,
       outstanding: 0,
@@ -116,6 +122,26 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
       await Promise.all(closing)
     },
   }
+}
+
+function waysOf(config: BackendConfig): Backend['ways'] {
+  const key = keyHeaders(config)
+  const wayOf = (client: ApiDialect): BackendWay | null => {
+    const way = wayTo(client, config.dialects)
+    if (!way) return null
+    const headers = { ...way.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
+    return { ...way, headers }
+  }
+  return Object.fromEntries(apiDialects.map((client) => [client, wayOf(client)])) as Backend['ways']
+}
+
+/** The way of the job's client to a target that is capable of the job. */
+export function wayOf({ backend }: Target, header: JobHeader): BackendWay {
+  return backend.ways[clientDialect(header)]!
+}
+
+export function clientDialect({ dialect = 'chat' }: JobHeader): ApiDialect {
+  return dialect
 }
 
 function statesOf(pools: Map<string, TargetPool>): Map<Backend, Map<string, Target['state']>> {
@@ -173,8 +199,12 @@ export function isFullEvenSo(backend: Backend): boolean {
   return backend.outstanding >= Math.max(1, placesAt(backend))
 }
 
-export function capableTargets({ targets }: TargetPool, needs: JobHeader['needs']): Target[] {
-  return targets.filter(({ backend }) => needs.every((need) => backend.config.capabilities.includes(need)))
+export function capableTargets({ targets }: TargetPool, header: JobHeader): Target[] {
+  const client = clientDialect(header)
+  return targets.filter(
+    ({ backend }) =>
+      backend.ways[client] !== null && header.needs.every((need) => backend.config.capabilities.includes(need)),
+  )
 }
 
 export function isUsable(target: Target, now: number): boolean {

@@ -10,6 +10,7 @@ import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@g
 import { defaultModelId, type KindWithDefault } from '@gateway/contracts/default-model'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/advice-header.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
@@ -18,6 +19,8 @@ import { jobBody } from '../core/job-body.ts'
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface AskedRequest extends OutputWish {
   kind: JobKind
+  /** In which the client asks and is answered. */
+  dialect: ApiDialect
   model: string
   needs: Capability[]
   /** What Auto looks at; empty for kinds that have no conversation. */
@@ -43,6 +46,7 @@ export const chat: InferenceKind = (body, models) => {
   const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
   return {
     kind: 'chat',
+    dialect: 'chat',
     model: request.model,
     needs: chatNeeds(request),
     messages: request.messages,
@@ -61,6 +65,7 @@ export const embeddings: InferenceKind = (body) => {
   const request = parseBody(embeddingsRequest, body)
   return {
     kind: 'embeddings',
+    dialect: 'chat',
     model: request.model,
     needs: ['embeddings'],
     messages: [],
@@ -78,6 +83,7 @@ export const images: InferenceKind = (body, models) => {
   const request = parseBody(imagesRequest, withModel(body, models, 'images'))
   return {
     kind: 'images',
+    dialect: 'chat',
     model: request.model,
     needs: ['images'],
     messages: [],

@@ -137,6 +137,7 @@ function planJob(
   return {
     requestId,
     kind: asked.kind,
+    dialect: asked.dialect,
     headWithinMs: headersDueAtMs === Infinity ? undefined : Math.max(0, Math.floor(headersDueAtMs - performance.now())),
     configRevision: config.revision,
     pool: lane.pool,

@@ -16,6 +16,8 @@ import { Exchange } from './exchange.ts'
 
 export interface BackendCall {
   path: string
+  /** The credential, and whatever the dialect and the config demand. */
+  headers: Record<string, string>
   body: Buffer
   accept: string
   requestId: string
@@ -39,6 +41,7 @@ export interface BackendClient {
 }
 
 const PROBE_TIMEOUT_MS = 5_000
+const OF_EVERY_CALL = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway' }
 
 interface Request {
   method: 'GET' | 'POST'
@@ -73,7 +76,7 @@ export function openBackend(
   const { timeouts } = config
   /** Calls that wait for a credential. */
   const unsent = new Set<Promise<void>>()
-  const common = { 'accept-encoding': 'identity', 'user-agent': 'model-gateway', ...headers }
+  const common = { ...OF_EVERY_CALL, ...headers }
 
   function start(request: Request, budgetMs: number, patience = NO_PATIENCE): Exchange {
     const exchange = new Exchange(timeouts, budgetMs, patience)
@@ -115,13 +118,14 @@ export function openBackend(
 
   return {
     origin: base.origin,
-    call: ({ path, body, accept, requestId, traceparent, budgetMs, patience }) =>
+    call: ({ path, headers: ofCall, body, accept, requestId, traceparent, budgetMs, patience }) =>
       start(
         {
           method: 'POST',
           path: pathPrefix + path + base.search,
           headers: {
-            ...common,
+            ...OF_EVERY_CALL,
+            ...ofCall,
             accept,
             'content-type': 'application/json',
             'x-request-id': requestId,

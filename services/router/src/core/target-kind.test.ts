@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { kindOf } from './target-kind.ts'
 
 const backend = (url: string, rest: object = {}) => ({
-  dialect: 'openai' as const,
+  dialects: ['chat' as const],
   url,
   capabilities: ['chat' as const, 'tools' as const],
   ...rest,
@@ -10,7 +10,12 @@ const backend = (url: string, rest: object = {}) => ({
 
 test.each([
   ['two servers of our own are of one kind', backend('http://gpu-a:8000/v1'), backend('http://10.0.0.7:8000/v1'), true],
-  ['another dialect is another kind', backend('http://a/v1'), backend('http://a/v1', { dialect: 'anthropic' }), false],
+  [
+    'another dialect is another kind',
+    backend('http://a/v1'),
+    backend('http://a/v1', { dialects: ['messages'] }),
+    false,
+  ],
   ['another capability too', backend('http://a/v1'), backend('http://a/v1', { capabilities: ['chat'] }), false],
   ['their order is none', backend('http://a/v1'), backend('http://a/v1', { capabilities: ['tools', 'chat'] }), true],
   ['another vendor too', backend('https://api.openai.com/v1'), backend('https://api.x.ai/v1'), false],

@@ -26,10 +26,10 @@ const VENDOR_OF_DOMAIN: Record<string, string> = {
   'nvidia.com': 'nvidia',
 }
 
-type Described = Pick<BackendConfig, 'dialect' | 'url' | 'capabilities' | 'vendor'>
+type Described = Pick<BackendConfig, 'dialects' | 'url' | 'capabilities' | 'vendor'>
 
 export function kindOf(backend: Described): string {
-  return [backend.dialect, vendorOf(backend), ...backend.capabilities.toSorted()].join(' ')
+  return [backend.dialects.toSorted().join('+'), vendorOf(backend), ...backend.capabilities.toSorted()].join(' ')
 }
 
 /** As the config names it, else by its address; empty where neither tells. */

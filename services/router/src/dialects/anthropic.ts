@@ -5,6 +5,7 @@
  * One whose loss would change the answer (more than one choice, audio) is refused.
  */
 
+import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
 import { isObject } from '../core/read-usage.ts'
 import { readMessage } from './anthropic/answer.ts'
 import { writeMessagesRequest } from './anthropic/request.ts'
@@ -15,6 +16,8 @@ export const anthropic: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
   readAnswer: (_, bytes, identity) => readMessage(bytes, identity),
+  textOf: generatedTextOf,
+  withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity }) => new MessagesStream(identity),
   readErrorBody,
 }

@@ -1,5 +1,5 @@
 /**
- * What a dialect is: pure translation between OpenAI's wire format, which travels on the bus, and a backend's own.
+ * What a dialect is: pure translation between a client's wire format, which travels on the bus, and a backend's own.
  * Usage is one of its outputs. No dialect does I/O, keeps time or knows of other targets.
  */
 
@@ -15,16 +15,20 @@ export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
-  /** A whole answer as OpenAI's JSON. Throws `BackendFault` when it is none. */
+  /** A whole answer as the client's JSON. Throws `BackendFault` when it is none. */
   readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer
+  /** chat: what was generated, for counting tokens where the backend did not. */
+  textOf(answer: JsonObject): string
+  /** The bytes of an answer that lacks its usage, with one. */
+  withUsage(answer: PlainAnswer, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
-  /** A backend's error body in OpenAI's shape; null when it is not JSON. */
+  /** A backend's error body in OpenAI's shape, whatever the client's dialect; null when it is not JSON. */
   readErrorBody(body: string): string | null
 }
 
 export interface Question {
   kind: JobKind
-  /** The client's JSON object without `model`, `stream` and `stream_options`. */
+  /** The client's JSON object, in its dialect, without `model`, `stream` and `stream_options`. */
   body: Uint8Array
   model: string
   stream: boolean
@@ -72,6 +76,9 @@ export interface StreamReading {
   readonly prompt: Pick<TokenUsage, 'promptTokens' | 'cachedTokens'> | null
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
-  /** A final usage chunk for a client that asked for one which the backend did not send. */
+  /**
+   * What follows the backend's last event: a usage chunk that the client asked for and the backend did not send; in other
+   * dialects than chat, the events that carry the usage, of which the terminal one is the last.
+   */
   usageChunk(usage: TokenUsage): Buffer
 }

@@ -17,7 +17,7 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/target-form.ts'
-import { checkChatAnswer, parseAnswer, usageOf } from '../core/plain-answer.ts'
+import { checkChatAnswer, generatedTextOf, parseAnswer, usageOf, withUsage } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -34,6 +34,8 @@ export const openai: Dialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
   request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
   readAnswer,
+  textOf: generatedTextOf,
+  withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: (options) => new OpenAiStream(options),
   readErrorBody,
 }

@@ -13,7 +13,8 @@ import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
-import { noteContent, noteEnd, noteFault, noteSuccess, type Seat, type Target } from '../fleet.ts'
+import type { Dialect } from '../dialects/dialect.ts'
+import { noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
 import { formOf } from '../target-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
@@ -51,7 +52,7 @@ export async function attempt(run: Run, trial: Trial, router: Router): Promise<T
     failpoint('router.backend-asked')
     if (run.job.aborted) throw run.job.aborted
     const response = await exchange.response
-    if (response.status !== 200) throw await readRefusal(response, exchange, target)
+    if (response.status !== 200) throw await readRefusal(response, exchange, wayOf(target, run.header).dialect)
     const usage = await relayAnswer(run, trial, exchange, response, router)
     if (noteSuccess(seat, performance.now())) router.places.look()
     outcome = 'served'
@@ -99,7 +100,8 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
 function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial): Exchange {
   const { kind, stream } = run.header
   run.form = formOf(target, kind, performance.now())
-  const { path, body, dropped } = target.backend.dialect.request({
+  const { dialect, headers } = wayOf(target, run.header)
+  const { path, body, dropped } = dialect.request({
     kind,
     body: run.body,
     model: target.model,
@@ -113,6 +115,7 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
   return target.backend.client.call({
     path,
+    headers,
     body,
     accept,
     requestId: run.header.requestId,
@@ -153,11 +156,11 @@ async function relayAnswer(
 async function readRefusal(
   { status, headers }: ExchangeResponse,
   exchange: Exchange,
-  target: Target,
+  dialect: Dialect,
 ): Promise<BackendFault> {
   exchange.expectEnd()
   const bytes = await exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
-  const body = target.backend.dialect.readErrorBody(bytes.toString('utf8'))
+  const body = dialect.readErrorBody(bytes.toString('utf8'))
   const retryAfterMs = readRetryAfterMs(headers, Date.now())
   return new BackendFault('status', `the backend answered with status ${status}`, {
     status,

@@ -39,7 +39,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
   /** It has refused a form of the request, and gets another form of it. */
   let again: Target | null = null
   for (let repeats = 0; ;) {
-    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header.needs)
+    const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header)
     if (capable.length === 0) return incapable(run)
     const canRepeat = () => repeats < MAX_REPEATS_PER_REQUEST && spend(pool.retryBudget) !== null
     const offered: Target[] = refused ? targetsOfOtherKind(refused.by, capable) : capable

@@ -7,9 +7,9 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Exchange } from '../clients/exchange.ts'
 import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
-import { checkEmbeddings, generatedTextOf, withUsage } from '../core/plain-answer.ts'
-import type { PlainAnswer } from '../dialects/dialect.ts'
-import type { Target } from '../fleet.ts'
+import { checkEmbeddings } from '../core/plain-answer.ts'
+import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
+import { wayOf, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
@@ -29,13 +29,14 @@ export async function relayPlain(
   const hold = (bytes: number) => held.add(bytes, patience)
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run)
-  const read = target.backend.dialect.readAnswer(run.header.kind, received, identityOf(run, target))
+  const { dialect } = wayOf(target, run.header)
+  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target))
   const known = usageTold(run, read)
   if (known) run.usage = telling(known)
   const answer = await settle(run, target, read, hold)
   const told = usageTold(run, answer)
-  const usage = told ?? (await estimate(run, answer, tokens))
-  const bytes = told ? answer.bytes : withUsage(answer.bytes, answer.json, usage, run.header.kind)
+  const usage = told ?? (await estimate(run, answer, dialect, tokens))
+  const bytes = told ? answer.bytes : dialect.withUsage(answer, usage, run.header.kind)
   onContent()
   show(run, 'application/json', { target, usage: telling(usage) })
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
@@ -78,20 +79,25 @@ function usageTold({ header }: Run, { usage }: PlainAnswer): TokenUsage | null {
   return header.kind === 'images' && usage?.completionTokens === 0 ? null : usage
 }
 
-async function estimate(run: Run, answer: PlainAnswer, tokens: TokenCounter): Promise<TokenUsage> {
+async function estimate(run: Run, answer: PlainAnswer, dialect: Dialect, tokens: TokenCounter): Promise<TokenUsage> {
   return {
     promptTokens: answer.usage?.promptTokens ?? run.header.promptTokensEstimate,
-    completionTokens: await completionTokens(run, answer, tokens),
+    completionTokens: await completionTokens(run, answer, dialect, tokens),
     cachedTokens: 0,
     reasoningTokens: 0,
     estimated: true,
   }
 }
 
-async function completionTokens({ header }: Run, { json }: PlainAnswer, tokens: TokenCounter): Promise<number> {
+async function completionTokens(
+  { header }: Run,
+  { json }: PlainAnswer,
+  dialect: Dialect,
+  tokens: TokenCounter,
+): Promise<number> {
   switch (header.kind) {
     case 'chat':
-      return tokens.count(generatedTextOf(json))
+      return tokens.count(dialect.textOf(json))
     case 'embeddings':
       return 0
     case 'images':

@@ -14,7 +14,7 @@ import { choicesAsked } from '../core/chat-chunk.ts'
 import { scaleToWhole } from '../core/generated-text.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
-import type { Target } from '../fleet.ts'
+import { clientDialect, wayOf, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
 import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
@@ -32,9 +32,9 @@ export async function relayStream(
   onContent: () => void,
 ): Promise<TokenUsage> {
   const splitter = createSseSplitter()
-  const reading = target.backend.dialect.readStream({
+  const reading = wayOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
-    choices: choicesAsked(run.body),
+    choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),
   })
   const usage = () => usageOf(reading, run, tokens)

@@ -7,13 +7,14 @@ import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import { toldNames } from '../core/told-names.ts'
 import type { Identity } from '../core/whole-record.ts'
-import type { Target } from '../fleet.ts'
+import { clientDialect, type Target } from '../fleet.ts'
 
 export interface Run {
   job: IncomingJob
@@ -113,8 +114,11 @@ function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
 
 /** For an answer whose backend leaves these out. */
 export function identityOf({ header }: Run, { model }: Target): Identity {
-  return { id: `chatcmpl-${header.requestId}`, created: Math.floor(Date.now() / 1_000), model }
+  const id = ID_PREFIX[clientDialect(header)] + header.requestId
+  return { id, created: Math.floor(Date.now() / 1_000), model }
 }
+
+const ID_PREFIX: Record<ApiDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
 
 export function beginWaiting(run: Run): void {
   run.waitingSince = performance.now()

@@ -57,8 +57,8 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
 }
 
 /** Backends could do it, but this router has no place at any of them: another one has. */
-function isForOthers(pool: TargetPool, { needs }: JobHeader): boolean {
-  const capable = capableTargets(pool, needs)
+function isForOthers(pool: TargetPool, header: JobHeader): boolean {
+  const capable = capableTargets(pool, header)
   return capable.length > 0 && !capable.some(({ backend }) => hasPlaceAt(backend))
 }
 

@@ -206,7 +206,13 @@ test('a credential that is not to be had is the backend out, and another one ser
 
 describe('a call that waits for its credential', () => {
   const config = (url: string) => backendConfig.parse({ id: 'a', url, timeouts: { connectMs: 50 } })
-  const CHAT = { path: '/chat/completions', body: Buffer.from('{}'), accept: 'application/json', requestId: 'r' }
+  const CHAT = {
+    path: '/chat/completions',
+    headers: {},
+    body: Buffer.from('{}'),
+    accept: 'application/json',
+    requestId: 'r',
+  }
 
   test('gives its place back when its time is over, though the credential never comes', async () => {
     const never: Credential = { authorize: () => new Promise(() => {}), secrets: () => [] }
