@@ -15,7 +15,7 @@ import { NO_SPAN, NO_TRACING } from '@gateway/telemetry/tracing'
 import { vi } from 'vitest'
 import { InFlightList } from '../../packages/in-flight/src/list.ts'
 import type { Admitted } from '../../services/edge/src/admit/admit.ts'
-import { httpClient } from '../../services/edge/src/relay/answer-writer.ts'
+import { httpClient } from '../../services/edge/src/relay/reader.ts'
 import type { Edge } from '../../services/edge/src/edge.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
 import { relayAnswer } from '../../services/edge/src/relay/relay-answer.ts'
@@ -203,7 +203,8 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     endpoint: '/',
     measured,
   }
-  relayAnswer(edge, relay, httpClient(client.response)).then(
+  const response = Object.assign(client.response, { locals: { measured } })
+  relayAnswer(edge, relay, httpClient(response, job)).then(
     () => (outcome = { error: null }),
     (error: unknown) => (outcome = { error }),
   )

@@ -20,7 +20,7 @@ import { NO_TRACING } from '@gateway/telemetry/tracing'
 import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
-import type { AnswerWriter, Client } from '../relay/answer-writer.ts'
+import type { Client } from '../relay/reader.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
@@ -45,7 +45,7 @@ const secret = (): AnswerSecretsReply => ({
 /** A request under way: the test writes its answer. */
 interface Run {
   edge: number
-  writer: AnswerWriter
+  client: Client
   stopped: boolean
   /** Its usage is stored, and its end goes out. */
   finish(): Promise<void>
@@ -158,29 +158,28 @@ async function openEdge(index: number) {
 
 function runAt(edge: number, client: Client, stream: boolean, requestId: string): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const writer = client.open(
-    stream,
-    () => {},
-    () => ({}),
-  )
   const run: Run = {
     edge,
-    writer,
+    client,
     stopped: false,
     async finish() {
       const usage = usageEvent({ requestId, account: 'acc' })
-      await writer.keep?.(usage)
+      await client.keep?.(usage)
       await metered()
-      writer.finish(() => HEADERS)
+      client.finish(() => HEADERS)
       resolve()
     },
     fail: reject,
   }
-  client.onLeave(() => {
-    run.stopped = true
-    resolve()
+  client.listen({
+    consumed() {},
+    left() {
+      run.stopped = true
+      resolve()
+    },
+    headersOnSilence: () => ({}),
   })
-  writer.begin(stream ? 'text/event-stream' : 'application/json', () => HEADERS)
+  client.begin(stream ? 'text/event-stream' : 'application/json', () => HEADERS)
   runs.push(run)
   return promise
 }
@@ -207,7 +206,7 @@ async function firstRuns(query = ''): Promise<{ first: Promise<Response>; run: R
 describe('those who join', () => {
   test('are given each piece as it comes, at the owner’s edge and at another', async () => {
     const { first, run } = await firstRuns('stream')
-    run.writer.write(Buffer.from('one\n\n'))
+    run.client.write(Buffer.from('one\n\n'))
     const responses = await Promise.all([first, ask(0, 'stream'), ask(1, 'stream')])
     const readers = responses.map((response) => response.body!.getReader())
     const readPiece = async () => {
@@ -215,7 +214,7 @@ describe('those who join', () => {
       return pieces.map(({ value }) => Buffer.from(value).toString())
     }
     expect(await readPiece()).toEqual(['one\n\n', 'one\n\n', 'one\n\n'])
-    run.writer.write(Buffer.from('two\n\n'))
+    run.client.write(Buffer.from('two\n\n'))
     expect(await readPiece()).toEqual(['two\n\n', 'two\n\n', 'two\n\n'])
     void run.finish()
     expect(await readPiece()).toEqual(Array.from({ length: 3 }, () => 'data: [DONE]\n\n'))
@@ -241,18 +240,18 @@ describe('those who join', () => {
     const { first, run } = await firstRuns('stream')
     const leaving = new AbortController()
     const others = [ask(0, 'stream', leaving.signal), ask(1, 'stream', leaving.signal)]
-    run.writer.write(Buffer.from('one\n\n'))
+    run.client.write(Buffer.from('one\n\n'))
     await Promise.all(others)
     leaving.abort()
     await sleep(50)
-    run.writer.write(Buffer.from('two\n\n'))
+    run.client.write(Buffer.from('two\n\n'))
     await run.finish()
     expect((await read(await first)).text).toBe('one\n\ntwo\n\ndata: [DONE]\n\n')
   })
 
   test('with a key that is revoked then are cut, alone', async () => {
     const { first, run } = await firstRuns('stream')
-    run.writer.write(Buffer.from('one\n\n'))
+    run.client.write(Buffer.from('one\n\n'))
     const joined = await ask(1, 'stream')
     const reading = read(joined)
     for (const request of edges[1]!.running.values()) request.cut()
@@ -263,7 +262,7 @@ describe('those who join', () => {
 
   test('and have seen nothing when the owner dies are given another run, once its claim has lapsed', async () => {
     const { run } = await firstRuns()
-    run.writer.write(Buffer.from('{"never'))
+    run.client.write(Buffer.from('{"never'))
     const blind = ask(1)
     await sleep(100)
     edges[0]!.die()
@@ -272,14 +271,14 @@ describe('those who join', () => {
     clock.nowMs += CLAIM_LEASE_MS
     const second = await nextRun(1)
     expect(second.edge).toBe(1)
-    second.writer.write(Buffer.from('{"anew":1}'))
+    second.client.write(Buffer.from('{"anew":1}'))
     await second.finish()
     expect(await read(await blind)).toEqual({ status: 200, text: '{"anew":1}', replayed: null })
   })
 
   test('and have seen some when the owner dies are told so', async () => {
     const { run } = await firstRuns('stream')
-    run.writer.write(Buffer.from('one\n\n'))
+    run.client.write(Buffer.from('one\n\n'))
     const seeing = read(await ask(1, 'stream'))
     edges[0]!.die()
     const { text } = await seeing
@@ -309,7 +308,7 @@ describe('those who join', () => {
   test('too late for an answer that cannot be kept wait for its end, and run anew', async () => {
     const { first, run } = await firstRuns()
     const reading = first.then(read)
-    run.writer.write(Buffer.alloc(MAX_KEPT_BYTES + 1, 'x'))
+    run.client.write(Buffer.alloc(MAX_KEPT_BYTES + 1, 'x'))
     const late = [ask(0), ask(1)]
     await sleep(400)
     expect(runs).toHaveLength(1)
@@ -324,7 +323,7 @@ describe('those who join', () => {
 describe('a kept answer', () => {
   async function keepOne(query = ''): Promise<string> {
     const { first, run } = await firstRuns(query)
-    run.writer.write(Buffer.from('{"answer":1}'))
+    run.client.write(Buffer.from('{"answer":1}'))
     await run.finish()
     const { text } = await read(await first)
     await sleep(20)
@@ -349,10 +348,10 @@ describe('a kept answer', () => {
   test('whose usage is not known to be stored is given when it is, and not before', async () => {
     metered = () => Promise.reject(new Error('no broker'))
     const { first, run } = await firstRuns()
-    run.writer.write(Buffer.from('{"answer":1}'))
+    run.client.write(Buffer.from('{"answer":1}'))
     // As the relay does: nothing goes out before its usage is stored.
     await expect(run.finish()).rejects.toThrow('no broker')
-    run.writer.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time'))
+    run.client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time'))
     expect((await first).status).toBe(503)
     expect((await ask(1)).status).toBe(503)
     metered = async () => {}
@@ -419,7 +418,7 @@ describe('a store that is away', () => {
     const { first, run } = await firstRuns()
     const back = store
     store = { ...store, keep: away, renew: away, settle: away }
-    run.writer.write(Buffer.from('{"answer":1}'))
+    run.client.write(Buffer.from('{"answer":1}'))
     await run.finish()
     expect((await read(await first)).text).toBe('{"answer":1}')
     // Given from memory until then, here and to other edges.
@@ -443,7 +442,7 @@ describe('a store that is away', () => {
 
 test('an edge that has been frozen stops what another has taken over', async () => {
   const { first, run } = await firstRuns('stream')
-  run.writer.write(Buffer.from('one\n\n'))
+  run.client.write(Buffer.from('one\n\n'))
   const reading = first.then(read)
   store = { ...store, renew: async (claims) => claims.map(({ requestId }) => requestId) }
   expect((await reading).text).toContain('"error"')

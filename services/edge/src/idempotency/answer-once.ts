@@ -11,14 +11,13 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
 import { IdempotencyUnavailableError } from '@gateway/idempotency/unavailable'
-import type { Client } from '../relay/answer-writer.ts'
+import { httpClient, NO_SOURCE, type Client, type HttpClient } from '../relay/reader.ts'
 import { invalidKey, proveKey, type Caller } from '../credentials/authenticate.ts'
 import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
 import type { StepResponse } from '../listen/walk.ts'
 import { followAnswer } from './follow-answer.ts'
-import { clientReader, type ClientReader } from './reader.ts'
 import { replayAnswer } from './replay-answer.ts'
 import { runClaimed } from './run-claimed.ts'
 import { CLAIM_LEASE_MS } from './running-answers.ts'
@@ -37,7 +36,7 @@ interface Attempt {
   claim: Claim
   question: Question
   caller: Caller
-  reader: ClientReader
+  reader: HttpClient
   stream: boolean
   giveUpAtMs: number
 }
@@ -54,7 +53,10 @@ export async function answerOnce(
   const { requestId, asked, caller } = request
   const question = questionOf(asked)
   const claim = await claimFor(edge, request, question)
-  const reader = clientReader(response, { stream: asked.stream, requestId })
+  const reader = httpClient(response, { stream: asked.stream, requestId })
+  // It may be refused before anyone waits for its answer.
+  reader.answered.catch(() => {})
+  reader.listen(NO_SOURCE)
   const giveUpAtMs = performance.now() + request.deadlineMs
   try {
     const attempt = { claim, question, caller, reader, stream: asked.stream, giveUpAtMs }
@@ -151,7 +153,7 @@ async function readRunning(
   edge: Edge,
   account: string,
   { owner, requestId }: Extract<Found, { kind: 'running' }>,
-  reader: ClientReader,
+  reader: HttpClient,
 ): Promise<boolean> {
   if (owner !== edge.bus.processId) return followAnswer(edge.bus, owner, { account, requestId }, reader)
   if (!edge.idempotency.running.find(requestId)?.join(reader)) return false

@@ -7,7 +7,7 @@ import type { Bus } from '@gateway/bus/port'
 import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'
-import type { ClientReader } from './reader.ts'
+import type { HttpClient } from '../relay/reader.ts'
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */
 const ACCEPT_TIMEOUT_MS = 1_000
@@ -17,7 +17,7 @@ const NO_BODY = new Uint8Array(0)
  * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
  * client has seen nothing of it.
  */
-export function followAnswer(bus: Bus, owner: string, request: FollowRequest, reader: ClientReader): Promise<boolean> {
+export function followAnswer(bus: Bus, owner: string, request: FollowRequest, reader: HttpClient): Promise<boolean> {
   return new Promise((resolve) => {
     const job = bus.dispatch(
       {
@@ -29,11 +29,12 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
       {
         onHead(bytes) {
           const { contentType, headers } = followedHead.parse(decodeJson(bytes))
-          reader.begin(contentType, headers)
+          reader.begin(contentType, () => headers)
         },
         onData: (bytes) => reader.write(bytes),
         onEnd(bytes) {
-          reader.finish(followedEnd.parse(decodeJson(bytes)).headers)
+          const { headers } = followedEnd.parse(decodeJson(bytes))
+          reader.finish(() => headers)
           resolve(true)
         },
         onFailure(bytes) {
@@ -44,7 +45,8 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
         },
         onUnavailable: () => resolve(false),
         onLost() {
-          if (reader.restart()) return resolve(false)
+          // Another answer has headers of its own.
+          if (!reader.begun() && reader.restart()) return resolve(false)
           reader.fail(interrupted())
           resolve(true)
         },

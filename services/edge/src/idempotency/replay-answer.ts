@@ -15,7 +15,7 @@ import { findPlan } from '../core/find-plan.ts'
 import { quotaHeaders } from '../core/standing-headers.ts'
 import type { Edge } from '../edge.ts'
 import { openAnswer, type KeptAnswer } from './kept-answer.ts'
-import type { ClientReader } from './reader.ts'
+import type { HttpClient } from '../relay/reader.ts'
 
 type KeptPlace = Place & { requestId: string }
 
@@ -25,7 +25,7 @@ export async function replayAnswer(
   place: KeptPlace,
   kept: Extract<ClaimAnswer, { kind: 'kept' }>,
   caller: ProvenCaller,
-  reader: ClientReader,
+  reader: HttpClient,
 ): Promise<boolean> {
   const answer = await openKept(edge, place, kept.answer)
   if (!answer) return false
@@ -33,9 +33,9 @@ export async function replayAnswer(
   const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
   if (reader.isOver()) return true
   reader.replays(place.requestId)
-  reader.begin(answer.head.contentType, headers)
+  reader.begin(answer.head.contentType, () => headers)
   reader.write(answer.body)
-  reader.finish(headers)
+  reader.finish(() => headers)
   edge.metrics.idempotent('replayed')
   return true
 }

@@ -10,23 +10,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Claim } from '@gateway/idempotency/port'
 import { failpoint } from '@gateway/service/failpoint'
-import type { Client } from '../relay/answer-writer.ts'
 import { lastingHeaders } from '../core/lasting-headers.ts'
 import type { Edge } from '../edge.ts'
+import type { Client, Reader } from '../relay/reader.ts'
 import { sealAnswer } from './kept-answer.ts'
-import type { ClientReader } from './reader.ts'
 import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
 
 const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
 const TRY_AGAIN_AFTER_MS = 1_000
 const TRY_AGAIN_AT_MOST = 60
 
-export function runClaimed(
-  edge: Edge,
-  claim: Claim,
-  reader: ClientReader,
-  run: (client: Client) => Promise<void>,
-): void {
+export function runClaimed(edge: Edge, claim: Claim, reader: Reader, run: (client: Client) => Promise<void>): void {
   const keeper = keepOf(edge, claim)
   const answer = shareAnswer(keeper, edge.bytes.holdAnswer(claim.account))
   edge.idempotency.running.begin(claim, answer)

@@ -6,7 +6,7 @@
 import { encodeJson } from '@gateway/bus/json'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { FollowedEnd, FollowedFailure, FollowedHead } from '@gateway/contracts/idempotency'
-import type { Reader, Source } from './reader.ts'
+import { NO_SOURCE, type Reader } from '../relay/reader.ts'
 import type { SharedAnswer } from './shared-answer.ts'
 
 export function serveFollower(job: IncomingJob, answer: SharedAnswer | undefined): void {
@@ -15,18 +15,18 @@ export function serveFollower(job: IncomingJob, answer: SharedAnswer | undefined
 }
 
 function frameReader(job: IncomingJob): Reader {
-  let source: Source | null = null
-  job.signal.addEventListener('abort', () => source?.left(), { once: true })
+  let source = NO_SOURCE
+  job.signal.addEventListener('abort', () => source.left(), { once: true })
   return {
-    begin: (contentType, headers) => job.head(encodeJson({ contentType, headers } satisfies FollowedHead)),
+    begin: (contentType, headers) => job.head(encodeJson({ contentType, headers: headers() } satisfies FollowedHead)),
     write(bytes) {
       job.data(bytes).then(
-        () => source?.consumed(bytes.byteLength),
+        () => source.consumed(bytes.byteLength),
         // It has left; the signal says so.
         () => {},
       )
     },
-    finish: (headers) => job.end(encodeJson({ headers } satisfies FollowedEnd)),
+    finish: (headers) => job.end(encodeJson({ headers: headers() } satisfies FollowedEnd)),
     fail: ({ code, message, details }) => job.failure(encodeJson({ code, message, details } satisfies FollowedFailure)),
     listen(next) {
       source = next

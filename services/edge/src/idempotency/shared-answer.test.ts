@@ -2,9 +2,8 @@ import { GatewayError } from '@gateway/contracts/errors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
-import type { AnswerWriter } from '../relay/answer-writer.ts'
+import type { Reader, Source } from '../relay/reader.ts'
 import { MAX_KEPT_BYTES } from './kept-answer.ts'
-import type { Reader, Source } from './reader.ts'
 import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
 
 const ERROR = new GatewayError('SERVICE_UNAVAILABLE', 'broken')
@@ -17,14 +16,14 @@ class TestReader implements Reader {
   text = ''
   end: unknown
   source: Source | null = null
-  begin(contentType: string, headers: Record<string, string>): void {
-    this.head = { contentType, headers }
+  begin(contentType: string, headers: () => Record<string, string>): void {
+    this.head = { contentType, headers: headers() }
   }
   write(bytes: Uint8Array): void {
     this.text += Buffer.from(bytes).toString()
   }
-  finish(headers: Record<string, string>): void {
-    this.end = { headers }
+  finish(headers: () => Record<string, string>): void {
+    this.end = { headers: headers() }
   }
   fail(error: GatewayError): void {
     this.end = { error }
@@ -45,13 +44,12 @@ function open() {
     metered: () => (state.isMetered = true),
     free: async () => void (state.isFree = true),
   })
-  const writer: AnswerWriter = shared.client.open(
-    true,
-    (bytes) => (state.consumed += bytes),
-    () => ({ 'x-so-far': '1' }),
-  )
-  shared.client.onLeave(() => (state.isStopped = true))
-  return { shared, writer, kept, state, join: () => joined(shared.join.bind(shared)) }
+  shared.client.listen({
+    consumed: (bytes) => void (state.consumed += bytes),
+    left: () => void (state.isStopped = true),
+    headersOnSilence: () => ({ 'x-so-far': '1' }),
+  })
+  return { shared, writer: shared.client, kept, state, join: () => joined(shared.join.bind(shared)) }
 }
 
 function joined(join: (reader: Reader) => boolean): TestReader {

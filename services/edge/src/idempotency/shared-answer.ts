@@ -9,10 +9,10 @@
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { AnswerWriter, Client, Consumed, Headers } from '../relay/answer-writer.ts'
+import type { Headers } from '../relay/answer-writer.ts'
+import { NO_SOURCE, type Client, type Reader } from '../relay/reader.ts'
 import { NOTHING_COUNTED, type AnswerHold } from '../read/bytes-in-flight.ts'
 import { MAX_KEPT_BYTES } from './kept-answer.ts'
-import type { Reader } from './reader.ts'
 
 interface Head {
   contentType: string
@@ -50,30 +50,28 @@ export interface Keeper {
 
 export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED): SharedAnswer {
   const readers = new Map<Reader, { taken: number }>()
+  const { promise: answered, resolve } = Promise.withResolvers<void>()
+  /** The request that runs. */
+  let source = NO_SOURCE
   const pieces: Uint8Array[] = []
   let bytes = 0
   let head: Head | null = null
   let end: End | null = null
   let passedOn = 0
-  let consumed: Consumed = () => {}
-  let headersOnSilence = (): Headers => ({})
-  let stopRequest = (): void => {}
-
-  /** Of the pieces. */
-  let held = 0
+  let heldBytes = 0
   let hasRoom = true
   const isKeepable = (): boolean => hasRoom && bytes <= MAX_KEPT_BYTES
 
   function holdPiece(piece: Uint8Array): void {
     pieces.push(piece)
-    held += piece.byteLength
+    heldBytes += piece.byteLength
     hasRoom = hold.owe(piece.byteLength)
   }
 
   function dropPieces(): void {
     pieces.length = 0
-    if (held > 0) hold.paid(held)
-    held = 0
+    if (heldBytes > 0) hold.paid(heldBytes)
+    heldBytes = 0
   }
 
   /** What is held here counts as taken; beyond that, what the slowest reader has taken. */
@@ -83,12 +81,12 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     if (due <= passedOn) return
     const more = due - passedOn
     passedOn = due
-    consumed(more)
+    source.consumed(more)
   }
 
   function tellEnd(reader: Reader, how: End): void {
     if ('error' in how) reader.fail(how.error)
-    else reader.finish(how.headers)
+    else reader.finish(() => how.headers)
   }
 
   function conclude(how: End): void {
@@ -96,6 +94,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     end = how
     for (const reader of readers.keys()) tellEnd(reader, how)
     readers.clear()
+    resolve()
   }
 
   /** Freed before it is told: whoever is refused may ask again under the same key at once, also for something else. */
@@ -105,18 +104,30 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
   }
 
   function leave(reader: Reader): void {
-    if (!readers.delete(reader) || end) return
-    if (readers.size === 0 && !isKeepable()) stopRequest()
-    else passOn()
+    if (readers.delete(reader) && !end) goOn()
   }
 
-  const writer: AnswerWriter = {
-    begun: () => head !== null,
+  /** The request runs on for those who read, and for those who may still ask. */
+  function goOn(): void {
+    if (readers.size > 0 || isKeepable()) return passOn()
+    source.left()
+    resolve()
+  }
+
+  function giveHead(reader: Reader, { contentType, headers }: Head): void {
+    reader.begin(contentType, () => headers)
+  }
+
+  const client: Client = {
+    answered,
+    isOver: () => end !== null,
+    listen(next) {
+      source = next
+    },
     begin(contentType, headersNow) {
       if (head) return
-      const headers = headersNow()
-      head = { contentType, headers }
-      for (const reader of readers.keys()) reader.begin(contentType, headers)
+      head = { contentType, headers: headersNow() }
+      for (const reader of readers.keys()) giveHead(reader, head)
     },
     write(arrived) {
       bytes += arrived.byteLength
@@ -125,8 +136,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
       if (isKeepable()) holdPiece(piece)
       if (!isKeepable()) dropPieces()
       for (const reader of readers.keys()) reader.write(piece)
-      if (readers.size === 0 && !isKeepable()) stopRequest()
-      else passOn()
+      goOn()
     },
     // Each written byte has gone to the readers.
     restart: () => bytes === 0,
@@ -141,18 +151,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
   }
 
   return {
-    client: {
-      // Whoever has left may come back for it.
-      hasLeft: () => false,
-      open(_stream, whenConsumed, whenSilent) {
-        consumed = whenConsumed
-        headersOnSilence = whenSilent
-        return writer
-      },
-      onLeave(left) {
-        stopRequest = left
-      },
-    },
+    client,
 
     join(reader) {
       if (!isKeepable()) return false
@@ -164,9 +163,9 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
           passOn()
         },
         left: () => leave(reader),
-        headersOnSilence: () => headersOnSilence(),
+        headersOnSilence: () => source.headersOnSilence(),
       })
-      if (head) reader.begin(head.contentType, head.headers)
+      if (head) giveHead(reader, head)
       for (const piece of pieces) reader.write(piece)
       if (end) {
         readers.delete(reader)
@@ -178,7 +177,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     fail,
 
     stop(error) {
-      stopRequest()
+      source.left()
       conclude({ error })
     },
 

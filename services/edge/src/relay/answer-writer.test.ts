@@ -3,7 +3,8 @@ import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
-import { httpClient, jsonAnswer, streamAnswer } from './answer-writer.ts'
+import { jsonAnswer, streamAnswer } from './answer-writer.ts'
+import { httpClient, NO_SOURCE } from './reader.ts'
 
 /** A response whose socket is full or has room, as the test says. */
 class FakeResponse extends EventEmitter {
@@ -158,15 +159,11 @@ describe('a JSON answer', () => {
 test('what writes an answer is collected with it, and nothing keeps the answers of earlier requests', () => {
   const kept = keptBytes((words) => {
     const response = Object.assign(new FakeResponse(), { words })
-    const client = httpClient(response as unknown as Response)
-    const writer = client.open(
-      false,
-      () => {},
-      () => ({}),
-    )
+    const client = httpClient(response as unknown as Response, { stream: false, requestId: 'r' })
+    client.listen(NO_SOURCE)
     return () => {
-      writer.begin('application/json', () => ({}))
-      writer.finish(() => ({}))
+      client.begin('application/json', () => ({}))
+      client.finish(() => ({}))
     }
   })
   expect(kept).toBeLessThan(PASSED_BYTES / 10)

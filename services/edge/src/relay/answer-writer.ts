@@ -7,7 +7,6 @@
 
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
-import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { answerHoldOf } from '../read/bytes-in-flight.ts'
 
 export type Headers = Record<string, string>
@@ -20,8 +19,6 @@ export interface AnswerWriter {
   write(bytes: Uint8Array): void
   /** Forgets the answer so far, so that another can take its place. False: the client has some of it. */
   restart(): boolean
-  /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
-  keep?(usage: UsageEvent): Promise<void>
   /** `headers` replace those of `begin` where none has been sent yet. */
   finish(headers: () => Headers): void
   /** The answer broke after its begin. Never looks like a complete one. */
@@ -29,24 +26,6 @@ export interface AnswerWriter {
 }
 
 export type Consumed = (bytes: number) => void
-
-/** Whom an answer is for. */
-export interface Client {
-  hasLeft(): boolean
-  /** `headersOnSilence` is asked when the backend has been silent so long that headers have to be committed. */
-  open(stream: boolean, consumed: Consumed, headersOnSilence: () => Headers): AnswerWriter
-  /** Called when nobody wants the answer any more. */
-  onLeave(left: () => void): void
-}
-
-export function httpClient(response: ServerResponse): Client {
-  return {
-    hasLeft: () => response.destroyed,
-    open: (stream, consumed, headersOnSilence) =>
-      stream ? streamAnswer(response, consumed, headersOnSilence) : jsonAnswer(response, consumed),
-    onLeave: (left) => void response.once('close', left),
-  }
-}
 
 /** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024

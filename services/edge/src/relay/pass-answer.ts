@@ -1,9 +1,10 @@
 /**
- * Passes an answer's bytes on to its client's writer. A JSON answer passes as it comes. A stream passes in whole events,
+ * Passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
  * and the passage counts them.
  */
 
-import type { AnswerWriter, Consumed } from './answer-writer.ts'
+import type { Consumed } from './answer-writer.ts'
+import type { Reader } from './reader.ts'
 import { countEvents } from '../core/count-events.ts'
 import { wholeEvents } from '../core/whole-events.ts'
 
@@ -20,13 +21,13 @@ export interface Passage {
 }
 
 /** `consumed` tells the router how many bytes the client has taken. */
-export function openPassage(stream: boolean, writer: AnswerWriter, consumed: Consumed): Passage {
-  return stream ? passEvents(writer, consumed) : passBytes(writer, consumed)
+export function openPassage(stream: boolean, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
+  return stream ? passEvents(reader, consumed) : passBytes(reader, consumed)
 }
 
-function passBytes(writer: AnswerWriter, consumed: Consumed): Passage {
+function passBytes(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
   return {
-    pass: (bytes) => writer.write(bytes),
+    pass: (bytes) => reader.write(bytes),
     note() {},
     end() {},
     taken: consumed,
@@ -34,7 +35,7 @@ function passBytes(writer: AnswerWriter, consumed: Consumed): Passage {
   }
 }
 
-function passEvents(writer: AnswerWriter, consumed: Consumed): Passage {
+function passEvents(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
   const whole = wholeEvents()
   let events = 0
   /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
@@ -54,12 +55,12 @@ function passEvents(writer: AnswerWriter, consumed: Consumed): Passage {
         toldAhead += held
         consumed(held)
       }
-      if (ready.length > 0) writer.write(ready)
+      if (ready.length > 0) reader.write(ready)
     },
     note: (bytes) => void take(bytes),
     end() {
       const unfinished = whole.end()
-      if (unfinished.length > 0) writer.write(unfinished)
+      if (unfinished.length > 0) reader.write(unfinished)
     },
     taken(bytes) {
       const untold = Math.max(0, bytes - toldAhead)

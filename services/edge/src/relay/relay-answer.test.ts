@@ -12,10 +12,10 @@ import express from 'express'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
 import type { Admitted } from '../admit/admit.ts'
-import { httpClient, type Client } from './answer-writer.ts'
 import type { Edge } from '../edge.ts'
 import { measuredOf, measureRequest } from '../listen/measure-request.ts'
 import { edgeMetrics } from '../metrics.ts'
+import { httpClient, type Client } from './reader.ts'
 import { relayAnswer } from './relay-answer.ts'
 import { renderErrors } from '../listen/render-errors.ts'
 import type { RunningRequest } from './running-requests.ts'
@@ -47,13 +47,14 @@ interface StageOptions {
   store?: () => Promise<void>
   /** What precedes the relay. */
   admit?: (response: ServerResponse) => Promise<unknown>
-  clientOf?: (response: ServerResponse) => Client
+  /** The client that the relay meets. */
+  seen?: (client: Client) => Client
 }
 
 /** An edge's relay behind HTTP, before a router that does as the test says. */
 async function stage(
   serve: (job: IncomingJob, routerId: string) => void,
-  { stream, routers = 1, store = async () => {}, admit = async () => {}, clientOf = httpClient }: StageOptions,
+  { stream, routers = 1, store = async () => {}, admit = async () => {}, seen = (client) => client }: StageOptions,
 ) {
   const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
   for (let opening = 0; opening < routers; opening++) {
@@ -98,8 +99,9 @@ async function stage(
     endpoint: '/',
   }
   app.get('/', async (_request, response) => {
+    const client = seen(httpClient(response, job))
     await admit(response)
-    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, clientOf(response))
+    await relayAnswer(edge, { ...plan, measured: measuredOf(response) }, client)
   })
   app.use(renderErrors(edge))
   const server = createServer(app)
@@ -185,14 +187,13 @@ describe('a stream', () => {
       },
       {
         stream: true,
-        clientOf(response) {
-          const client = httpClient(response)
-          const open: Client['open'] = (stream, consumed, headersOnSilence) => {
-            early.push(headersOnSilence())
-            return client.open(stream, consumed, headersOnSilence)
-          }
-          return { ...client, open }
-        },
+        seen: (client) => ({
+          ...client,
+          listen(source) {
+            early.push(source.headersOnSilence())
+            client.listen(source)
+          },
+        }),
       },
     )
     await readAll(await fetch(url))

@@ -7,14 +7,13 @@
  */
 
 import { GatewayError } from '@gateway/contracts/errors'
-import type { AnswerHead, PlannedJob } from '@gateway/contracts/job'
+import type { AnswerEnd, AnswerFailure, AnswerHead, PlannedJob } from '@gateway/contracts/job'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/telemetry/gen-ai'
 import { requestFields } from '@gateway/telemetry/trace-context'
 import type { Attributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Admitted } from '../admit/admit.ts'
-import type { AnswerWriter, Client } from './answer-writer.ts'
 import { invalidKey } from '../credentials/authenticate.ts'
 import { billOf, type Bill, type Charge, type Departure, type LastWord } from '../core/bill.ts'
 import { failureToError } from '../core/failure-to-error.ts'
@@ -22,8 +21,9 @@ import { smartRouteHeader } from '../core/smart-route-header.ts'
 import { standingHeaders } from '../core/standing-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { Measured } from '../listen/measure-request.ts'
-import { openPassage } from './pass-answer.ts'
-import { runJob, type JobRun, type RouterLoss } from './run-job.ts'
+import { openPassage, type Passage } from './pass-answer.ts'
+import type { Client, Source } from './reader.ts'
+import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, settle, usageEvent } from '../report/settle.ts'
 
 export interface Relay {
@@ -38,126 +38,172 @@ export interface Relay {
   measured: Measured
 }
 
+/** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
+export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
+  // Its client left while it was being admitted.
+  if (client.isOver()) return release(edge, relay.job)
+  new RelayedAnswer(edge, relay, client).begin()
+  return client.answered
+}
+
 /** The client waits for the answer, or has gone in some way, or the router has said its last word. */
 type Phase = 'wanted' | Departure | 'over'
 
-/** Resolves when the answer has ended; rejects with what to answer while nothing has been sent yet. */
-export function relayAnswer(edge: Edge, relay: Relay, client: Client): Promise<void> {
-  const { admitted, job, measured } = relay
-  // Its client left while it was being admitted.
-  if (client.hasLeft()) return release(edge, job)
-  return new Promise((resolve, reject) => {
-    let phase: Phase = 'wanted'
-    let head: AnswerHead | null = null
+/** Stands between the job, whose answer it hears, and the client, to whom it passes the answer on. */
+class RelayedAnswer implements AnswerEvents, Source {
+  readonly #edge: Edge
+  readonly #relay: Relay
+  readonly #client: Client
+  readonly #enteredAtMs: number
+  #phase: Phase = 'wanted'
+  #run: JobRun | null = null
+  /** Of the router that answers now; another router begins anew. */
+  #head: AnswerHead | null = null
+  #passage: Passage
 
-    const writer: AnswerWriter = client.open(
-      job.stream,
-      (bytes) => passage.taken(bytes),
-      () => answerHeaders(relay, null),
-    )
-    const open = () => openPassage(job.stream, writer, (bytes) => run.consumed(bytes))
-    let passage = open()
-    client.onLeave(() => {
-      if (depart('client_gone')) resolve()
-    })
-    const enteredAtMs = performance.now() - admitted.waitedMs
-    edge.intake.enter()
-    const run: JobRun = runJob(edge.bus, job, relay.body, relay.deadlineMs, {
-      onHead(answerHead) {
-        head = answerHead
-        if (phase !== 'wanted') return
-        if (measured.span.isRecorded) measured.span.set(headAttributes(answerHead, admitted))
-        if (job.stream) begun(answerHead)
-        writer.begin(answerHead.contentType, () => answerHeaders(relay, answerHead))
-        failpoint('edge.answer-begun')
-      },
-      onData: (bytes) => (phase === 'wanted' ? passage.pass(bytes) : passage.note(bytes)),
-      onEnd: (end) => conclude({ kind: 'end', end }),
-      onFailure: (failure) => conclude({ kind: 'failure', failure }),
-      onInterrupted: () => void conclude({ kind: 'lost' }),
-      onRouterLost(loss) {
-        tellLoss(edge, job, loss)
-        if (!writer.restart()) return false
-        head = null
-        passage = open()
-        return true
-      },
-      onOverdue() {
-        if (depart('router_lost')) endWith(new GatewayError('SERVICE_UNAVAILABLE', 'The time for this request is up'))
-      },
-      onOffered(isAnswered) {
-        edge.intake.leave()
-        // A client that leaves early has not waited for us.
-        if (isAnswered) edge.intake.arrived(enteredAtMs)
-      },
-    })
+  constructor(edge: Edge, relay: Relay, client: Client) {
+    this.#edge = edge
+    this.#relay = relay
+    this.#client = client
+    this.#enteredAtMs = performance.now() - relay.admitted.waitedMs
+    this.#passage = this.#openPassage()
+  }
+
+  begin(): void {
+    const { job, body, deadlineMs, keyHash, admitted } = this.#relay
+    const { bus, intake, running } = this.#edge
+    this.#client.listen(this)
+    intake.enter()
+    this.#run = runJob(bus, job, body, deadlineMs, this)
     failpoint('edge.dispatched')
-    edge.running.begin({
+    running.begin({
       account: job.account,
       requestId: job.requestId,
-      keyHash: relay.keyHash,
+      keyHash,
       reservation: { worstCharge: admitted.worstCharge, window: job.window },
       stream: job.stream,
-      cut() {
-        if (depart('cut')) endWith(invalidKey())
+      cut: () => {
+        if (this.#depart('cut')) this.#client.fail(invalidKey())
       },
     })
+  }
 
-    /** The client has gone: the router stops the backend, and its last word tells the cost. */
-    function depart(how: Departure): boolean {
-      if (phase !== 'wanted') return false
-      phase = how
-      run.stop()
-      return true
-    }
+  onOffered(isAnswered: boolean): void {
+    const { intake } = this.#edge
+    intake.leave()
+    // A client that leaves early has not waited for us.
+    if (isAnswered) intake.arrived(this.#enteredAtMs)
+  }
 
-    async function conclude(word: LastWord): Promise<void> {
-      const departure = phase === 'wanted' || phase === 'over' ? null : phase
-      phase = 'over'
-      const { promptTokensEstimate } = job
-      const bill = billOf(word, { departure, head, events: passage.events, promptTokensEstimate })
-      if (word.kind === 'end' && departure === null && head && bill.kind === 'charge') return deliver(head, bill.charge)
-      noteBusyRouters(edge, word)
-      if (departure === null) endWith(errorOf(word, job.lane))
-      await settleBill(edge, job, bill)
-    }
+  onHead(head: AnswerHead): void {
+    const { admitted, job, measured } = this.#relay
+    this.#head = head
+    if (this.#phase !== 'wanted') return
+    if (measured.span.isRecorded) measured.span.set(headAttributes(head, admitted))
+    if (job.stream) this.#measureBegin(head)
+    this.#client.begin(head.contentType, () => answerHeaders(this.#relay, head))
+    failpoint('edge.answer-begun')
+  }
 
-    async function deliver(answered: AnswerHead, charge: Charge): Promise<void> {
-      const { usage } = charge
-      if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
-      const event = usageEvent(job, charge)
-      try {
-        if (writer.keep) await writer.keep(event)
-        await settle(edge, event)
-      } catch (cause) {
-        return endWith(
-          new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
-        )
-      }
-      failpoint('edge.usage-stored')
-      passage.end()
-      if (!job.stream) begun(answered)
-      writer.finish(() => answerHeaders(relay, answered, chargeFor(job.price, usage)))
-      failpoint('edge.answer-ended')
-      resolve()
-    }
+  onData(bytes: Uint8Array): void {
+    if (this.#phase === 'wanted') this.#passage.pass(bytes)
+    else this.#passage.note(bytes)
+  }
 
-    /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
-    function begun({ backendMs }: AnswerHead): void {
-      const tookMs = performance.now() - measured.startedAtMs
-      if (backendMs !== undefined) edge.metrics.added(relay.endpoint, tookMs - backendMs)
-      if (!job.stream) return
-      edge.metrics.firstToken(job.lane, tookMs)
-      measured.span.event('first content')
-    }
+  onRouterLost(loss: RouterLoss): boolean {
+    tellLoss(this.#edge, this.#relay.job, loss)
+    if (!this.#client.restart()) return false
+    this.#head = null
+    this.#passage = this.#openPassage()
+    return true
+  }
 
-    function endWith(error: GatewayError): void {
-      if (!writer.begun()) return reject(error)
-      measured.failure = error.code
-      writer.fail(error)
-      resolve()
+  onEnd(end: AnswerEnd): Promise<void> {
+    return this.#conclude({ kind: 'end', end })
+  }
+
+  onFailure(failure: AnswerFailure): Promise<void> {
+    return this.#conclude({ kind: 'failure', failure })
+  }
+
+  onInterrupted(): void {
+    void this.#conclude({ kind: 'lost' })
+  }
+
+  onOverdue(): void {
+    if (!this.#depart('router_lost')) return
+    this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The time for this request is up'))
+  }
+
+  consumed(bytes: number): void {
+    this.#passage.taken(bytes)
+  }
+
+  left(): void {
+    this.#depart('client_gone')
+  }
+
+  headersOnSilence(): Record<string, string> {
+    return answerHeaders(this.#relay, null)
+  }
+
+  #openPassage(): Passage {
+    return openPassage(this.#relay.job.stream, this.#client, (bytes) => this.#run?.consumed(bytes))
+  }
+
+  /** The client has gone: the router stops the backend, and its last word tells the cost. */
+  #depart(how: Departure): boolean {
+    if (this.#phase !== 'wanted') return false
+    this.#phase = how
+    this.#run?.stop()
+    return true
+  }
+
+  async #conclude(word: LastWord): Promise<void> {
+    const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
+    this.#phase = 'over'
+    const head = this.#head
+    const { job } = this.#relay
+    const { events } = this.#passage
+    const bill = billOf(word, { departure, head, events, promptTokensEstimate: job.promptTokensEstimate })
+    if (word.kind === 'end' && departure === null && head && bill.kind === 'charge') {
+      return this.#deliver(head, bill.charge)
     }
-  })
+    noteBusyRouters(this.#edge, word)
+    if (departure === null) this.#client.fail(errorOf(word, job.lane))
+    await settleBill(this.#edge, job, bill)
+  }
+
+  async #deliver(head: AnswerHead, charge: Charge): Promise<void> {
+    const { job, measured } = this.#relay
+    const { usage } = charge
+    if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
+    const event = usageEvent(job, charge)
+    try {
+      if (this.#client.keep) await this.#client.keep(event)
+      await settle(this.#edge, event)
+    } catch (cause) {
+      return this.#client.fail(
+        new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
+      )
+    }
+    failpoint('edge.usage-stored')
+    this.#passage.end()
+    if (!job.stream) this.#measureBegin(head)
+    this.#client.finish(() => answerHeaders(this.#relay, head, chargeFor(job.price, usage)))
+    failpoint('edge.answer-ended')
+  }
+
+  /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
+  #measureBegin({ backendMs }: AnswerHead): void {
+    const { job, measured, endpoint } = this.#relay
+    const { metrics } = this.#edge
+    const tookMs = performance.now() - measured.startedAtMs
+    if (backendMs !== undefined) metrics.added(endpoint, tookMs - backendMs)
+    if (!job.stream) return
+    metrics.firstToken(job.lane, tookMs)
+    measured.span.event('first content')
+  }
 }
 
 /** Routers that are late gave the job back: the edge takes in less. */

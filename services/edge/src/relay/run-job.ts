@@ -56,132 +56,166 @@ export interface JobRun {
 
 export function runJob(
   bus: Bus,
-  fixed: PlannedJob,
+  planned: PlannedJob,
   body: Uint8Array,
   deadlineMs: number,
   events: AnswerEvents,
 ): JobRun {
-  /** Null between two dispatches. */
-  let handle: JobHandle | null = null
-  let timer: NodeJS.Timeout | undefined
-  let attempt = 0
-  let losses = 0
-  let router: string | undefined
-  let waitingSinceMs = performance.now()
-  let isStopped = false
-  let isOver = false
-  let isOffered = false
-  let hasHead = false
-  const deadlineAtMs = performance.now() + deadlineMs
-  const headDueAtMs = performance.now() + Math.min(deadlineMs, fixed.headWithinMs ?? Infinity)
-  // The router keeps both; this guards against one that does not answer at all.
-  let deadlineTimer = setTimeout(timeIsUp, headDueAtMs - performance.now() + DEADLINE_GRACE_MS)
+  const job = new RunningJob(bus, planned, body, deadlineMs, events)
+  job.offer()
+  return job
+}
 
-  dispatch()
-  return {
-    consumed: (bytes) => handle?.consumed(bytes),
-    stop,
+/** Offered to the routers, taken by one, answered with a head, and over; between two offers it pauses. */
+type Stage = 'offered' | 'taken' | 'answered' | 'paused' | 'over'
+
+class RunningJob implements JobRun {
+  readonly #bus: Bus
+  readonly #planned: PlannedJob
+  readonly #body: Uint8Array
+  readonly #events: AnswerEvents
+  readonly #deadlineAtMs: number
+  readonly #headDueAtMs: number
+  #stage: Stage = 'paused'
+  /** The client has gone. */
+  #isStopped = false
+  #offers = 0
+  #losses = 0
+  #waitingSinceMs = performance.now()
+  #handle: JobHandle | undefined
+  #router: string | undefined
+  #overdueTimer: NodeJS.Timeout
+  /** Ends a pause or, once stopped, the wait for the last word. */
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(bus: Bus, planned: PlannedJob, body: Uint8Array, deadlineMs: number, events: AnswerEvents) {
+    this.#bus = bus
+    this.#planned = planned
+    this.#body = body
+    this.#events = events
+    this.#deadlineAtMs = performance.now() + deadlineMs
+    this.#headDueAtMs = performance.now() + Math.min(deadlineMs, planned.headWithinMs ?? Infinity)
+    this.#overdueTimer = this.#lookAt(this.#headDueAtMs)
   }
 
-  function dispatch(): void {
-    attempt++
-    const remainingMs = msUntil(deadlineAtMs)
-    const headWithinMs = fixed.headWithinMs === undefined ? undefined : msUntil(headDueAtMs)
-    const header: JobHeader = { ...fixed, attempt, remainingMs, headWithinMs, edgeSettles: true }
-    handle = bus.dispatch(
+  offer(): void {
+    this.#stage = 'offered'
+    const header: JobHeader = {
+      ...this.#planned,
+      attempt: ++this.#offers,
+      remainingMs: msUntil(this.#deadlineAtMs),
+      headWithinMs: this.#planned.headWithinMs === undefined ? undefined : msUntil(this.#headDueAtMs),
+      edgeSettles: true,
+    }
+    this.#handle = this.#bus.dispatch(
       {
-        subject: subjects.job(fixed.pool),
+        subject: subjects.job(this.#planned.pool),
         header: encodeJson(header),
-        body,
-        acceptTimeoutMs: acceptPatienceMs(attempt),
+        body: this.#body,
+        acceptTimeoutMs: acceptPatienceMs(this.#offers),
       },
       {
-        onAccept(workerId) {
-          router = workerId
-          offered(true)
+        onAccept: (router) => {
+          this.#router = router
+          this.#enter('taken')
         },
-        onHead(bytes) {
-          hasHead = true
-          events.onHead(answerHead.parse(decodeJson(bytes)))
+        onHead: (bytes) => {
+          this.#enter('answered')
+          this.#events.onHead(answerHead.parse(decodeJson(bytes)))
         },
-        onData: events.onData,
-        onEnd(bytes) {
+        onData: (bytes) => this.#events.onData(bytes),
+        onEnd: (bytes) => {
           const end = answerEnd.parse(decodeJson(bytes))
-          return finish(() => events.onEnd(end))
+          return this.#finish(() => this.#events.onEnd(end))
         },
-        onFailure(bytes) {
+        onFailure: (bytes) => {
           const failure = answerFailure.parse(decodeJson(bytes))
-          return finish(() => events.onFailure(failure))
+          return this.#finish(() => this.#events.onFailure(failure))
         },
-        onUnavailable(reason, detail) {
-          offered(true)
-          tryAgain(detail === 'busy' ? 'busy' : reason)
-        },
-        onLost: lost,
+        onUnavailable: (reason, detail) => this.#offerAgain(detail === 'busy' ? 'busy' : reason),
+        onLost: () => this.#lost(),
       },
     )
   }
 
-  function lost(): void {
-    losses++
-    waitingSinceMs = performance.now()
-    const isLast = losses >= MOST_LOSSES
-    if (isStopped || !events.onRouterLost({ router, losses, isLast })) return void finish(events.onInterrupted)
-    hasHead = false
-    tryAgain('lost')
+  consumed(bytes: number): void {
+    this.#handle?.consumed(bytes)
   }
 
-  function tryAgain(reason: Unavailability): void {
-    handle = null
-    const nowMs = performance.now()
-    const waitedMs = nowMs - waitingSinceMs
-    const delayMs = isStopped
-      ? null
-      : redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs: headDueAtMs - nowMs })
-    if (delayMs !== null) timer = setTimeout(dispatch, delayMs)
-    else if (reason === 'busy') giveUp('The routers have more to do than they can', retryAfterMs())
-    else if (losses >= MOST_LOSSES) giveUp('Every router that took the request was lost')
-    else giveUp('No router took the request in time; try again shortly')
-  }
-
-  function timeIsUp(): void {
-    const leftMs = deadlineAtMs - performance.now()
-    if (!hasHead || leftMs <= 0) return events.onOverdue()
-    deadlineTimer = setTimeout(timeIsUp, leftMs + DEADLINE_GRACE_MS)
-  }
-
-  /** No router has the job. */
-  function giveUp(message: string, comeBackAfterMs?: number): void {
-    const failure = { code: 'SERVICE_UNAVAILABLE' as const, message, attempted: [], attempts: [] }
-    finish(() => void events.onFailure({ ...failure, retryAfterMs: comeBackAfterMs }))
-  }
-
-  function offered(isAnswered: boolean): void {
-    if (isOffered) return
-    isOffered = true
-    events.onOffered?.(isAnswered)
-  }
-
-  function stop(): void {
-    if (isOver || isStopped) return
-    isStopped = true
-    clearTimeout(deadlineTimer)
-    clearTimeout(timer)
-    if (!handle) return giveUp('Nobody waits for the answer')
-    handle.leave()
-    timer = setTimeout(() => {
-      handle?.stop()
-      finish(events.onInterrupted)
+  stop(): void {
+    if (this.#stage === 'over' || this.#isStopped) return
+    this.#isStopped = true
+    clearTimeout(this.#overdueTimer)
+    clearTimeout(this.#timer)
+    if (this.#stage === 'paused') return this.#giveUp('Nobody waits for the answer')
+    this.#handle!.leave()
+    this.#timer = setTimeout(() => {
+      this.#handle!.stop()
+      this.#interrupted()
     }, LAST_WORD_WITHIN_MS)
   }
 
-  function finish<Result>(last: () => Result): Result | undefined {
-    if (isOver) return undefined
-    isOver = true
-    offered(false)
-    clearTimeout(deadlineTimer)
-    clearTimeout(timer)
+  #lost(): void {
+    this.#losses++
+    this.#waitingSinceMs = performance.now()
+    const [router, losses] = [this.#router, this.#losses]
+    const isLast = losses >= MOST_LOSSES
+    if (this.#isStopped || !this.#events.onRouterLost({ router, losses, isLast })) return this.#interrupted()
+    this.#offerAgain('lost')
+  }
+
+  #offerAgain(reason: Unavailability): void {
+    this.#enter('paused')
+    const nowMs = performance.now()
+    const delayMs = this.#isStopped
+      ? null
+      : redispatchDelayMs({
+          reason,
+          attempt: this.#offers,
+          losses: this.#losses,
+          waitedMs: nowMs - this.#waitingSinceMs,
+          remainingMs: this.#headDueAtMs - nowMs,
+        })
+    if (delayMs !== null) this.#timer = setTimeout(() => this.offer(), delayMs)
+    else if (reason === 'busy') this.#giveUp('The routers have more to do than they can', retryAfterMs())
+    else if (this.#losses >= MOST_LOSSES) this.#giveUp('Every router that took the request was lost')
+    else this.#giveUp('No router took the request in time; try again shortly')
+  }
+
+  /** The router keeps both times; this guards against one that does not answer at all. */
+  #lookAt(dueAtMs: number): NodeJS.Timeout {
+    return setTimeout(
+      () => {
+        const isOverdue = this.#stage !== 'answered' || performance.now() >= this.#deadlineAtMs
+        if (isOverdue) this.#events.onOverdue()
+        else this.#overdueTimer = this.#lookAt(this.#deadlineAtMs)
+      },
+      dueAtMs - performance.now() + DEADLINE_GRACE_MS,
+    )
+  }
+
+  /** No router has the job. */
+  #giveUp(message: string, comeBackAfterMs?: number): void {
+    const failure = { code: 'SERVICE_UNAVAILABLE' as const, message, attempted: [], attempts: [] }
+    void this.#finish(() => this.#events.onFailure({ ...failure, retryAfterMs: comeBackAfterMs }))
+  }
+
+  #interrupted(): void {
+    this.#finish(() => this.#events.onInterrupted())
+  }
+
+  #finish<Result>(last: () => Result): Result | undefined {
+    if (this.#stage === 'over') return undefined
+    this.#enter('over')
+    clearTimeout(this.#overdueTimer)
+    clearTimeout(this.#timer)
     return last()
+  }
+
+  #enter(stage: Stage): void {
+    const wasFirstOffer = this.#stage === 'offered' && this.#offers === 1
+    this.#stage = stage
+    if (wasFirstOffer) this.#events.onOffered?.(stage !== 'over')
   }
 }
 

@@ -13,7 +13,8 @@ import { requestAttributes } from '@gateway/telemetry/gen-ai'
 import { partOf } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit/admit.ts'
-import { httpClient, KEEP_ALIVE_AFTER_MS, type Client } from '../relay/answer-writer.ts'
+import { KEEP_ALIVE_AFTER_MS } from '../relay/answer-writer.ts'
+import { httpClient, type Client } from '../relay/reader.ts'
 import { proveKey, type Caller } from '../credentials/authenticate.ts'
 import { holdOf } from '../read/bytes-in-flight.ts'
 import { adviceHeader } from '../core/advice-header.ts'
@@ -65,7 +66,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       await relayAnswer(edge, relay, client)
     }
 
-    if (key === undefined) await run(httpClient(response))
+    if (key === undefined) await run(httpClient(response, { stream: asked.stream, requestId }))
     else {
       const runForAll = (client: Client) => hold.whileRunning(() => run(client))
       await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)

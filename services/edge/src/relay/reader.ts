@@ -1,0 +1,116 @@
+/**
+ * One who reads an answer: an HTTP client of this edge, another edge on behalf of a client of its own
+ * (`serve-followers.ts`), or all who share an answer (`shared-answer.ts`).
+ *
+ * A reader reads until its answer ends or it leaves, whichever comes first. Later ends do nothing.
+ */
+
+import type { GatewayError } from '@gateway/contracts/errors'
+import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
+import { measuredOf } from '../listen/measure-request.ts'
+import type { StepResponse } from '../listen/walk.ts'
+import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
+
+export interface Reader {
+  /** The reader reports to this source from now on. */
+  listen(source: Source): void
+  /** `headers` are asked for when they are sent. */
+  begin(contentType: string, headers: () => Headers): void
+  write(bytes: Uint8Array): void
+  /** `headers` replace those of `begin` where none has been sent yet. */
+  finish(headers: () => Headers): void
+  fail(error: GatewayError): void
+}
+
+export interface Source {
+  /** The reader has taken so many more bytes. */
+  consumed(bytes: number): void
+  /** The reader wants nothing any more. */
+  left(): void
+  /** The source has been silent for so long that headers have to be sent. */
+  headersOnSilence(): Headers
+}
+
+/** The reader for whom a request runs. */
+export interface Client extends Reader {
+  /** Resolves when the answer has ended or the client has left; rejects with what to answer while nothing has been sent. */
+  readonly answered: Promise<void>
+  isOver(): boolean
+  /** Forgets the answer so far, so that another router's can take its place. False: the client has some of it. */
+  restart(): boolean
+  /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
+  keep?(usage: UsageEvent): Promise<void>
+}
+
+export interface HttpClient extends Client {
+  /** Anything has been sent, headers included. */
+  begun(): boolean
+  /** Leaves its source; the answer ends with this error. */
+  cut(error: GatewayError): void
+  /** What it reads was made for another request, or (null) for its own. */
+  replays(requestId: string | null): void
+}
+
+/** The source of a client that still waits for one. */
+export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
+
+export function httpClient(
+  response: StepResponse,
+  { stream, requestId: ownId }: { stream: boolean; requestId: string },
+): HttpClient {
+  const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
+  let source = NO_SOURCE
+  let isOver = false
+  let writer: AnswerWriter
+
+  function openWriter(): AnswerWriter {
+    const consumed = (bytes: number): void => source.consumed(bytes)
+    return stream ? streamAnswer(response, consumed, () => source.headersOnSilence()) : jsonAnswer(response, consumed)
+  }
+
+  response.once('close', () => {
+    isOver = true
+    source.left()
+    resolve()
+  })
+
+  function fail(error: GatewayError): void {
+    if (isOver) return
+    isOver = true
+    if (!writer.begun()) return reject(error)
+    measuredOf(response).failure = error.code
+    writer.fail(error)
+    resolve()
+  }
+
+  return {
+    answered,
+    isOver: () => isOver || response.destroyed,
+    listen(next) {
+      writer ??= openWriter()
+      source = next
+    },
+    begun: () => writer.begun(),
+    begin: (contentType, headers) => writer.begin(contentType, headers),
+    write: (bytes) => writer.write(bytes),
+    restart: () => writer.restart(),
+    finish(headers) {
+      if (isOver) return
+      isOver = true
+      writer.finish(headers)
+      resolve()
+    },
+    fail,
+    cut(error) {
+      source.left()
+      fail(error)
+    },
+    replays(requestId) {
+      if (response.headersSent) return
+      response.setHeader('x-request-id', requestId ?? ownId)
+      if (requestId === null) response.removeHeader(REPLAYED_HEADER)
+      else response.setHeader(REPLAYED_HEADER, 'true')
+    },
+  }
+}
