@@ -4,7 +4,7 @@
  * and a config file that loads.
  */
 
-import { loadConfig } from '@gateway/config/load-config'
+import { type LoadedConfig, loadConfig } from '@gateway/config/load-config'
 import { problemsOfEnvironment, type ServiceName, serviceNames } from './service-environment.ts'
 import type { Manifest } from './validate-manifests.ts'
 
@@ -85,7 +85,9 @@ const podsAreRestricted: Rule = (manifests) =>
 
 const portsAreOpen: Rule = (manifests) =>
   everyContainer(manifests).flatMap(({ workload, container }) => {
-    const open = new Set((container.ports ?? []).map(({ name }) => name))
+    // Nobody calls it: the operator's pod.
+    if (!container.ports) return []
+    const open = new Set(container.ports.map(({ name }) => name))
     const { startupProbe, readinessProbe, livenessProbe } = container
     return Object.entries({ startupProbe, readinessProbe, livenessProbe }).flatMap(([kind, probe]) => {
       if (!probe?.httpGet) return [`${workload.metadata.name} has no ${kind}`]
@@ -161,15 +163,27 @@ const volumesAreThere: Rule = (manifests) =>
 
 const configLoads: Rule = (manifests) =>
   manifests.flatMap((manifest) => {
-    const text = (manifest as { data?: Record<string, string> }).data?.['gateway.yaml']
-    if (manifest.kind !== 'ConfigMap' || text === undefined) return []
     try {
-      loadConfig(text, manifest.metadata.name)
+      configOf(manifest)
       return []
     } catch (error) {
       return [String(error)]
     }
   })
+
+/** The policies let a router reach the port of each backend that the config file names. */
+const backendsAreReachable: Rule = (manifests) => {
+  const policy = manifests.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-router'))
+  if (!policy) return []
+  const { egress } = (policy as unknown as { spec: { egress: { ports: { port: string | number }[] }[] } }).spec
+  const open = new Set(egress.flatMap(({ ports }) => ports.map(({ port }) => String(port))))
+  return manifests.flatMap((manifest) => {
+    const backends = loadable(manifest)?.config.backends ?? []
+    return backends
+      .filter(({ url }) => !open.has(portOf(new URL(url))))
+      .map(({ id, url }) => `${policy.metadata.name} keeps the router from ${id} at ${url}`)
+  })
+}
 
 const rules: Rule[] = [
   everyServiceIsThere,
@@ -181,7 +195,26 @@ const rules: Rule[] = [
   stoppingHasTime,
   volumesAreThere,
   configLoads,
+  backendsAreReachable,
 ]
+
+/** The config file in a ConfigMap. */
+function configOf(manifest: Manifest): LoadedConfig | undefined {
+  const text = (manifest as { data?: Record<string, string> }).data?.['gateway.yaml']
+  return manifest.kind === 'ConfigMap' && text !== undefined ? loadConfig(text, manifest.metadata.name) : undefined
+}
+
+function loadable(manifest: Manifest): LoadedConfig | undefined {
+  try {
+    return configOf(manifest)
+  } catch {
+    return undefined
+  }
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port || (protocol === 'https:' ? '443' : '80')
+}
 
 function includes(labels: Labels, wanted: Labels): boolean {
   return Object.entries(wanted).every(([name, value]) => labels[name] === value)

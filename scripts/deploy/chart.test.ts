@@ -105,6 +105,12 @@ describe('what does not fit together is refused', () => {
       'replicas: 3\n  minReadySeconds: 5',
       'two set the number of its pods',
     ],
+    [
+      'a backend on a port that the policy keeps shut',
+      /port: 8000\n/,
+      'port: 8001\n',
+      'keeps the router from gpu-a at http://vllm.inference.svc:8000/v1',
+    ],
   ])('%s', (_, text, replacement, complaint) => {
     expect(complaintsAfter(text, replacement).join('\n')).toContain(complaint)
   })
@@ -124,6 +130,10 @@ describe('values that the chart does not have, or that cannot be meant, are refu
     ['nats.syncInterval=sometimes', "at '/nats/syncInterval'"],
     ['nats.enabled=false', "at '/nats/address'"],
     ['configMap=other', "at '/config'"],
+    ['nats.tls.enabled=true', "at '/nats/tls/secretName'"],
+    ['httpRoute.enabled=true', "at '/httpRoute/parentRefs'"],
+    ['router.image.digest=sha256:abc', "at '/router/image/digest'"],
+    ['trustedAuthorities.configMap=a,trustedAuthorities.secret=b', "at '/trustedAuthorities'"],
     ['ingress.host=', "at '/ingress/host'"],
     ['secrets.redis.kye=url', "additional properties 'kye' not allowed"],
   ])('%s', (value, complaint) => {
@@ -175,4 +185,78 @@ describe('what an operator is promised', () => {
       policyTypes: ['Ingress', 'Egress'],
     })
   })
+})
+
+describe('what a hardened cluster is promised', () => {
+  const text = render('hardened')
+  const manifests = readManifests(text) as (Manifest & { spec: Record<string, never> })[]
+  const named = (kind: string, suffix: string) =>
+    manifests.find(({ kind: own, metadata }) => own === kind && metadata.name === `gateway-model-gateway${suffix}`)!
+  const container = (service: string) =>
+    (
+      named('Deployment', `-${service}`) as unknown as {
+        spec: { template: { spec: { containers: [{ image: string; env: object[]; volumeMounts: object[] }] } } }
+      }
+    ).spec.template.spec.containers[0]
+
+  test('no pod asks for a user or group by number', () => {
+    expect(text).not.toMatch(/runAsUser|runAsGroup|fsGroup/)
+  })
+
+  test('every way to NATS is encrypted, between its servers too', () => {
+    expect(text).not.toContain('nats://')
+    expect(text).toContain(
+      'tls://route:$(NATS_ROUTE_PASSWORD)@gateway-model-gateway-nats-0.gateway-model-gateway-nats-peers:6222',
+    )
+    expect(text.match(/tls { cert_file/g)).toHaveLength(2)
+  })
+
+  test.each(['edge', 'router', 'keys', 'metering', 'ctl'])('%s trusts the private authority', (service) => {
+    expect(container(service).env).toContainEqual({
+      name: 'NODE_EXTRA_CA_CERTS',
+      value: '/etc/trusted-authorities/authorities.pem',
+    })
+    expect(container(service).volumeMounts).toContainEqual({
+      name: 'authorities',
+      mountPath: '/etc/trusted-authorities',
+      readOnly: true,
+    })
+  })
+
+  test("a digest goes before a tag, and a service's own tag before that of all", () => {
+    expect(container('edge').image).toMatch(/\/edge@sha256:9f86d081/)
+    expect(container('router').image).toMatch(/\/router:0\.1\.1$/)
+    expect(container('keys').image).toMatch(/\/keys:0\.1\.0$/)
+  })
+
+  test("NATS servers start anew when their own settings change, not their users' alone", () => {
+    const checksum = (rendered: string) => /checksum\/config: (\w+)/.exec(rendered)![1]
+    expect(checksum(render('hardened', '--set', 'nats.syncInterval=always'))).not.toBe(checksum(text))
+  })
+
+  test("a load balancer that keeps its clients' addresses is not shut out", () => {
+    const { ingress } = named('NetworkPolicy', '-edge').spec as unknown as { ingress: object[] }
+    expect(ingress).toContainEqual({ ports: [{ port: 'http', protocol: 'TCP' }] })
+  })
+
+  test('a router may go to the ports of its backends, and of vendors', () => {
+    const { egress } = named('NetworkPolicy', '-router').spec as unknown as { egress: { ports: { port: unknown }[] }[] }
+    expect(egress.at(-1)!.ports.map(({ port }) => port)).toEqual([443, 8443])
+  })
+})
+
+test.each([
+  ['https://a.example/v1', 443],
+  ['http://a.example/v1', 80],
+  ['http://a.svc:8000/v1', 8000],
+  ['http://a.svc:8000', 8000],
+  ['http://[fd00::1]:9000/v1', 9000],
+  ['http://[fd00::1]/v1', 80],
+  ['https://a.example/deployments/x:9/v1', 443],
+])('the policy opens the port of %s: %d', (url, port) => {
+  const text = render('minimal', '--set-string', `config.backends[0].url=${url}`)
+  const { spec } = readManifests(text).find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-router'),
+  ) as unknown as { spec: { egress: { ports: { port: number }[] }[] } }
+  expect(spec.egress.at(-1)!.ports.map((one) => one.port)).toContain(port)
 })

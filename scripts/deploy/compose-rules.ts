@@ -26,6 +26,7 @@ export interface ComposeService {
   depends_on?: Record<string, { condition: string }> | string[]
   healthcheck?: object
   stop_grace_period?: string
+  stop_signal?: string
 }
 export interface Compose {
   services: Record<string, ComposeService>

@@ -1,6 +1,6 @@
 /**
  * Writes `deploy/schemas/`: what the chart and the compose file are validated against, cut down to what they use. Run when
- * a version moves; `deploy/schemas/README.md` says where the three arguments come from.
+ * a version moves; `deploy/schemas/README.md` says where the five arguments come from.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { parse } from 'yaml'
 import { SCHEMAS, type Schema } from './validate-manifests.ts'
 
-const [kubernetesFolder, operatorFolder, composeFolder] = process.argv.slice(2)
-if (!kubernetesFolder || !operatorFolder || !composeFolder) {
+const [kubernetesFolder, operatorFolder, composeFolder, gatewayApiFolder, kedaFolder] = process.argv.slice(2)
+if (!kubernetesFolder || !operatorFolder || !composeFolder || !gatewayApiFolder || !kedaFolder) {
   throw new Error(
-    'usage: renew-schemas.ts <strict Kubernetes schemas> <prometheus-operator module> <compose-go module>',
+    'usage: renew-schemas.ts <strict Kubernetes schemas> <prometheus-operator module> <compose-go module> <gateway-api module> <keda module>',
   )
 }
 
@@ -27,11 +27,20 @@ const KINDS = {
   'v1/Service': 'io.k8s.api.core.v1.Service',
   'v1/ServiceAccount': 'io.k8s.api.core.v1.ServiceAccount',
 }
-const CUSTOM_RESOURCES = ['servicemonitors', 'prometheusrules']
+const OPERATOR_RESOURCES = ['servicemonitors', 'prometheusrules']
 const REF = /^(?:_definitions\.json)?#\/(?:definitions|\$defs)\//
 
 writeKubernetes(kubernetesFolder)
-writeCustomResources(operatorFolder)
+writeCustomResources(
+  'prometheus-operator.json',
+  OPERATOR_RESOURCES.map((plural) =>
+    join(operatorFolder, 'example', 'prometheus-operator-crd', `monitoring.coreos.com_${plural}.yaml`),
+  ),
+)
+writeCustomResources('gateway-api.json', [
+  join(gatewayApiFolder, 'config', 'crd', 'standard', 'gateway.networking.k8s.io_httproutes.yaml'),
+])
+writeCustomResources('keda.json', [join(kedaFolder, 'config', 'crd', 'bases', 'keda.sh_scaledobjects.yaml')])
 const { $defs, ...compose } = JSON.parse(
   readFileSync(join(composeFolder, 'schema', 'compose-spec.json'), 'utf8'),
 ) as Schema
@@ -53,24 +62,23 @@ function writeKubernetes(folder: string): void {
   write('kubernetes.json', { kinds: KINDS, definitions: sorted(kept) })
 }
 
-function writeCustomResources(folder: string): void {
+function writeCustomResources(target: string, files: string[]): void {
   const kinds: Record<string, string> = {}
   const definitions: Record<string, Schema> = {}
-  for (const plural of CUSTOM_RESOURCES) {
-    const file = join(folder, 'example', 'prometheus-operator-crd', `monitoring.coreos.com_${plural}.yaml`)
+  for (const file of files) {
     const { spec } = parse(readFileSync(file, 'utf8')) as {
       spec: {
         group: string
         names: { kind: string }
-        versions: { name: string; schema: { openAPIV3Schema: Schema } }[]
+        versions: { name: string; storage: boolean; schema: { openAPIV3Schema: Schema } }[]
       }
     }
-    for (const { name, schema } of spec.versions) {
+    for (const { name, schema } of spec.versions.filter(({ storage }) => storage)) {
       kinds[`${spec.group}/${name}/${spec.names.kind}`] = spec.names.kind
       definitions[spec.names.kind] = closed(withoutProse(schema.openAPIV3Schema))
     }
   }
-  write('prometheus-operator.json', { kinds, definitions })
+  write(target, { kinds, definitions })
 }
 
 /** Fields that the resource does not have are refused, as the API server does under strict validation. */

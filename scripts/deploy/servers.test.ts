@@ -5,8 +5,10 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { findProgram } from '@gateway/servers/find-program'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -75,6 +77,32 @@ test('a NATS server takes the configuration of the compose file, with the enviro
   copyFileSync(join(ROOT, 'deploy/chart/files/nats-users.conf'), join(folder, 'nats-users.conf'))
   const conf = readFileSync(join(ROOT, 'deploy/compose/nats.conf'), 'utf8')
   expect(check(conf, Object.fromEntries(given))).toMatchObject({ status: 0 })
+})
+
+test('a NATS server that compose stops tells its clients to go elsewhere', async () => {
+  const { services } = readCompose(readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8'))
+  const server = spawn(natsServer(), ['--addr', '127.0.0.1', '--port', '-1'])
+  try {
+    let port = 0
+    for await (const line of createInterface({ input: server.stderr })) {
+      port = Number(/client connections on 127\.0\.0\.1:(\d+)/.exec(line)?.[1] ?? port)
+      if (line.includes('Server is ready')) break
+    }
+    server.stderr.resume()
+    const client = connect(port, '127.0.0.1')
+    client.write('CONNECT {"verbose":false,"protocol":1}\r\nPING\r\n')
+    let heard = ''
+    for await (const line of createInterface({ input: client })) {
+      if (line === 'PONG') server.kill(services['nats-1']!.stop_signal as NodeJS.Signals)
+      heard = line
+      if (line.includes('"ldm":true')) break
+    }
+    client.destroy()
+    expect(heard).toContain('"ldm":true')
+  } finally {
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+  }
 })
 
 test('a Redis server starts with the configuration of the compose file', async () => {

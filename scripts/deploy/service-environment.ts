@@ -21,7 +21,7 @@ export type ServiceName = keyof typeof READERS
 export const serviceNames = Object.keys(READERS) as ServiceName[]
 
 /** Read by Node itself. */
-const NODES_OWN = ['NODE_OPTIONS']
+const NODES_OWN = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS']
 /** What every service reads by it. */
 const SHARED_SOURCE = 'packages/service/src/tracing-settings.ts'
 const ROOT = join(import.meta.dirname, '../..')

@@ -64,7 +64,7 @@ const regExp = Object.assign(
 
 const ajv = new Ajv({ strict: false, allErrors: true, validateFormats: false, code: { regExp } })
 const kinds = new Map<string, string>()
-for (const file of ['kubernetes.json', 'prometheus-operator.json']) {
+for (const file of ['kubernetes.json', 'prometheus-operator.json', 'gateway-api.json', 'keda.json']) {
   const { kinds: known, ...schema } = JSON.parse(readFileSync(join(SCHEMAS, file), 'utf8')) as Schema & {
     kinds: Record<string, string>
   }

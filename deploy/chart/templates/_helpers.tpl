@@ -30,9 +30,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{/* Pod and container of the restricted Pod Security Standard; the images run as the user `node`. */}}
 {{- define "gateway.podSecurity" -}}
 runAsNonRoot: true
-runAsUser: 1000
-runAsGroup: 1000
-fsGroup: 1000
+{{- range $name, $id := .root.Values.podSecurity }}
+{{- if $id }}
+{{ $name }}: {{ $id }}
+{{- end }}
+{{- end }}
 seccompProfile: { type: RuntimeDefault }
 {{- end }}
 
@@ -46,9 +48,54 @@ capabilities: { drop: [ALL] }
 {{- if .Values.configMap -}}{{ .Values.configMap }}{{- else -}}{{ include "gateway.fullname" . }}-config{{- end -}}
 {{- end }}
 
+{{/* The image of a service: its own digest or tag, else that of all. */}}
+{{- define "gateway.image" -}}
+{{- $own := (index .root.Values .service).image -}}
+{{- $name := printf "%s/%s" .root.Values.image.registry .service -}}
+{{- if $own.digest -}}{{ printf "%s@%s" $name $own.digest }}{{- else -}}{{ printf "%s:%s" $name (coalesce $own.tag .root.Values.image.tag .root.Chart.AppVersion) }}{{- end -}}
+{{- end }}
+
+{{/* Where the services find the authorities that they trust beside the public ones. */}}
+{{- define "gateway.authoritiesFolder" -}}
+/etc/trusted-authorities
+{{- end }}
+
+{{- define "gateway.authoritiesEnv" -}}
+{{- if include "gateway.authoritiesVolume" . }}
+- { name: NODE_EXTRA_CA_CERTS, value: {{ printf "%s/%s" (include "gateway.authoritiesFolder" .) .Values.trustedAuthorities.key | quote }} }
+{{- end }}
+{{- end }}
+
+{{- define "gateway.authoritiesVolume" -}}
+{{- $trusted := .Values.trustedAuthorities -}}
+{{- if $trusted.configMap }}
+- { name: authorities, configMap: { name: {{ $trusted.configMap }} } }
+{{- else if $trusted.secret }}
+- { name: authorities, secret: { secretName: {{ $trusted.secret }} } }
+{{- end }}
+{{- end }}
+
+{{/* What a router may open: the ports of the backends that the chart knows, and that of the vendors. */}}
+{{- define "gateway.backendPorts" -}}
+{{- $open := dict "443" true -}}
+{{- range .Values.config.backends -}}
+{{- if .url -}}
+{{- $port := regexReplaceAll "^[a-z]+://[^/]*?(?::([0-9]+))?(?:/.*)?$" .url "${1}" -}}
+{{- $_ := set $open (default (ternary "80" "443" (hasPrefix "http://" .url)) $port) true -}}
+{{- end -}}
+{{- end -}}
+{{- range $port := keys $open | sortAlpha }}
+- { port: {{ $port }}, protocol: TCP }
+{{- end }}
+{{- end }}
+
 {{/* The address of NATS after the user's name and password. */}}
 {{- define "gateway.natsAddress" -}}
 {{- if .Values.nats.enabled -}}{{ include "gateway.fullname" . }}-nats:4222{{- else -}}{{ .Values.nats.address }}{{- end -}}
+{{- end }}
+
+{{- define "gateway.natsUrl" -}}
+{{ printf "%s://%s:$(NATS_PASSWORD)@%s" (ternary "tls" "nats" .root.Values.nats.tls.enabled) .service (include "gateway.natsAddress" .root) }}
 {{- end }}
 
 {{/* The most edges that ever run at once: those of the autoscaler, and those that a rollout adds. */}}
@@ -71,7 +118,7 @@ capabilities: { drop: [ALL] }
 - { name: HEALTH_HOST, value: 0.0.0.0 }
 - name: NATS_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ $values.secrets.natsPasswords.name }}, key: {{ .service }} } }
-- { name: NATS_URL, value: {{ printf "nats://%s:$(NATS_PASSWORD)@%s" .service (include "gateway.natsAddress" .root) | quote }} }
+- { name: NATS_URL, value: {{ include "gateway.natsUrl" . | quote }} }
 - { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
 {{- if ne .service "metering" }}
 - { name: GATEWAY_CONFIG, value: /etc/model-gateway/gateway.yaml }
@@ -86,6 +133,9 @@ capabilities: { drop: [ALL] }
 - { name: OTEL_TRACES_SAMPLER, value: {{ .sampler }} }
 - { name: OTEL_TRACES_SAMPLER_ARG, value: {{ .ratio | quote }} }
 {{- end }}
+{{- end }}
+{{- with include "gateway.authoritiesEnv" .root }}
+{{ . | trim }}
 {{- end }}
 {{- if hasKey $own "drainSeconds" }}
 - { name: DRAIN_MS, value: {{ mul $own.drainSeconds 1000 | quote }} }

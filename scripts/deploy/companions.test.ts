@@ -1,0 +1,51 @@
+/**
+ * What stands beside the chart fits it: kinds that a cluster takes, names that the chart gives, settings that compose has.
+ */
+
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { render } from './chart.ts'
+import { type Manifest, problemsOf, readManifests } from './validate-manifests.ts'
+
+const DEPLOY = join(import.meta.dirname, '../../deploy')
+const read = (path: string) => readFileSync(join(DEPLOY, path), 'utf8')
+const external = ['--set', 'edge.autoscaling.external=true,router.autoscaling.external=true']
+
+test.each(['keda', 'redis'])('a cluster takes %s.yaml whole', (name) => {
+  expect(problemsOf(readManifests(read(`companions/${name}.yaml`)))).toEqual([])
+})
+
+test('KEDA scales what the chart deploys, as far as the edges are told', () => {
+  const charted = readManifests(render('minimal', ...external)) as (Manifest & { spec: object })[]
+  const scaled = readManifests(read('companions/keda.yaml')) as unknown as {
+    spec: { scaleTargetRef: { name: string }; maxReplicaCount: number }
+  }[]
+  const { edge, router } = parse(read('chart/values.yaml')) as Record<string, { autoscaling: { maxReplicas: number } }>
+  expect(scaled.map(({ spec }) => spec.maxReplicaCount)).toEqual([
+    edge!.autoscaling.maxReplicas,
+    router!.autoscaling.maxReplicas,
+  ])
+  for (const { spec } of scaled) {
+    const target = charted.find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name === spec.scaleTargetRef.name,
+    )
+    expect(target?.spec).toBeDefined()
+    expect(target?.spec).not.toHaveProperty('replicas')
+  }
+  expect(charted.filter(({ kind }) => kind === 'HorizontalPodAutoscaler')).toEqual([])
+})
+
+test('the adapter serves the metric that the autoscalers ask for', () => {
+  const { rules } = parse(read('companions/prometheus-adapter.yaml')) as {
+    rules: { custom: [{ name: { matches: string } }] }
+  }
+  expect(render('production')).toContain(`metric: { name: ${rules.custom[0].name.matches} }`)
+})
+
+test('Redis keeps its state in Kubernetes as it does in compose', () => {
+  const [config] = readManifests(read('companions/redis.yaml')) as unknown as [{ data: Record<string, string> }]
+  const settings = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  expect(settings(config.data['redis.conf']!)).toEqual(settings(read('compose/redis.conf')))
+})
