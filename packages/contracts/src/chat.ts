@@ -42,7 +42,7 @@ const messageInRequest = chatMessage.meta({
 })
 
 /** The upper bound keeps a charge a safe integer; no model comes near it. */
-const tokenCap = z.int().min(1).max(10_000_000).nullish()
+export const tokenCap = z.int().min(1).max(10_000_000).nullish()
 
 export const chatRequest = z
   .looseObject({

@@ -29,7 +29,7 @@ function cachedTokensOf(usage: Record<string, unknown>): number {
 }
 
 function reasoningTokensOf(usage: Record<string, unknown>): number {
-  const details = usage.completion_tokens_details
+  const details = usage.completion_tokens_details ?? usage.output_tokens_details
   return (isObject(details) ? count(details.reasoning_tokens) : null) ?? 0
 }
 

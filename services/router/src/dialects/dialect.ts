@@ -16,7 +16,7 @@ export interface Dialect {
   headers(apiKey: string | undefined): Record<string, string>
   request(question: Question): BackendRequest
   /** A whole answer as the client's JSON. Throws `BackendFault` when it is none. */
-  readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer
+  readAnswer(kind: JobKind, bytes: Buffer, identity: Identity, echo?: unknown): PlainAnswer
   /** chat: what was generated, for counting tokens where the backend did not. */
   textOf(answer: JsonObject): string
   /** The bytes of an answer that lacks its usage, with one. */
@@ -46,6 +46,10 @@ export interface BackendRequest {
   body: Buffer
   /** The client's parameters that are not in it. */
   dropped: string[]
+  /** The request as a chat completion, before it was fitted to the target, where the client asked in another dialect. */
+  asChat?: Uint8Array
+  /** What the answer needs of the request. Only the dialect looks into it. */
+  echo?: unknown
 }
 
 export interface PlainAnswer {
@@ -59,6 +63,8 @@ export interface StreamOptions {
   /** Choices that the request asks for: all must finish. */
   choices: number
   identity: Identity
+  /** Of the request. */
+  echo?: unknown
 }
 
 /** One stream being read, event by event. */

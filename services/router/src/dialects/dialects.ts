@@ -6,11 +6,18 @@ import type { ApiDialect } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { openai } from './openai.ts'
+import { overChat } from './over-chat.ts'
+import { responses } from './responses.ts'
+import { responsesFront } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
 const pairs: Record<ApiDialect, Partial<Record<ApiDialect, Dialect>>> = {
   chat: { chat: openai, messages: anthropic },
-  responses: {},
+  responses: {
+    chat: overChat(responsesFront, openai),
+    responses,
+    messages: overChat(responsesFront, anthropic),
+  },
   messages: {},
 }
 

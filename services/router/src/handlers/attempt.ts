@@ -101,7 +101,7 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
   const { kind, stream } = run.header
   run.form = formOf(target, kind, performance.now())
   const { dialect, headers } = wayOf(target, run.header)
-  const { path, body, dropped } = dialect.request({
+  const { path, body, dropped, asChat, echo } = dialect.request({
     kind,
     body: run.body,
     model: target.model,
@@ -111,6 +111,8 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
     form: run.form,
   })
   run.dropped = dropped
+  run.asChat = asChat
+  run.echo = echo
   const accept = stream ? 'text/event-stream' : 'application/json'
   const traceparent = run.callSpan.traceparent ?? run.header.traceparent
   return target.backend.client.call({

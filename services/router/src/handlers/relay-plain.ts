@@ -30,7 +30,7 @@ export async function relayPlain(
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
   endWaiting(run)
   const { dialect } = wayOf(target, run.header)
-  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target))
+  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), run.echo)
   const known = usageTold(run, read)
   if (known) run.usage = telling(known)
   const answer = await settle(run, target, read, hold)

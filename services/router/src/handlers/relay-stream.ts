@@ -36,6 +36,7 @@ export async function relayStream(
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),
+    echo: run.echo,
   })
   const usage = () => usageOf(reading, run, tokens)
   run.usage = usage

@@ -34,6 +34,10 @@ export interface Run {
   form: TargetForm
   /** The client's parameters that the call under way leaves out. */
   dropped: string[]
+  /** The call under way, as a chat completion, where it was translated into one. */
+  asChat: Uint8Array | undefined
+  /** What the dialect needs of the call under way to read its answer. */
+  echo: unknown
   /** The whole job. */
   span: Span
   /** The call under way. */

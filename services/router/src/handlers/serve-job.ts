@@ -97,6 +97,8 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     attempts: [],
     form: [],
     dropped: [],
+    asChat: undefined,
+    echo: undefined,
     span,
     callSpan: NO_SPAN,
     exchange: null,

@@ -1,0 +1,113 @@
+/**
+ * Requests to `POST /v1/responses`, as OpenAI's Responses API has them (the types of `openai` 7.55, 2026). The schema checks
+ * the fields that the gateway reads, and refuses those that need a memory of former responses: the gateway keeps none.
+ */
+
+import * as z from 'zod'
+import { DEFAULT_CHAT_MODEL, tokenCap } from './chat.ts'
+
+const part = z.looseObject({
+  type: z.string(),
+  text: z.string().optional(),
+  refusal: z.string().optional(),
+  image_url: z.string().nullish(),
+})
+const parts = z.array(part)
+const content = z.union([z.string(), parts])
+
+/** What an item must have, by its type. The backend judges items of other types. */
+const REQUIRED: Record<string, readonly string[]> = {
+  message: ['role', 'content'],
+  function_call: ['call_id', 'name', 'arguments'],
+  function_call_output: ['call_id', 'output'],
+  custom_tool_call: ['call_id', 'name', 'input'],
+  custom_tool_call_output: ['call_id', 'output'],
+}
+
+const inputItem = z
+  .looseObject({
+    type: z.string().nullish(),
+    role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+    content: z.union([z.string(), parts]).nullish(),
+    call_id: z.string().nullish(),
+    name: z.string().nullish(),
+    namespace: z.string().nullish(),
+    // tool_search_call has an object there.
+    arguments: z.unknown().optional(),
+    input: z.string().optional(),
+    output: z.unknown().optional(),
+    summary: z.array(part).nullish(),
+  })
+  .superRefine((item, context) => {
+    const type = item.type ?? 'message'
+    if (type === 'item_reference') {
+      context.addIssue({
+        code: 'custom',
+        path: ['type'],
+        message: 'must not be item_reference: the gateway keeps no items; send the item itself',
+      })
+    }
+    for (const name of REQUIRED[type] ?? []) {
+      if (item[name] == null) context.addIssue({ code: 'custom', path: [name], message: 'is required' })
+    }
+    if (type === 'function_call' && typeof item.arguments !== 'string') {
+      context.addIssue({ code: 'custom', path: ['arguments'], message: 'must be a string' })
+    }
+    if (type.endsWith('call_output') && type in REQUIRED && !content.safeParse(item.output).success) {
+      context.addIssue({ code: 'custom', path: ['output'], message: 'must be a text or a list of content parts' })
+    }
+  })
+
+/** Functions and custom tools are the client's own; all others are run by a vendor. */
+const tool = z
+  .looseObject({ type: z.string(), name: z.string().optional(), tools: z.array(z.looseObject({})).optional() })
+  .superRefine(({ type, name, tools }, context) => {
+    if (['function', 'custom', 'namespace'].includes(type) && !name) {
+      context.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
+    }
+    if (type === 'namespace' && !tools) {
+      context.addIssue({ code: 'custom', path: ['tools'], message: 'is required' })
+    }
+  })
+
+const KEEPS_NOTHING = 'must be left out: the gateway keeps no responses; send the whole conversation as input'
+
+export const responsesRequest = z.looseObject({
+  model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
+  input: z.union([z.string(), z.array(inputItem).min(1)]),
+  instructions: z.string().nullish(),
+  max_output_tokens: tokenCap,
+  stream: z.boolean().nullish(),
+  /** Whatever it says, nothing is stored: the answer says `store: false`. */
+  store: z.boolean().nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  top_logprobs: z.int().min(0).max(20).nullish(),
+  tools: z.array(tool).nullish(),
+  tool_choice: z
+    .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string(), name: z.string().optional() })])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  text: z
+    .looseObject({
+      format: z
+        .looseObject({
+          type: z.enum(['text', 'json_object', 'json_schema']),
+          name: z.string().optional(),
+          schema: z.looseObject({}).optional(),
+        })
+        .nullish(),
+    })
+    .nullish(),
+  reasoning: z.looseObject({ effort: z.string().nullish(), summary: z.string().nullish() }).nullish(),
+  include: z.array(z.string()).nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  truncation: z.enum(['auto', 'disabled']).nullish(),
+  prompt_cache_key: z.string().nullish(),
+  previous_response_id: z.null(KEEPS_NOTHING).optional(),
+  conversation: z.null(KEEPS_NOTHING).optional(),
+  background: z.literal(false, 'must be false: ask with stream, and read the answer as it comes').nullish(),
+})
+
+export type ResponsesRequest = z.infer<typeof responsesRequest>
+export type ResponsesItem = z.infer<typeof inputItem>

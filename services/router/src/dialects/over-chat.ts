@@ -1,0 +1,113 @@
+/**
+ * A client's dialect by way of chat: requests are written as chat completions and go on in the target's dialect, answers
+ * come back the same way. So each client's dialect is translated once, whatever the target speaks.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { parseChunk } from '../core/chat-chunk.ts'
+import type { GeneratedText } from '../core/generated-text.ts'
+import type { JsonObject } from '../core/plain-answer.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+import type { Identity } from '../core/whole-record.ts'
+import type { BackendRequest, Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+
+/** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
+export interface Front<Echo> {
+  writeChat(request: JsonObject): { chat: JsonObject; dropped: string[]; echo: Echo }
+  /** What the client calls a parameter of chat, where that is another name. */
+  names: Readonly<Record<string, string>>
+  readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
+  textOf(answer: JsonObject): string
+  withUsage(answer: JsonObject, usage: TokenUsage): JsonObject
+  openStream(echo: Echo, identity: Identity): FrontStream
+}
+
+export interface FrontStream {
+  /** The client's events for a chunk; null where there are none. */
+  take(chunk: JsonObject): Buffer | null
+  /** All that is left to say, the terminal event last. */
+  close(usage: TokenUsage): Buffer
+}
+
+export function overChat<Echo>(front: Front<Echo>, target: Dialect): Dialect {
+  return {
+    headers: (apiKey) => target.headers(apiKey),
+    request: (question) => writeRequest(front, target, question),
+    readAnswer(kind, bytes, identity, echo) {
+      const { json, usage } = target.readAnswer(kind, bytes, identity, undefined)
+      return plainAnswer(front.readCompletion(json, usage, echo as Echo, identity), usage)
+    },
+    textOf: (answer) => front.textOf(answer),
+    withUsage: ({ json }, usage) => plainAnswer(front.withUsage(json, usage), usage).bytes,
+    readStream(options) {
+      const inner = target.readStream({ ...options, includeUsage: false, echo: undefined })
+      return new StreamOverChat(inner, front.openStream(options.echo as Echo, options.identity))
+    },
+    readErrorBody: (body) => target.readErrorBody(body),
+  }
+}
+
+function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
+  const request = JSON.parse(Buffer.from(question.body).toString('utf8')) as JsonObject
+  const { chat, dropped, echo } = front.writeChat(request)
+  const asChat = Buffer.from(JSON.stringify(chat))
+  const written = target.request({ ...question, body: asChat })
+  const names = written.dropped.map((name) => front.names[name] ?? name)
+  return { ...written, dropped: [...new Set([...dropped, ...names])].toSorted(), asChat, echo }
+}
+
+function plainAnswer(json: JsonObject, usage: TokenUsage | null): PlainAnswer {
+  return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
+}
+
+class StreamOverChat implements StreamReading {
+  #inner: StreamReading
+  #front: FrontStream
+
+  constructor(inner: StreamReading, front: FrontStream) {
+    this.#inner = inner
+    this.#front = front
+  }
+
+  get begun(): boolean {
+    return this.#inner.begun
+  }
+
+  get complete(): boolean {
+    return this.#inner.complete
+  }
+
+  get done(): boolean {
+    return this.#inner.done
+  }
+
+  get usage(): TokenUsage | null {
+    return this.#inner.usage
+  }
+
+  get prompt(): StreamReading['prompt'] {
+    return this.#inner.prompt
+  }
+
+  get text(): GeneratedText {
+    return this.#inner.text
+  }
+
+  read(event: SseEvent): Buffer | null {
+    const chunks = chunksIn(this.#inner.read(event), event)
+    const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
+    return written.length > 1 ? Buffer.concat(written) : (written[0] ?? null)
+  }
+
+  usageChunk(usage: TokenUsage): Buffer {
+    return this.#front.close(usage)
+  }
+}
+
+/** The backend's own event, or events that a dialect wrote: one line of data each. */
+function chunksIn(bytes: Buffer | null, event: SseEvent): JsonObject[] {
+  if (bytes === null) return []
+  if (bytes === event.raw) return [parseChunk(event.data)]
+  const events = bytes.toString('utf8').split('\n\n')
+  return events.filter((text) => text !== '').map((text) => parseChunk(text.slice('data: '.length)))
+}

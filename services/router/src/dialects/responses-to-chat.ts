@@ -1,0 +1,25 @@
+/**
+ * OpenAI's Responses API in front of chat. The gateway keeps nothing: each request brings its whole conversation.
+ *
+ * The types of `openai` 7.55 (2026) say what a request may hold and which events follow which. Thoughts that a vendor has
+ * encrypted stay with that vendor; a tool that a vendor would run is left out and told.
+ */
+
+import type { Front } from './over-chat.ts'
+import { generatedTextOf, readCompletion, withUsage } from './responses-to-chat/answer.ts'
+import { writeChat, type Echo } from './responses-to-chat/request.ts'
+import { ResponseEvents } from './responses-to-chat/stream.ts'
+
+export const responsesFront: Front<Echo> = {
+  writeChat,
+  names: {
+    reasoning_effort: 'reasoning.effort',
+    response_format: 'text.format',
+    max_completion_tokens: 'max_output_tokens',
+    logprobs: 'include.message.output_text.logprobs',
+  },
+  readCompletion,
+  textOf: generatedTextOf,
+  withUsage,
+  openStream: (echo, identity) => new ResponseEvents(echo, identity),
+}

@@ -1,0 +1,121 @@
+/**
+ * A chat completion as a response object.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { choicesOf } from '../../core/chat-chunk.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import type { Identity } from '../../core/whole-record.ts'
+import { Output } from './output.ts'
+import type { Echo } from './request.ts'
+
+export function readCompletion(
+  completion: JsonObject,
+  usage: TokenUsage | null,
+  echo: Echo,
+  identity: Identity,
+): JsonObject {
+  const [choice = {}] = choicesOf(completion)
+  const output = new Output(() => {}, echo.own, identity.id)
+  addDelta(output, isObject(choice.message) ? choice.message : {}, choice.logprobs, echo)
+  const end = endOf(choice.finish_reason, hasRefused(choice.message))
+  output.end(end.status)
+  const made = { ...identity, ...modelOf(completion) }
+  return {
+    ...responseOf(made, echo.settings, end.status, output.items, end.incomplete),
+    usage: usage && writeUsage(usage),
+  }
+}
+
+/** The model by which the backend answers, as in chat. */
+export function modelOf({ model }: JsonObject): { model?: string } {
+  return typeof model === 'string' && model !== '' ? { model } : {}
+}
+
+/** A delta of a stream, or a whole message: chat writes both alike. */
+export function addDelta(output: Output, delta: JsonObject, logprobs: unknown, { wantsSummary }: Echo): void {
+  const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning)
+  if (thought !== '') output.say('reasoning', wantsSummary ? 'summary_text' : 'reasoning_text', thought)
+  const text = textOf(delta.content)
+  if (text !== '') output.say('message', 'output_text', text, logprobsOf(logprobs))
+  const refusal = textOf(delta.refusal)
+  if (refusal !== '') output.say('message', 'refusal', refusal)
+  if (!Array.isArray(delta.tool_calls)) return
+  delta.tool_calls.filter(isObject).forEach((call, position) => {
+    const { name, arguments: args } = isObject(call.function) ? call.function : {}
+    output.call(typeof call.index === 'number' ? call.index : position, { id: call.id, name, args })
+  })
+}
+
+export function hasRefused(delta: unknown): boolean {
+  return isObject(delta) && textOf(delta.refusal) !== ''
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) return ''
+  return value.flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : [])).join('')
+}
+
+function logprobsOf(logprobs: unknown): unknown[] {
+  return isObject(logprobs) && Array.isArray(logprobs.content) ? logprobs.content : []
+}
+
+export interface End {
+  status: 'completed' | 'incomplete'
+  incomplete: string | null
+}
+
+/** A refusal that says so is an answer. */
+export function endOf(finishReason: unknown, refused: boolean): End {
+  if (finishReason === 'length') return { status: 'incomplete', incomplete: 'max_output_tokens' }
+  if (finishReason === 'content_filter' && !refused) return { status: 'incomplete', incomplete: 'content_filter' }
+  return { status: 'completed', incomplete: null }
+}
+
+export function responseOf(
+  { id, created, model }: Identity,
+  settings: JsonObject,
+  status: End['status'] | 'in_progress',
+  output: unknown[],
+  incomplete: string | null,
+): JsonObject {
+  return {
+    id,
+    object: 'response',
+    created_at: created,
+    status,
+    error: null,
+    incomplete_details: incomplete === null ? null : { reason: incomplete },
+    model,
+    output,
+    ...settings,
+  }
+}
+
+export function writeUsage(usage: TokenUsage): JsonObject {
+  return {
+    input_tokens: usage.promptTokens,
+    input_tokens_details: { cached_tokens: usage.cachedTokens, cache_write_tokens: 0 },
+    output_tokens: usage.completionTokens,
+    output_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+    total_tokens: usage.promptTokens + usage.completionTokens,
+  }
+}
+
+export function withUsage(response: JsonObject, usage: TokenUsage): JsonObject {
+  return { ...response, usage: writeUsage(usage) }
+}
+
+/** For counting tokens where the backend did not. */
+export function generatedTextOf({ output }: JsonObject): string {
+  if (!Array.isArray(output)) return ''
+  return output.filter(isObject).map(textOfItem).join('\n')
+}
+
+function textOfItem(item: JsonObject): string {
+  const parts = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []))
+  const texts = parts.map((part) => part.text ?? part.refusal)
+  return [...texts, item.name, item.arguments, item.input].filter((text) => typeof text === 'string').join('')
+}

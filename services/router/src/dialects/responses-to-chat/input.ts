@@ -1,0 +1,205 @@
+/**
+ * The items of a Responses request as chat's messages. The API has one item for each thought, text and call of a turn;
+ * chat has one message for all of them, and wants the results of calls right behind it.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { refused } from '../refused.ts'
+import { customArguments, functionName } from './tools.ts'
+
+export interface WrittenInput {
+  messages: JsonObject[]
+  /** Tools that items add. */
+  tools: JsonObject[]
+  dropped: string[]
+}
+
+/** One message, and what must stand behind it. */
+interface Entry {
+  message: JsonObject
+  /** Its calls without a result, by `call_id`. */
+  open: Set<unknown>
+  results: JsonObject[]
+  /** Pictures in results: chat has them in a user's message only. */
+  shown: JsonObject[]
+}
+
+/** Texts of the model's own, which nobody but its vendor can read. */
+const ESSENTIAL = new Set(['compaction', 'program', 'program_output'])
+/** Tools that a vendor or the client's machine ran: what came of them is in the texts that follow. */
+const HOSTED =
+  /^(?:web_search|file_search|computer|code_interpreter|image_generation|local_shell|shell|apply_patch|tool_search|mcp)_|^(?:compaction_trigger|configuration_update)$/
+
+export function writeMessages({ input, instructions }: JsonObject): WrittenInput {
+  const writer = new InputWriter()
+  if (typeof instructions === 'string' && instructions !== '')
+    writer.addMessage({ role: 'system', content: instructions })
+  if (typeof input === 'string') writer.addMessage({ role: 'user', content: input })
+  else if (Array.isArray(input)) input.forEach((item, index) => isObject(item) && writer.add(item, `input[${index}]`))
+  return { messages: writer.messages(), tools: writer.tools, dropped: [...writer.dropped] }
+}
+
+class InputWriter {
+  readonly tools: JsonObject[] = []
+  readonly dropped = new Set<string>()
+  #entries: Entry[] = []
+  #callers = new Map<unknown, Entry>()
+
+  add(item: JsonObject, field: string): void {
+    const type = typeof item.type === 'string' ? item.type : 'message'
+    switch (type) {
+      case 'message':
+        return this.addMessage(messageOf(item, field))
+      case 'reasoning':
+        return this.#addThought(item)
+      case 'function_call':
+        return this.#addCall(item, item.arguments)
+      case 'custom_tool_call':
+        return this.#addCall(item, customArguments(item.input))
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        return this.#addResult(item, field)
+      case 'additional_tools':
+        if (Array.isArray(item.tools)) this.tools.push(...item.tools.filter(isObject))
+        return
+      default:
+        if (ESSENTIAL.has(type) || !HOSTED.test(type))
+          throw refused(`${field}.type`, `must not be ${type} for this model`)
+        this.dropped.add(`input.${type}`)
+    }
+  }
+
+  addMessage(message: JsonObject): void {
+    const last = this.#entries.at(-1)
+    if (message.role === 'assistant') {
+      const { content } = message
+      if (last && isOpenFor(last, 'content')) last.message.content = content
+      // Chat has no text between a call and its result.
+      else if (last && last.open.size > 0) last.message.content = joinTexts(last.message.content, content)
+      else this.#push(message)
+    } else if (message.role === 'system' && last?.message.role === 'system' && this.#entries.length === 1) {
+      // Many chat templates take one system message, the first.
+      last.message.content = joinTexts(last.message.content, message.content)
+    } else this.#push(message)
+  }
+
+  /** A thought begins a turn of the model. One that only its vendor can read stays with that vendor. */
+  #addThought(item: JsonObject): void {
+    if (typeof item.encrypted_content === 'string') return
+    const told = [item.content, item.summary].find((texts) => Array.isArray(texts) && texts.length > 0)
+    const text = textsOf(told).join('\n\n')
+    if (text !== '') this.#push({ role: 'assistant', content: null, reasoning_content: text })
+  }
+
+  #addCall({ call_id: id, name, namespace }: JsonObject, args: unknown): void {
+    const last = this.#entries.at(-1)
+    const isOfLast = last?.message.role === 'assistant' && last.results.length === 0
+    const entry = isOfLast ? last : this.#push({ role: 'assistant', content: null })
+    const call = { id, type: 'function', function: { name: functionName(String(name), namespace), arguments: args } }
+    entry.message.tool_calls = [...((entry.message.tool_calls as JsonObject[] | undefined) ?? []), call]
+    entry.open.add(id)
+    this.#callers.set(id, entry)
+  }
+
+  #addResult({ call_id: id, output }: JsonObject, field: string): void {
+    const caller = this.#callers.get(id)
+    if (!caller?.open.delete(id)) throw refused(`${field}.call_id`, 'must be that of a call before it, once')
+    const parts = typeof output === 'string' ? [] : partsOf(output, `${field}.output`)
+    const texts = parts.flatMap(({ type, text }) => (type === 'text' ? [text] : []))
+    const others = parts.filter(({ type }) => type !== 'text')
+    const content = typeof output === 'string' ? output : texts.join('\n')
+    caller.results.push({
+      role: 'tool',
+      tool_call_id: id,
+      content: content === '' && others.length > 0 ? SHOWN : content,
+    })
+    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${String(id)}:` }, ...others)
+  }
+
+  #push(message: JsonObject): Entry {
+    const entry: Entry = { message, open: new Set(), results: [], shown: [] }
+    this.#entries.push(entry)
+    return entry
+  }
+
+  messages(): JsonObject[] {
+    return this.#entries.flatMap(({ message, results, shown }) => [
+      message,
+      ...results,
+      ...(shown.length > 0 ? [{ role: 'user', content: shown }] : []),
+    ])
+  }
+}
+
+const SHOWN = 'The result is in the next message of the user.'
+
+/** A turn that has begun with a thought waits for its text. */
+function isOpenFor({ message, results }: Entry, member: string): boolean {
+  return message.role === 'assistant' && message[member] === null && !message.tool_calls && results.length === 0
+}
+
+function joinTexts(before: unknown, after: unknown): unknown {
+  return [before, after].filter((text) => typeof text === 'string' && text !== '').join('\n\n')
+}
+
+function messageOf({ role, content }: JsonObject, field: string): JsonObject {
+  const own = role === 'developer' ? 'system' : role
+  if (typeof content === 'string') return { role: own, content }
+  const parts = partsOf(content, `${field}.content`)
+  if (own === 'assistant') return assistantOf(parts)
+  const isText = parts.every(({ type }) => type === 'text')
+  if (isText && (own === 'system' || parts.length === 1)) {
+    return { role: own, content: parts.map(({ text }) => text).join('\n\n') }
+  }
+  return { role: own, content: parts }
+}
+
+/** A refusal is a text that the model said: servers of chat know no other part of an assistant. */
+function assistantOf(parts: JsonObject[]): JsonObject {
+  return { role: 'assistant', content: parts.map((part) => String(part.text ?? part.refusal)).join('') }
+}
+
+function textsOf(parts: unknown): string[] {
+  if (!Array.isArray(parts)) return []
+  return parts.flatMap((part) => (isObject(part) && typeof part.text === 'string' ? [part.text] : []))
+}
+
+function partsOf(parts: unknown, field: string): JsonObject[] {
+  if (!Array.isArray(parts)) return []
+  return parts.filter(isObject).map((part, index) => partOf(part, `${field}[${index}]`))
+}
+
+function partOf(part: JsonObject, field: string): JsonObject {
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'refusal':
+      return { type: 'refusal', refusal: part.refusal }
+    case 'input_image':
+      return imageOf(part, field)
+    case 'input_file':
+      return fileOf(part, field)
+    case 'input_audio':
+      return { type: 'input_audio', input_audio: part.input_audio }
+    default:
+      throw refused(`${field}.type`, `must not be ${String(part.type)}: this model takes texts, images and files`)
+  }
+}
+
+function imageOf({ image_url: url, detail }: JsonObject, field: string): JsonObject {
+  if (typeof url !== 'string')
+    throw refused(`${field}.image_url`, 'must be an address or a data URL: files are not kept here')
+  // Chat knows low, high and auto.
+  const known = detail === 'original' ? 'high' : detail
+  return { type: 'image_url', image_url: { url, ...(known == null ? {} : { detail: known }) } }
+}
+
+function fileOf({ file_data: data, file_id: id, filename }: JsonObject, field: string): JsonObject {
+  if (data == null && id == null)
+    throw refused(`${field}.file_data`, 'must be a data URL: this model fetches no file_url')
+  const named = { file_data: data, file_id: id, filename }
+  return { type: 'file', file: Object.fromEntries(Object.entries(named).filter(([, value]) => value != null)) }
+}

@@ -1,0 +1,220 @@
+/**
+ * The output of a response while it is generated: its items in order, and an event for each thing that happens to them.
+ * A plain answer is the same output, and nobody hears of its events.
+ *
+ * Thoughts and messages follow one another. Calls stay open until the answer ends, because chat may mix their pieces.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { customInput, ownTool, type OwnTools } from './tools.ts'
+
+/** How the ids of thoughts begin that came out of chat: no vendor keeps them. */
+export const OWN_THOUGHT = 'rs_svc_'
+
+export type Tell = (type: string, members: JsonObject) => void
+
+type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
+
+/** The names that the API has for the pieces of each kind of part. */
+const PARTS = {
+  output_text: { delta: 'response.output_text', member: 'text', index: 'content_index' },
+  refusal: { delta: 'response.refusal', member: 'refusal', index: 'content_index' },
+  reasoning_text: { delta: 'response.reasoning_text', member: 'text', index: 'content_index' },
+  summary_text: { delta: 'response.reasoning_summary_text', member: 'text', index: 'summary_index' },
+} as const
+
+type Status = 'completed' | 'incomplete'
+
+interface Part {
+  kind: PartKind
+  text: string
+  logprobs: unknown[]
+}
+
+interface Spoken {
+  type: 'message' | 'reasoning'
+  position: number
+  id: string
+  parts: Part[]
+}
+
+interface Call {
+  type: 'call'
+  position: number
+  id: string
+  callId: string
+  /** Of the function. */
+  called: string
+  args: string
+}
+
+export class Output {
+  /** Their end as items; null while they are open. */
+  readonly items: (JsonObject | null)[] = []
+  #tell: Tell
+  #own: OwnTools
+  /** Ids of items are made of it. */
+  #suffix: string
+  #speaking: Spoken | null = null
+  #calls = new Map<number, Call>()
+  #callIds = new Set<string>()
+
+  constructor(tell: Tell, own: OwnTools, responseId: string) {
+    this.#tell = tell
+    this.#own = own
+    this.#suffix = responseId.replace(/^resp_/, '')
+  }
+
+  /** A piece of a text, of whatever part it belongs to. */
+  say(type: Spoken['type'], kind: PartKind, piece: string, logprobs: unknown[] = []): void {
+    let spoken = this.#speaking
+    if (spoken?.type !== type) {
+      this.#stopSpeaking('completed')
+      spoken = this.#startSpeaking(type)
+    }
+    let part = spoken.parts.at(-1)
+    if (part?.kind !== kind) {
+      if (part) this.#endPart(spoken)
+      part = { kind, text: '', logprobs: [] }
+      spoken.parts.push(part)
+      this.#tellPart('added', spoken)
+    }
+    part.text += piece
+    part.logprobs.push(...logprobs)
+    this.#tell(`${PARTS[kind].delta}.delta`, {
+      ...placeOf(spoken),
+      delta: piece,
+      ...(kind === 'output_text' ? { logprobs } : {}),
+    })
+  }
+
+  /** A piece of a call; `index` is its place among the calls. The first piece names it. */
+  call(index: number, { id, name, args }: { id: unknown; name: unknown; args: unknown }): void {
+    let call = this.#calls.get(index)
+    if (!call) {
+      this.#stopSpeaking('completed')
+      call = this.#startCall(index, id, typeof name === 'string' ? name : '')
+    }
+    if (typeof args !== 'string' || args === '') return
+    call.args += args
+    // The input of a custom tool is a text within the arguments; it is told when it is whole.
+    if (!ownTool(this.#own, call.called).isCustom) {
+      this.#tell('response.function_call_arguments.delta', {
+        item_id: call.id,
+        output_index: call.position,
+        delta: args,
+      })
+    }
+  }
+
+  /** `status`: of what was still being written. */
+  end(status: Status): void {
+    this.#stopSpeaking(status)
+    for (const call of this.#calls.values()) this.#endCall(call, status)
+    this.#calls.clear()
+  }
+
+  #startSpeaking(type: Spoken['type']): Spoken {
+    const position = this.items.push(null) - 1
+    const id = `${type === 'message' ? 'msg_' : OWN_THOUGHT}${this.#suffix}_${position}`
+    const spoken: Spoken = { type, position, id, parts: [] }
+    this.#speaking = spoken
+    this.#tell('response.output_item.added', { output_index: position, item: spokenItem(spoken, 'in_progress') })
+    return spoken
+  }
+
+  #stopSpeaking(status: Status): void {
+    const spoken = this.#speaking
+    if (!spoken) return
+    this.#speaking = null
+    this.#endPart(spoken)
+    this.#finish(spoken.position, spokenItem(spoken, status))
+  }
+
+  #endPart(spoken: Spoken): void {
+    const { kind, text, logprobs } = spoken.parts.at(-1)!
+    const { delta, member } = PARTS[kind]
+    this.#tell(`${delta}.done`, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
+    this.#tellPart('done', spoken)
+  }
+
+  #tellPart(what: 'added' | 'done', spoken: Spoken): void {
+    const part = spoken.parts.at(-1)!
+    const event = part.kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
+    this.#tell(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
+  }
+
+  #startCall(index: number, id: unknown, called: string): Call {
+    const position = this.items.push(null) - 1
+    const call: Call = { type: 'call', position, id: '', callId: this.#callId(id, position), called, args: '' }
+    call.id = `${ownTool(this.#own, called).isCustom ? 'ctc' : 'fc'}_${this.#suffix}_${position}`
+    this.#calls.set(index, call)
+    this.#tell('response.output_item.added', { output_index: position, item: this.#callItem(call, 'in_progress') })
+    return call
+  }
+
+  /** Some servers give none, or the same to each. */
+  #callId(id: unknown, position: number): string {
+    const given =
+      typeof id === 'string' && id !== '' && !this.#callIds.has(id) ? id : `call_${this.#suffix}_${position}`
+    this.#callIds.add(given)
+    return given
+  }
+
+  #endCall(call: Call, status: Status): void {
+    const place = { item_id: call.id, output_index: call.position }
+    if (ownTool(this.#own, call.called).isCustom) {
+      const input = customInput(call.args)
+      this.#tell('response.custom_tool_call_input.delta', { ...place, delta: input })
+      this.#tell('response.custom_tool_call_input.done', { ...place, input })
+    } else {
+      this.#tell('response.function_call_arguments.done', {
+        ...place,
+        name: ownTool(this.#own, call.called).name,
+        arguments: call.args,
+      })
+    }
+    this.#finish(call.position, this.#callItem(call, status))
+  }
+
+  #callItem({ id, callId, called, args }: Call, status: Status | 'in_progress'): JsonObject {
+    const { name, namespace, isCustom } = ownTool(this.#own, called)
+    const said = status === 'in_progress' ? '' : isCustom ? customInput(args) : args
+    return {
+      id,
+      type: isCustom ? 'custom_tool_call' : 'function_call',
+      status,
+      call_id: callId,
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      [isCustom ? 'input' : 'arguments']: said,
+    }
+  }
+
+  #finish(position: number, item: JsonObject): void {
+    this.items[position] = item
+    this.#tell('response.output_item.done', { output_index: position, item })
+  }
+}
+
+function placeOf({ id, position, parts }: Spoken): JsonObject {
+  const { kind } = parts.at(-1)!
+  return { item_id: id, output_index: position, [PARTS[kind].index]: parts.length - 1 }
+}
+
+function spokenItem({ type, id, parts }: Spoken, status: Status | 'in_progress'): JsonObject {
+  if (type === 'message') return { id, type, status, role: 'assistant', content: parts.map(partItem) }
+  const isSummary = parts[0]?.kind === 'summary_text'
+  return {
+    id,
+    type,
+    status,
+    summary: isSummary ? parts.map(partItem) : [],
+    ...(isSummary ? {} : { content: parts.map(partItem) }),
+  }
+}
+
+function partItem({ kind, text, logprobs }: Part): JsonObject {
+  if (kind === 'output_text') return { type: kind, text, annotations: [], logprobs }
+  return { type: kind, [PARTS[kind].member]: text }
+}

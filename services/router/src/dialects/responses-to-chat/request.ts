@@ -1,0 +1,109 @@
+/**
+ * A Responses request as a chat completion request. The client is told of every parameter that is not in it.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { refused } from '../refused.ts'
+import { writeMessages } from './input.ts'
+import type { OwnTools } from './tools.ts'
+import { writeTools } from './tools.ts'
+
+/** What an answer needs of its request. */
+export interface Echo {
+  /** The settings that every answer repeats. */
+  settings: JsonObject
+  own: OwnTools
+  /** The client reads the model's thoughts as a summary of them. */
+  wantsSummary: boolean
+}
+
+export interface WrittenRequest {
+  chat: JsonObject
+  dropped: string[]
+  echo: Echo
+}
+
+/** They are in the request, are the gateway's own, or say nothing that is not in the answer. */
+const TRANSLATED = new Set([
+  ...['input', 'instructions', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'tools', 'tool_choice'],
+  ...['parallel_tool_calls', 'text', 'reasoning', 'include', 'metadata', 'store', 'truncation', 'user', 'background'],
+  ...['previous_response_id', 'conversation', 'client_metadata'],
+])
+
+export function writeChat(request: JsonObject): WrittenRequest {
+  if (request.prompt != null) throw refused('prompt', 'must be left out for this model: send its text as instructions')
+  const { messages, tools: added, dropped: lostItems } = writeMessages(request)
+  if (messages.length === 0) throw refused('input', 'must hold a message')
+  const tools = [...listOf(request.tools), ...added]
+  const { members, own, dropped: lostTools } = writeTools(request, tools)
+  const text = isObject(request.text) ? request.text : {}
+  const reasoning = isObject(request.reasoning) ? request.reasoning : {}
+  const include = Array.isArray(request.include) ? (request.include as unknown[]) : []
+  const wantsLogprobs = include.includes(LOGPROBS) || Number(request.top_logprobs ?? 0) > 0
+  const chat = present({
+    messages,
+    max_completion_tokens: request.max_output_tokens,
+    temperature: request.temperature,
+    top_p: request.top_p,
+    ...members,
+    response_format: formatOf(text.format),
+    reasoning_effort: reasoning.effort,
+    user: request.user,
+    ...(wantsLogprobs ? { logprobs: true, top_logprobs: request.top_logprobs } : {}),
+  })
+  const dropped = [
+    ...Object.keys(request).filter((name) => !TRANSLATED.has(name) && request[name] != null),
+    ...include.filter((name) => name !== LOGPROBS).map((name) => `include.${String(name)}`),
+    ...(text.verbosity == null ? [] : ['text.verbosity']),
+    ...(request.truncation === 'auto' ? ['truncation'] : []),
+    ...lostItems,
+    ...lostTools,
+  ]
+  const wantsSummary = (reasoning.summary ?? reasoning.generate_summary) != null
+  return { chat, dropped: dropped.toSorted(), echo: { settings: settingsOf(request), own, wantsSummary } }
+}
+
+const LOGPROBS = 'message.output_text.logprobs'
+
+function formatOf(format: unknown): JsonObject | undefined {
+  if (!isObject(format) || format.type === 'text') return undefined
+  if (format.type === 'json_object') return { type: 'json_object' }
+  const { name, schema, strict, description } = format
+  return { type: 'json_schema', json_schema: present({ name: name ?? 'answer', schema, strict, description }) }
+}
+
+function settingsOf(request: JsonObject): JsonObject {
+  const reasoning = isObject(request.reasoning) ? request.reasoning : {}
+  const text = isObject(request.text) ? request.text : {}
+  return {
+    background: false,
+    instructions: request.instructions ?? null,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    previous_response_id: null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    reasoning: { ...reasoning, effort: reasoning.effort ?? null, summary: reasoning.summary ?? null },
+    safety_identifier: request.safety_identifier ?? null,
+    service_tier: 'default',
+    store: false,
+    temperature: request.temperature ?? null,
+    text: { ...text, format: text.format ?? { type: 'text' } },
+    tool_choice: request.tool_choice ?? 'auto',
+    tools: listOf(request.tools),
+    top_logprobs: request.top_logprobs ?? 0,
+    top_p: request.top_p ?? null,
+    truncation: 'disabled',
+    user: request.user ?? null,
+  }
+}
+
+function listOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
+function present(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null))
+}

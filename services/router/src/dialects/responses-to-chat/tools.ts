@@ -1,0 +1,138 @@
+/**
+ * Tools of the Responses API as chat's functions, and the way back. A custom tool becomes a function with one text. Tools of
+ * a namespace become functions whose names begin with it. Tools that a vendor runs are left out and told.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { refused } from '../refused.ts'
+
+/** A tool as the client knows it, by the name of its function. */
+export interface OwnTool {
+  name: string
+  namespace?: string
+  isCustom: boolean
+}
+export type OwnTools = ReadonlyMap<string, OwnTool>
+
+export interface ToolMembers {
+  tools?: JsonObject[]
+  tool_choice?: unknown
+  parallel_tool_calls?: boolean
+}
+
+export interface WrittenTools {
+  members: ToolMembers
+  own: OwnTools
+  dropped: string[]
+}
+
+export function functionName(name: string, namespace: unknown): string {
+  return typeof namespace === 'string' && namespace !== '' ? `${namespace}__${name}` : name
+}
+
+/** `tools`: the request's, and those that its input adds. */
+export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenTools {
+  const own = new Map<string, OwnTool>()
+  const functions: JsonObject[] = []
+  const dropped = new Set<string>()
+  const add = (tool: JsonObject, namespace?: string): void => {
+    if (tool.type === 'namespace') return (tool.tools as JsonObject[]).forEach((inner) => add(inner, String(tool.name)))
+    const isCustom = tool.type === 'custom'
+    if (!isCustom && tool.type !== 'function') return void dropped.add(`tools.${String(tool.type)}`)
+    const name = String(tool.name)
+    const called = functionName(name, namespace)
+    own.set(called, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
+    functions.push({
+      type: 'function',
+      function: isCustom ? customFunction(called, tool) : plainFunction(called, tool),
+    })
+  }
+  tools.forEach((tool) => add(tool))
+  return { members: choose(request, functions, own), own, dropped: [...dropped] }
+}
+
+function plainFunction(name: string, { description, parameters, strict }: JsonObject): JsonObject {
+  return {
+    name,
+    ...(description == null ? {} : { description }),
+    ...(parameters == null ? {} : { parameters }),
+    ...(strict == null ? {} : { strict }),
+  }
+}
+
+function customFunction(name: string, { description, format }: JsonObject): JsonObject {
+  const grammar =
+    isObject(format) && typeof format.definition === 'string'
+      ? `The input must match this ${String(format.syntax)} grammar:\n${format.definition}`
+      : null
+  const parameters = {
+    type: 'object',
+    properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+    required: ['input'],
+    additionalProperties: false,
+  }
+  const told = [description, grammar].filter((text) => typeof text === 'string' && text !== '')
+  return { name, ...(told.length > 0 ? { description: told.join('\n\n') } : {}), parameters }
+}
+
+function choose(request: JsonObject, functions: JsonObject[], own: OwnTools): ToolMembers {
+  const { tool_choice: choice, parallel_tool_calls: parallel } = request
+  const members: ToolMembers = {
+    ...(functions.length > 0 ? { tools: functions } : {}),
+    ...(functions.length > 0 && typeof parallel === 'boolean' ? { parallel_tool_calls: parallel } : {}),
+  }
+  if (isObject(choice)) return { ...members, ...chooseOne(choice, functions, own) }
+  if (choice === 'required' && functions.length === 0) throw noTarget()
+  return functions.length > 0 && choice != null ? { ...members, tool_choice: choice } : members
+}
+
+function chooseOne(choice: JsonObject, functions: JsonObject[], own: OwnTools): ToolMembers {
+  if (choice.type === 'allowed_tools') return allow(choice, functions)
+  if (choice.type !== 'function' && choice.type !== 'custom') throw noTarget()
+  return { tool_choice: { type: 'function', function: { name: nameOf(choice, own) } } }
+}
+
+/** The other tools are left out, which no model can call then. */
+function allow({ mode, tools }: JsonObject, functions: JsonObject[]): ToolMembers {
+  const allowed = new Set((Array.isArray(tools) ? tools : []).filter(isObject).map(({ name }) => name))
+  const left = functions.filter((tool) => allowed.has((tool.function as JsonObject).name))
+  if (left.length > 0) return { tools: left, tool_choice: mode }
+  if (mode === 'required') throw noTarget()
+  return functions.length > 0 ? { tool_choice: 'none' } : {}
+}
+
+/** A choice names no namespace. */
+function nameOf({ name, namespace }: JsonObject, own: OwnTools): string {
+  const called = functionName(String(name), namespace)
+  if (own.has(called)) return called
+  for (const [function_, tool] of own) if (tool.name === name) return function_
+  return called
+}
+
+function noTarget() {
+  return refused(
+    'tool_choice',
+    'must be auto, none, required, or one of your functions and custom tools: this model runs no others',
+  )
+}
+
+/** What a model calls that has no such tool is a function's name as well. */
+export function ownTool(own: OwnTools, called: string): OwnTool {
+  return own.get(called) ?? { name: called, isCustom: false }
+}
+
+/** The input of a custom tool, out of its function's arguments. A model that wrote none wrote the input itself. */
+export function customInput(args: string): string {
+  try {
+    const value: unknown = JSON.parse(args)
+    if (isObject(value) && typeof value.input === 'string') return value.input
+  } catch {
+    // The text itself.
+  }
+  return args
+}
+
+export function customArguments(input: unknown): string {
+  return JSON.stringify({ input })
+}

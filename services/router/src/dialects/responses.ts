@@ -1,0 +1,147 @@
+/**
+ * The Responses API on both sides: bytes travel untouched, so that prompt caches, encrypted thoughts and tools of the vendor
+ * survive. The router reads along for the begin, the end and the usage.
+ *
+ * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { BackendFault } from '../core/backend-fault.ts'
+import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
+import { addText, noText } from '../core/generated-text.ts'
+import { invalid, parseAnswer, type JsonObject } from '../core/plain-answer.ts'
+import { isObject, readUsage } from '../core/read-usage.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+import type { Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+import { openai, prependMembers } from './openai.ts'
+import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
+import { OWN_THOUGHT } from './responses-to-chat/output.ts'
+
+export const responses: Dialect = {
+  headers: openai.headers,
+  request: (question) => ({ path: '/responses', body: writeBody(question), dropped: [] }),
+  readAnswer: (_, bytes) => readResponse(bytes),
+  textOf: generatedTextOf,
+  withUsage: ({ json }, usage) => Buffer.from(JSON.stringify(withUsage(json, usage))),
+  readStream: () => new ResponsesStream(),
+  readErrorBody: openai.readErrorBody,
+}
+
+function writeBody({ model, stream, maxTokens, body }: Question): Buffer {
+  const members: JsonObject = { model }
+  if (stream) members.stream = true
+  if (maxTokens !== undefined) members.max_output_tokens = maxTokens
+  return prependMembers(members, withoutLostThoughts(body))
+}
+
+/** The edge writes no space between a member's name and its value. */
+const THOUGHT = '"type":"reasoning"'
+
+function withoutLostThoughts(body: Uint8Array): Uint8Array {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!text.includes(THOUGHT)) return body
+  const request = JSON.parse(text.toString('utf8')) as JsonObject
+  if (!Array.isArray(request.input)) return body
+  const input = request.input.filter((item) => !isObject(item) || !isLost(item))
+  return input.length === request.input.length ? body : Buffer.from(JSON.stringify({ ...request, input }))
+}
+
+function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
+  if (type !== 'reasoning' || typeof encrypted === 'string') return false
+  return String(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
+}
+
+function readResponse(bytes: Buffer): PlainAnswer {
+  const json = parseAnswer(bytes)
+  if (!Array.isArray(json.output)) throw invalid('the answer has no output')
+  if (json.status === 'failed' || json.status === 'cancelled') throw failureOf(json)
+  return { bytes, json, usage: readUsage(json.usage) }
+}
+
+/** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
+const STATUSES: Record<string, number> = { rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }
+
+function failureOf({ error }: JsonObject): BackendFault {
+  const { code, message } = isObject(error) ? error : {}
+  const status = STATUSES[String(code)] ?? (String(code).includes('image') ? 400 : 500)
+  return new BackendFault('error_event', 'the backend reported a failed response', {
+    status,
+    body: JSON.stringify({ error: { message, type: status === 400 ? 'invalid_request_error' : 'server_error', code } }),
+  })
+}
+
+const OPENING = ['response.created', 'response.queued', 'response.in_progress']
+const ENDS = new Set<unknown>(['response.completed', 'response.incomplete'])
+/** Other events before the first content are few; a server that repeats itself is not kept in memory. */
+const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
+
+class ResponsesStream implements StreamReading {
+  begun = false
+  complete = false
+  done = false
+  usage: TokenUsage | null = null
+  readonly prompt = null
+  readonly text = noText()
+  /** All before the first content. The opening events hold the request's tools, whatever their size. */
+  #unbegun: Buffer[] = []
+  #unbegunBytes = 0
+  #opened = new Set<unknown>()
+  #last: { raw: Buffer; event: JsonObject } | null = null
+
+  read({ name, data, raw }: SseEvent): Buffer | null {
+    if (data === '[DONE]') {
+      this.done = true
+      return null
+    }
+    const event = parseChunk(data)
+    if (name === 'error' || event.type === 'error') throw errorEvent(data)
+    if (event.type === 'response.failed') throw failureOf(isObject(event.response) ? event.response : {})
+    if (ENDS.has(event.type)) return this.#end(event, raw)
+    if (this.begun) {
+      this.#note(event)
+      return raw
+    }
+    if (!this.#note(event)) return this.#hold(event, raw)
+    this.begun = true
+    return Buffer.concat([...this.#unbegun.splice(0), raw])
+  }
+
+  /** The terminal event, with usage where the backend gave none. */
+  usageChunk(usage: TokenUsage): Buffer {
+    if (this.#last === null) throw new Error('a response without a terminal event has no usage')
+    const { raw, event } = this.#last
+    const named = `event: ${String(event.type)}\n`
+    if (this.usage !== null && raw.toString('latin1', 0, named.length) === named) return raw
+    const whole = this.usage === null ? { ...event, response: withUsage(event.response as JsonObject, usage) } : event
+    return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
+  }
+
+  /** Whether it brings content. */
+  #note({ type, delta, item }: JsonObject): boolean {
+    if (typeof delta === 'string' && delta !== '') {
+      addText(this.text, delta)
+      return true
+    }
+    if (type !== 'response.output_item.added' || !isObject(item)) return false
+    if (typeof item.name === 'string') addText(this.text, item.name)
+    return item.type !== 'message' && item.type !== 'reasoning'
+  }
+
+  #hold({ type }: JsonObject, raw: Buffer): null {
+    if (OPENING.includes(String(type)) && !this.#opened.has(type)) this.#opened.add(type)
+    else if (this.#unbegunBytes + raw.length > MOST_BEFORE_CONTENT_BYTES) return null
+    else this.#unbegunBytes += raw.length
+    this.#unbegun.push(raw)
+    return null
+  }
+
+  #end(event: JsonObject, raw: Buffer): Buffer | null {
+    if (!isObject(event.response)) throw invalid('the last event has no response')
+    this.usage = readUsage(event.response.usage)
+    this.#last = { event, raw }
+    this.begun = true
+    this.complete = true
+    this.done = true
+    return this.#unbegun.length > 0 ? Buffer.concat(this.#unbegun.splice(0)) : null
+  }
+}
