@@ -95,7 +95,7 @@ export const images: InferenceKind = (body, models) => {
   }
 }
 
-function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {
+export function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body) || 'model' in body) return body
   return { ...body, model: defaultModelId(models, kind) }
 }
@@ -121,7 +121,7 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
 }
 
 /** Turns of one conversation share their beginning: the first user message and what stands before it. */
-function conversationKey(messages: ChatMessage[]): string {
+export function conversationKey(messages: ChatMessage[]): string {
   const hash = createHash('sha256')
   for (const message of messages) {
     hash.update(JSON.stringify([message.role, message.content]))

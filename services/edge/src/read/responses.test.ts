@@ -1,0 +1,137 @@
+import { modelConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { responses } from './responses.ts'
+
+const LANE = modelConfig.parse({ id: 'm', pool: 'p', type: 'chat', multiplier: 1 }) as ServedModelConfig
+const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }
+const LOOK = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true }
+
+const asked = (rest: object) => responses({ model: 'svc-best', input: 'Hi', ...rest }, [])
+const bodyOf = (rest: object) => JSON.parse(Buffer.from(asked(rest).body).toString()) as object
+
+describe('a request', () => {
+  test('reaches the router as the client wrote it, but for what is stored and what the router writes', () => {
+    const rest = { tools: [{ type: 'web_search' }], include: ['reasoning.encrypted_content'], new_member: { a: 1 } }
+    expect(bodyOf({ ...rest, stream: true, store: true, max_output_tokens: null })).toEqual({
+      input: 'Hi',
+      ...rest,
+      store: false,
+    })
+  })
+
+  test('asks in its own dialect, and for the usage', () => {
+    expect(asked({ stream: true })).toMatchObject({
+      kind: 'chat',
+      dialect: 'responses',
+      stream: true,
+      includeUsage: true,
+    })
+  })
+
+  test.each([
+    ['a text', {}, ['chat']],
+    ['functions', { tools: [LOOK] }, ['chat', 'tools']],
+    ['custom tools', { tools: [{ type: 'custom', name: 'patch' }] }, ['chat', 'tools']],
+    ["a vendor's tool, which may be left out", { tools: [{ type: 'web_search' }] }, ['chat']],
+    ['a picture', { input: [{ role: 'user', content: [IMAGE] }] }, ['chat', 'vision']],
+    [
+      'a picture that a tool gave',
+      { input: [{ type: 'function_call_output', call_id: 'c', output: [IMAGE] }] },
+      ['chat', 'vision'],
+    ],
+  ])('with %s needs %j of a target', (_, rest, needs) => {
+    expect(asked(rest).needs).toEqual(needs)
+  })
+
+  test('shows Auto what the user and the model said', () => {
+    const { messages } = asked({
+      instructions: 'Be brief.',
+      input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'What is it?' }] },
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'A fox.' }] },
+        { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'red' },
+      ],
+    })
+    expect(messages).toMatchObject([
+      { role: 'system', content: 'Be brief.' },
+      { role: 'user', content: [{ type: 'text', text: 'What is it?' }] },
+      { role: 'assistant', content: [{ type: 'text', text: 'A fox.' }] },
+      { role: 'assistant', content: null },
+      { role: 'tool', content: 'red' },
+    ])
+  })
+
+  test('is bounded from above by its bytes, whatever its items are', () => {
+    const word = fc.string({ minLength: 1, maxLength: 30 })
+    const item = fc.oneof(
+      fc.record({ role: fc.constantFrom('user', 'developer', 'assistant'), content: word }),
+      word.map((text) => ({ role: 'user', content: [{ type: 'input_text', text }] })),
+      word.map((text) => ({ type: 'reasoning', summary: [{ type: 'summary_text', text }] })),
+      word.map((args) => ({ type: 'function_call', call_id: 'c', name: 'look', arguments: args })),
+      word.map((output) => ({ type: 'custom_tool_call_output', call_id: 'c', output })),
+      word.map((file_data) => ({ role: 'user', content: [{ type: 'input_file', file_data }] })),
+    )
+    fc.assert(
+      fc.property(fc.array(item, { minLength: 1, maxLength: 5 }), word, (input, instructions) => {
+        const texts =
+          JSON.stringify(input).match(/"(?:content|text|arguments|output|file_data)":"(?:[^"\\]|\\.)*"/g) ?? []
+        const said = texts.map((text) => Object.values(JSON.parse(`{${text}}`) as object)[0] as string)
+        const bytes = [...said, instructions].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+        expect(asked({ input, instructions }).estimate(LANE).maxPromptTokens).toBeGreaterThanOrEqual(bytes)
+      }),
+    )
+  })
+
+  test("caps its answer by its own name, else the lane's cap holds", () => {
+    expect(asked({ max_output_tokens: 7 })).toMatchObject({ capsOutput: true, outputCap: 7 })
+    expect(asked({ max_output_tokens: 7 }).estimate(LANE).maxOutputTokens).toBe(7)
+    expect(asked({}).capsOutput).toBe(false)
+  })
+
+  test('of one session stays with one backend, by the key that the client gives it', () => {
+    expect(asked({ prompt_cache_key: 'session' }).conversationKey!()).toBe('session')
+    const first = asked({ input: [{ role: 'user', content: 'a' }] })
+    const next = asked({
+      input: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 'b' },
+        { role: 'user', content: 'c' },
+      ],
+    })
+    expect(next.conversationKey!()).toBe(first.conversationKey!())
+  })
+
+  test.each([
+    [
+      { previous_response_id: 'resp_1' },
+      'previous_response_id: must be left out: the gateway keeps no responses; send the whole conversation as input',
+    ],
+    [{ conversation: 'conv_1' }, 'conversation: must be left out'],
+    [{ conversation: { id: 'conv_1' } }, 'conversation: must be left out'],
+    [{ background: true }, 'background: must be false: ask with stream'],
+    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type: must not be item_reference'],
+    [
+      { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }] },
+      'input[0].arguments: must be a string',
+    ],
+    [{ input: [{ type: 'function_call_output', call_id: 'c', output: 3 }] }, 'input[0].output: must be a text'],
+    [{ input: [{ role: 'user' }] }, 'input[0].content: is required'],
+    [{ input: [] }, 'input:'],
+    [{ input: undefined }, 'input:'],
+    [{ tools: [{ type: 'function' }] }, 'tools[0].name: is required'],
+    [{ tool_choice: 'sometimes' }, 'tool_choice:'],
+    [{ text: { format: { type: 'xml' } } }, 'text.format.type:'],
+    [{ max_output_tokens: 0 }, 'max_output_tokens:'],
+  ])('%j is refused with %s', (rest, message) => {
+    expect(() => asked(rest)).toThrow(message)
+  })
+})
+
+test.each([[{ background: false }], [{ previous_response_id: null, conversation: null }]])(
+  '%j asks for nothing',
+  (rest) => {
+    expect(asked(rest).messages).toEqual([{ role: 'user', content: 'Hi' }])
+  },
+)

@@ -1,0 +1,63 @@
+/**
+ * `POST /v1/responses`. The job's body is the client's own, but says `store: false`. Admission and Auto see the request as a chat: its texts,
+ * pictures and tools, which is what they count.
+ */
+
+import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
+import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
+import { chatNeeds } from '../core/choose-lane.ts'
+import { estimateChat } from '../core/estimate-tokens.ts'
+import { conversationKey, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+
+export const responses: InferenceKind = (body, models) => {
+  const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
+  const view = chatView(request)
+  const outputCap = request.max_output_tokens ?? undefined
+  return {
+    kind: 'chat',
+    dialect: 'responses',
+    model: request.model,
+    needs: chatNeeds({ ...view, tools: view.tools?.filter(({ type }) => OWN_TOOLS.has(type)) }),
+    messages: view.messages,
+    stream: request.stream === true,
+    includeUsage: true,
+    capsOutput: outputCap !== undefined,
+    outputCap,
+    thinkingDisabled: request.reasoning?.effort === 'none',
+    conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
+    estimate: (lane) => estimateChat(view, lane.maxOutputTokens),
+    body: jobBody(request),
+  }
+}
+
+/** The others are a vendor's: a target that does not run them leaves them out. */
+const OWN_TOOLS = new Set(['function', 'custom', 'namespace'])
+
+function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): Uint8Array {
+  // The router writes the lane's cap in front, and servers take the last of two.
+  if (rest.max_output_tokens === null) delete rest.max_output_tokens
+  return Buffer.from(JSON.stringify({ ...rest, store: false }))
+}
+
+function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {
+  const items = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input.map(messageOf)
+  const system = instructions ? [{ role: 'system' as const, content: instructions }] : []
+  return { model, messages: [...system, ...items], tools, response_format: text?.format, max_completion_tokens: cap }
+}
+
+/** Thoughts, calls and whatever a vendor's tools left are the model's; results are a tool's. */
+function messageOf(item: ResponsesItem): ChatMessage {
+  if (item.role !== undefined && item.content != null) return { role: item.role, content: contentOf(item.content) }
+  const { type, output, ...rest } = item
+  if (output === undefined) return { role: 'assistant', content: null, [String(type)]: rest }
+  return { role: 'tool', content: contentOf(output) }
+}
+
+function contentOf(content: unknown): ChatMessage['content'] {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return JSON.stringify(content)
+  return content.map((part: { type: string; text?: string; image_url?: string | null }) => {
+    if (part.type === 'input_image') return { type: 'image_url', image_url: { url: part.image_url ?? '' } }
+    return part.text === undefined ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
+  })
+}
