@@ -1,7 +1,7 @@
 /**
- * How tests run: each file in its own process. First units, which start no server; then parts, on real servers; both as
- * many at once as the machine has cores. Last the whole system: each test has a dozen processes and promises with times
- * in them, so it gets two cores.
+ * How tests run. First units, which start no server: one process a core runs them file by file, since a process costs more
+ * than most of them. Then parts, on real servers, each file in its own process, as many as there are cores. Last the whole
+ * system: each test has a dozen processes and promises with times in them, so it gets two cores.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -43,7 +43,8 @@ export default defineConfig({
         test: {
           name: 'units',
           include: units,
-          maxWorkers: Math.max(1, cores),
+          isolate: false,
+          maxWorkers: cores,
           sequence: { groupOrder: 0 },
         },
       },
