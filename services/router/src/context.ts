@@ -7,7 +7,8 @@ import { usageStream } from '@gateway/contracts/subjects'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
-import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import type { Metrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import type { ProcessSettings } from './config.ts'
 import type { RouterParts } from './start.ts'
@@ -17,7 +18,7 @@ export async function openContext(
   environment: NodeJS.ProcessEnv,
 ): Promise<RouterParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'router', level: settings.logLevel })
-  const metrics = createMetrics({ service: 'router' })
+  const metrics = createProcessMetrics({ service: 'router' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('router', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))

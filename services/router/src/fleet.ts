@@ -12,10 +12,10 @@ import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
+import type { FormMemory } from './core/target-form.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
-import type { FormMemory } from './target-forms.ts'
 
 export interface Backend {
   config: BackendConfig

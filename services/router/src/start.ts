@@ -178,7 +178,7 @@ function trackJobs(router: Router) {
       timer.abort()
       if (end !== 'expired') return
       router.expired = true
-      for (const run of router.runs) run.exchange?.abort(new BackendFault('out_of_time', 'the router is stopping'))
+      for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
       router.places.wakeAll()
       await Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
     },

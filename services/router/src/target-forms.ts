@@ -6,18 +6,12 @@ import type { JobKind } from '@gateway/contracts/job'
 import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
 import { knownForm } from './core/known-form.ts'
-import { isTaken, withLessons, type Lesson, type TargetForm } from './core/target-form.ts'
+import { isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
 import type { Target } from './fleet.ts'
-import type { Run } from './handlers/run.ts'
+import type { AskedRun } from './handlers/run.ts'
 
 const LESSON_MS = 3_600_000
-
-/** Of a target, whatever its pool. */
-export interface FormMemory {
-  known: Map<string, TargetForm>
-  lessons: Lesson[]
-}
 
 export function formOf(target: Target, kind: JobKind, nowMs: number): TargetForm {
   const { known, lessons } = memoryOf(target)
@@ -42,11 +36,17 @@ function memoryOf({ state }: Target): FormMemory {
  * Whether the refusal is of the form that the router chose, so that the same target may take the request in another.
  * Every lesson is of a parameter that the request will not carry again, so a request's retries come to an end.
  */
-export function learnForm(run: Run, target: Target, fault: BackendFault, nowMs: number): boolean {
+export function learnForm(
+  run: AskedRun,
+  target: Target,
+  form: TargetForm,
+  fault: BackendFault,
+  nowMs: number,
+): boolean {
   const { status, body } = fault
   if (body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault)) return false
   const { kind, stream, defaultMaxTokens } = run.header
-  const sent = { kind, stream, body: run.body, form: run.form, capped: defaultMaxTokens !== undefined }
+  const sent = { kind, stream, body: run.body, form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
   if (lessons.length === 0) return false
   const memory = memoryOf(target)

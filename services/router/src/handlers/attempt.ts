@@ -13,17 +13,19 @@ import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs } from '../core/retry-after.ts'
+import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
-import { formOf } from '../target-forms.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { beginWaiting, endWaiting, remainingMs, type Run } from './run.ts'
+import { endWaiting, remainingMs, type AskedRun, type Call, type Run } from './run.ts'
 
 /** A target whose place is taken. */
 export interface Trial {
   seat: Seat
+  /** In which the target takes the request. */
+  form: TargetForm
   /** The time after which another target gets its turn, if one would take the request. */
   shareMs: number
   /** Whether another target would take the request at this moment. */
@@ -37,40 +39,36 @@ export interface Trial {
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(run: Run, trial: Trial, router: Router): Promise<TokenUsage> {
+export async function attempt(run: AskedRun, trial: Trial, router: Router): Promise<TokenUsage> {
   const { seat } = trial
   const { target, startedAt } = seat
   let outcome = 'aborted'
-  run.callSpan = beginSpan(run, target, router)
-  let exchange: Exchange | null = null
+  const span = beginSpan(run, target, router)
+  let call: Call | null = null
   try {
-    beginWaiting(run)
-    exchange = callTarget(run, trial)
-    run.exchange = exchange
-    run.target = target
-    run.usage = null
+    call = callTarget(run, trial, span)
+    run.call = call
     failpoint('router.backend-asked')
     if (run.job.aborted) throw run.job.aborted
-    const response = await exchange.response
-    if (response.status !== 200) throw await readRefusal(response, exchange, wayOf(target, run.header).dialect)
-    const usage = await relayAnswer(run, trial, exchange, response, router)
+    const response = await call.exchange.response
+    if (response.status !== 200) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
+    const usage = await relayAnswer(run, call, trial, response, router)
     if (noteSuccess(seat, performance.now())) router.places.look()
     outcome = 'served'
-    if (run.callSpan.isRecorded) run.callSpan.set(usageAttributes(usage))
+    if (span.isRecorded) span.set(usageAttributes(usage))
     return usage
   } catch (thrown) {
-    exchange?.abort(thrown)
+    call?.exchange.abort(thrown)
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
-    outcome = settleHealth(run, trial, error, exchange !== null, router)
+    outcome = settleHealth(run, trial, error, call !== null, router)
     throw error
   } finally {
     if (noteEnd(seat)) router.places.look()
-    endWaiting(run)
-    run.exchange = null
-    run.usage = null
-    if (outcome !== 'served') run.callSpan.fail(outcome)
-    run.callSpan.end()
-    void (exchange?.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
+    if (call) endWaiting(run, call)
+    run.call = null
+    if (outcome !== 'served') span.fail(outcome)
+    span.end()
+    void (call?.exchange.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
     const durationMs = Math.round(performance.now() - startedAt)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
     router.metrics.attempt(target.backend.config.id, outcome, durationMs)
@@ -97,9 +95,9 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
   })
 }
 
-function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial): Exchange {
+function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft }: Trial, span: Span): Call {
   const { kind, stream } = run.header
-  run.form = formOf(target, kind, performance.now())
+  const waitingSinceMs = performance.now()
   const { dialect, headers } = wayOf(target, run.header)
   const { path, body, dropped, asChat, echo } = dialect.request({
     kind,
@@ -108,23 +106,19 @@ function callTarget(run: Run, { seat: { target }, shareMs, othersLeft }: Trial):
     stream,
     maxTokens: maxTokensFor(run, target),
     dimensions: dimensionsToAsk(target.model, run.header),
-    form: run.form,
+    form,
   })
-  run.dropped = dropped
-  run.asChat = asChat
-  run.echo = echo
-  const accept = stream ? 'text/event-stream' : 'application/json'
-  const traceparent = run.callSpan.traceparent ?? run.header.traceparent
-  return target.backend.client.call({
+  const exchange = target.backend.client.call({
     path,
     headers,
     body,
-    accept,
+    accept: stream ? 'text/event-stream' : 'application/json',
     requestId: run.header.requestId,
-    traceparent,
+    traceparent: span.traceparent ?? run.header.traceparent,
     budgetMs: remainingMs(run),
     patience: { stream, shareMs, othersLeft },
   })
+  return { target, exchange, span, dropped, asChat, echo, waitingSinceMs, usage: null }
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */
@@ -135,24 +129,23 @@ function maxTokensFor(run: Run, target: Target): number | undefined {
 }
 
 async function relayAnswer(
-  run: Run,
+  run: AskedRun,
+  call: Call,
   { seat, onContent }: Trial,
-  exchange: Exchange,
   response: ExchangeResponse,
   router: Router,
 ): Promise<TokenUsage> {
-  const { target, startedAt } = seat
   const begun = () => {
     const now = performance.now()
     if (noteContent(seat, now)) router.places.look()
-    onContent(seat, now - startedAt)
+    onContent(seat, now - seat.startedAt)
   }
-  if (!run.header.stream) return relayPlain(run, target, exchange, router, begun)
+  if (!run.header.stream) return relayPlain(run, call, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
   if (/^(text\/html|application\/json)/i.test(contentType)) {
     throw new BackendFault('invalid_answer', `the backend answered a stream with ${contentType}`)
   }
-  return relayStream(run, target, exchange, router, begun)
+  return relayStream(run, call, router, begun)
 }
 
 async function readRefusal(
@@ -177,7 +170,7 @@ function tooDeep(thrown: unknown): unknown {
   return new BackendFault('invalid_answer', 'the answer is nested too deeply', { cause: thrown })
 }
 
-function circumstances(run: Run, { backend }: Target): Circumstances {
+function circumstances(run: AskedRun, { backend }: Target): Circumstances {
   return { asked: run.body, secrets: backend.secrets() }
 }
 

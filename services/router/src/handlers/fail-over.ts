@@ -16,7 +16,7 @@ import type { Router } from '../router.ts'
 import { learnForm } from '../target-forms.ts'
 import { attempt, blame, isLeftWaiting, type Trial } from './attempt.ts'
 import { nextRepeat, nextUntried, type Choosing, type Next } from './next-attempt.ts'
-import type { Run } from './run.ts'
+import type { AskedRun, Run } from './run.ts'
 
 export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
 
@@ -29,7 +29,7 @@ interface LeftWaiting {
   capable: Target[]
 }
 
-export async function failOver(run: Run, pool: TargetPool, router: Router): Promise<Outcome> {
+export async function failOver(run: AskedRun, pool: TargetPool, router: Router): Promise<Outcome> {
   pool.retryBudget = earn(pool.retryBudget)
   /** By the target's key: a target is the same one when a new config has replaced its backend. */
   const faults = new Map<string, BackendFault>()
@@ -53,7 +53,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
     }
     if (next.kind === 'choose_again') continue
     if (next.kind === 'give_up') return giveUp(run, next.reason)
-    const { seat }: Trial = next
+    const { seat, form }: Trial = next
     const { target } = seat
     if (target !== again) noteFailover(run, pool, router)
     again = null
@@ -72,7 +72,7 @@ export async function failOver(run: Run, pool: TargetPool, router: Router): Prom
         'an attempt failed',
       )
       if (run.shown) return brokenOff(run, await run.shown.usage())
-      if (learnForm(run, target, fault, performance.now())) {
+      if (learnForm(run, target, form, fault, performance.now())) {
         faults.delete(target.key)
         again = target
         continue

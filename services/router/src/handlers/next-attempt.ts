@@ -23,6 +23,7 @@ import {
   type TargetPool,
 } from '../fleet.ts'
 import type { Router } from '../router.ts'
+import { formOf } from '../target-forms.ts'
 import { isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run } from './run.ts'
 
@@ -109,6 +110,7 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
   return {
     kind: 'attempt',
     seat,
+    form: formOf(target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
     othersAnsweredSince(at) {

@@ -4,7 +4,6 @@
 
 import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { Exchange } from '../clients/exchange.ts'
 import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
 import { checkEmbeddings } from '../core/plain-answer.ts'
@@ -12,45 +11,45 @@ import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, telling, type AskedRun, type Call, type Run } from './run.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
 
 export async function relayPlain(
-  run: Run,
-  target: Target,
-  exchange: Exchange,
+  run: AskedRun,
+  call: Call,
   { tokens, answerMemory }: Pick<Router, 'tokens' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
+  const { target, exchange } = call
   using held = answerMemory.open()
   const patience = () => ({ withinMs: remainingMs(run), signal: run.job.signal })
   const hold = (bytes: number) => held.add(bytes, patience)
   const received = await exchange.readAll(LARGEST_ANSWER_BYTES, hold)
-  endWaiting(run)
+  endWaiting(run, call)
   const { dialect } = wayOf(target, run.header)
-  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), run.echo)
+  const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageTold(run, read)
-  if (known) run.usage = telling(known)
+  if (known) call.usage = telling(known)
   const answer = await settle(run, target, read, hold)
   const told = usageTold(run, answer)
   const usage = told ?? (await estimate(run, answer, dialect, tokens))
   const bytes = told ? answer.bytes : dialect.withUsage(answer, usage, run.header.kind)
   onContent()
-  show(run, 'application/json', { target, usage: telling(usage) })
+  show(run, call, 'application/json', telling(usage))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
   return usage
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function settle(run: Run, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
+async function settle(run: AskedRun, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
   const changed = await changedForm(run, target, answer, hold)
   return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
 }
 
 async function changedForm(
-  run: Run,
+  run: AskedRun,
   target: Target,
   { json }: PlainAnswer,
   hold: Hold,
@@ -70,7 +69,7 @@ async function changedForm(
   }
 }
 
-function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, encodingFormat = 'float' } }: Run) {
+function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, encodingFormat = 'float' } }: AskedRun) {
   return { inputs, dimensions, encodingFormat }
 }
 

@@ -8,16 +8,15 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
-import type { Exchange } from '../clients/exchange.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
 import { scaleToWhole } from '../core/generated-text.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
-import { clientDialect, wayOf, type Target } from '../fleet.ts'
+import { clientDialect, wayOf } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, telling, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, show, telling, type AskedRun, type Call, type Run } from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
@@ -25,28 +24,28 @@ const MOST_KEPT_BYTES = 64 * 1024
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
 export async function relayStream(
-  run: Run,
-  target: Target,
-  exchange: Exchange,
+  run: AskedRun,
+  call: Call,
   { tokens, metrics, answerMemory }: Pick<Router, 'tokens' | 'metrics' | 'answerMemory'>,
   onContent: () => void,
 ): Promise<TokenUsage> {
+  const { target, exchange } = call
   const splitter = createSseSplitter()
   const reading = wayOf(target, run.header).dialect.readStream({
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),
-    echo: run.echo,
+    echo: call.echo,
   })
   const usage = () => usageOf(reading, run, tokens)
-  run.usage = usage
+  call.usage = usage
   const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
   const room = roomForLargeEvents(run, answerMemory)
 
   function send(pieces: Buffer[]): Promise<void> {
     if (!run.shown) {
-      endWaiting(run)
-      show(run, 'text/event-stream', { target, usage })
+      endWaiting(run, call)
+      show(run, call, 'text/event-stream', usage)
       exchange.begin(remainingMs(run))
       onContent()
     }

@@ -11,51 +11,55 @@ import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
-import type { TargetForm } from '../core/target-form.ts'
 import { toldNames } from '../core/told-names.ts'
 import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
+/** From its acceptance on. */
 export interface Run {
-  job: IncomingJob
-  header: JobHeader
-  /** The question as backends get it, bar the members that each dialect writes itself. */
-  body: Uint8Array
-  /** embeddings: vectors to expect. */
-  inputs: number
+  readonly job: IncomingJob
+  readonly header: JobHeader
   /** Set where the pool keeps conversations on their backend. */
-  affinityKey: string | undefined
+  readonly affinityKey: string | undefined
   /** By `performance.now()`. */
-  deadlineAt: number
+  readonly deadlineAtMs: number
   /** When the head must be there, at the latest; by `performance.now()`. */
-  headDueAt: number
-  attempts: AttemptRecord[]
-  /** In which the call under way is written. */
-  form: TargetForm
-  /** The client's parameters that the call under way leaves out. */
-  dropped: string[]
-  /** The call under way, as a chat completion, where it was translated into one. */
-  asChat: Uint8Array | undefined
-  /** What the dialect needs of the call under way to read its answer. */
-  echo: unknown
-  /** The whole job. */
-  span: Span
-  /** The call under way. */
-  callSpan: Span
-  /** The call under way. */
-  exchange: Exchange | null
-  /** Time that was spent waiting for backends; the call under way is added when its answer is there. */
+  readonly headDueAtMs: number
+  readonly span: Span
+  readonly attempts: AttemptRecord[]
+  /** Time that the calls before this one spent waiting for backends. */
   backendMs: number
-  /** By `performance.now()`: since when the call under way is waited for; null when none is. */
-  waitingSince: number | null
-  /** The target of the call under way. */
-  target: Target | null
-  /** The usage of the call under way so far, where its answer tells it. */
-  usage: (() => Promise<TokenUsage>) | null
+  /** The call under way. */
+  call: Call | null
   /** Set with the head: from then on the client has seen something, and what was generated is billed. */
   shown: Shown | null
   /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: Shown | null
+}
+
+/** From the moment its body is there. */
+export interface AskedRun extends Run {
+  /** The question as backends get it, bar the members that each dialect writes itself. */
+  readonly body: Uint8Array
+  /** embeddings: vectors to expect. */
+  readonly inputs: number
+}
+
+/** One request to one target, until its answer is over. */
+export interface Call {
+  readonly target: Target
+  readonly exchange: Exchange
+  readonly span: Span
+  /** The client's parameters that it leaves out. */
+  readonly dropped: string[]
+  /** Itself as a chat completion, where it was translated into one. */
+  readonly asChat: Uint8Array | undefined
+  /** What the dialect needs of it to read its answer. */
+  readonly echo: unknown
+  /** By `performance.now()`; null when its answer, or its first content, is there. */
+  waitingSinceMs: number | null
+  /** The usage so far, where the answer tells it. */
+  usage: (() => Promise<TokenUsage>) | null
 }
 
 /** An answer that the client pays for: it saw some of it, or a backend was at work on it when the client left. */
@@ -74,17 +78,18 @@ export function telling(usage: TokenUsage): Shown['usage'] {
 }
 
 /** Sends the head: from here on there is no other target. */
-export function show(run: Run, contentType: string, shown: Shown): void {
+export function show(run: Run, call: Call, contentType: string, usage: Shown['usage']): void {
+  const { target, span, dropped } = call
   const head: AnswerHead = {
     contentType,
     upstream: run.header.pool,
-    backend: shown.target.backend.config.id,
-    backendModel: shown.target.model,
+    backend: target.backend.config.id,
+    backendModel: target.model,
     backendMs: Math.round(run.backendMs * 100) / 100,
   }
-  if (run.dropped.length > 0) head.droppedParams = toldNames(run.dropped)
-  run.shown = shown
-  if (run.header.stream) run.callSpan.event('first content')
+  if (dropped.length > 0) head.droppedParams = toldNames(dropped)
+  run.shown = { target, usage }
+  if (run.header.stream) span.event('first content')
   run.job.head(encodeJson(head))
   failpoint('router.answer-begun')
 }
@@ -94,11 +99,11 @@ export function show(run: Run, contentType: string, shown: Shown): void {
  * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
  */
 export function abandon(run: Run, reason: unknown): void {
-  const { exchange, target, header } = run
-  if (!run.shown && target && exchange?.isAtWork) {
-    run.abandoned = { target, usage: run.usage ?? (() => Promise.resolve(promptAlone(header))) }
+  const { call, header } = run
+  if (!run.shown && call?.exchange.isAtWork) {
+    run.abandoned = { target: call.target, usage: call.usage ?? (() => Promise.resolve(promptAlone(header))) }
   }
-  exchange?.abort(reason)
+  call?.exchange.abort(reason)
 }
 
 /** The answer that the client pays for if the job ends now. Null: it pays nothing. */
@@ -124,18 +129,14 @@ export function identityOf({ header }: Run, { model }: Target): Identity {
 
 const ID_PREFIX: Record<ApiDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
 
-export function beginWaiting(run: Run): void {
-  run.waitingSince = performance.now()
-}
-
 /** The answer, or its first content, is there; or the call has failed. */
-export function endWaiting(run: Run): void {
-  if (run.waitingSince === null) return
-  run.backendMs += performance.now() - run.waitingSince
-  run.waitingSince = null
+export function endWaiting(run: Run, call: Call): void {
+  if (call.waitingSinceMs === null) return
+  run.backendMs += performance.now() - call.waitingSinceMs
+  call.waitingSinceMs = null
 }
 
 /** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
 export function remainingMs(run: Run): number {
-  return (run.shown ? run.deadlineAt : run.headDueAt) - performance.now()
+  return (run.shown ? run.deadlineAtMs : run.headDueAtMs) - performance.now()
 }

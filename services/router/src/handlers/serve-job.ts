@@ -16,10 +16,10 @@ import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.t
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, owed, type Run } from './run.ts'
+import { abandon, owed, type AskedRun, type Run } from './run.ts'
 
 export async function serveJob(job: IncomingJob, router: Router): Promise<void> {
-  const receivedAt = performance.now()
+  const receivedAtMs = performance.now()
   const header = readHeader(job, router)
   if (!header) return
   const pool = router.fleet.pool(header.pool)
@@ -30,13 +30,12 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
 
   job.accept()
   failpoint('router.job-accepted')
-  const run = openRun(job, header, pool, receivedAt, beginSpan(router, header))
+  const run = openRun(job, header, pool, receivedAtMs, beginSpan(router, header))
   const place = router.runs.join(run)
   job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
   try {
-    await readBody(run, router)
-    const outcome = await failOver(run, pool, router)
+    const outcome = await failOver(await readBody(run, router), pool, router)
     if (outcome.kind === 'end') job.end(encodeJson(outcome.end))
     else job.failure(encodeJson(outcome.failure))
     failpoint('router.answer-ended')
@@ -85,38 +84,28 @@ function beginSpan({ tracer }: Router, { requestId, pool, attempt, traceparent }
   return tracer.start(`serve ${pool}`, { kind: 'consumer', parent: traceparent, attributes })
 }
 
-function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAt: number, span: Span): Run {
+function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, receivedAtMs: number, span: Span): Run {
   return {
     job,
     header,
-    body: new Uint8Array(),
-    inputs: 0,
     affinityKey: pool.affinity === 'conversation' ? header.affinityKey : undefined,
-    deadlineAt: receivedAt + header.remainingMs,
-    headDueAt: receivedAt + Math.min(header.remainingMs, header.headWithinMs ?? Infinity),
-    attempts: [],
-    form: [],
-    dropped: [],
-    asChat: undefined,
-    echo: undefined,
+    deadlineAtMs: receivedAtMs + header.remainingMs,
+    headDueAtMs: receivedAtMs + Math.min(header.remainingMs, header.headWithinMs ?? Infinity),
     span,
-    callSpan: NO_SPAN,
-    exchange: null,
+    attempts: [],
     backendMs: 0,
-    waitingSince: null,
-    target: null,
-    usage: null,
+    call: null,
     shown: null,
     abandoned: null,
   }
 }
 
-async function readBody(run: Run, { tokens }: Router): Promise<void> {
-  run.body = await run.job.body()
-  if (run.header.kind !== 'embeddings') return
-  const question = readEmbeddingsQuestion(run.body)
-  run.inputs = question.inputs
-  run.body = question.tokens ? withTexts(question.body, await tokens.textsOf(question.tokens)) : question.body
+async function readBody(run: Run, { tokens }: Router): Promise<AskedRun> {
+  const body = await run.job.body()
+  if (run.header.kind !== 'embeddings') return Object.assign(run, { body, inputs: 0 })
+  const { tokens: asked, ...question } = readEmbeddingsQuestion(body)
+  const texts = asked ? withTexts(question.body, await tokens.textsOf(asked)) : question.body
+  return Object.assign(run, { body: texts, inputs: question.inputs })
 }
 
 function onAbort(run: Run, aborted: JobAborted, { metrics }: Router): void {
