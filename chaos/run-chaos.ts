@@ -49,7 +49,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const load = startLoad(clients, { seed, requests, intervalMs })
   const [struck] = await Promise.all([
     strikeAll(stage, clients, load, faults, say),
-    sabotage && sabotageHalfway(stage, load, requests, sabotage),
+    sabotage && sabotageHalfway(stage.cluster.servers.redis.url, () => load.reached(requests / 2), sabotage),
   ])
   await load.over
   say('all requests are over; waiting until nothing is pending')

@@ -125,6 +125,14 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     },
   ],
   [
+    'two files that need only types of each other',
+    NO_CYCLE,
+    {
+      'services/keys/src/a.ts': `import type { B } from './b.ts'\n`,
+      'services/keys/src/b.ts': `import { type A } from './a.ts'\n`,
+    },
+  ],
+  [
     'two packages that depend on each other',
     NO_CYCLE,
     {

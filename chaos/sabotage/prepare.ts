@@ -5,8 +5,6 @@
 import type { Database } from '@gateway/postgres/database'
 import type { ProcessPlan } from '@gateway/cluster/supervise'
 import { commandRedis } from '@gateway/testing/redis-command'
-import type { Load } from '../load.ts'
-import type { Stage } from '../stage/open-stage.ts'
 import { withPreload } from '../stage/preload.ts'
 import { MINUTE_TURNED_KEY, type Sabotage } from './sabotages.ts'
 
@@ -19,8 +17,8 @@ export async function sabotageLedger(database: Database, sabotage: Sabotage): Pr
 }
 
 /** A minute turns when half of the requests have been sent, however long that takes. */
-export async function sabotageHalfway({ cluster }: Stage, load: Load, requests: number, sabotage: Sabotage) {
+export async function sabotageHalfway(redisUrl: string, halfway: () => Promise<void>, sabotage: Sabotage) {
   if (sabotage !== 'counted-minutes') return
-  await load.reached(requests / 2)
-  await commandRedis(cluster.servers.redis.url, 'SET', MINUTE_TURNED_KEY, String(Date.now() * 1_000))
+  await halfway()
+  await commandRedis(redisUrl, 'SET', MINUTE_TURNED_KEY, String(Date.now() * 1_000))
 }

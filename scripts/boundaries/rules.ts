@@ -72,7 +72,7 @@ export const rules: Record<string, Rule> = {
   },
 
   'imports form no cycle': function* (tree) {
-    for (const cycle of cyclesOf([...tree.files.keys()], (path) => runtimeTargets(tree.files.get(path)))) {
+    for (const cycle of cyclesOf([...tree.files.keys()], (path) => targetsOf(tree.files.get(path)))) {
       yield { path: cycle[0]!, message: [...cycle, cycle[0]].join(' → ') }
     }
     const byName = new Map(tree.owners.map((owner) => [owner.manifest.name, owner]))
@@ -144,8 +144,8 @@ function waysOut(tree: SourceTree, start: SourceFile): string[] {
   return found
 }
 
-function runtimeTargets(file: SourceFile | undefined): string[] {
-  return (file?.imports ?? []).flatMap(({ typeOnly, target }) => (typeOnly || target === null ? [] : [target]))
+function targetsOf(file: SourceFile | undefined): string[] {
+  return (file?.imports ?? []).flatMap(({ target }) => target ?? [])
 }
 
 /** One cycle for each way back that a depth-first walk meets. */

@@ -7,23 +7,13 @@
 
 import { createBus, type CountedBus } from './bus.ts'
 import type { BusMeasures } from './counters.ts'
-import type { DurableStream } from './durable.ts'
 import { connectNats } from './nats/connection.ts'
+import type { NatsStream } from './nats/jetstream-api.ts'
 import { openJetStream } from './nats/jetstream.ts'
 import { natsWire } from './nats/wire.ts'
 import { createProcessId } from './process-id.ts'
 import type { OnStatus } from './status.ts'
 import type { Tuning } from './tuning.ts'
-
-/** A durable stream and the room that it may take on the server. */
-export interface NatsStream extends DurableStream {
-  /** Copies in a cluster of servers; 1 by default. */
-  replicas?: number
-  /** A full stream refuses new events rather than drop old ones; 1 GiB by default. */
-  maxBytes?: number
-  /** For a stream that others read as they like: events go at this age, the oldest first when it is full. */
-  maxAgeMs?: number
-}
 
 export interface NatsBusOptions {
   url: string

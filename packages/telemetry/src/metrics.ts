@@ -9,7 +9,6 @@
  * ({@link Metrics.of}). Their names are the same as in processes of their own.
  */
 
-import { processMetrics } from './process-metrics.ts'
 import { openPage, type Head, type Page, type Reading } from './write-metrics.ts'
 
 export interface Counter {
@@ -51,11 +50,8 @@ export const SHORT_BOUNDS = [0.0005, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.01, 0
 
 export const MAX_SERIES = 2_000
 
-/** The metrics of the process as a whole stand under `service`. */
 export function createMetrics({ service }: { service: string }): Metrics {
-  const metrics = faceOf(openPage(), service)
-  processMetrics(metrics)
-  return metrics
+  return faceOf(openPage(), service)
 }
 
 function faceOf(page: Page, service: string): Metrics {

@@ -5,11 +5,13 @@
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import description from '../package.json' with { type: 'json' }
-import type { Metrics } from './metrics.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
 
 const RESOLUTION_MS = 10
 
-export function processMetrics(metrics: Metrics): void {
+/** A page that tells of the process as a whole, under this service's name. */
+export function createProcessMetrics(of: { service: string }): Metrics {
+  const metrics = createMetrics(of)
   metrics
     .gauge('gateway_build_info', 'What runs here; always 1', ['version', 'node'])
     .labels(description.version, process.versions.node)
@@ -24,6 +26,7 @@ export function processMetrics(metrics: Metrics): void {
   metrics.observedGauge('nodejs_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed)
   metrics.observedGauge('process_open_fds', 'Open files and sockets', openFiles)
   observeEventLoop(metrics)
+  return metrics
 }
 
 /** Where the system does not tell: none. */

@@ -10,7 +10,8 @@ import { openConfigSource } from '@gateway/config/config-source'
 import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
-import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import type { Metrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import type { ProcessSettings } from './config.ts'
 import type { EdgeParts } from './start.ts'
@@ -19,7 +20,7 @@ export async function openContext(
   settings: ProcessSettings,
 ): Promise<EdgeParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'edge', level: settings.logLevel })
-  const metrics = createMetrics({ service: 'edge' })
+  const metrics = createProcessMetrics({ service: 'edge' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('edge', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))

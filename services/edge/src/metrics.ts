@@ -10,7 +10,6 @@ import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/
 import { countTokens } from '@gateway/telemetry/count-tokens'
 import { remember } from '@gateway/telemetry/remember'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
-import type { Intake } from './listen/intake.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
 export interface EdgeMetrics {
@@ -52,7 +51,7 @@ export function observeRunning(metrics: Metrics, running: RunningRequests): void
   metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () => running.streams)
 }
 
-export function observeIntake(metrics: Metrics, intake: Intake): void {
+export function observeIntake(metrics: Metrics, intake: { readonly count: number; readonly limit: number }): void {
   metrics.observedGauge('gateway_intake', 'Requests on their way to a router', () => intake.count)
   metrics.observedGauge('gateway_intake_limit', 'The most that are taken on at once', () => intake.limit)
 }

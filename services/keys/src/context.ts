@@ -10,14 +10,15 @@ import { openConfigSource } from '@gateway/config/config-source'
 import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
-import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import type { Metrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import type { Settings } from './config.ts'
 import type { KeysTables } from './db/tables.ts'
 import { URGENT_CONNECTIONS, type KeysParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'keys', level: settings.logLevel })
-  const metrics = createMetrics({ service: 'keys' })
+  const metrics = createProcessMetrics({ service: 'keys' })
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const database = opening.use(

@@ -6,9 +6,11 @@
  * its epoch, so this file reads the versions again afterwards, and writes changed facts anew.
  */
 
+import type { KeysAdmission } from '@gateway/admission/keys'
+import type { ConfigSource } from '@gateway/config/config-source'
 import { unitOf } from './core/plans.ts'
 import { readAdmissionFacts, readVersions, type AdmissionFacts, type AskedFacts } from './db/facts.ts'
-import type { KeysContext } from './keys-context.ts'
+import type { KeysDatabase } from './db/tables.ts'
 
 export interface AskedAccount {
   account: string
@@ -16,7 +18,11 @@ export interface AskedAccount {
   keyHashes: readonly Buffer[]
 }
 
-type Parts = Pick<KeysContext, 'database' | 'admission' | 'config'>
+interface Parts {
+  database: KeysDatabase
+  admission: KeysAdmission
+  config: ConfigSource
+}
 type Filled = AdmissionFacts | undefined
 
 /** Undefined when there is no such account. */

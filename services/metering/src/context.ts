@@ -9,7 +9,8 @@ import { openDatabase } from '@gateway/postgres/database'
 import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
-import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import type { Metrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import type { Settings } from './config.ts'
 import type { MeteringTables } from './db/tables.ts'
@@ -17,7 +18,7 @@ import type { MeteringParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<MeteringParts & { metrics: Metrics } & AsyncDisposable> {
   const logger = createLogger({ service: 'metering', level: settings.logLevel })
-  const metrics = createMetrics({ service: 'metering' })
+  const metrics = createProcessMetrics({ service: 'metering' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('metering', settings.tracing))
   const database = opening.use(

@@ -24,7 +24,7 @@ import { openHealthServer } from '@gateway/service/health'
 import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
-import { createMetrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
@@ -40,7 +40,7 @@ export interface Standalone extends AsyncDisposable {
 
 export async function startStandalone(settings: StandaloneSettings): Promise<Standalone> {
   const logger = createLogger({ service: 'standalone', level: settings.logLevel })
-  const metrics = createMetrics({ service: 'standalone' })
+  const metrics = createProcessMetrics({ service: 'standalone' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('standalone', settings.tracing))
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))

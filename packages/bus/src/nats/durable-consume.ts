@@ -9,8 +9,7 @@
 import { gatherTimeMs } from '../core/gather-time.ts'
 import { retryDelayMs } from '../durable.ts'
 import type { DurableConsumer, DurableMessage } from '../port.ts'
-import type { ConsumerSettings } from './jetstream-api.ts'
-import type { JetStreamParts } from './jetstream.ts'
+import type { ConsumerSettings, JetStreamParts } from './jetstream-api.ts'
 
 const PULL_EXPIRES_MS = 5_000
 const PULL_SILENT_MS = 6_000

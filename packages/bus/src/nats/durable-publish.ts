@@ -9,7 +9,7 @@
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
 import { InFlightMap } from '@gateway/in-flight/map'
 import { NotStoredError } from '../port.ts'
-import type { JetStreamParts } from './jetstream.ts'
+import type { JetStreamParts } from './jetstream-api.ts'
 
 const RETRY_MS = 1_000
 const PREPARE_EVERY_MS = 1_000

@@ -5,12 +5,38 @@
  * opens subscriptions of its own.
  */
 
+import type { BusCounters, BusMeasures } from '../counters.ts'
+import type { DurableStream } from '../durable.ts'
+import type { Inbox } from '../inbox.ts'
 import type { Requests } from '../requests.ts'
+import type { OnStatus } from '../status.ts'
+import type { NatsWire } from './wire.ts'
 
 const TIMEOUT_MS = 5_000
 const STREAM_NOT_FOUND = 10059
 const STREAM_NAME_IN_USE = 10058
 const NANOSECONDS_PER_MS = 1_000_000
+
+/** A durable stream and the room that it may take on the server. */
+export interface NatsStream extends DurableStream {
+  /** Copies in a cluster of servers; 1 by default. */
+  replicas?: number
+  /** A full stream refuses new events rather than drop old ones; 1 GiB by default. */
+  maxBytes?: number
+  /** For a stream that others read as they like: events go at this age, the oldest first when it is full. */
+  maxAgeMs?: number
+}
+
+export interface JetStreamParts {
+  wire: NatsWire
+  inbox: Inbox
+  requests: Requests
+  counters: BusCounters
+  measures: BusMeasures
+  onStatus: OnStatus
+  processId: string
+  streams: readonly NatsStream[]
+}
 
 export interface StreamSettings {
   name: string

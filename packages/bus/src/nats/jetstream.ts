@@ -1,30 +1,14 @@
 /** The durable half of the bus on JetStream: publishing, consuming, and keeping the streams in shape. */
 
-import type { BusCounters, BusMeasures } from '../counters.ts'
 import { retryDelayMs, type Durable } from '../durable.ts'
-import type { Inbox } from '../inbox.ts'
-import type { NatsStream } from '../nats.ts'
-import type { Requests } from '../requests.ts'
 import type { OnStatus } from '../status.ts'
-import type { NatsWire } from './wire.ts'
 import { openConsumers } from './durable-consume.ts'
 import { openPublisher } from './durable-publish.ts'
-import { jetStreamApi, type JetStreamApi } from './jetstream-api.ts'
+import { jetStreamApi, type JetStreamApi, type JetStreamParts, type NatsStream } from './jetstream-api.ts'
 import { startSweep } from './sweep.ts'
 
 const LONGEST_RETRY_MS = 1_000
 const DEFAULT_MAX_BYTES = 1024 * 1024 * 1024
-
-export interface JetStreamParts {
-  wire: NatsWire
-  inbox: Inbox
-  requests: Requests
-  counters: BusCounters
-  measures: BusMeasures
-  onStatus: OnStatus
-  processId: string
-  streams: readonly NatsStream[]
-}
 
 export function openJetStream(parts: JetStreamParts): Durable {
   const { wire, requests, counters, onStatus, streams } = parts

@@ -10,7 +10,8 @@ import { measureRequest } from './measure-request.ts'
 import { nameRequest } from './name-request.ts'
 import { refuseAmbiguous } from './refuse-ambiguous.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
-import { stepsOf, type Method, type Route, type Routes } from './route.ts'
+import type { Method } from '../reference/api-reference.ts'
+import { stepsOf, type Route, type Routes } from './route.ts'
 import { walk, type Step } from './walk.ts'
 
 export function createApp(edge: Edge, routes: Routes): RequestListener {

@@ -15,7 +15,7 @@ import {
   WINDOW_MS,
 } from '@gateway/service/core/intake-limit'
 import { measuredOf } from './measure-request.ts'
-import type { Edge } from '../edge.ts'
+import type { EdgeMetrics } from '../metrics.ts'
 import type { Step } from './walk.ts'
 
 /** A client waits for some turns of the same event loops more until its answer begins. */
@@ -66,7 +66,7 @@ const SENTENCE = 'The gateway is overloaded; try again shortly'
 const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
 
 /** A refusal has to cost next to nothing, since there are many of them: no error is made, nothing is logged. */
-export function refuseWhileLate({ intake, metrics }: Pick<Edge, 'intake' | 'metrics'>): Step {
+export function refuseWhileLate({ intake, metrics }: { intake: Intake; metrics: EdgeMetrics }): Step {
   return (_request, response, next) => {
     if (intake.hasRoom()) return next()
     metrics.shed('late')

@@ -3,8 +3,7 @@
  * the client ends it; where traces are on, as a span as well.
  */
 
-import { NO_SPAN, type Span } from '@gateway/telemetry/tracing'
-import type { Edge } from '../edge.ts'
+import { NO_SPAN, type Span, type Tracer } from '@gateway/telemetry/tracing'
 import { OK, type EdgeMetrics } from '../metrics.ts'
 import { requestIdOf } from './name-request.ts'
 import type { Step, StepResponse } from './walk.ts'
@@ -20,7 +19,7 @@ export interface Measured {
   readonly span: Span
 }
 
-export function measureRequest({ metrics, tracer }: Pick<Edge, 'metrics' | 'tracer'>): Step {
+export function measureRequest({ metrics, tracer }: { metrics: EdgeMetrics; tracer: Tracer }): Step {
   return (request, response, next) => {
     const span = tracer.isOn
       ? tracer.enter(methodOf(response), {

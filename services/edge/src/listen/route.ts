@@ -13,11 +13,10 @@ import type { InferenceKind } from '../read/inference-kinds.ts'
 import { refuseWhileLate } from './intake.ts'
 import { proveAndMakeRoom } from '../read/make-room.ts'
 import { readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
+import type { Method } from '../reference/api-reference.ts'
 import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
 import type { Step, StepRequest, StepResponse } from './walk.ts'
-
-export type Method = 'GET' | 'POST'
 
 /** A request to a model. It walks the direct path (`walk.ts`). */
 export interface InferenceRoute {

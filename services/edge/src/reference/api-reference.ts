@@ -6,7 +6,8 @@ import type { ZodType } from 'zod'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { Credential } from '../credentials/credentials.ts'
-import type { Method } from '../listen/route.ts'
+
+export type Method = 'GET' | 'POST'
 
 /** An operation in the words of its users. */
 export interface Documentation {
