@@ -1,8 +1,8 @@
 /**
  * The side of a job stream that dispatched the job and reads the answer.
  *
- * A stream is `offered` until a frame of a worker comes, then that worker's, then ended, then over. Frames of anyone else,
- * and of streams that are over, are answered with `stop`: an abandoned attempt cannot go on unnoticed.
+ * The caller answers a frame of another worker than the one that took the job, and of a stream that is over, with `stop`:
+ * an abandoned attempt cannot go on unnoticed.
  *
  * A reader that leaves changes nothing of that order: the caller asks the worker for its last frame and waits for it. The
  * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
@@ -75,6 +75,12 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   }
 }
 
+/**
+ * Held while there is no connection, or offered; taken from a worker's first frame on; ended while the service takes in
+ * the last frame; over.
+ */
+type Stage = 'held' | 'offered' | 'taken' | 'ended' | 'over'
+
 class CallerStream implements JobHandle, PeerStream {
   readonly #number: number
   readonly #job: OutgoingJob
@@ -85,14 +91,13 @@ class CallerStream implements JobHandle, PeerStream {
   readonly #receiver: Receiver
   readonly #partBytes: number
   readonly #offers: Offers
+  #stage: Stage = 'offered'
+  /** The reader has left, and the worker's last frame is all that is wanted. */
+  #left = false
   #offeredAtMs = 0
+  /** The worker that took the job. */
   #peer: Peer | undefined
   #atPeer: Place | undefined
-  #held = false
-  #left = false
-  /** The last frame has come, and the service takes it in. */
-  #ended = false
-  #over = false
   #timer: NodeJS.Timeout | undefined
   #pieces: Uint8Array[] = []
 
@@ -131,12 +136,10 @@ class CallerStream implements JobHandle, PeerStream {
       queueMicrotask(() => this.#unavailable('rejected', `a job header of ${header.length} bytes is too large`))
       return
     }
-    this.#held = !wire.connected
+    this.#stage = wire.connected ? 'offered' : 'held'
     this.#offeredAtMs = now()
-    this.#waitForAccept(
-      this.#held ? this.#acceptTimeoutMs + tuning.graceMs : this.#offers.patienceMs(this.#acceptTimeoutMs),
-    )
-    if (this.#held) return
+    if (this.#stage === 'held') return this.#waitForAccept(this.#acceptTimeoutMs + tuning.graceMs)
+    this.#waitForAccept(this.#offers.patienceMs(this.#acceptTimeoutMs))
     const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
     const message = encodeJob({
       callerId: processId,
@@ -150,7 +153,7 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   offerHeld(): void {
-    if (!this.#held) return
+    if (this.#stage !== 'held') return
     if (this.#left) this.#unavailable('timeout')
     else this.offer()
   }
@@ -163,10 +166,10 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   #notAccepted(dueAtMs: number): void {
-    if (this.#peer !== undefined || this.#over) return
+    if (this.#stage !== 'held' && this.#stage !== 'offered') return
     const nowMs = this.#context.now()
     const leftMs =
-      this.#held || this.#left
+      this.#stage === 'held' || this.#left
         ? 0
         : this.#offers.leftToWaitMs({
             atLeastMs: this.#acceptTimeoutMs,
@@ -180,7 +183,7 @@ class CallerStream implements JobHandle, PeerStream {
 
   /** Nobody serves the subject; after an outage that we shared, somebody may be about to again. */
   noResponder(): void {
-    if (this.#peer !== undefined || this.#over) return
+    if (this.#stage !== 'offered') return
     const { liveness, now } = this.#context
     if (this.#left || !isSettling(liveness, now())) return this.#unavailable('no_responder')
     clearTimeout(this.#timer)
@@ -213,6 +216,7 @@ class CallerStream implements JobHandle, PeerStream {
   #adopt(peer: Peer): void {
     clearTimeout(this.#timer)
     this.#offers.accepted(this.#offeredAtMs, this.#context.now())
+    this.#stage = 'taken'
     this.#peer = peer
     this.#atPeer = peer.streams.join(this)
     if (this.#left) this.#askForLastWord(peer)
@@ -240,10 +244,10 @@ class CallerStream implements JobHandle, PeerStream {
       case frameKind.head:
         return this.#events.onHead(this.#whole(bytes))
       case frameKind.end:
-        this.#ended = true
+        this.#stage = 'ended'
         return this.#takenIn(peer, n, this.#events.onEnd(this.#whole(bytes)))
       case frameKind.failure:
-        this.#ended = true
+        this.#stage = 'ended'
         return this.#takenIn(peer, n, this.#events.onFailure(this.#whole(bytes)))
     }
   }
@@ -259,7 +263,7 @@ class CallerStream implements JobHandle, PeerStream {
   /** The service has the last frame. Once it has taken that in, one last acknowledgement ends the worker's stream. */
   #takenIn(peer: Peer, n: number, taking: void | Promise<void>): void {
     const acknowledge = () => {
-      if (this.#over) return
+      if (this.#stage === 'over') return
       peer.sendAtLeisure(frameKind.ack, this.#number, n)
       this.#close()
     }
@@ -268,8 +272,7 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   consumed(bytes: number): void {
-    if (this.#over || this.#ended || this.#left || this.#peer === undefined) return
-    this.#consume(this.#peer, bytes)
+    if (this.#stage === 'taken' && !this.#left) this.#consume(this.#peer!, bytes)
   }
 
   #consume(peer: Peer, bytes: number): void {
@@ -277,11 +280,11 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   leave(): void {
-    if (this.#over || this.#ended || this.#left) return
+    if (this.#left) return
     this.#left = true
-    if (this.#peer !== undefined) this.#askForLastWord(this.#peer)
+    if (this.#stage === 'taken') this.#askForLastWord(this.#peer!)
     // No reader waits any more, so a worker that has taken the job gets all the time in which it counts as alive.
-    else if (!this.#held) this.#waitForAccept(this.#context.tuning.lostAfterMs)
+    else if (this.#stage === 'offered') this.#waitForAccept(this.#context.tuning.lostAfterMs)
   }
 
   #askForLastWord(peer: Peer): void {
@@ -291,11 +294,11 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   stop(): void {
-    if (!this.#ended) this.dismiss()
+    if (this.#stage !== 'ended') this.dismiss()
   }
 
   dismiss(): void {
-    if (this.#over) return
+    if (this.#stage === 'over') return
     this.#peer?.sendStop(this.#number)
     this.#close()
   }
@@ -307,33 +310,34 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   beat(): void {
-    if (this.#peer === undefined || this.#ended) return
-    if (this.#left) this.#askForLastWord(this.#peer)
-    else this.#peer.send(frameKind.ack, this.#number, takeAck(this.#receiver))
+    if (this.#stage !== 'taken') return
+    if (this.#left) this.#askForLastWord(this.#peer!)
+    else this.#peer!.send(frameKind.ack, this.#number, takeAck(this.#receiver))
   }
 
   reconnected(): void {
-    if (this.#peer !== undefined && !this.#ended) this.#resume(this.#peer)
+    if (this.#stage === 'taken') this.#resume(this.#peer!)
   }
 
   lost(): void {
-    if (this.#over) return
+    const stage = this.#stage
+    if (stage === 'over') return
     this.#close()
     // The service has the last frame already.
-    if (this.#ended) return
+    if (stage === 'ended') return
     this.#context.counters.jobsLost++
     this.#events.onLost()
   }
 
   #unavailable(...[reason, detail]: Unavailable): void {
-    if (this.#over) return
+    if (this.#stage === 'over') return
     this.#context.counters.jobsUnavailable++
     this.#close()
     this.#events.onUnavailable(reason, detail)
   }
 
   #close(): void {
-    this.#over = true
+    this.#stage = 'over'
     clearTimeout(this.#timer)
     this.#open.delete(this.#number)
     this.#atPeer?.leave()
