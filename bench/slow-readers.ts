@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { SHORT_MODEL, startEndlessBackend } from '@gateway/stand-ins/endless-backend'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { openSlowReader, type SlowReader } from '@gateway/testing/slow-reader'
 
 const READERS = Number(process.argv[2] ?? 1_000)

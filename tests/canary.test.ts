@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseKey } from '@gateway/contracts/api-key'
 import { createDefaultConfig } from '@gateway/contracts/default-config'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { readDatabase, readFolder, readRedis, type Leftover } from '@gateway/testing/leftovers'
 import { type OtlpReceiver, startOtlpReceiver } from '@gateway/testing/otlp-receiver'
 

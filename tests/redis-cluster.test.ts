@@ -15,7 +15,7 @@ import { parseKey } from '@gateway/contracts/api-key'
 import { talkAs } from '@gateway/service/talk-as'
 import { keySlot } from '../packages/redis/src/key-slot.ts'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { scrapeCluster } from '@gateway/cluster/scrape'
 import { startRedisCluster, type RedisCluster } from '@gateway/servers/redis-cluster'
 

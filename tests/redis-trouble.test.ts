@@ -14,7 +14,7 @@ import type { Bus } from '@gateway/bus/port'
 import { parseKey } from '@gateway/contracts/api-key'
 import { talkAs } from '@gateway/service/talk-as'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { commandRedis } from '@gateway/testing/redis-command'
 
 const AWAY_MS = 4_000

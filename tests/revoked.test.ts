@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 
 const ROUNDS = Number(process.env['REVOCATIONS'] ?? 6)
 const REQUESTS_AFTER = 10

@@ -7,7 +7,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
 import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
 

@@ -2,7 +2,7 @@
  * Chance that can be repeated: the same name always gives the same numbers.
  */
 
-import { randomFrom } from '@gateway/stand-ins/backend/seeded'
+import { randomFrom } from '@gateway/stand-ins/seeded'
 
 export interface Random {
   /** In [0, 1). */

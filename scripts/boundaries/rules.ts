@@ -3,7 +3,7 @@
  */
 
 import { builtinModules } from 'node:module'
-import type { Owner, ResolvedImport, SourceFile, SourceTree } from './source-tree.ts'
+import { faceOf, type Owner, type ResolvedImport, type SourceFile, type SourceTree } from './source-tree.ts'
 
 export interface Violation {
   rule: string
@@ -44,6 +44,26 @@ export const rules: Record<string, Rule> = {
       // Scripts and whole-system tests look into services on purpose.
       if (file.owner.kind !== 'root' && item.specifier.startsWith('.'))
         yield { path: file.path, message: `reaches into another package: ${item.specifier}` }
+    }
+  },
+
+  'the exports of a package are its faces: nobody reaches past them, and each has a user': function* (tree) {
+    const used = new Set<string>()
+    for (const { file, item, target } of crossings(tree)) {
+      if (item.specifier.startsWith('.')) continue
+      used.add(item.specifier)
+      const { exports = {} } = target.manifest
+      if ('./*' in exports || faceOf(item.specifier, target) in exports) continue
+      yield {
+        path: file.path,
+        message: `imports ${item.specifier}, which ${target.folder}/package.json does not export`,
+      }
+    }
+    for (const { folder, manifest } of tree.owners) {
+      for (const face of Object.keys(manifest.exports ?? {})) {
+        const isUsed = face === './*' || used.has(`${manifest.name}${face.slice(1)}`)
+        if (!isUsed) yield { path: `${folder}/package.json`, message: `exports ${face}, which nobody imports` }
+      }
     }
   },
 

@@ -7,6 +7,8 @@ import { readImports } from './read-imports.ts'
 
 export interface Manifest {
   name: string
+  /** Its faces: `./port` and its file. `./*` stands for every file. */
+  exports?: Record<string, string>
   dependencies?: Record<string, string>
   optionalDependencies?: Record<string, string>
   devDependencies?: Record<string, string>
@@ -70,11 +72,18 @@ function ownerOf(directory: string, manifest: Manifest): Owner {
   return { folder, kind, manifest }
 }
 
-/** As the packages' `exports` have it: `@gateway/bus/port` is `packages/bus/src/port.ts`. */
+/** As the packages' `exports` have it. Past them, by the file's place. */
 function resolve(from: string, specifier: string, owners: Owner[]): string | null {
   if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
   const owner = owners.find(({ manifest }) => specifier.startsWith(`${manifest.name}/`))
-  return owner ? `${owner.folder}/src/${specifier.slice(owner.manifest.name.length + 1)}.ts` : null
+  if (!owner) return null
+  const face = faceOf(specifier, owner)
+  return posix.join(owner.folder, owner.manifest.exports?.[face] ?? `src/${face}.ts`)
+}
+
+/** `@gateway/bus/port` is the face `./port`. */
+export function faceOf(specifier: string, { manifest }: Owner): string {
+  return `.${specifier.slice(manifest.name.length)}`
 }
 
 function markTestOnly(files: ReadonlyMap<string, SourceFile>): void {

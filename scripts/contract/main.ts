@@ -9,7 +9,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { startStandalone } from '../../tests/promises/standalone.ts'
 import { findSchemathesis } from './schemathesis.ts'
 

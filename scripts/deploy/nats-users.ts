@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { type BusRole, busRoles, type Talk, talks } from '@gateway/contracts/bus-roles'
 import { accountStream, groups, usageStream } from '@gateway/contracts/subjects'
-import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/nats/permissions'
+import { consuming, ensuringStream, framesTo, ownInbox, type Permissions } from '@gateway/bus/permissions'
 
 interface RolePermissions extends Permissions {
   /** May answer each question that reached it, once. */

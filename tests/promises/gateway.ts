@@ -8,7 +8,7 @@ import { createDefaultConfig } from '@gateway/contracts/default-config'
 import type { AccountReply } from '@gateway/contracts/accounts-api'
 import type { Written } from '@gateway/contracts/bus-roles'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import OpenAI from 'openai'
 import { findGateway } from '../../packages/ctl/src/gateway.ts'
 

@@ -3,7 +3,7 @@
  * another router may be free, and where none is, edges refuse requests before anything is reserved for them.
  */
 
-import { createIntakeLimit, hasRoom, judge, noteWait, WINDOW_MS } from '@gateway/service/core/intake-limit'
+import { createIntakeLimit, hasRoom, judge, noteWait, WINDOW_MS } from '@gateway/service/intake-limit'
 
 /** `targetMs`: what a turn may take. A stream's chunks wait for as long, and an edge's job for two turns. */
 const TUNING = { targetMs: 150, least: 4, most: 1_024 }

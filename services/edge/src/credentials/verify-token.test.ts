@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { exportJWK, SignJWT, type JWTPayload } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
-import { signIn } from '@gateway/stand-ins/identity-provider/sign-in'
+import { signIn } from '@gateway/stand-ins/sign-in'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createVerifySignIn } from './verify-token.ts'
 

@@ -5,7 +5,7 @@
  * ledger takes each request once, so whoever is given the answer, it is paid for exactly once.
  */
 
-import { monthOf } from '@gateway/admission/core/month'
+import { monthOf } from '@gateway/admission/month'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClaimAnswer, Place } from '@gateway/idempotency/port'

@@ -13,7 +13,7 @@ import {
   noteRefusedBehind,
   noteWait,
   WINDOW_MS,
-} from '@gateway/service/core/intake-limit'
+} from '@gateway/service/intake-limit'
 import { measuredOf } from './measure-request.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 import type { Step } from './walk.ts'
