@@ -45,7 +45,7 @@ const streamLevel = z.object({
   backendCpuMs: z.number(),
 })
 
-export const launchResult = z.object({
+const launchResult = z.object({
   subject: z.string(),
   round: z.number(),
   takenAt: z.string(),

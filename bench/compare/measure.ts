@@ -35,7 +35,7 @@ const PLAIN_SECONDS = 8
 const LOW_SECONDS = 5
 const HALF_SECONDS = 8
 const RAMP_SECONDS = 2
-export const STREAM_LEVELS = [100, 300, 600, 1_000, 1_500, 2_000, 3_000]
+const STREAM_LEVELS = [100, 300, 600, 1_000, 1_500, 2_000, 3_000]
 /** A level is held when every stream came whole and this is the most that one chunk in a hundred lagged. */
 export const HELD_LAG_P99_MS = 50
 /** The backend direct, or the backend itself, this late: the machine stood still, and the measurement is taken again. */

@@ -56,8 +56,6 @@ const distribution = z.object({
   max: z.number().default(0),
 })
 
-export type Distribution = z.infer<typeof distribution>
-
 const loadResult = z.object({
   seconds: z.number(),
   requests: z.number(),

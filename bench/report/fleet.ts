@@ -39,7 +39,7 @@ const PARTS: Part[] = [
 ]
 
 const LOADS = [100, 1_000, 10_000, 100_000]
-export const CHUNKS_PER_ANSWER = 200
+const CHUNKS_PER_ANSWER = 200
 /** How full a process is planned to be. */
 const UTILISATION = 0.6
 

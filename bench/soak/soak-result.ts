@@ -5,7 +5,7 @@
 import * as z from 'zod'
 import { environment } from '../harness/machine.ts'
 
-export const soakResult = z.object({
+const soakResult = z.object({
   environment,
   minutes: z.number(),
   rate: z.number(),

@@ -26,7 +26,7 @@ export interface LaunchedGateway extends Launched {
   dataDir: string
 }
 
-export const BENCH_MODEL = 'svc-instant'
+const BENCH_MODEL = 'svc-instant'
 const SIGNED_IN_AT_ONCE = 8
 /** The backend's own limit is not what is measured. */
 const MOST_STREAMS = 10_000

@@ -45,5 +45,3 @@ export interface Seen {
   problem: string | null
   detail: string
 }
-
-export const isHappy = (seen: Seen): boolean => seen.whole && seen.problem === null

@@ -38,7 +38,7 @@ export function judgeMetering(facts: Facts): Verdict[] {
 }
 
 /** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
-export function isWholeAnswer(seen: Seen): boolean {
+function isWholeAnswer(seen: Seen): boolean {
   return seen.whole && seen.kind !== 'rotate' && seen.kind !== 'revoke' && seen.kind !== 'repeating'
 }
 

@@ -25,7 +25,7 @@ export interface OwnerName {
 }
 
 /** Asked with by those who look whether everything works; its requests are judged like all others. */
-export const PROBE: OwnerName = { kind: 'probe', name: 'probe' }
+const PROBE: OwnerName = { kind: 'probe', name: 'probe' }
 
 export function ownersFor(requests: number): OwnerName[] {
   return [

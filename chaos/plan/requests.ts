@@ -24,7 +24,7 @@ export type RequestKind =
   | 'revoke'
 
 /** The moments at which a leaver goes. */
-export const LEAVES_AT = [
+const LEAVES_AT = [
   /** Half of its body is sent. */
   'sending',
   /** Its body is sent; it waits for some time, with or without an answer. */

@@ -24,7 +24,7 @@ const FLAGS = [
 ]
 
 /** Served by one backend each, which a test may break; nobody else uses them. */
-export const FRAIL_MODELS = ['frail-1', 'frail-2', 'frail-3', 'frail-4', 'frail-5'] as const
+const FRAIL_MODELS = ['frail-1', 'frail-2', 'frail-3', 'frail-4', 'frail-5'] as const
 
 export interface Stage {
   readonly gateway: Standalone

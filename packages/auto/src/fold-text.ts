@@ -20,7 +20,7 @@ export function foldText(text: string): string {
 /** What a character is to word boundaries. In `ideographic` text every character may start and end a word. */
 export const SEPARATOR = 0
 export const ALPHABETIC = 1
-export const IDEOGRAPHIC = 2
+const IDEOGRAPHIC = 2
 export const HANGUL = 3
 
 const CLASS_OF = new Uint8Array(0x10000)

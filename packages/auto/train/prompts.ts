@@ -33,10 +33,6 @@ export function origins(prompt: Prompt): string[] {
   return [...new Set(named.map((name) => SAME_ORIGIN[name] ?? name))]
 }
 
-export function isComposed(prompt: Prompt): boolean {
-  return prompt.source.includes('(composed)')
-}
-
 export function originsOf(prompts: readonly Prompt[]): string[] {
   return [...new Set(prompts.flatMap(origins))].toSorted()
 }

@@ -9,7 +9,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export const SETTLE_MS = 100
-export const SHRUNK_SETTLE_MS = 1_000
+const SHRUNK_SETTLE_MS = 1_000
 
 interface Known {
   /** As the file was last read. Nothing has to settle while it is the same. */

@@ -30,7 +30,7 @@ export type TopUpRequest = z.infer<typeof topUpRequest>
 export type ShowAccountRequest = z.infer<typeof showAccountRequest>
 export type RevokeKeyByIdRequest = z.infer<typeof revokeKeyByIdRequest>
 
-export const accountView = z.object({
+const accountView = z.object({
   account: z.string(),
   kind: openEnum(['developer', 'guest']),
   issuer: z.string().nullable(),

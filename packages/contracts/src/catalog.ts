@@ -5,7 +5,7 @@
 import * as z from 'zod'
 
 /** There where the end of a model is announced; its responses carry `Deprecation`, `Sunset` and `Link` headers as well. */
-export const deprecationNotice = z.object({
+const deprecationNotice = z.object({
   /** From when new work should use something else. */
   since: z.iso.date().nullable(),
   /** From when the model is gone. */
@@ -24,7 +24,7 @@ export const modelEntry = z.looseObject({
 export type ModelEntry = z.infer<typeof modelEntry>
 export const modelList = z.object({ object: z.literal('list'), data: z.array(modelEntry) })
 
-export const tierEntry = z.object({
+const tierEntry = z.object({
   id: z.string(),
   name: z.string(),
   order: z.int(),

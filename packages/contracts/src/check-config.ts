@@ -26,7 +26,7 @@ export interface ConfigProblem {
 type Section = keyof ConfigSections
 
 /** The plan that the contract promises to guest keys. */
-export const GUEST_PLAN_SLUG = 'guest-device'
+const GUEST_PLAN_SLUG = 'guest-device'
 
 /** A limit with its top-ups and overage, in nano-dollars, must stay far below 2^53. */
 const MAX_USD_LIMIT = 1_000_000

@@ -85,7 +85,7 @@ export const backendConfig = z
     }
   })
 
-export const targetConfig = z.strictObject({
+const targetConfig = z.strictObject({
   backend: id,
   model: z.string().min(1),
   /** Lower is tried first. */
@@ -160,7 +160,7 @@ export const servedModelConfig = z.strictObject({
   minDimensions: z.int().min(1).max(MOST_DIMENSIONS).optional(),
 })
 
-export const autoModelConfig = z.strictObject({
+const autoModelConfig = z.strictObject({
   ...modelCommon,
   type: z.literal('auto'),
   lanes: z.array(modelId).min(1),
@@ -199,7 +199,6 @@ export const configFile = z.strictObject({
 export type ConfigFile = z.infer<typeof configFile>
 
 export type BackendConfig = z.infer<typeof backendConfig>
-export type TargetConfig = z.infer<typeof targetConfig>
 export type PoolConfig = z.infer<typeof poolConfig>
 export type ServedModelConfig = z.infer<typeof servedModelConfig>
 export type AutoModelConfig = z.infer<typeof autoModelConfig>

@@ -8,13 +8,13 @@
 import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
 
-export const keyOwner = z.object({ issuer: z.string().min(1), subject: z.string().min(1) })
+const keyOwner = z.object({ issuer: z.string().min(1), subject: z.string().min(1) })
 export type KeyOwner = z.infer<typeof keyOwner>
 
 /** SHA-256 of the whole key, base64url. */
 const keyHash = z.string().min(1)
 
-export const keyStatuses = ['active', 'deactivated'] as const
+const keyStatuses = ['active', 'deactivated'] as const
 
 export const mintKeyRequest = z.object({ owner: keyOwner })
 export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(), plan: z.string() })

@@ -12,7 +12,7 @@ import { apiDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
 import { attemptRecord, bill } from './usage-event.ts'
 
-export const jobKinds = ['chat', 'embeddings', 'images'] as const
+const jobKinds = ['chat', 'embeddings', 'images'] as const
 export type JobKind = (typeof jobKinds)[number]
 
 /** What a target must be able to do to serve the request. */
@@ -97,7 +97,3 @@ export const answerFailure = z.object({
   retryAfterMs: z.number().optional(),
 })
 export type AnswerFailure = z.infer<typeof answerFailure>
-
-/** Why a router gave a job back unserved; the edge dispatches it elsewhere. `busy`: it is late with what it has. */
-export const rejectReasons = ['no_pool', 'no_place', 'draining', 'busy'] as const
-export type RejectReason = (typeof rejectReasons)[number]

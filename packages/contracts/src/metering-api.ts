@@ -50,7 +50,7 @@ export const usageFigures = z.object({
 export type UsageFigures = z.infer<typeof usageFigures>
 
 /** `name` is the day or the model. */
-export const usageGroup = usageFigures.extend({ name: z.string() })
+const usageGroup = usageFigures.extend({ name: z.string() })
 export type UsageGroup = z.infer<typeof usageGroup>
 
 /** Days in order, models by what they cost, most first. */

@@ -9,7 +9,7 @@ import * as z from 'zod'
 import { quotedPrice } from './quote.ts'
 import { planUnit } from './usage.ts'
 
-export const plannedModel = z.object({
+const plannedModel = z.object({
   id: z.string(),
   /** A tier's name; null for models that are no tier. */
   name: z.string().nullable(),

@@ -16,7 +16,7 @@ import { planUnit, planVersion } from './usage.ts'
  * - `unit`: the month's total is in another unit than the account's plan
  * - `unreported`: a request that ended long ago and that the ledger does not have
  */
-export const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit', 'unreported'] as const
+const driftKinds = ['account', 'key', 'total', 'pending', 'lease', 'unit', 'unreported'] as const
 
 export const drift = z.object({
   account: z.string(),

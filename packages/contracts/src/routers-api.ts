@@ -7,17 +7,17 @@ import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
 
 /** `on_trial`: back from an ejection, one request at a time until one succeeds. */
-export const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial'] as const
+const healthStates = ['healthy', 'ejected', 'cooling', 'on_trial'] as const
 
 const health = {
   state: openEnum(healthStates),
   /** When an ejection or a cooling ends, in milliseconds since 1970; null otherwise. */
   untilMs: z.int().nullable(),
 }
-export const healthView = z.object(health)
+const healthView = z.object(health)
 export type HealthView = z.infer<typeof healthView>
 
-export const backendView = z.object({
+const backendView = z.object({
   backend: z.string(),
   ...health,
   /** Calls under way from this router, and how many it may have. */
@@ -28,7 +28,7 @@ export const backendView = z.object({
 })
 export type BackendView = z.infer<typeof backendView>
 
-export const routerView = z.object({
+const routerView = z.object({
   /** Its process on the bus. */
   router: z.string(),
   host: z.string(),

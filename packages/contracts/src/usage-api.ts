@@ -35,11 +35,11 @@ const usageFigures = {
   cost_usd: z.number(),
 }
 
-export const usageTotals = z.object(usageFigures)
+const usageTotals = z.object(usageFigures)
 export type UsageTotals = z.infer<typeof usageTotals>
 
 /** Exactly one of `day` (`2026-11-21`) and `model` (the id that was asked for) names the row. */
-export const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
+const usageRow = z.object({ day: z.iso.date().optional(), model: z.string().optional(), ...usageFigures })
 export type UsageRow = z.infer<typeof usageRow>
 
 /** Days without use have no row; days are in order, models by cost, most first. */

@@ -8,7 +8,7 @@ import type { PlanConfig, ServedModelConfig, VendorRates } from '@gateway/contra
 import type { Price } from '@gateway/contracts/usage'
 
 /** Pay-as-you-go: 3.00 US dollars per million tokens, times the multiplier. */
-export const BASE_RATE_USD_PER_MILLION = 3
+const BASE_RATE_USD_PER_MILLION = 3
 
 /** One dollar per million tokens is this many nano-dollars per thousand. */
 const NANO_PER_KILO_TOKEN = 1_000_000

@@ -44,7 +44,7 @@ const OWNERS: Record<string, ServerKind> = {
   organization_owner: 'lm-studio',
 }
 
-export function kindByHost(url: string): ServerKind | null {
+function kindByHost(url: string): ServerKind | null {
   const { hostname } = new URL(url)
   return HOSTS.find(([pattern]) => pattern.test(hostname))?.[1] ?? null
 }

@@ -22,7 +22,7 @@ export interface Probed {
   findings: Finding[]
 }
 
-export function checksOf({ does }: ListedModel): Check[] {
+function checksOf({ does }: ListedModel): Check[] {
   return CHECKS.filter((check) => check.does === does)
 }
 

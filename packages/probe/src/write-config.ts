@@ -12,7 +12,7 @@ export const KEY_VARIABLE = 'BACKEND_API_KEY'
 
 export type Capability = 'chat' | 'tools' | 'vision' | 'embeddings'
 
-export function capabilitiesOf({ model, findings }: Probed): Capability[] {
+function capabilitiesOf({ model, findings }: Probed): Capability[] {
   if (model.does === 'embeddings') return resultOf(findings, 'embeddings') === 'yes' ? ['embeddings'] : []
   const has = (check: string) => resultOf(findings, check) === 'yes'
   if (!has('chat')) return []

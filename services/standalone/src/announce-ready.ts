@@ -31,7 +31,7 @@ Try it:
 }
 
 /** Each model of the gateway that has a pool of its own name, with the server's; and those that nobody serves. */
-export function describeLanes(lanes: readonly LaneChoice[]): string {
+function describeLanes(lanes: readonly LaneChoice[]): string {
   const served = new Map(lanes.map(({ pool, model }) => [pool, model]))
   const ours = createDefaultConfig().models.filter(
     (model) => model.type !== 'auto' && !model.direct && !model.replacement,

@@ -75,7 +75,7 @@ export interface JetStreamApi {
   purge(stream: string, sequence: number): Promise<void>
 }
 
-export class JetStreamError extends Error {
+class JetStreamError extends Error {
   readonly code: number
   constructor(code: number, description: string) {
     super(description)

@@ -18,7 +18,7 @@ const MOST_BYTES_PER_TOKEN = 8
 /** What an answer usually takes of a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
-export const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
+const DEFAULT_MAX_OUTPUT_TOKENS = 16_384
 /** One image of 1024x1024 at the highest quality of the common scale, per picture. */
 const IMAGE_OUTPUT_TOKENS = 6_240
 

@@ -9,7 +9,7 @@ export function monthOf(timeMs: number): Month {
   return new Date(timeMs).toISOString().slice(0, 7)
 }
 
-export function startOfMonthMs(month: Month): number {
+function startOfMonthMs(month: Month): number {
   return Date.parse(`${month}-01T00:00:00.000Z`)
 }
 

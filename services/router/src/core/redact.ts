@@ -83,7 +83,7 @@ function wordsOfClient(asked: Uint8Array): WordsOfClient {
   return (words) => left-- > 0 && bytes.includes(words)
 }
 
-export function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
+function redactText(text: string, secrets: Secrets, isClients: WordsOfClient): string {
   let told = text
   for (const secret of secrets) told = replaceAll(told, secret)
   told = told.slice(0, 2 * LONGEST_TEXT)

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core'
 import { useState } from 'react'
 import { useKeys, usePlan, useQuota } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/use-active-key.ts'
+import { activeKeyOf } from '../../gateway/active-key.ts'
 import { useConfig } from '../../gateway/use-caller.ts'
 import { Allowance } from '../../parts/allowance.tsx'
 import { Answer } from '../../parts/answer.tsx'

@@ -1,7 +1,7 @@
 import { Button, Skeleton } from '@mantine/core'
 import { useState } from 'react'
 import { useKeys, usePlan, useRefreshAccount } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/use-active-key.ts'
+import { activeKeyOf } from '../../gateway/active-key.ts'
 import { useCaller } from '../../gateway/use-caller.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
