@@ -25,7 +25,7 @@ export interface Check {
   /** The server writes no more than these, in all questions of the check together. */
   atMostTokens: number
   requests: number
-  run(probing: Probing): Promise<Omit<Finding, 'check'>>
+  run(probing: Probing): Promise<Verdict>
 }
 
 export interface Probing {
@@ -61,80 +61,62 @@ const SCHEMA = {
   required: ['city', 'inhabitants'],
   additionalProperties: false,
 }
-const refused = ({ status, error }: ChatAnswer) => ({
-  result: 'no' as const,
-  note: status === 0 ? error : `${status}: ${error}`,
-})
-const isOk = ({ status, error }: ChatAnswer) => status === 200 && error === ''
-const YES = (note = '') => ({ result: 'yes' as const, note })
-const NO = (note: string) => ({ result: 'no' as const, note })
-const TAKEN = { result: 'taken' as const, note: '' }
+type Verdict = Omit<Finding, 'check'>
+const YES = (note = ''): Verdict => ({ result: 'yes', note })
+const NO = (note: string): Verdict => ({ result: 'no', note })
+const TAKEN: Verdict = { result: 'taken', note: '' }
+
+/** One question, and the verdict on its answer. A question without one is merely taken. */
+function question(
+  name: string,
+  body: ChatBody,
+  judge: (answer: ChatAnswer) => Verdict = () => TAKEN,
+  { atMostTokens = SHORT_TOKENS, asWritten = false } = {},
+): Check {
+  return {
+    name,
+    does: 'chat',
+    atMostTokens: atMostTokens * (numberOf(body['n']) || 1),
+    requests: 1,
+    run: async ({ chat, chatAsWritten }) => {
+      const answer = await (asWritten ? chatAsWritten(body) : chat(body, atMostTokens))
+      const { status, error } = answer
+      if (status === 200 && error === '') return judge(answer)
+      return NO(status === 0 ? error : `${status}: ${error}`)
+    },
+  }
+}
 
 function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
-  return {
-    name,
-    does: 'chat',
-    atMostTokens: TINY_TOKENS,
-    requests: 1,
-    run: async ({ chatAsWritten }) => {
-      const answer = await chatAsWritten({ ...say('Count from 1 to 12.'), [name]: TINY_TOKENS })
-      if (!isOk(answer)) return refused(answer)
-      const tokens = answer.usage?.completion ?? null
-      if (tokens !== null && tokens > TINY_TOKENS) return NO(`ignored: ${tokens} tokens instead of ${TINY_TOKENS}`)
-      return answer.finish === 'length' || answer.finish === 'max_tokens' || tokens !== null ? YES() : TAKEN
-    },
+  const body = { ...say('Count from 1 to 12.'), [name]: TINY_TOKENS }
+  const judge = ({ usage, finish }: ChatAnswer): Verdict => {
+    const tokens = usage?.completion ?? null
+    if (tokens !== null && tokens > TINY_TOKENS) return NO(`ignored: ${tokens} tokens instead of ${TINY_TOKENS}`)
+    return finish === 'length' || finish === 'max_tokens' || tokens !== null ? YES() : TAKEN
   }
+  return question(name, body, judge, { atMostTokens: TINY_TOKENS, asWritten: true })
 }
 
-/** Sent with a short question; `seen` tells whether the answer shows its effect. */
+/** `seen` tells whether the answer shows the parameter's effect. */
 function parameter(name: string, members: Json, seen?: (answer: ChatAnswer) => boolean): Check {
-  return {
-    name,
-    does: 'chat',
-    atMostTokens: SHORT_TOKENS * (numberOf(members['n']) || 1),
-    requests: 1,
-    run: async ({ chat }) => {
-      const answer = await chat({ ...say('Count from 1 to 9.'), ...members }, SHORT_TOKENS)
-      if (!isOk(answer)) return refused(answer)
-      if (!seen) return TAKEN
-      return seen(answer) ? YES() : NO('ignored')
-    },
-  }
-}
-
-function hasCalled({ tools }: ChatAnswer): boolean {
-  const [call] = tools
-  return call?.name === 'get_weather' && isJson(parsed(call.arguments))
+  const judge = seen && ((answer: ChatAnswer) => (seen(answer) ? YES() : NO('ignored')))
+  return question(name, { ...say('Count from 1 to 9.'), ...members }, judge)
 }
 
 function tool(name: string, body: ChatBody): Check {
-  return {
-    name,
-    does: 'chat',
-    atMostTokens: LONG_TOKENS,
-    requests: 1,
-    run: async ({ chat }) => {
-      const answer = await chat(body, LONG_TOKENS)
-      if (!isOk(answer)) return refused(answer)
-      if (hasCalled(answer)) return YES(answer.tools[0]!.arguments)
-      return NO(answer.tools.length > 0 ? 'its arguments are no JSON object' : 'no tool was called')
-    },
+  const judge = ({ tools }: ChatAnswer): Verdict => {
+    const [call] = tools
+    if (!call) return NO('no tool was called')
+    if (call.name === 'get_weather' && isJson(parsed(call.arguments))) return YES(call.arguments)
+    return NO('its arguments are no JSON object')
   }
+  return question(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
 function json(name: string, format: Json, fits: (value: unknown) => boolean): Check {
-  return {
-    name,
-    does: 'chat',
-    atMostTokens: LONG_TOKENS,
-    requests: 1,
-    run: async ({ chat }) => {
-      const question = say('Tell the city Paris and its number of inhabitants as JSON.')
-      const answer = await chat({ ...question, response_format: format }, LONG_TOKENS)
-      if (!isOk(answer)) return refused(answer)
-      return fits(parsed(answer.text)) ? YES() : NO(`taken, but it wrote: ${answer.text.slice(0, 60)}`)
-    },
-  }
+  const body = { ...say('Tell the city Paris and its number of inhabitants as JSON.'), response_format: format }
+  const judge = ({ text }: ChatAnswer) => (fits(parsed(text)) ? YES() : NO(`taken, but it wrote: ${text.slice(0, 60)}`))
+  return question(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
 function parsed(text: string): unknown {
@@ -145,71 +127,20 @@ function parsed(text: string): unknown {
   }
 }
 
-const chat: Check = {
-  name: 'chat',
-  does: 'chat',
-  atMostTokens: SHORT_TOKENS,
-  requests: 1,
-  run: async ({ chat }) => {
-    const answer = await chat(HELLO, SHORT_TOKENS)
-    if (!isOk(answer)) return refused(answer)
-    return answer.choices > 0 ? YES(answer.text.slice(0, 40)) : NO('no choice in its answer')
-  },
+const judgeUsage = ({ usage }: ChatAnswer): Verdict =>
+  usage ? YES(`${usage.prompt} + ${usage.completion} tokens`) : NO('it tells none')
+
+function judgeStream({ ended, firstContentMs: ms }: ChatAnswer): Verdict {
+  if (!ended) return NO('it ends without its last event')
+  return YES(ms === null ? 'no content' : `first content after ${Math.round(ms)} ms`)
 }
 
-const usage: Check = {
-  name: 'usage',
-  does: 'chat',
-  atMostTokens: SHORT_TOKENS,
-  requests: 1,
-  run: async ({ chat }) => {
-    const answer = await chat(HELLO, SHORT_TOKENS)
-    if (!isOk(answer)) return refused(answer)
-    return answer.usage ? YES(`${answer.usage.prompt} + ${answer.usage.completion} tokens`) : NO('it tells none')
-  },
-}
-
-const stream: Check = {
-  name: 'stream',
-  does: 'chat',
-  atMostTokens: SHORT_TOKENS,
-  requests: 1,
-  run: async ({ chat }) => {
-    const answer = await chat({ ...HELLO, stream: true }, SHORT_TOKENS)
-    if (!isOk(answer)) return refused(answer)
-    if (!answer.ended) return NO('it ends without its last event')
-    const ms = answer.firstContentMs
-    return YES(ms === null ? 'no content' : `first content after ${Math.round(ms)} ms`)
-  },
-}
-
-const streamUsage: Check = {
-  name: 'usage in streams',
-  does: 'chat',
-  atMostTokens: SHORT_TOKENS,
-  requests: 1,
-  run: async ({ chat }) => {
-    const answer = await chat({ ...HELLO, stream: true, stream_options: { include_usage: true } }, SHORT_TOKENS)
-    if (!isOk(answer)) return refused(answer)
-    return answer.usage ? YES(`${answer.usage.prompt} + ${answer.usage.completion} tokens`) : NO('it tells none')
-  },
-}
-
-const vision: Check = {
-  name: 'vision',
-  does: 'chat',
-  atMostTokens: LONG_TOKENS,
-  requests: 1,
-  run: async ({ chat }) => {
-    const content = [
-      { type: 'text', text: 'Which colour is this square? Answer with one word.' },
-      { type: 'image_url', image_url: { url: RED_SQUARE } },
-    ]
-    const answer = await chat(say(content), LONG_TOKENS)
-    if (!isOk(answer)) return refused(answer)
-    return /red/i.test(answer.text) ? YES('it names the colour') : NO(`taken, but it says: ${answer.text.slice(0, 40)}`)
-  },
-}
+const SQUARE = say([
+  { type: 'text', text: 'Which colour is this square? Answer with one word.' },
+  { type: 'image_url', image_url: { url: RED_SQUARE } },
+])
+const judgeColour = ({ text }: ChatAnswer): Verdict =>
+  /red/i.test(text) ? YES('it names the colour') : NO(`taken, but it says: ${text.slice(0, 40)}`)
 
 /** Where each server tells how many answers it generates. */
 const COUNTERS: Partial<Record<ServerKind, (server: Server) => Promise<number | null>>> = {
@@ -267,28 +198,30 @@ const badKey: Check = {
   atMostTokens: 0,
   requests: 1,
   run: async ({ server }) => {
-    const { status } = await server.ask('/models', undefined, {
-      authorization: 'Bearer not-a-key',
-      'x-api-key': 'not-a-key',
-    })
-    if (status === 401 || status === 403) return YES(String(status))
-    return NO(`${status} to its list of models`)
+    const headers = { authorization: 'Bearer not-a-key', 'x-api-key': 'not-a-key' }
+    const { status } = await server.ask('/models', undefined, headers)
+    return status === 401 || status === 403 ? YES(String(status)) : NO(`${status} to its list of models`)
   },
 }
 
-function embedding(name: string, members: (text: string) => Json, seen: (vectors: unknown[]) => string | null): Check {
+const TEXT = 'The quick brown fox'
+
+async function embed({ server, model }: Probing, members: Json): Promise<{ refusal?: Verdict; vectors: unknown[] }> {
+  const { status, json: answer, error } = await server.ask('/embeddings', { model, ...members })
+  if (status !== 200) return { refusal: NO(`${status}: ${error}`), vectors: [] }
+  return { vectors: listOf(isJson(answer) ? answer['data'] : []).map(({ embedding }) => embedding) }
+}
+
+function embedding(name: string, members: Json, seen: (vectors: unknown[]) => string | null): Check {
   return {
     name,
     does: 'embeddings',
     atMostTokens: 0,
     requests: 1,
-    run: async ({ server, model }) => {
-      const body = { model, ...members('The quick brown fox') }
-      const { status, json: answer, error } = await server.ask('/embeddings', body)
-      if (status !== 200) return { result: 'no', note: `${status}: ${error}` }
-      const vectors = listOf(isJson(answer) ? answer['data'] : []).map(({ embedding }) => embedding)
+    run: async (probing) => {
+      const { refusal, vectors } = await embed(probing, members)
       const note = seen(vectors)
-      return note === null ? NO('another answer than was asked for') : YES(note)
+      return refusal ?? (note === null ? NO('another answer than was asked for') : YES(note))
     },
   }
 }
@@ -304,25 +237,26 @@ const promisedDimensions: Check = {
   does: 'embeddings',
   atMostTokens: 0,
   requests: 2,
-  run: async ({ server, model }) => {
-    const lengths: number[] = []
+  run: async (probing) => {
+    let length = 0
     for (const wish of [{ dimensions: PROMISED_DIMENSIONS }, {}]) {
-      const { json: answer } = await server.ask('/embeddings', { model, input: 'The quick brown fox', ...wish })
-      const length = dimensionsOf(listOf(isJson(answer) ? answer['data'] : [])[0]?.['embedding'])
+      const { vectors } = await embed(probing, { input: TEXT, ...wish })
+      length = dimensionsOf(vectors[0])
       if (length === PROMISED_DIMENSIONS) return YES('dimensions' in wish ? 'when asked for them' : 'of its own accord')
-      lengths.push(length)
     }
-    return NO(`${lengths.at(-1)} dimensions`)
+    return NO(`${length} dimensions`)
   },
 }
 
 export const CHECKS: readonly Check[] = [
-  chat,
+  question('chat', HELLO, ({ choices, text }) =>
+    choices > 0 ? YES(text.slice(0, 40)) : NO('no choice in its answer'),
+  ),
   cap('max_tokens'),
   cap('max_completion_tokens'),
-  usage,
-  stream,
-  streamUsage,
+  question('usage', HELLO, judgeUsage),
+  question('stream', { ...HELLO, stream: true }, judgeStream),
+  question('usage in streams', { ...HELLO, stream: true, stream_options: { include_usage: true } }, judgeUsage),
   tool('tools', withTool('required')),
   tool('tools in streams', { ...withTool('required'), stream: true }),
   tool('a tool by name', withTool({ type: 'function', function: { name: 'get_weather' } })),
@@ -332,7 +266,7 @@ export const CHECKS: readonly Check[] = [
     { type: 'json_schema', json_schema: { name: 'city', strict: true, schema: SCHEMA } },
     (value) => isJson(value) && typeof value['city'] === 'string' && Number.isInteger(value['inhabitants']),
   ),
-  vision,
+  question('vision', SQUARE, judgeColour, { atMostTokens: LONG_TOKENS }),
   parameter('developer messages', {
     messages: [{ role: 'developer', content: 'Be brief.' }, ...HELLO.messages],
   }),
@@ -348,22 +282,14 @@ export const CHECKS: readonly Check[] = [
   parameter('reasoning_effort', { reasoning_effort: 'low' }),
   abort,
   badKey,
-  embedding('embeddings', (input) => ({ input }), oneVector),
+  embedding('embeddings', { input: TEXT }, oneVector),
   promisedDimensions,
-  embedding(
-    'many inputs',
-    (input) => ({ input: [input, input] }),
-    (vectors) => (vectors.length === 2 ? '2 vectors' : null),
+  embedding('many inputs', { input: [TEXT, TEXT] }, (vectors) => (vectors.length === 2 ? '2 vectors' : null)),
+  embedding('token arrays', { input: [[1, 2, 3]] }, oneVector),
+  embedding('dimensions', { input: TEXT, dimensions: 64 }, ([vector]) =>
+    dimensionsOf(vector) === 64 ? '64 dimensions' : null,
   ),
-  embedding('token arrays', () => ({ input: [[1, 2, 3]] }), oneVector),
-  embedding(
-    'dimensions',
-    (input) => ({ input, dimensions: 64 }),
-    ([vector]) => (dimensionsOf(vector) === 64 ? '64 dimensions' : null),
-  ),
-  embedding(
-    'base64',
-    (input) => ({ input, encoding_format: 'base64' }),
-    ([vector]) => (typeof vector === 'string' ? `${Buffer.from(vector, 'base64').length / 4} dimensions` : null),
+  embedding('base64', { input: TEXT, encoding_format: 'base64' }, ([vector]) =>
+    typeof vector === 'string' ? `${Buffer.from(vector, 'base64').length / 4} dimensions` : null,
   ),
 ]
