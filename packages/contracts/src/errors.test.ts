@@ -3,10 +3,12 @@ import {
   ERROR_STATUS,
   flatErrorBody,
   GatewayError,
+  messagesError,
   quotaExceededBody,
   rateLimitBody,
   rateLimitTypes,
   renderError,
+  responsesError,
   type ErrorCode,
 } from './errors.ts'
 
@@ -139,6 +141,51 @@ test('every code gives the status, the shape and the code of its table, and noth
     expect(schema.parse(rendered.body)).toEqual(rendered.body)
     expect(JSON.stringify(rendered)).not.toContain('hunter22')
   }
+})
+
+describe("the other dialects have their own shape, with the contract's statuses, codes and additions", () => {
+  const bodyOf = (error: GatewayError, dialect: 'responses' | 'messages') =>
+    JSON.parse(renderError(error, links, dialect).body) as unknown
+
+  test('every code, in both', () => {
+    for (const [code, status] of Object.entries(ERROR_STATUS) as [ErrorCode, number][]) {
+      const error = new GatewayError(code, 'Why', {}, { cause: new Error('db password hunter22') })
+      for (const [dialect, schema] of [
+        ['responses', responsesError],
+        ['messages', messagesError],
+      ] as const) {
+        const rendered = renderError(error, links, dialect)
+        expect(rendered).toMatchObject({ status, headers: renderError(error, links).headers })
+        expect(schema.parse(bodyOf(error, dialect))).toMatchObject({ error: { code } })
+        expect(rendered.body).not.toContain('hunter22')
+      }
+    }
+  })
+
+  test('a limit', () => {
+    const error = new GatewayError('rate_limit_exceeded', 'Wait', { type: 'tokens', retryAfterMs: 12.5 })
+    const more = { retry_after_ms: 13, docs: links.docsUrl }
+    expect(bodyOf(error, 'responses')).toEqual({
+      error: { code: 'rate_limit_exceeded', type: 'tokens', message: 'Wait', param: null, ...more },
+    })
+    expect(bodyOf(error, 'messages')).toEqual({
+      type: 'error',
+      error: { type: 'rate_limit_error', message: 'Wait', code: 'rate_limit_exceeded', limit: 'tokens', ...more },
+    })
+  })
+
+  test.each([
+    ['INVALID_KEY', 'authentication_error', 'invalid_request_error'],
+    ['quota_exceeded', 'billing_error', 'invalid_request_error'],
+    ['MODEL_NOT_FOUND', 'not_found_error', 'invalid_request_error'],
+    ['PAYLOAD_TOO_LARGE', 'request_too_large', 'invalid_request_error'],
+    ['UPSTREAMS_EXHAUSTED', 'overloaded_error', 'server_error'],
+    ['INTERNAL_ERROR', 'api_error', 'server_error'],
+  ] as const)('%s is %s to Anthropic’s clients and %s to OpenAI’s', (code, messages, responses) => {
+    const error = new GatewayError(code, 'Why')
+    expect(bodyOf(error, 'messages')).toMatchObject({ error: { type: messages } })
+    expect(bodyOf(error, 'responses')).toMatchObject({ error: { type: responses } })
+  })
 })
 
 test('every kind of limit that waiting helps with says how long, in all three places', () => {

@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import type { ApiDialect } from './vendors.ts'
 
 export const ERROR_STATUS = {
   NO_AUTH: 401,
@@ -72,6 +73,17 @@ export class GatewayError extends Error {
   }
 }
 
+/** Errors of the Responses API. */
+export const responsesError = z.object({
+  error: z.looseObject({ code: z.string(), type: z.string(), message: z.string(), param: z.null() }),
+})
+
+/** Errors of the Messages API. */
+export const messagesError = z.object({
+  type: z.literal('error'),
+  error: z.looseObject({ type: z.string(), message: z.string(), code: z.string() }),
+})
+
 export const flatErrorBody = z.object({
   error: z.string(),
   code: z.string(),
@@ -106,44 +118,90 @@ export interface RenderedError {
   body: string
 }
 
-/** The HTTP answer to an error. `links` are the addresses that error bodies carry. */
-export function renderError(error: GatewayError, links: { docsUrl: string; topupUrl: string }): RenderedError {
+export interface ErrorLinks {
+  docsUrl: string
+  topupUrl: string
+}
+
+/** The HTTP answer to an error, in the shape of the dialect. `links` are the addresses that error bodies carry. */
+export function renderError(error: GatewayError, links: ErrorLinks, dialect: ApiDialect = 'chat'): RenderedError {
   const { code, details } = error
   return {
     status: ERROR_STATUS[code],
     headers: errorHeaders(code, details),
-    body: JSON.stringify(errorBody(error, links)),
+    body: JSON.stringify(BODIES[dialect](error, links)),
   }
 }
 
-function errorBody(error: GatewayError, links: { docsUrl: string; topupUrl: string }): object {
+const BODIES: Record<ApiDialect, (error: GatewayError, links: ErrorLinks) => object> = {
+  chat: contractsBody,
+  responses: responsesErrorBody,
+  messages: messagesErrorBody,
+}
+
+/** A code's additions to a body, under their names in JSON. */
+function additions({ code, details }: GatewayError, links: ErrorLinks): object {
+  switch (code) {
+    case 'rate_limit_exceeded':
+      return { retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
+    case 'quota_exceeded':
+      return {
+        resetDate: details.resetDate ?? '',
+        topupUrl: links.topupUrl,
+        overageEnabled: details.overageEnabled ?? false,
+      }
+    case 'UPSTREAMS_EXHAUSTED':
+      return { tier: details.tier ?? '', attempted: details.attempted ?? [] }
+    default:
+      return {}
+  }
+}
+
+function messageOf({ code, message }: GatewayError): string {
+  return FIXED_MESSAGE[code] ?? message
+}
+
+/** The contract's two shapes. */
+function contractsBody(error: GatewayError, links: ErrorLinks): object {
   const { code, details, message } = error
   switch (code) {
     case 'rate_limit_exceeded':
-      return {
-        error: {
-          code,
-          type: details.type ?? 'requests',
-          message,
-          retry_after_ms: Math.ceil(details.retryAfterMs ?? 0),
-          docs: links.docsUrl,
-        },
-      } satisfies z.infer<typeof rateLimitBody>
+      return { error: { code, type: details.type ?? 'requests', message, ...additions(error, links) } }
     case 'quota_exceeded':
-      return {
-        error: {
-          code,
-          message,
-          resetDate: details.resetDate ?? '',
-          topupUrl: links.topupUrl,
-          overageEnabled: details.overageEnabled ?? false,
-        },
-      } satisfies z.infer<typeof quotaExceededBody>
-    case 'UPSTREAMS_EXHAUSTED':
-      return { error: message, code, tier: details.tier ?? '', attempted: details.attempted ?? [] }
+      return { error: { code, message, ...additions(error, links) } }
     default:
-      return { error: FIXED_MESSAGE[code] ?? message, code }
+      return { error: messageOf(error), code, ...additions(error, links) }
   }
+}
+
+/** OpenAI's shape, which the Responses API has for every error. */
+function responsesErrorBody(error: GatewayError, links: ErrorLinks): object {
+  const { code, details } = error
+  const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
+  return { error: { code, type, message: messageOf(error), param: null, ...additions(error, links) } }
+}
+
+/** Anthropic's words for statuses. */
+const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  404: 'not_found_error',
+  405: 'invalid_request_error',
+  413: 'request_too_large',
+  415: 'invalid_request_error',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  503: 'overloaded_error',
+}
+
+/** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
+export function messagesErrorBody(error: GatewayError, links?: ErrorLinks): object {
+  const { code, details } = error
+  const limit = details.type === undefined ? {} : { limit: details.type }
+  const type = MESSAGES_TYPES[ERROR_STATUS[code]]
+  const more = links ? additions(error, links) : {}
+  return { type: 'error', error: { type, message: messageOf(error), code, ...limit, ...more } }
 }
 
 function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {

@@ -39,7 +39,7 @@ describe('a request is refused', () => {
     ['whose body is encoded twice', { transferEncoding: 'identity, chunked' }, 'chunked alone'],
     ['to another host than it names', { url: 'http://evil.example/v1/models' }, 'host:'],
     ['to a target that is no address', { url: 'evil.example:80' }, 'host:'],
-    ...['Host', 'AUTHORIZATION', 'content-type', 'Content-Encoding', 'Idempotency-Key'].map(
+    ...['Host', 'AUTHORIZATION', 'X-Api-Key', 'content-type', 'Content-Encoding', 'Idempotency-Key'].map(
       (name): [string, Partial<RequestForm>, string] => [
         `with two of ${name}`,
         { rawHeaders: [name, 'a', 'Accept', '*/*', name.toLowerCase(), 'a'] },

@@ -14,7 +14,7 @@ export interface RequestForm {
 }
 
 /** Headers that name one thing each: repeated, each reader may choose another. No two are of the same length. */
-const SINGLE = ['host', 'authorization', 'content-type', 'content-encoding', 'idempotency-key']
+const SINGLE = ['host', 'authorization', 'x-api-key', 'content-type', 'content-encoding', 'idempotency-key']
 const SINGLE_BY_LENGTH: (string | undefined)[] = []
 for (const name of SINGLE) SINGLE_BY_LENGTH[name.length] = name
 

@@ -3,7 +3,7 @@
  * stood then.
  */
 
-const OF_THE_MOMENT = ['x-svc-quota-', 'x-ratelimit-']
+const OF_THE_MOMENT = ['x-svc-quota-', 'x-ratelimit-', 'anthropic-ratelimit-']
 
 export function lastingHeaders(headers: Record<string, string>): Record<string, string> {
   const lasting = Object.entries(headers).filter(([name]) => !OF_THE_MOMENT.some((prefix) => name.startsWith(prefix)))

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Standing } from '@gateway/admission/edge'
-import { standingHeaders } from './standing-headers.ts'
+import { anthropicLimitHeaders, standingHeaders } from './standing-headers.ts'
 
 const standing: Standing = {
   plan: 'free',
@@ -33,4 +33,15 @@ test('a client reads its standing in the units of its plan', () => {
 
 test('what the answered request itself cost is counted where it is known', () => {
   expect(standingHeaders(standing, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
+})
+
+test('a client of the Messages API reads the same limits under the names that it knows', () => {
+  expect(anthropicLimitHeaders(standing)).toEqual({
+    'anthropic-ratelimit-requests-limit': '60',
+    'anthropic-ratelimit-requests-remaining': '59',
+    'anthropic-ratelimit-requests-reset': '2026-11-21T00:00:01.500Z',
+    'anthropic-ratelimit-tokens-limit': '60000',
+    'anthropic-ratelimit-tokens-remaining': '0',
+    'anthropic-ratelimit-tokens-reset': '2026-11-21T00:06:00.000Z',
+  })
 })

@@ -1,6 +1,6 @@
 /**
- * The headers that tell a client where it stands: the contract's `x-svc-quota-*`, and `x-ratelimit-*` as OpenAI names
- * them.
+ * The headers that tell a client where it stands: the contract's `x-svc-quota-*`, and the limits as OpenAI and Anthropic
+ * name them.
  */
 
 import type { Standing } from '@gateway/admission/edge'
@@ -18,6 +18,19 @@ export function quotaHeaders(
     'x-svc-quota-used': String(toPlanUnit(standing.used + spent, unit)),
     'x-svc-quota-limit': String(toPlanUnit(standing.limit, unit)),
     'x-svc-quota-reset': new Date(standing.windowResetAtMs).toISOString(),
+  }
+}
+
+/** `anthropic-ratelimit-*`, for clients of the Messages API. */
+export function anthropicLimitHeaders({ requests, tokens, nowMs }: Standing): Record<string, string> {
+  const resetAt = (resetMs: number): string => new Date(nowMs + Math.max(0, Math.ceil(resetMs))).toISOString()
+  return {
+    'anthropic-ratelimit-requests-limit': String(requests.limit),
+    'anthropic-ratelimit-requests-remaining': String(requests.remaining),
+    'anthropic-ratelimit-requests-reset': resetAt(requests.resetMs),
+    'anthropic-ratelimit-tokens-limit': String(tokens.limit),
+    'anthropic-ratelimit-tokens-remaining': String(Math.max(0, Math.floor(tokens.remaining))),
+    'anthropic-ratelimit-tokens-reset': resetAt(tokens.resetMs),
   }
 }
 

@@ -9,7 +9,7 @@ import type { IncomingMessage } from 'node:http'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { GatewayError } from '@gateway/contracts/errors'
-import { readBearer } from '../core/read-bearer.ts'
+import { readCredential, type Bearer } from '../core/read-credential.ts'
 import type { Edge } from '../edge.ts'
 import { invalidToken } from './verify-token.ts'
 
@@ -43,9 +43,16 @@ function noAuth(): GatewayError {
   return new GatewayError('NO_AUTH', 'Unauthorized')
 }
 
+/** Throws where the request names two credentials. */
+function credentialOf({ headers }: IncomingMessage): Bearer {
+  const claimed = readCredential(headers)
+  if (claimed.kind !== 'ambiguous') return claimed
+  throw new GatewayError('VALIDATION_ERROR', 'x-api-key: is another credential than authorization; send one of them')
+}
+
 /** The key that a request names: by itself, or by a sign-in token of its owner. Nobody has proven that it is alive. */
-export async function claimKey(edge: Edge, { headers }: IncomingMessage): Promise<Caller> {
-  const bearer = readBearer(headers.authorization)
+export async function claimKey(edge: Edge, request: IncomingMessage): Promise<Caller> {
+  const bearer = credentialOf(request)
   switch (bearer.kind) {
     case 'none':
       throw noAuth()
@@ -62,8 +69,8 @@ export async function claimKey(edge: Edge, { headers }: IncomingMessage): Promis
   }
 }
 
-export async function signIn(edge: Edge, { headers }: IncomingMessage): Promise<KeyOwner> {
-  const bearer = readBearer(headers.authorization)
+export async function signIn(edge: Edge, request: IncomingMessage): Promise<KeyOwner> {
+  const bearer = credentialOf(request)
   if (bearer.kind === 'none') throw noAuth()
   if (bearer.kind !== 'other') throw invalidToken()
   return edge.verifySignIn(bearer.value)
@@ -71,7 +78,7 @@ export async function signIn(edge: Edge, { headers }: IncomingMessage): Promise<
 
 /** Null: somebody who signed in and never minted a key. */
 export async function findAccount(edge: Edge, request: IncomingMessage): Promise<string | null> {
-  if (readBearer(request.headers.authorization).kind === 'other') {
+  if (credentialOf(request).kind === 'other') {
     const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
     return reply.kind === 'found' ? reply.account : null
   }

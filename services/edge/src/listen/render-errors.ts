@@ -9,6 +9,7 @@ import { requestFields } from '@gateway/telemetry/trace-context'
 import type { Edge } from '../edge.ts'
 import { measuredOf } from './measure-request.ts'
 import { requestIdOf } from './name-request.ts'
+import { dialectOfPath } from '../core/dialect-of-path.ts'
 import type { Fail, StepRequest, StepResponse } from './walk.ts'
 
 export const notFound: RequestHandler = (request) => {
@@ -37,9 +38,11 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
       response.destroy()
       return
     }
-    const { status, headers, body } = renderError(error, edge.settings)
+    const dialect = dialectOfPath(request.url)
+    const { status, headers, body } = renderError(error, edge.settings, dialect)
     response.writeHead(status, {
       ...headers,
+      ...(dialect === 'messages' && { 'request-id': requestIdOf(response) }),
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
     })

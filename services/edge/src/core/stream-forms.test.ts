@@ -1,0 +1,95 @@
+import { GatewayError } from '@gateway/contracts/errors'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { streamForm, terminalEventIn } from './stream-forms.ts'
+
+const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'The backend broke off')
+const eventOf = (name: string, data: object) => Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+
+/** Name and JSON of one event. */
+function read(event: string): [string | undefined, unknown] {
+  const [, name] = /^event: (.*)$/m.exec(event) ?? []
+  return [name, JSON.parse(/^data: (.*)$/m.exec(event)![1]!)]
+}
+
+describe('a failure after the beginning', () => {
+  test('of a chat is an event with an error member', () => {
+    const said = { message: error.message, type: 'server_error', code: error.code }
+    expect(read(streamForm('chat').failure(error))).toEqual([undefined, { error: said }])
+  })
+
+  test('of a message is an error event in Anthropic’s shape', () => {
+    const said = { type: 'overloaded_error', message: error.message, code: error.code }
+    expect(read(streamForm('messages').failure(error))).toEqual(['error', { type: 'error', error: said }])
+  })
+
+  const created = { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }
+
+  test('of a response is the response, failed, under the next number', () => {
+    const form = streamForm('responses')
+    form.note!(
+      Buffer.concat([eventOf('response.created', created), eventOf('response.in_progress', { sequence_number: 1 })]),
+    )
+    const delta = 'a "sequence_number": 9 and\n\nan empty line'
+    form.note!(eventOf('response.output_text.delta', { sequence_number: 2, delta }))
+    expect(read(form.failure(error))).toEqual([
+      'response.failed',
+      {
+        type: 'response.failed',
+        sequence_number: 3,
+        response: { id: 'resp_1', status: 'failed', error: { code: error.code, message: error.message } },
+      },
+    ])
+  })
+
+  test('of a response reads the events of a backend that ends its lines with CRLF', () => {
+    const form = streamForm('responses')
+    form.note!(Buffer.from(eventOf('response.created', created).toString().replaceAll('\n', '\r\n')))
+    expect(read(form.failure(error))).toMatchObject(['response.failed', { sequence_number: 1 }])
+  })
+
+  test('of a response that has not begun is an error event', () => {
+    const said = { type: 'error', sequence_number: 0, code: error.code, message: error.message, param: null }
+    expect(read(streamForm('responses').failure(error))).toEqual(['error', said])
+  })
+})
+
+describe('the terminal event', () => {
+  test('of a chat is the edge’s to write', () => {
+    expect(terminalEventIn('chat')).toBeUndefined()
+    expect(streamForm('chat').done).toBe('data: [DONE]\n\n')
+  })
+
+  const names = {
+    messages: ['message_stop'],
+    responses: ['response.completed', 'response.incomplete'],
+  } as const
+  const others = [
+    'message_delta',
+    'content_block_delta',
+    'response.output_text.delta',
+    'response.completed.not',
+    'ping',
+  ]
+
+  test('is found wherever events are cut, and nothing else is taken for it', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('event: message_stop', '\nevent: response.completed\n'))
+    const data = fc.record({ type: fc.string(), text })
+    const before = fc.array(fc.tuple(fc.constantFrom(...others), data))
+    const dialect = fc.constantFrom('messages' as const, 'responses' as const)
+    fc.assert(
+      fc.property(dialect, before, data, fc.nat(), (of, events, last, pick) => {
+        const find = terminalEventIn(of)!
+        const bytes = Buffer.concat(events.map(([name, json]) => eventOf(name, json)))
+        expect(find(bytes)).toBe(bytes.length)
+        const name = names[of][pick % names[of].length]!
+        expect(find(Buffer.concat([bytes, eventOf(name, last)]))).toBe(bytes.length)
+      }),
+    )
+  })
+
+  test('is found behind events whose lines end with CRLF', () => {
+    const before = Buffer.from('event: ping\r\ndata: {}\r\n\r\n')
+    expect(terminalEventIn('messages')!(Buffer.concat([before, eventOf('message_stop', {})]))).toBe(before.length)
+  })
+})

@@ -1,0 +1,117 @@
+/**
+ * What the edge writes into a stream of each dialect beside the backend's own events: life signs, the end, a failure after
+ * the beginning. And which event ends a stream, so that the edge can hold it back until the usage is stored.
+ */
+
+import { messagesErrorBody, type GatewayError } from '@gateway/contracts/errors'
+import type { ApiDialect } from '@gateway/contracts/vendors'
+
+export interface StreamForm {
+  keepAlive: string
+  /** What follows the last event of an answer that has ended well. */
+  done: string
+  /** Whole events were sent: what a failure says may depend on them. */
+  note?(events: Uint8Array): void
+  /** The events that end a stream which broke. They never look like a good end. */
+  failure(error: GatewayError): string
+}
+
+const FORMS: Record<ApiDialect, () => StreamForm> = {
+  chat: () => ({ keepAlive: COMMENT, done: 'data: [DONE]\n\n', failure: chatFailure }),
+  messages: () => ({ keepAlive: PING, done: '', failure: (error) => eventOf('error', messagesErrorBody(error)) }),
+  responses: responsesForm,
+}
+
+/** One stream's. */
+export function streamForm(dialect: ApiDialect): StreamForm {
+  return FORMS[dialect]()
+}
+
+const COMMENT = ': keep-alive\n\n'
+const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
+
+function eventOf(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+function chatFailure({ message, code }: GatewayError): string {
+  return `data: ${JSON.stringify({ error: { message, type: 'server_error', code } })}\n\n`
+}
+
+/**
+ * A failure is the response that the stream began with, failed, under the number after the last event's. Nothing is parsed
+ * before there is one.
+ */
+function responsesForm(): StreamForm {
+  let created: Buffer | null = null
+  let nextNumber = 0
+  return {
+    keepAlive: COMMENT,
+    done: '',
+    note(events) {
+      const bytes = asBuffer(events)
+      created ??= firstEventOf(bytes)
+      nextNumber = lastNumberIn(bytes) + 1 || nextNumber
+    },
+    failure({ message, code }) {
+      const response = created && responseIn(created)
+      if (!response) {
+        return eventOf('error', { type: 'error', sequence_number: nextNumber, code, message, param: null })
+      }
+      const failed = { ...response, status: 'failed', error: { code, message } }
+      return eventOf('response.failed', { type: 'response.failed', sequence_number: nextNumber, response: failed })
+    },
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** A copy: the bytes lie in a message that carries much else. */
+function firstEventOf(bytes: Buffer): Buffer {
+  const end = bytes.indexOf('\n\n')
+  return Buffer.from(end < 0 ? bytes : bytes.subarray(0, end))
+}
+
+const NUMBER = '"sequence_number":'
+const MOST_DIGITS = 12
+
+/** NaN where there is none. Within a text its quotes would be escaped. */
+function lastNumberIn(bytes: Buffer): number {
+  const at = bytes.lastIndexOf(NUMBER)
+  return at < 0 ? NaN : parseInt(bytes.toString('latin1', at + NUMBER.length, at + NUMBER.length + MOST_DIGITS), 10)
+}
+
+/** The response in an event; null where it is none. */
+function responseIn(event: Buffer): object | null {
+  const [, data = ''] = /^data:(.*)$/m.exec(event.toString()) ?? []
+  try {
+    const { response } = JSON.parse(data) as { response?: unknown }
+    return typeof response === 'object' ? response : null
+  } catch {
+    return null
+  }
+}
+
+/** The events that end a good stream, by their names. Chat's end is the edge's own to write. */
+const TERMINAL: Partial<Record<ApiDialect, readonly string[]>> = {
+  messages: ['message_stop'],
+  responses: ['response.completed', 'response.incomplete'],
+}
+
+/**
+ * Where the terminal event begins in whole events; their length where none of them is one. Undefined: a stream of the
+ * dialect has none. It is the last one, and the router writes its name in the first line.
+ */
+export function terminalEventIn(dialect: ApiDialect): ((events: Uint8Array) => number) | undefined {
+  const names = TERMINAL[dialect]?.map((name) => `event: ${name}\n`)
+  if (!names) return undefined
+  const longest = Math.max(...names.map(({ length }) => length))
+  return (events) => {
+    const bytes = asBuffer(events)
+    const begin = bytes.lastIndexOf('\nevent: ') + 1
+    const head = bytes.toString('latin1', begin, begin + longest)
+    return names.some((name) => head.startsWith(name)) ? begin : bytes.length
+  }
+}
