@@ -5,7 +5,6 @@
  * no one reading: a proxy in front could have checked the other one.
  */
 
-import type { IncomingHttpHeaders } from 'node:http'
 import { KEY_PREFIX, parseKey, type ParsedKey } from '@gateway/contracts/api-key'
 
 export type Bearer =
@@ -14,7 +13,10 @@ export type Bearer =
   | { kind: 'malformed_key' }
   | { kind: 'other'; value: string }
 
-export type CredentialHeaders = Pick<IncomingHttpHeaders, 'authorization' | 'x-api-key'>
+export interface CredentialHeaders {
+  authorization?: string | undefined
+  'x-api-key'?: string | string[] | undefined
+}
 
 export function readCredential(headers: CredentialHeaders): Bearer | { kind: 'ambiguous' } {
   const { authorization = '', 'x-api-key': apiKey = '' } = headers

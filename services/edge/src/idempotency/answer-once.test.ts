@@ -164,7 +164,7 @@ function runAt(edge: number, client: Client, stream: boolean, requestId: string)
     stopped: false,
     async finish() {
       const usage = usageEvent({ requestId, account: 'acc' })
-      await client.keep?.(usage)
+      await client.keep?.(usage, new Uint8Array(0))
       await metered()
       client.finish(() => HEADERS)
       resolve()

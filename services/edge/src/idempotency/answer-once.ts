@@ -53,7 +53,7 @@ export async function answerOnce(
   const { requestId, asked, caller } = request
   const question = questionOf(asked)
   const claim = await claimFor(edge, request, question)
-  const reader = httpClient(response, { stream: asked.stream, requestId })
+  const reader = httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId })
   // It may be refused before anyone waits for its answer.
   reader.answered.catch(() => {})
   reader.listen(NO_SOURCE)
@@ -72,8 +72,9 @@ export async function answerOnce(
 }
 
 /** What makes two requests the same one: everything that reaches the backend or shapes the answer. */
-function questionOf({ kind, model, stream, includeUsage, encodingFormat, body }: AskedRequest): Question {
-  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null]), body]
+function questionOf({ kind, dialect, model, stream, includeUsage, encodingFormat, ...asked }: AskedRequest): Question {
+  const ofDialect = dialect === 'chat' ? [] : [dialect, asked.anthropicVersion ?? null, asked.anthropicBeta ?? null]
+  return [JSON.stringify([kind, model, stream, includeUsage, encodingFormat ?? null, ...ofDialect]), asked.body]
 }
 
 async function claimFor(edge: Edge, { key, caller, requestId }: OnceRequest, question: Question): Promise<Claim> {

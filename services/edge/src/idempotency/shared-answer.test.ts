@@ -92,10 +92,11 @@ describe('a shared answer', () => {
     message.fill(0)
     writer.write(Buffer.from('ghi'))
     const usage = usageEvent()
-    await writer.keep?.(usage)
+    await writer.keep?.(usage, Buffer.from('jkl'))
     expect({ end: reader.end, isMetered: state.isMetered }).toEqual({ end: undefined, isMetered: false })
     expect(kept).toMatchObject([{ contentType: 'text/event-stream', headers: HEADERS, usage }])
-    expect(Buffer.concat(kept[0]!.pieces).toString()).toBe('abcghi')
+    expect(Buffer.concat(kept[0]!.pieces).toString()).toBe('abcghijkl')
+    expect(reader.text).toBe('abcghi')
     writer.finish(() => FINAL)
     expect({ end: reader.end, isMetered: state.isMetered }).toEqual({ end: { headers: FINAL }, isMetered: true })
   })
@@ -141,6 +142,14 @@ describe('a shared answer', () => {
   })
 })
 
+test('an answer whose held end makes it too large is not kept', async () => {
+  const { writer, kept } = open()
+  writer.begin('text/event-stream', () => HEADERS)
+  writer.write(Buffer.alloc(MAX_KEPT_BYTES))
+  await writer.keep?.(usageEvent(), Buffer.alloc(1))
+  expect(kept).toEqual([])
+})
+
 describe('an answer that is too large to keep', () => {
   const LARGE = Buffer.alloc(MAX_KEPT_BYTES + 1)
 
@@ -151,7 +160,7 @@ describe('an answer that is too large to keep', () => {
     writer.write(LARGE)
     writer.write(Buffer.from('end'))
     expect(shared.join(new TestReader())).toBe(false)
-    await writer.keep?.(usageEvent())
+    await writer.keep?.(usageEvent(), new Uint8Array(0))
     writer.finish(() => FINAL)
     expect(kept).toEqual([])
     for (const reader of readers) {

@@ -140,8 +140,9 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     },
     // Each written byte has gone to the readers.
     restart: () => bytes === 0,
-    async keep(usage) {
-      if (head && isKeepable()) await keeper.keep({ ...head, pieces, usage })
+    async keep(usage, rest) {
+      if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return
+      await keeper.keep({ ...head, pieces: [...pieces, rest], usage })
     },
     finish(headersNow) {
       keeper.metered()

@@ -28,6 +28,9 @@ export interface AskedRequest extends OutputWish {
   stream: boolean
   includeUsage: boolean
   encodingFormat?: 'float' | 'base64'
+  /** messages: the headers of these names. */
+  anthropicVersion?: string | undefined
+  anthropicBeta?: string | undefined
   /** embeddings: how long the vectors are. Throws where the model has none of the length that is asked for. */
   vectorsOf?(model: ModelConfig): { dimensions: number; isShortened: boolean }
   /** False: the lane's own cap is written into the body. */

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
 import { jsonAnswer, streamAnswer } from './answer-writer.ts'
@@ -40,11 +41,13 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-function open(write: typeof jsonAnswer | typeof streamAnswer) {
+function open(dialect: ApiDialect | null) {
   const response = new FakeResponse()
   let consumed = 0
   const onSilence = () => ({ 'x-committed': 'on silence' })
-  const writer = write(response as unknown as Response, (bytes) => (consumed += bytes), onSilence)
+  const count = (bytes: number): void => void (consumed += bytes)
+  const answering = response as unknown as Response
+  const writer = dialect ? streamAnswer(answering, dialect, count, onSilence) : jsonAnswer(answering, count)
   return { response, writer, consumed: () => consumed }
 }
 
@@ -52,12 +55,23 @@ const broken = new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupt
 const event = (text: string) => Buffer.from(`data: {"text":"${text}"}\n\n`)
 const KEEP_ALIVE = ': keep-alive\n\n'
 
+test('a silent stream of the Messages API gets pings', () => {
+  vi.useFakeTimers()
+  try {
+    const { response } = open('messages')
+    vi.advanceTimersByTime(15_000)
+    expect(response.text).toBe('event: ping\ndata: {"type": "ping"}\n\n')
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
 describe('a stream', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
   test('whose backend is silent from the start gets headers and a comment every 15 seconds, never an empty event', () => {
-    const { response, writer } = open(streamAnswer)
+    const { response, writer } = open('chat')
     vi.advanceTimersByTime(14_999)
     expect(response.headersSent).toBe(false)
     vi.advanceTimersByTime(1)
@@ -72,7 +86,7 @@ describe('a stream', () => {
   })
 
   test('that flows has no comments; one that falls silent again has', () => {
-    const { response, writer } = open(streamAnswer)
+    const { response, writer } = open('chat')
     writer.begin('text/event-stream', () => ({}))
     for (const text of ['a', 'b', 'c']) {
       vi.advanceTimersByTime(14_000)
@@ -84,7 +98,7 @@ describe('a stream', () => {
   })
 
   test.each(['finish', 'fail', 'close'] as const)('that is over (%s) has no comment after its end', (how) => {
-    const { response, writer } = open(streamAnswer)
+    const { response, writer } = open('chat')
     writer.begin('text/event-stream', () => ({}))
     if (how === 'finish') writer.finish(() => ({}))
     if (how === 'fail') writer.fail(broken)
@@ -96,7 +110,7 @@ describe('a stream', () => {
   })
 
   test('that breaks ends with an error event and never with [DONE]', () => {
-    const { response, writer } = open(streamAnswer)
+    const { response, writer } = open('chat')
     writer.begin('text/event-stream', () => ({}))
     writer.write(event('a'))
     writer.fail(broken)
@@ -108,7 +122,7 @@ describe('a stream', () => {
   })
 
   test('is consumed as its client takes it', () => {
-    const { response, writer, consumed } = open(streamAnswer)
+    const { response, writer, consumed } = open('chat')
     writer.begin('text/event-stream', () => ({}))
     writer.write(Buffer.alloc(10))
     expect(consumed()).toBe(10)
@@ -123,7 +137,7 @@ describe('a stream', () => {
 
 describe('a JSON answer', () => {
   test('of usual size is sent whole at its finish, with its length', () => {
-    const { response, writer, consumed } = open(jsonAnswer)
+    const { response, writer, consumed } = open(null)
     writer.begin('application/json', () => ({ remaining: '10' }))
     writer.write(Buffer.from('{"a":'))
     writer.write(Buffer.from('1}'))
@@ -135,7 +149,7 @@ describe('a JSON answer', () => {
   })
 
   test('that is large is sent as it comes, but for its last piece', () => {
-    const { response, writer, consumed } = open(jsonAnswer)
+    const { response, writer, consumed } = open(null)
     writer.begin('application/json', () => ({}))
     for (let piece = 0; piece < 4; piece++) writer.write(Buffer.alloc(200_000, String(piece)))
     expect(response.text.length).toBe(600_000)
@@ -147,7 +161,7 @@ describe('a JSON answer', () => {
   })
 
   test('that breaks after its first bytes breaks the connection: it never looks whole', () => {
-    const { response, writer } = open(jsonAnswer)
+    const { response, writer } = open(null)
     writer.begin('application/json', () => ({}))
     writer.write(Buffer.alloc(300_000))
     writer.write(Buffer.alloc(300_000))

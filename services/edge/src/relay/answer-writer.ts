@@ -1,12 +1,14 @@
 /**
  * Writes an answer to the client, as JSON or as server-sent events. Both hold back the very end (a JSON answer's last
- * bytes, a stream's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much the
+ * bytes, a chat's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much the
  * client has taken, so that a slow one slows its own backend and nobody else. What waits for a client counts as the
  * process' memory; where that is used up, those who let most of it wait lose their answers.
  */
 
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
+import type { ApiDialect } from '@gateway/contracts/vendors'
+import { streamForm } from '../core/stream-forms.ts'
 import { answerHoldOf } from '../read/bytes-in-flight.ts'
 
 export type Headers = Record<string, string>
@@ -80,20 +82,20 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
   }
 }
 
-const DONE = 'data: [DONE]\n\n'
-const KEEP_ALIVE = ': keep-alive\n\n'
 /** A stream's headers are sent by then, whether its backend has begun or not. */
 export const KEEP_ALIVE_AFTER_MS = 15_000
 
 export function streamAnswer(
   response: ServerResponse,
+  dialect: ApiDialect,
   consumed: Consumed,
   headersOnSilence: () => Headers,
 ): AnswerWriter {
   const send = sendingTo(response, consumed)
+  const form = streamForm(dialect)
   const keepAlive = setInterval(() => {
     if (!response.headersSent) begin('text/event-stream', headersOnSilence)
-    response.write(KEEP_ALIVE)
+    response.write(form.keepAlive)
   }, KEEP_ALIVE_AFTER_MS)
   response.once('close', () => clearInterval(keepAlive))
 
@@ -112,18 +114,18 @@ export function streamAnswer(
     write(bytes) {
       hasContent = true
       keepAlive.refresh()
+      form.note?.(bytes)
       send(bytes)
     },
     // Headers and comments are the same for every router's answer.
     restart: () => !hasContent,
     finish() {
       clearInterval(keepAlive)
-      response.end(DONE)
+      response.end(form.done)
     },
     fail(error) {
       clearInterval(keepAlive)
-      const body = { error: { message: error.message, type: 'server_error', code: error.code } }
-      response.end(`data: ${JSON.stringify(body)}\n\n`)
+      response.end(form.failure(error))
     },
   }
 }

@@ -1,42 +1,50 @@
 /**
  * Passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
- * and the passage counts them.
+ * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
+ * the usage is stored.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
 import { countEvents } from '../core/count-events.ts'
+import { terminalEventIn } from '../core/stream-forms.ts'
 import { wholeEvents } from '../core/whole-events.ts'
 
 export interface Passage {
   pass(bytes: Uint8Array): void
   /** The client has left: counts the events and writes nothing. */
   note(bytes: Uint8Array): void
-  /** The answer has ended in good order: writes the rest. */
-  end(): void
+  /** What has come and is not written, of an answer that has ended in good order. */
+  rest(): Uint8Array
   /** The client has taken bytes that were written. */
   readonly taken: Consumed
   /** Whole events so far. */
   readonly events: number
 }
 
-/** `consumed` tells the router how many bytes the client has taken. */
-export function openPassage(stream: boolean, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
-  return stream ? passEvents(reader, consumed) : passBytes(reader, consumed)
+/** `dialect`: a stream's; null where the answer is JSON. `consumed` tells the router how many bytes the client has taken. */
+export function openPassage(dialect: ApiDialect | null, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
+  return dialect ? passEvents(dialect, reader, consumed) : passBytes(reader, consumed)
 }
 
 function passBytes(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
   return {
     pass: (bytes) => reader.write(bytes),
     note() {},
-    end() {},
+    rest: () => NOTHING,
     taken: consumed,
     events: 0,
   }
 }
 
-function passEvents(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
+const NOTHING = new Uint8Array(0)
+
+function passEvents(dialect: ApiDialect, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
   const whole = wholeEvents()
+  const terminalIn = terminalEventIn(dialect)
+  /** From the terminal event on. */
+  const ending: Uint8Array[] = []
   let events = 0
   /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
   let toldAhead = 0
@@ -47,9 +55,17 @@ function passEvents(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage 
     return taken
   }
 
+  /** What of whole events may pass before the usage is stored. */
+  function holdEnding(ready: Uint8Array): Uint8Array {
+    if (!terminalIn) return ready
+    const begin = ending.length > 0 ? 0 : terminalIn(ready)
+    if (begin < ready.length) ending.push(ready.subarray(begin))
+    return ready.subarray(0, begin)
+  }
+
   return {
     pass(bytes) {
-      const ready = take(bytes)
+      const ready = holdEnding(take(bytes))
       const held = bytes.length - ready.length
       if (held > 0) {
         toldAhead += held
@@ -58,10 +74,7 @@ function passEvents(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage 
       if (ready.length > 0) reader.write(ready)
     },
     note: (bytes) => void take(bytes),
-    end() {
-      const unfinished = whole.end()
-      if (unfinished.length > 0) reader.write(unfinished)
-    },
+    rest: () => Buffer.concat([...ending, whole.end()]),
     taken(bytes) {
       const untold = Math.max(0, bytes - toldAhead)
       toldAhead -= bytes - untold

@@ -8,6 +8,7 @@
 import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { measuredOf } from '../listen/measure-request.ts'
 import type { StepResponse } from '../listen/walk.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
@@ -39,8 +40,11 @@ export interface Client extends Reader {
   isOver(): boolean
   /** Forgets the answer so far, so that another router's can take its place. False: the client has some of it. */
   restart(): boolean
-  /** Makes the whole answer one that can be given again, before its usage is stored. Only some are. */
-  keep?(usage: UsageEvent): Promise<void>
+  /**
+   * Makes the whole answer one that can be given again, before its usage is stored. Only some are. `rest`: what of it is
+   * not written yet.
+   */
+  keep?(usage: UsageEvent, rest: Uint8Array): Promise<void>
 }
 
 export interface HttpClient extends Client {
@@ -55,9 +59,15 @@ export interface HttpClient extends Client {
 /** The source of a client that still waits for one. */
 export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
 
+export interface ClientRequest {
+  stream: boolean
+  dialect?: ApiDialect | undefined
+  requestId: string
+}
+
 export function httpClient(
   response: StepResponse,
-  { stream, requestId: ownId }: { stream: boolean; requestId: string },
+  { stream, dialect = 'chat', requestId: ownId }: ClientRequest,
 ): HttpClient {
   const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
   let source = NO_SOURCE
@@ -66,7 +76,8 @@ export function httpClient(
 
   function openWriter(): AnswerWriter {
     const consumed = (bytes: number): void => source.consumed(bytes)
-    return stream ? streamAnswer(response, consumed, () => source.headersOnSilence()) : jsonAnswer(response, consumed)
+    if (!stream) return jsonAnswer(response, consumed)
+    return streamAnswer(response, dialect, consumed, () => source.headersOnSilence())
   }
 
   response.once('close', () => {

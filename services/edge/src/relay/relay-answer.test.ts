@@ -5,6 +5,7 @@ import type { Standing } from '@gateway/admission/edge'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { createMetrics } from '@gateway/telemetry/metrics'
@@ -43,6 +44,7 @@ afterEach(() => opened.disposeAsync())
 
 interface StageOptions {
   stream: boolean
+  dialect?: ApiDialect
   routers?: number
   store?: () => Promise<void>
   /** What precedes the relay. */
@@ -54,7 +56,14 @@ interface StageOptions {
 /** An edge's relay behind HTTP, before a router that does as the test says. */
 async function stage(
   serve: (job: IncomingJob, routerId: string) => void,
-  { stream, routers = 1, store = async () => {}, admit = async () => {}, seen = (client) => client }: StageOptions,
+  {
+    stream,
+    dialect = 'chat',
+    routers = 1,
+    store = async () => {},
+    admit = async () => {},
+    seen = (client) => client,
+  }: StageOptions,
 ) {
   const bus = opened.use(await openMemoryBus({ hub, tuning: TUNING }))
   for (let opening = 0; opening < routers; opening++) {
@@ -86,7 +95,7 @@ async function stage(
       },
     },
   } as unknown as Edge
-  const job = plannedJob({ stream })
+  const job = plannedJob({ stream, dialect })
   const app = express()
   app.use(measureRequest(edge))
   const plan = {
@@ -447,6 +456,123 @@ describe('a stream', () => {
     expect(text).not.toContain('[DONE]')
     expect(await stopped.promise).toMatchObject({ abortCause: 'stopped' })
   })
+})
+
+const eventOf = (data: { type: string }): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+
+const STREAMS = [
+  {
+    dialect: 'messages',
+    content: [{ type: 'message_start' }, { type: 'content_block_delta' }, { type: 'message_delta' }].map(eventOf),
+    terminal: eventOf({ type: 'message_stop' }),
+    failed: (code: string) => ({ type: 'error', error: expect.objectContaining({ code }) as unknown }),
+  },
+  ...['response.completed', 'response.incomplete'].map((type) => ({
+    dialect: 'responses' as const,
+    content: ['response.created', 'response.output_text.delta'].map((name, number) =>
+      eventOf({ type: name, sequence_number: number, response: { id: 'resp_1', output: [] } } as { type: string }),
+    ),
+    terminal: eventOf({ type, sequence_number: 2 } as { type: string }),
+    failed: (code: string) => ({
+      type: 'response.failed',
+      sequence_number: 2,
+      response: expect.objectContaining({
+        id: 'resp_1',
+        status: 'failed',
+        error: { code, message: expect.any(String) as string },
+      }) as unknown,
+    }),
+  })),
+] as const
+
+describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, failed }) => {
+  const begin = (job: IncomingJob) => {
+    job.accept()
+    job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
+  }
+  const send = (job: IncomingJob, ...pieces: string[]) => {
+    for (const piece of pieces) void job.data(Buffer.from(piece)).catch(() => {})
+  }
+  const lastOf = (text: string) => JSON.parse(text.trimEnd().split('data: ').at(-1)!) as unknown
+
+  test.each([
+    ['events one by one', [...content, terminal]],
+    ['all in one piece', [content.join('') + terminal]],
+    ['the terminal event cut in two', [content.join('') + terminal.slice(0, 9), terminal.slice(9)]],
+    ['bytes one by one', (content.join('') + terminal).split('')],
+  ])('shows its terminal event when its usage is stored, and not before: %s', async (_, pieces) => {
+    const stored = Promise.withResolvers<void>()
+    const { url, reports } = await stage(
+      (job) => {
+        begin(job)
+        send(job, ...pieces)
+        job.end(END)
+      },
+      { stream: true, dialect, store: () => stored.promise },
+    )
+    const response = await fetch(url)
+    let text = ''
+    const reading = (async () => {
+      for await (const bytes of response.body!) text += Buffer.from(bytes).toString()
+    })()
+    await expect.poll(() => reports).toHaveLength(1)
+    await expect.poll(() => text).toBe(content.join(''))
+    stored.resolve()
+    await reading
+    expect(text).toBe(content.join('') + terminal)
+  })
+
+  test('whose usage cannot be stored ends with a failure, and without its terminal event', async () => {
+    const { url } = await stage(
+      (job) => {
+        begin(job)
+        send(job, ...content, terminal)
+        job.end(END)
+      },
+      { stream: true, dialect, store: () => Promise.reject(new Error('no broker')) },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text).not.toContain(terminal)
+    expect(lastOf(text)).toEqual(failed('SERVICE_UNAVAILABLE'))
+  })
+
+  test('whose backend failed after content ends with a failure', async () => {
+    const failure = {
+      code: 'UPSTREAMS_EXHAUSTED',
+      message: 'broken',
+      attempted: ['a'],
+      attempts: ATTEMPTS,
+      usage: USAGE,
+    }
+    const { url, reports } = await stage(
+      (job) => {
+        begin(job)
+        send(job, ...content)
+        job.failure(encode(failure))
+      },
+      { stream: true, dialect },
+    )
+    const { text } = await readAll(await fetch(url))
+    expect(text.startsWith(content.join(''))).toBe(true)
+    expect(lastOf(text)).toEqual(failed('UPSTREAMS_EXHAUSTED'))
+    await expect.poll(() => reports).toMatchObject([{ outcome: 'backend_failed', delivered: false }])
+  })
+})
+
+test('an answer of the Messages API carries the headers that its clients read', async () => {
+  const { url, job } = await stage(
+    (incoming) => {
+      incoming.accept()
+      incoming.head(encode(HEAD))
+      void incoming.data(Buffer.from('{}')).catch(() => {})
+      incoming.end(END)
+    },
+    { stream: false, dialect: 'messages' },
+  )
+  const { headers } = await fetch(url)
+  expect(headers.get('request-id')).toBe(job.requestId)
+  expect(headers.get('anthropic-ratelimit-requests-remaining')).toBe('99')
+  expect(headers.get('x-ratelimit-remaining-requests')).toBe('99')
 })
 
 describe('a JSON answer', () => {

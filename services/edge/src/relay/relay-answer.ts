@@ -8,6 +8,7 @@
 
 import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerEnd, AnswerFailure, AnswerHead, PlannedJob } from '@gateway/contracts/job'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/telemetry/gen-ai'
 import { requestFields } from '@gateway/telemetry/trace-context'
@@ -18,7 +19,7 @@ import { invalidKey } from '../credentials/authenticate.ts'
 import { billOf, type Bill, type Charge, type Departure, type LastWord } from '../core/bill.ts'
 import { failureToError } from '../core/failure-to-error.ts'
 import { smartRouteHeader } from '../core/smart-route-header.ts'
-import { standingHeaders } from '../core/standing-headers.ts'
+import { anthropicLimitHeaders, standingHeaders } from '../core/standing-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { Measured } from '../listen/measure-request.ts'
 import { openPassage, type Passage } from './pass-answer.ts'
@@ -148,7 +149,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   }
 
   #openPassage(): Passage {
-    return openPassage(this.#relay.job.stream, this.#client, (bytes) => this.#run?.consumed(bytes))
+    return openPassage(streamDialect(this.#relay.job), this.#client, (bytes) => this.#run?.consumed(bytes))
   }
 
   /** The client has gone: the router stops the backend, and its last word tells the cost. */
@@ -179,8 +180,9 @@ class RelayedAnswer implements AnswerEvents, Source {
     const { usage } = charge
     if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
     const event = usageEvent(job, charge)
+    const rest = this.#passage.rest()
     try {
-      if (this.#client.keep) await this.#client.keep(event)
+      if (this.#client.keep) await this.#client.keep(event, rest)
       await settle(this.#edge, event)
     } catch (cause) {
       return this.#client.fail(
@@ -188,7 +190,7 @@ class RelayedAnswer implements AnswerEvents, Source {
       )
     }
     failpoint('edge.usage-stored')
-    this.#passage.end()
+    if (rest.length > 0) this.#client.write(rest)
     if (!job.stream) this.#measureBegin(head)
     this.#client.finish(() => answerHeaders(this.#relay, head, chargeFor(job.price, usage)))
     failpoint('edge.answer-ended')
@@ -204,6 +206,11 @@ class RelayedAnswer implements AnswerEvents, Source {
     metrics.firstToken(job.lane, tookMs)
     measured.span.event('first content')
   }
+}
+
+/** Null: the answer is JSON. */
+function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ApiDialect | null {
+  return stream ? dialect : null
 }
 
 /** Routers that are late gave the job back: the edge takes in less. */
@@ -262,6 +269,7 @@ function answerHeaders({ admitted, notices, job }: Relay, head: AnswerHead | nul
   const headers: Record<string, string> = {
     ...standingHeaders(admitted.standing, admitted.plan.unit, spent),
     ...notices,
+    ...(job.dialect === 'messages' && { ...anthropicLimitHeaders(admitted.standing), 'request-id': job.requestId }),
   }
   // The pool is known before its answer: headers that keep-alive commits early name it, too.
   headers['x-svc-upstream'] = head?.upstream ?? job.pool

@@ -36,6 +36,10 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
     const { asked, model } = await understandFor(edge, caller, config, parse, request.body)
     // What is needed of it is in `asked`.
     request.body = undefined
+    if (asked.dialect === 'messages') {
+      asked.anthropicVersion = headerOf(request, 'anthropic-version')
+      asked.anthropicBeta = headerOf(request, 'anthropic-beta')
+    }
     const hold = holdOf(response)!
     const measured = measuredOf(response)
     measured.model = model.id
@@ -66,7 +70,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       await relayAnswer(edge, relay, client)
     }
 
-    if (key === undefined) await run(httpClient(response, { stream: asked.stream, requestId }))
+    if (key === undefined) await run(httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId }))
     else {
       const runForAll = (client: Client) => hold.whileRunning(() => run(client))
       await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
@@ -139,6 +143,8 @@ function planJob(
     requestId,
     kind: asked.kind,
     dialect: asked.dialect,
+    anthropicVersion: asked.anthropicVersion,
+    anthropicBeta: asked.anthropicBeta,
     headWithinMs: headersDueAtMs === Infinity ? undefined : Math.max(0, Math.floor(headersDueAtMs - performance.now())),
     configRevision: config.revision,
     pool: lane.pool,
