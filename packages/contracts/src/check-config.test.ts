@@ -329,6 +329,42 @@ describe('the default model', () => {
   })
 })
 
+describe('aliases', () => {
+  const named = (id: string, ...aliases: string[]) => ({ ...lane, id, aliases })
+
+  test.each<[string, ConfigFileInput['models'], string[]]>([
+    ['of several models', [named('a', 'gpt-5', 'o3'), named('b', 'claude-sonnet-4-5')], []],
+    [
+      'that is the id of a model',
+      [named('a', 'b'), lane, named('b')],
+      ['models.0.aliases.0: "b" is the id of models[2]'],
+    ],
+    ['that is the id of its own model', [named('a', 'a')], ['models.0.aliases.0: "a" is the id of models[0]']],
+    [
+      'of two models',
+      [named('a', 'x'), named('b', 'y', 'x')],
+      ['models.1.aliases.1: "x" is already an alias of models[0]'],
+    ],
+    ['named twice', [named('a', 'x', 'x')], ['models.0.aliases.1: "x" is already an alias of models[0]']],
+    [
+      'that are listed and are none',
+      [{ ...lane, listed: true }],
+      ['models.0.listed: has no meaning here: the model has no aliases'],
+    ],
+  ])('%s', (_, models, problems) => {
+    expect(problemsOf({ models })).toEqual(problems)
+  })
+
+  test('of a file that extends the defaults may not be a default model’s id', () => {
+    const { sections } = completeConfig(
+      configFile.parse({ extends: 'default', models: [{ ...named('a', 'svc-core'), pool: 'nova' }] }),
+      list,
+    )
+    const problems = checkConfig(sections)
+    expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('"svc-core" is the id of models[')])
+  })
+})
+
 describe('the length of vectors', () => {
   test.each<[string, object, string[]]>([
     ['longer than the contract', { ...embed, dimensions: 1_536, minDimensions: 256 }, []],

@@ -42,6 +42,7 @@ export function checkConfig(config: ConfigSections, named: ReadonlySet<Section> 
     ...(config.models.length === 0 ? [nothingServed] : []),
     ...config.models.flatMap((model, index) => modelProblems(model, ['models', index], config)),
     ...defaultModelProblems(config.models),
+    ...aliasProblems(config.models),
     ...planProblems(config.plans),
   ]
 }
@@ -119,6 +120,23 @@ function defaultModelProblems(models: ModelConfig[]): ConfigProblem[] {
     const first = models.findIndex((other) => other.default && servedKind(other) === kind)
     if (first === index) return []
     return [{ path, message: `may be true on one ${kind} model only, and models[${first}] is that already` }]
+  })
+}
+
+/** A name has one model. */
+function aliasProblems(models: ModelConfig[]): ConfigProblem[] {
+  const taken = new Map(models.map(({ id }, index) => [id, `the id of models[${index}]`]))
+  return models.flatMap(({ aliases, listed }, index) => {
+    const problems: ConfigProblem[] = aliases.flatMap((alias, at) => {
+      const owner = taken.get(alias)
+      if (owner !== undefined) return [{ path: ['models', index, 'aliases', at], message: `"${alias}" is ${owner}` }]
+      taken.set(alias, `already an alias of models[${index}]`)
+      return []
+    })
+    if (listed && aliases.length === 0) {
+      problems.push({ path: ['models', index, 'listed'], message: 'has no meaning here: the model has no aliases' })
+    }
+    return problems
   })
 }
 

@@ -140,6 +140,10 @@ const modelCommon = {
   sunsetAt: isoDate.optional(),
   /** The model of requests that name none. */
   default: z.boolean().default(false),
+  /** Other names that clients may ask for it by, for tools that insist on a vendor's. */
+  aliases: z.array(modelId).default([]),
+  /** The list of models names its aliases, too. */
+  listed: z.boolean().default(false),
 }
 
 /** The contract's. */

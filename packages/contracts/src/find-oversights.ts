@@ -7,6 +7,7 @@ import type { ConfigProblem } from './check-config.ts'
 import { LEGACY_MODEL_IDS } from './default-config.ts'
 import { defaultModelId } from './default-model.ts'
 import type { AutoModelConfig, ConfigSections, PoolConfig } from './config.ts'
+import { findModel } from './find-model.ts'
 import { planIncludes } from './plan-includes.ts'
 
 export function findOversights(config: ConfigSections, named: ReadonlySet<keyof ConfigSections>): ConfigProblem[] {
@@ -48,7 +49,7 @@ function repeatedTargets({ targets }: PoolConfig, poolIndex: number): ConfigProb
 /** Many clients name no model. */
 function lostDefault({ models }: ConfigSections): ConfigProblem[] {
   const id = defaultModelId(models, 'chat')
-  if (models.some((model) => model.id === id)) return []
+  if (findModel(models, id)) return []
   const message =
     `lack "${id}", so requests that name no model are answered with 404: add it, ` +
     'say `default: true` on another chat model, or begin the file with `extends: default`'
@@ -56,7 +57,7 @@ function lostDefault({ models }: ConfigSections): ConfigProblem[] {
 }
 
 function lostLegacyModels({ models }: ConfigSections): ConfigProblem[] {
-  const lost = LEGACY_MODEL_IDS.filter((legacy) => !models.some(({ id }) => id === legacy))
+  const lost = LEGACY_MODEL_IDS.filter((legacy) => !findModel(models, legacy))
   if (lost.length === 0) return []
   const message =
     `lack ${lost.join(', ')}, which clients may still ask for: ` +

@@ -8,6 +8,7 @@ const model = (id: string, fields: object = {}) =>
 
 test.each([
   ['one that stays is not lost', [model('gpt-5')], [model('gpt-5')], []],
+  ['one that becomes an alias is not', [model('gpt-5')], [model('gpt-6', { aliases: ['gpt-5'] })], []],
   ['one that goes is', [model('gpt-5')], [], ['gpt-5']],
   ['one whose day is to come, too', [model('gpt-5', { sunsetAt: '2026-11-23' })], [], ['gpt-5']],
   ['one whose day has come is not', [model('gpt-5', { sunsetAt: '2026-11-22' })], [], []],

@@ -5,6 +5,7 @@
 
 import type { ConfigProblem } from './check-config.ts'
 import type { ModelConfig } from './config.ts'
+import { findModel } from './find-model.ts'
 import { isRetired } from './retired.ts'
 
 export function lostDirectModels(
@@ -14,7 +15,7 @@ export function lostDirectModels(
 ): ConfigProblem[] {
   return former.flatMap((model) => {
     if (model.type === 'auto' || !model.direct || isRetired(model, nowMs)) return []
-    if (models.some(({ id }) => id === model.id)) return []
+    if (findModel(models, model.id)) return []
     const message =
       `lack the direct model "${model.id}", which may end with notice only: ` +
       'keep it with a `sunsetAt`, and leave it out when that day has come'

@@ -9,8 +9,15 @@ import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 /** The configuration knows no creation dates; a fixed one keeps clients' caches quiet. 2026-01-01. */
 const CREATED_S = 1_767_225_600
 
-export function toModelEntry(model: ModelConfig): ModelEntry {
-  return { id: model.id, object: 'model', created: CREATED_S, owned_by: model.ownedBy, ...announced(model) }
+/** A model has one entry for each of its names that are listed. */
+export function toModelEntries(model: ModelConfig): ModelEntry[] {
+  const names = model.listed ? [model.id, ...model.aliases] : [model.id]
+  return names.map((name) => toModelEntry(model, name))
+}
+
+/** `name`: its id, or an alias. */
+export function toModelEntry(model: ModelConfig, name: string): ModelEntry {
+  return { id: name, object: 'model', created: CREATED_S, owned_by: model.ownedBy, ...announced(model) }
 }
 
 /** A tier is a model with a place in the order. */

@@ -5,6 +5,7 @@
 
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { findModel } from '@gateway/contracts/find-model'
 import { isRetired } from '@gateway/contracts/retired'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { PlannedJob } from '@gateway/contracts/job'
@@ -85,7 +86,10 @@ interface Understood {
 
 export function understand(config: GatewayConfig, parse: InferenceKind, body: unknown): Understood {
   const asked = parse(body, config.models)
-  return { asked, model: findModel(config, asked) }
+  const model = modelFor(config, asked)
+  // An alias ends here: admission, Idempotency-Key and ledger know a model by its id.
+  asked.model = model.id
+  return { asked, model }
 }
 
 /** Only a caller with a live key learns the fault of its request. */
@@ -104,8 +108,8 @@ async function understandFor(
   }
 }
 
-function findModel(config: GatewayConfig, asked: AskedRequest): ModelConfig {
-  const model = config.models.find((candidate) => candidate.id === asked.model)
+function modelFor(config: GatewayConfig, asked: AskedRequest): ModelConfig {
+  const model = findModel(config.models, asked.model)
   if (!model) {
     throw new GatewayError(
       'MODEL_NOT_FOUND',

@@ -6,16 +6,17 @@
 import type { z } from 'zod'
 import type { modelList } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
+import { findModel } from '@gateway/contracts/find-model'
 import { liveModels } from '@gateway/contracts/retired'
 import { answerCacheable } from './answer-cacheable.ts'
 import { noticeHeaders } from '../core/notice-headers.ts'
-import { toModelEntry } from '../core/public-lists.ts'
+import { toModelEntries, toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 
 export function listModels(edge: Edge): Handler<'none'> {
   return (_request, response) => {
-    const data = liveModels(edge.config.current.models, Date.now()).map(toModelEntry)
+    const data = liveModels(edge.config.current.models, Date.now()).flatMap(toModelEntries)
     answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
 }
@@ -23,8 +24,8 @@ export function listModels(edge: Edge): Handler<'none'> {
 export function showModel(edge: Edge): Handler<'none'> {
   return (request, response) => {
     const id = [request.params['id'] ?? []].flat().join('/')
-    const model = liveModels(edge.config.current.models, Date.now()).find((candidate) => candidate.id === id)
+    const model = findModel(liveModels(edge.config.current.models, Date.now()), id)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
-    answerCacheable(response, toModelEntry(model), noticeHeaders(model))
+    answerCacheable(response, toModelEntry(model, id), noticeHeaders(model))
   }
 }
