@@ -6,11 +6,13 @@ import * as z from 'zod'
 
 const count = z.int().min(0)
 
-/** Tokens of the attempt that the client saw. `cachedTokens` are part of `promptTokens`. */
+/** Tokens of the attempt that the client saw. `cachedTokens` and `cacheWriteTokens` are parts of `promptTokens`. */
 export const tokenUsage = z.object({
   promptTokens: count,
   completionTokens: count,
   cachedTokens: count.default(0),
+  /** Where the backend tells the tokens that it wrote to its cache apart. */
+  cacheWriteTokens: count.optional(),
   /** Part of `completionTokens`. */
   reasoningTokens: count.default(0),
   /** True where the backend reported no usage and the router counted with a tokenizer. */

@@ -48,7 +48,7 @@ export interface Target {
   weight: number
   contextWindow: number | undefined
   /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; form?: FormMemory }
+  state: { health: health.Health; forms?: Map<ApiDialect, FormMemory> }
 }
 
 export interface TargetPool {
@@ -138,6 +138,11 @@ function waysOf(config: BackendConfig): Backend['ways'] {
 /** The way of the job's client to a target that is capable of the job. */
 export function wayOf({ backend }: Target, header: JobHeader): BackendWay {
   return backend.ways[clientDialect(header)]!
+}
+
+/** Whether it speaks the dialect of the job's client. */
+export function isNative(target: Target, header: JobHeader): boolean {
+  return wayOf(target, header).target === clientDialect(header)
 }
 
 export function clientDialect({ dialect = 'chat' }: JobHeader): ApiDialect {

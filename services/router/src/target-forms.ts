@@ -3,33 +3,35 @@
  */
 
 import type { JobKind } from '@gateway/contracts/job'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
 import { knownForm } from './core/known-form.ts'
 import { isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
-import type { Target } from './fleet.ts'
+import { wayOf, type Target } from './fleet.ts'
 import type { AskedRun } from './handlers/run.ts'
 
 const LESSON_MS = 3_600_000
 
-export function formOf(target: Target, kind: JobKind, nowMs: number): TargetForm {
-  const { known, lessons } = memoryOf(target)
-  const form = known.get(kind) ?? know(target, kind)
+export function formOf(target: Target, asked: ApiDialect, kind: JobKind, nowMs: number): TargetForm {
+  const { known, lessons } = memoryOf(target, asked)
+  const form = known.get(kind) ?? know(target, asked, kind)
   return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
 }
 
 /** Kept where the form is, since addresses and names are matched once only. */
-function know(target: Target, kind: JobKind): TargetForm {
-  const { config } = target.backend
-  const form = config.dialect === 'openai' ? knownForm(vendorOf(config), target.model, kind) : []
-  memoryOf(target).known.set(kind, form)
+function know(target: Target, asked: ApiDialect, kind: JobKind): TargetForm {
+  const form = asked === 'chat' ? knownForm(vendorOf(target.backend.config), target.model, kind) : []
+  memoryOf(target, asked).known.set(kind, form)
   return form
 }
 
-function memoryOf({ state }: Target): FormMemory {
-  state.form ??= { known: new Map(), lessons: [] }
-  return state.form
+function memoryOf({ state }: Target, asked: ApiDialect): FormMemory {
+  state.forms ??= new Map()
+  const learnt = state.forms.get(asked) ?? { known: new Map(), lessons: [] }
+  state.forms.set(asked, learnt)
+  return learnt
 }
 
 /**
@@ -46,10 +48,14 @@ export function learnForm(
   const { status, body } = fault
   if (body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault)) return false
   const { kind, stream, defaultMaxTokens } = run.header
-  const sent = { kind, stream, body: run.body, form, capped: defaultMaxTokens !== undefined }
+  const { dialect, target: asked } = wayOf(target, run.header)
+  const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
+  // Lessons are of the request as it was sent, which a translation has written in other words.
+  const { asChat: sentBody = run.body } = dialect.request(question)
+  const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
   if (lessons.length === 0) return false
-  const memory = memoryOf(target)
+  const memory = memoryOf(target, asked)
   // Another request may have learnt the same meanwhile; the later lesson holds.
   const others = memory.lessons.filter(
     (old) =>
@@ -57,5 +63,5 @@ export function learnForm(
   )
   memory.lessons = [...others, ...lessons]
   // Where both names of a client's cap are refused, there is no form that is left.
-  return isTaken({ ...sent, form: formOf(target, kind, nowMs) })
+  return isTaken({ ...sent, form: formOf(target, asked, kind, nowMs) })
 }

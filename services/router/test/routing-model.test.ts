@@ -6,6 +6,7 @@
  * and a backend that has recovered and is not back. The clock is simulated, so a run takes no time and repeats by its seed.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isFull } from '../src/fleet.ts'
@@ -36,12 +37,17 @@ const MOODS: Mood[] = [...SLOW, 'refuses', 'fails', 'denies', 'hangs', 'limits',
 
 const plan: fc.Arbitrary<Plan> = fc.record({
   backends: fc.array(
-    fc.record({ maxConcurrent: fc.integer({ min: 1, max: 4 }), priority: fc.integer({ min: 1, max: 2 }) }),
+    fc.record({
+      maxConcurrent: fc.integer({ min: 1, max: 4 }),
+      priority: fc.integer({ min: 1, max: 2 }),
+      speaks: fc.constantFrom<ApiDialect[]>(['chat'], ['messages'], ['chat', 'messages']),
+    }),
     { minLength: 1, maxLength: 3 },
   ),
   routers: fc.integer({ min: 1, max: 2 }),
 })
 
+const dialect = fc.constantFrom<ApiDialect>('chat', 'messages')
 const lastsMs = fc.constantFrom(5, 300, 20_000, 200_000)
 
 const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>
@@ -52,6 +58,7 @@ const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>
         kind: fc.constant('send' as const),
         router: fc.nat(1),
         stream: fc.boolean(),
+        dialect,
         lastsMs,
         pool: fc.constantFrom('all', 'all', 'first'),
         account: fc.constantFrom('a', 'b'),
@@ -87,10 +94,11 @@ const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
       moods: fc.tuple(fc.constantFrom(...moods), fc.constantFrom(...moods)),
       ms: fc.constantFrom(300, 1_300, 2_900, 9_000),
       stream: fc.boolean(),
+      dialect,
       leaves: fc.boolean(),
     })
-    .map(({ backend, router, moods: [first, second], ms, stream, leaves }) => {
-      const sends: Event = { kind: 'send', router, stream, lastsMs: 5, count: 4 }
+    .map(({ backend, router, moods: [first, second], ms, stream, dialect: asked, leaves }) => {
+      const sends: Event = { kind: 'send', router, stream, dialect: asked, lastsMs: 5, count: 4 }
       return [
         { kind: 'mood', backend, mood: first },
         sends,
@@ -227,8 +235,8 @@ const send = (count: number, wish: { stream: boolean; lastsMs: number } = { stre
 }
 const two = (): Plan => ({
   backends: [
-    { maxConcurrent: 1, priority: 1 },
-    { maxConcurrent: 1, priority: 1 },
+    { maxConcurrent: 1, priority: 1, speaks: ['chat'] },
+    { maxConcurrent: 1, priority: 1, speaks: ['chat'] },
   ],
   routers: 1,
 })

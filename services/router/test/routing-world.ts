@@ -5,6 +5,7 @@
 
 import type { Bus } from '@gateway/bus/port'
 import { InFlightList } from '@gateway/in-flight/list'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
@@ -23,7 +24,7 @@ export const FIRST_BYTE_MS = 3_000
 export const LONG_MS = 600_000
 
 export interface Plan {
-  backends: { maxConcurrent: number; priority: number }[]
+  backends: { maxConcurrent: number; priority: number; speaks: ApiDialect[] }[]
   routers: number
 }
 
@@ -39,6 +40,8 @@ export interface SentJob {
 
 export interface Sending {
   stream: boolean
+  /** The client's; `chat` where it is left out. */
+  dialect?: ApiDialect
   pool?: string
   account?: string
   remainingMs?: number
@@ -99,8 +102,8 @@ export class World {
   }
 
   send(router: number, wish: Wish, sending: Sending): SentJob {
-    const { stream, pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
-    const header = headerOf({ stream, pool, account, remainingMs })
+    const { stream, dialect = 'chat', pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
+    const header = headerOf({ stream, dialect, includeUsage: dialect === 'messages', pool, account, remainingMs })
     const job = fakeJob(header, { messages: [{ role: 'user', content: JSON.stringify(wish) }] })
     const { requestId } = header
     const sent: SentJob = { job, requestId, router, pool, sentAt: performance.now(), remainingMs, left: false }
@@ -191,7 +194,9 @@ function configOver(backends: Plan['backends']) {
   const timeouts = { connectMs: 1_000, firstByteMs: FIRST_BYTE_MS, idleMs: 5_000 }
   const ids = backends.map((_, i) => `b${i}`)
   return configOf(
-    backends.map(({ maxConcurrent }, i) => ({ id: ids[i], url: `http://${ids[i]}/v1`, timeouts, maxConcurrent })),
+    backends.map(({ maxConcurrent, speaks: dialects }, i) => {
+      return { id: ids[i], url: `http://${ids[i]}/v1`, dialects, timeouts, maxConcurrent }
+    }),
     [
       { id: 'all', targets: backends.map(({ priority }, i) => ({ backend: ids[i], model: 'm', priority })) },
       { id: 'first', targets: [{ backend: ids[0], model: 'other', priority: 1 }] },

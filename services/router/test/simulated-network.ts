@@ -45,10 +45,45 @@ const BEGINS_AFTER_MS = 10
 const THINKS_MS = 9_000
 const STALLS_MS = 8_000
 const BETWEEN_PIECES_MS = 2_000
-const FIRST = ROLE + chunk({ content: 'Hello' })
-const LAST = STOP + USAGE_CHUNK + DONE
-/** A client that asks for nothing in particular. */
-const PLAIN_ANSWER = JSON.stringify(completion())
+
+/** What a backend says, by the dialect in which it is asked. */
+interface Words {
+  plain: string
+  first: string
+  piece(text: string): string
+  last: string
+}
+
+const CHAT: Words = {
+  plain: JSON.stringify(completion()),
+  first: ROLE + chunk({ content: 'Hello' }),
+  piece: (content) => chunk({ content }),
+  last: STOP + USAGE_CHUNK + DONE,
+}
+
+const event = (type: string, members: object = {}) =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+const textDelta = (text: string) => event('content_block_delta', { index: 0, delta: { type: 'text_delta', text } })
+const ENDED = { stop_reason: 'end_turn', stop_sequence: null }
+const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm' }
+
+const MESSAGES: Words = {
+  plain: JSON.stringify({
+    ...MESSAGE,
+    ...ENDED,
+    content: [{ type: 'text', text: 'Hello' }],
+    usage: { input_tokens: 9, output_tokens: 3 },
+  }),
+  first:
+    event('message_start', { message: { ...MESSAGE, content: [], usage: { input_tokens: 9, output_tokens: 1 } } }) +
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+    textDelta('Hello'),
+  piece: textDelta,
+  last:
+    event('content_block_stop', { index: 0 }) +
+    event('message_delta', { delta: ENDED, usage: { output_tokens: 3 } }) +
+    event('message_stop'),
+}
 
 const serves = (mood: Mood): boolean => mood === 'well' || mood === 'hides'
 
@@ -95,9 +130,11 @@ export class SimulatedNetwork {
     if (options.method === 'GET') return new Call(handler).play(probeAnswer(backend.mood))
     const body = JSON.parse((options.body as Buffer).toString()) as {
       stream?: boolean
-      messages: { content: string }[]
+      messages: { content: string | { text: string }[] }[]
     }
-    const wish = JSON.parse(body.messages[0]!.content) as Wish
+    const { content } = body.messages[0]!
+    const wish = JSON.parse(typeof content === 'string' ? content : content[0]!.text) as Wish
+    const words = options.path.endsWith('/messages') ? MESSAGES : CHAT
     const requestId = (options.headers as Record<string, string>)['x-request-id']!
     const attempt = this.attempts.get(requestId) ?? { running: 0, ended: 0 }
     this.attempts.set(requestId, attempt)
@@ -112,7 +149,7 @@ export class SimulatedNetwork {
     backend.running++
     attempt.running++
     resets.add(reset)
-    call.play(answerOf(backend.mood, body.stream === true, wish))
+    call.play(answerOf(backend.mood, body.stream === true, wish, words))
   }
 }
 
@@ -139,7 +176,7 @@ function probeAnswer(mood: Mood): Step[] {
   return wholeAnswer(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
 }
 
-function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish): Step[] {
+function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish, { plain, first, piece, last }: Words): Step[] {
   switch (mood) {
     case 'refuses':
       return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
@@ -156,18 +193,18 @@ function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish): Step[] {
   if (!stream) {
     return mood === 'breaks'
       ? [{ afterMs: thinksMs, say: 'error', code: 'ECONNRESET' }]
-      : wholeAnswer(thinksMs + Math.min(lastsMs, 1_000), 200, PLAIN_ANSWER)
+      : wholeAnswer(thinksMs + Math.min(lastsMs, 1_000), 200, plain)
   }
   const steps: Step[] = [
     { afterMs: 1, say: 'begin', status: 200, headers: { 'content-type': 'text/event-stream' } },
-    { afterMs: thinksMs, say: 'data', text: FIRST },
+    { afterMs: thinksMs, say: 'data', text: first },
   ]
   if (mood === 'breaks') return [...steps, { afterMs: 5, say: 'error', code: 'ECONNRESET' }]
-  if (mood === 'stalls') steps.push({ afterMs: STALLS_MS, say: 'data', text: chunk({ content: ' again' }) })
+  if (mood === 'stalls') steps.push({ afterMs: STALLS_MS, say: 'data', text: piece(' again') })
   for (let left = lastsMs; left > 0; left -= BETWEEN_PIECES_MS) {
-    steps.push({ afterMs: Math.min(left, BETWEEN_PIECES_MS), say: 'data', text: chunk({ content: ' and' }) })
+    steps.push({ afterMs: Math.min(left, BETWEEN_PIECES_MS), say: 'data', text: piece(' and') })
   }
-  return [...steps, { afterMs: 0, say: 'data', text: LAST }, { afterMs: 0, say: 'end' }]
+  return [...steps, { afterMs: 0, say: 'data', text: last }, { afterMs: 0, say: 'end' }]
 }
 
 /** One request on its connection. */

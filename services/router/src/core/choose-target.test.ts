@@ -4,7 +4,17 @@ import { attemptBudgetMs } from './attempt-budget.ts'
 import { chooseTarget, type Candidate } from './choose-target.ts'
 
 function candidate(key: string, overrides: Partial<Candidate> = {}): Candidate {
-  return { key, priority: 1, weight: 1, outstanding: 0, full: false, usable: true, fitsPrompt: true, ...overrides }
+  return {
+    key,
+    priority: 1,
+    weight: 1,
+    outstanding: 0,
+    full: false,
+    usable: true,
+    fitsPrompt: true,
+    isNative: true,
+    ...overrides,
+  }
 }
 
 const anyCandidate = fc.record({
@@ -14,6 +24,7 @@ const anyCandidate = fc.record({
   full: fc.boolean(),
   usable: fc.boolean(),
   fitsPrompt: fc.boolean(),
+  isNative: fc.boolean(),
 })
 const anyPool = fc
   .array(anyCandidate, { minLength: 1, maxLength: 8 })
@@ -45,6 +56,15 @@ describe('choosing a target', () => {
         expect(fitting).toEqual([...fitting].sort((a, b) => Number(b) - Number(a)))
       }),
     )
+  })
+
+  test('a target that speaks the client’s dialect goes before one of its priority and health that does not', () => {
+    const translated = candidate('translated', { isNative: false })
+    expect(chosenKey([translated, candidate('native', { outstanding: 9 })])).toBe('native')
+    expect(chosenKey([translated, candidate('native', { priority: 2 })])).toBe('translated')
+    expect(chosenKey([translated, candidate('native', { full: true })])).toBe('translated')
+    expect(chosenKey([translated, candidate('native', { usable: false })])).toBe('translated')
+    expect(chosenKey([translated, candidate('native')], { affinityKey: 'any' })).toBe('native')
   })
 
   test('a free target of the best rank is never passed over for a wait', () => {

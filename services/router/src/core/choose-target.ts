@@ -2,8 +2,9 @@
  * Which target of a pool gets the next attempt.
  *
  * Every distinct target is offered once. Order: those that can hold the prompt before those that probably cannot,
- * usable ones before ejected ones (which come last rather than never), lower priority number first, then either the
- * conversation's own target (affinity) or the one with the least outstanding work for its weight; ties fall by weight.
+ * usable ones before ejected ones (which come last rather than never), lower priority number first, those that speak the
+ * client's dialect before those that need a translation, then either the conversation's own target (affinity) or the one
+ * with the least outstanding work for its weight; ties fall by weight.
  */
 
 import { hash32 } from './hash32.ts'
@@ -18,6 +19,8 @@ export interface Candidate {
   full: boolean
   usable: boolean
   fitsPrompt: boolean
+  /** It speaks the client's dialect: nothing is lost by a translation. */
+  isNative: boolean
 }
 
 export type Choice<T> =
@@ -38,7 +41,9 @@ export function chooseTarget<T extends Candidate>(
   const free = rank.filter((candidate) => !candidate.full)
   if (free.length === 0) return { kind: 'wait', targets: rank }
   const priority = Math.min(...free.map((candidate) => candidate.priority))
-  const tier = free.filter((candidate) => candidate.priority === priority)
+  const prior = free.filter((candidate) => candidate.priority === priority)
+  const native = prior.filter((candidate) => candidate.isNative)
+  const tier = native.length > 0 ? native : prior
   const target =
     options.affinityKey === undefined
       ? leastLoaded(tier, options.random)

@@ -19,6 +19,7 @@ const DROPPED = [
   'top_logprobs',
   'parallel_tool_calls',
   'seed',
+  'top_k',
 ] as const
 /** Each may be written as the other. */
 const CAPS = ['max_completion_tokens', 'max_tokens'] as const
@@ -49,7 +50,7 @@ export interface Lesson extends Refusal {
   untilMs: number
 }
 
-/** Of a target, whatever its pool. */
+/** Of a target, whatever its pool, in one dialect. */
 export interface FormMemory {
   /** By kind of job. */
   known: Map<string, TargetForm>

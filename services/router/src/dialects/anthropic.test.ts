@@ -206,6 +206,7 @@ describe('a plain answer', () => {
       promptTokens: 142,
       completionTokens: 9,
       cachedTokens: 100,
+      cacheWriteTokens: 30,
       reasoningTokens: 0,
       estimated: false,
     })

@@ -6,32 +6,18 @@
  */
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
-import { isObject } from '../core/read-usage.ts'
 import { readMessage } from './anthropic/answer.ts'
 import { writeMessagesRequest } from './anthropic/request.ts'
 import { MessagesStream } from './anthropic/stream.ts'
 import type { Dialect } from './dialect.ts'
+import { messages } from './messages.ts'
 
 export const anthropic: Dialect = {
-  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
+  headers: messages.headers,
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
   readAnswer: (_, bytes, identity) => readMessage(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: ({ identity }) => new MessagesStream(identity),
-  readErrorBody,
-}
-
-/** `{"type":"error","error":{"type","message"}}` as OpenAI writes it. */
-function readErrorBody(body: string): string | null {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return null
-  }
-  if (!isObject(value)) return null
-  if (!isObject(value.error)) return body
-  const { type, message } = value.error
-  return JSON.stringify({ error: { message, type, param: null, code: null } })
+  readErrorBody: messages.readErrorBody,
 }

@@ -5,6 +5,8 @@
 import type { ApiDialect } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
+import { messagesFront } from './messages-to-chat.ts'
+import { messages } from './messages.ts'
 import { openai } from './openai.ts'
 import { overChat } from './over-chat.ts'
 import { responses } from './responses.ts'
@@ -18,7 +20,7 @@ const pairs: Record<ApiDialect, Partial<Record<ApiDialect, Dialect>>> = {
     responses,
     messages: overChat(responsesFront, anthropic),
   },
-  messages: {},
+  messages: { messages, chat: overChat(messagesFront, openai) },
 }
 
 /** A client's way to a backend. */

@@ -5,6 +5,7 @@
  * (`run.shown` tells whether the client had seen something), anything else when the job was aborted.
  */
 
+import type { JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { operationOf, requestAttributes, usageAttributes } from '@gateway/telemetry/gen-ai'
 import type { Span } from '@gateway/telemetry/tracing'
@@ -98,8 +99,8 @@ function beginSpan(run: Run, target: Target, router: Router): Span {
 function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft }: Trial, span: Span): Call {
   const { kind, stream } = run.header
   const waitingSinceMs = performance.now()
-  const { dialect, headers } = wayOf(target, run.header)
-  const { path, body, dropped, asChat, echo } = dialect.request({
+  const { dialect, headers, target: asked } = wayOf(target, run.header)
+  const { path, body, dropped, echo } = dialect.request({
     kind,
     body: run.body,
     model: target.model,
@@ -110,7 +111,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
   })
   const exchange = target.backend.client.call({
     path,
-    headers,
+    headers: asked === 'messages' ? { ...headers, ...passedOn(headers, run.header) } : headers,
     body,
     accept: stream ? 'text/event-stream' : 'application/json',
     requestId: run.header.requestId,
@@ -118,7 +119,19 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     budgetMs: remainingMs(run),
     patience: { stream, shareMs, othersLeft },
   })
-  return { target, exchange, span, dropped, asChat, echo, waitingSinceMs, usage: null }
+  return { target, exchange, span, dropped, echo, waitingSinceMs, usage: null }
+}
+
+/** Headers by which a client chooses a version of the Messages API and its features, beside those of the config. */
+function passedOn(
+  ours: Record<string, string>,
+  { anthropicVersion, anthropicBeta }: JobHeader,
+): Record<string, string> {
+  const features = [ours['anthropic-beta'], anthropicBeta].filter((feature) => feature !== undefined)
+  return {
+    ...(anthropicVersion === undefined ? {} : { 'anthropic-version': anthropicVersion }),
+    ...(features.length === 0 ? {} : { 'anthropic-beta': features.join(',') }),
+  }
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */

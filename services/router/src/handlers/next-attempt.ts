@@ -14,10 +14,12 @@ import {
   hasPlaceAt,
   isFull,
   isFullEvenSo,
+  isNative,
   isOnTrial,
   isUsable,
   noteEnd,
   usableFrom,
+  wayOf,
   type Seat,
   type Target,
   type TargetPool,
@@ -110,7 +112,7 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
   return {
     kind: 'attempt',
     seat,
-    form: formOf(target, run.header.kind, performance.now()),
+    form: formOf(target, wayOf(target, run.header).target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
     othersAnsweredSince(at) {
@@ -192,6 +194,7 @@ function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
     full: isFull(backend),
     usable: isUsable(target, performance.now()),
     fitsPrompt: fitsPrompt(target, run),
+    isNative: isNative(target, run.header),
   }
 }
 

@@ -52,8 +52,6 @@ export interface Call {
   readonly span: Span
   /** The client's parameters that it leaves out. */
   readonly dropped: string[]
-  /** Itself as a chat completion, where it was translated into one. */
-  readonly asChat: Uint8Array | undefined
   /** What the dialect needs of it to read its answer. */
   readonly echo: unknown
   /** By `performance.now()`; null when its answer, or its first content, is there. */

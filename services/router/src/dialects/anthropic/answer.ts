@@ -3,12 +3,13 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { BackendFault } from '../../core/backend-fault.ts'
-import { invalid, type JsonObject } from '../../core/plain-answer.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
 import { isText } from '../../core/read-error-body.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
+import { parseMessage } from '../messages/answer.ts'
+import { readMessagesUsage } from '../messages/usage.ts'
 import { ANSWER_TOOL } from './tools.ts'
 
 export function readMessage(bytes: Buffer, { id, created, model }: Identity): PlainAnswer {
@@ -16,7 +17,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity): Pl
   const blocks = (message.content as unknown[]).filter(isObject)
   const answer = chatMessageOf(blocks)
   const refusal = refusalOf(message.stop_details)
-  const usage = usageOf(message.usage)
+  const usage = readMessagesUsage(message.usage)
   const json = {
     id: message.id || id,
     object: 'chat.completion',
@@ -32,19 +33,6 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity): Pl
     ...(usage ? { usage: writeUsage(usage) } : {}),
   }
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
-}
-
-function parseMessage(bytes: Buffer): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString('utf8'))
-  } catch (cause) {
-    throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
-  }
-  if (!isObject(value)) throw invalid('the answer is not a JSON object')
-  if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
-  if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
-  return value
 }
 
 function chatMessageOf(blocks: JsonObject[]): JsonObject {
@@ -97,32 +85,6 @@ export function finishReasonOf(stopReason: unknown, hasAnswered: boolean): strin
   return FINISH_REASONS[String(stopReason)] ?? 'stop'
 }
 
-/** The fields of `usage` that count tokens. */
-export const COUNTS = [
-  'input_tokens',
-  'output_tokens',
-  'cache_creation_input_tokens',
-  'cache_read_input_tokens',
-  'output_tokens_details',
-] as const
-
-/** Tokens written to and read from the prompt cache are part of the prompt, here beside `input_tokens`. */
-export function usageOf(value: unknown): TokenUsage | null {
-  if (!isObject(value)) return null
-  const input = count(value.input_tokens)
-  const output = count(value.output_tokens)
-  const cached = count(value.cache_read_input_tokens)
-  const promptTokens = input + count(value.cache_creation_input_tokens) + cached
-  if (promptTokens + output === 0) return null
-  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
-  const reasoningTokens = Math.min(output, count(details.thinking_tokens))
-  return { promptTokens, completionTokens: output, cachedTokens: cached, reasoningTokens, estimated: false }
-}
-
-function count(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
-}
-
 export function writeUsage(usage: TokenUsage): JsonObject {
   return {
     prompt_tokens: usage.promptTokens,
@@ -131,38 +93,4 @@ export function writeUsage(usage: TokenUsage): JsonObject {
     prompt_tokens_details: { cached_tokens: usage.cachedTokens },
     completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
   }
-}
-
-const ERROR_STATUS: Record<string, number> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-}
-
-/** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
-export function errorMessageOf(data: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(data)
-    if (isObject(value)) return value
-  } catch {
-    // Told as text.
-  }
-  return { error: { message: data } }
-}
-
-/** The failure in an `error` event, or in an error body under a 200. */
-export function faultOf(event: JsonObject): BackendFault {
-  const error = isObject(event.error) ? event.error : {}
-  const { type, message } = error
-  return new BackendFault('error_event', 'the backend reported an error inside its answer', {
-    status: ERROR_STATUS[String(type)] ?? 500,
-    body: JSON.stringify({ error: { message, type, param: null, code: null } }),
-  })
 }

@@ -9,21 +9,17 @@ import { isText } from '../../core/read-error-body.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
-import { addText, noText } from '../../core/generated-text.ts'
 import type { StreamReading } from '../dialect.ts'
-import { COUNTS, errorMessageOf, faultOf, finishReasonOf, isAnswer, refusalOf, usageOf, writeUsage } from './answer.ts'
+import { errorMessageOf, faultOf } from '../messages/errors.ts'
+import { MessageWatch } from '../messages/watch-message.ts'
+import { finishReasonOf, isAnswer, refusalOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements StreamReading {
+  /** A client of chat sees nothing of a tool that the backend runs itself. */
   begun = false
-  complete = false
-  done = false
-  usage: TokenUsage | null = null
-  prompt: StreamReading['prompt'] = null
-  readonly text = noText()
+  #watch = new MessageWatch()
   /** Replaced by what the backend says of it. */
   #identity: Identity
-  /** The fields of `usage` as they came so far: `message_delta` counts on from `message_start`. */
-  #counted: JsonObject = {}
   /** The position of each tool call among the tool calls, by the index of its block. */
   #toolCalls = new Map<unknown, number>()
   /** The blocks that are calls of our own tool. */
@@ -33,9 +29,26 @@ export class MessagesStream implements StreamReading {
     this.#identity = identity
   }
 
+  get complete(): boolean {
+    return this.#watch.complete
+  }
+  get done(): boolean {
+    return this.#watch.done
+  }
+  get usage(): TokenUsage | null {
+    return this.#watch.usage
+  }
+  get prompt(): StreamReading['prompt'] {
+    return this.#watch.prompt
+  }
+  get text(): StreamReading['text'] {
+    return this.#watch.text
+  }
+
   read(event: SseEvent): Buffer | null {
     if (event.name === 'error') throw faultOf(errorMessageOf(event.data))
     const message = parseChunk(event.data)
+    this.#watch.note(message)
     switch (message.type) {
       case 'message_start':
         return this.#start(message)
@@ -45,11 +58,6 @@ export class MessagesStream implements StreamReading {
         return this.#delta(message)
       case 'message_delta':
         return this.#finish(message)
-      case 'message_stop':
-        this.done = true
-        return null
-      case 'error':
-        throw faultOf(message)
       default:
         // Pings, ends of blocks, and kinds of events yet to come.
         return null
@@ -68,8 +76,6 @@ export class MessagesStream implements StreamReading {
       ...(isText(id) ? { id } : null),
       ...(isText(model) ? { model } : null),
     }
-    this.#count(message.usage)
-    this.prompt = usageOf({ ...this.#counted, output_tokens: 0 })
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
@@ -81,10 +87,9 @@ export class MessagesStream implements StreamReading {
       return null
     }
     if (block.type !== 'tool_use') return null
+    this.begun = true
     const position = this.#toolCalls.size
     this.#toolCalls.set(index, position)
-    addText(this.text, String(block.name))
-    this.begun = true
     const called = { name: block.name, arguments: '' }
     return this.#chunk({ tool_calls: [{ index: position, id: block.id, type: 'function', function: called }] })
   }
@@ -105,7 +110,6 @@ export class MessagesStream implements StreamReading {
 
   #content(field: 'content' | 'reasoning_content', text: unknown): Buffer | null {
     if (typeof text !== 'string' || text === '') return null
-    addText(this.text, text)
     this.begun = true
     return this.#chunk({ [field]: text })
   }
@@ -115,23 +119,14 @@ export class MessagesStream implements StreamReading {
     if (this.#answers.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
-    addText(this.text, fragment)
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
   }
 
-  #finish({ delta, usage }: JsonObject): Buffer | null {
-    this.#count(usage)
-    this.usage = usageOf(this.#counted)
+  #finish({ delta }: JsonObject): Buffer | null {
     if (!isObject(delta) || delta.stop_reason == null) return null
     this.begun = true
-    this.complete = true
     const refusal = refusalOf(delta.stop_details)
     return this.#chunk(refusal === null ? {} : { refusal }, finishReasonOf(delta.stop_reason, this.#answers.size > 0))
-  }
-
-  #count(usage: unknown): void {
-    if (!isObject(usage)) return
-    for (const field of COUNTS) if (usage[field] != null) this.#counted[field] = usage[field]
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): Buffer {

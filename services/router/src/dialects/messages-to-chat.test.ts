@@ -1,0 +1,618 @@
+/**
+ * Clients of the Messages API in front of backends that speak chat. Streams are read by the official SDK's own accumulator.
+ */
+
+import Anthropic from '@anthropic-ai/sdk'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../core/plain-answer.ts'
+import { createSseSplitter } from '../core/sse-events.ts'
+import { anthropic } from './anthropic.ts'
+import { messageOf } from './messages-to-chat/answer.ts'
+import { writeChat } from './messages-to-chat/request.ts'
+import { messagesFront } from './messages-to-chat.ts'
+import { UNSIGNED } from './messages/unsigned.ts'
+import { openai } from './openai.ts'
+import { overChat } from './over-chat.ts'
+
+const dialect = overChat(messagesFront, openai)
+const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target' }
+const PIXEL = 'iVBORw0KGgo='
+
+function chatOf(request: object): { chat: JsonObject; dropped: string[] } {
+  const { chat, dropped } = writeChat({ max_tokens: 10, messages: [], ...request })
+  return { chat: JSON.parse(JSON.stringify(chat)) as JsonObject, dropped }
+}
+
+const messagesOf = (...messages: object[]) => chatOf({ messages }).chat.messages
+const user = (...content: object[]) => messagesOf({ role: 'user', content })
+
+describe('a request', () => {
+  test('goes to the path of chat, with the members that the router writes', () => {
+    const asked = { max_tokens: 7, messages: [{ role: 'user', content: 'Hi' }], stop_sequences: ['END'], top_k: 5 }
+    const body = Buffer.from(JSON.stringify(asked))
+    const question = { kind: 'chat', body, model: 'qwen', stream: true, maxTokens: undefined, form: [] } as const
+    const written = dialect.request(question)
+    expect(written.path).toBe('/chat/completions')
+    expect(JSON.parse(written.body.toString())).toEqual({
+      model: 'qwen',
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 7,
+      messages: [{ role: 'user', content: 'Hi' }],
+      stop: ['END'],
+      top_k: 5,
+    })
+  })
+
+  test('carries the system prompt as one text, before all turns', () => {
+    const system = [
+      { type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'In French.' },
+    ]
+    const { chat, dropped } = chatOf({ system, messages: [{ role: 'user', content: 'Hi' }] })
+    expect(chat.messages).toEqual([
+      { role: 'system', content: 'Be brief.\n\nIn French.' },
+      { role: 'user', content: 'Hi' },
+    ])
+    expect(dropped).toEqual(['cache_control'])
+  })
+
+  test('carries a tool conversation: results right after their calls, words and images after them', () => {
+    const tools = [{ name: 'look', description: 'Looks', input_schema: { type: 'object', properties: {} } }]
+    const { chat, dropped } = chatOf({
+      tools,
+      tool_choice: { type: 'any', disable_parallel_tool_use: true },
+      messages: [
+        { role: 'user', content: 'Look twice' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Twice?', signature: 'c2ln' },
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 't1', name: 'look', input: { at: 1 } },
+            { type: 'tool_use', id: 't2', name: 'look', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 't1', content: 'a cat' },
+            {
+              type: 'tool_result',
+              tool_use_id: 't2',
+              is_error: true,
+              content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }],
+            },
+            { type: 'text', text: 'And?' },
+          ],
+        },
+      ],
+    })
+    const called = (id: string, input: string) => ({
+      id,
+      type: 'function',
+      function: { name: 'look', arguments: input },
+    })
+    expect(chat.messages).toEqual([
+      { role: 'user', content: 'Look twice' },
+      { role: 'assistant', content: 'I look.', tool_calls: [called('t1', '{"at":1}'), called('t2', '{}')] },
+      { role: 'tool', tool_call_id: 't1', content: 'a cat' },
+      { role: 'tool', tool_call_id: 't2', content: 'The result is attached below.' },
+      {
+        role: 'user',
+        content: [
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${PIXEL}` } },
+          { type: 'text', text: 'And?' },
+        ],
+      },
+    ])
+    expect(chat.tools).toEqual([
+      { type: 'function', function: { name: 'look', description: 'Looks', parameters: tools[0]!.input_schema } },
+    ])
+    expect(chat).toMatchObject({ tool_choice: 'required', parallel_tool_calls: false })
+    expect(dropped).toEqual(['is_error', 'thinking'])
+  })
+
+  test.each<[string, object, object]>([
+    [
+      'an image by address',
+      { type: 'image', source: { type: 'url', url: 'https://a.example/cat.png' } },
+      { type: 'image_url', image_url: { url: 'https://a.example/cat.png' } },
+    ],
+    [
+      'a PDF',
+      { type: 'document', title: 'a.pdf', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERg==' } },
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,JVBERg==' } },
+    ],
+    [
+      'an uploaded document',
+      { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+      { type: 'file', file: { file_id: 'file_1' } },
+    ],
+  ])('carries %s', (_, block, part) => {
+    expect(user(block, block)).toEqual([{ role: 'user', content: [part, part] }])
+  })
+
+  test('carries texts of documents and of search results as texts', () => {
+    const blocks = [
+      { type: 'document', title: 'Rivers', source: { type: 'text', media_type: 'text/plain', data: 'They bend.' } },
+      { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'And flow.' }] } },
+      {
+        type: 'search_result',
+        title: 'Roads',
+        source: 'https://a.example',
+        content: [{ type: 'text', text: 'Straight.' }],
+      },
+    ]
+    const texts = ['Rivers', 'They bend.', 'And flow.', 'Roads\nhttps://a.example', 'Straight.']
+    expect(user(...blocks)).toEqual([{ role: 'user', content: texts.map((text) => ({ type: 'text', text })) }])
+  })
+
+  test('asks for JSON by the schema', () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { type: 'integer' } },
+      required: ['a'],
+      additionalProperties: false,
+    }
+    const { chat, dropped } = chatOf({ output_config: { effort: 'high', format: { type: 'json_schema', schema } } })
+    expect(chat.response_format).toEqual({
+      type: 'json_schema',
+      json_schema: { name: 'answer', schema, strict: true },
+    })
+    expect(dropped).toEqual(['output_config.effort'])
+  })
+
+  test('names the user', () => {
+    expect(chatOf({ metadata: { user_id: 'u1' } }).chat.user).toBe('u1')
+  })
+
+  test.each<[string, object, string[]]>([
+    ['thinking', { thinking: { type: 'enabled', budget_tokens: 1024 } }, ['thinking']],
+    ['a tier, a container', { service_tier: 'auto', container: 'c' }, ['container', 'service_tier']],
+    ['a null', { thinking: null, container: null }, []],
+    [
+      'tools that the vendor runs',
+      { tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: { type: 'auto' } },
+      ['tools.web_search_20250305'],
+    ],
+    ['a hint of a tool', { tools: [{ name: 'a', input_schema: {}, defer_loading: true }] }, ['tools.defer_loading']],
+    [
+      'calls and results of tools that the vendor ran',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+              { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
+              { type: 'text', text: 'Found.' },
+            ],
+          },
+        ],
+      },
+      ['server_tool_use', 'web_search_tool_result'],
+    ],
+  ])('tells that it leaves out %s', (_, request, told) => {
+    expect(chatOf(request).dropped).toEqual(told)
+  })
+
+  const refusedBlock = { type: 'container_upload', file_id: 'f' }
+  test.each<[string, object, string]>([
+    [
+      'a block that chat cannot express',
+      { messages: [{ role: 'user', content: [refusedBlock] }] },
+      'messages[0].content[0].type',
+    ],
+    [
+      'an uploaded image',
+      { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
+      'messages[0].content[0].source.type',
+    ],
+    [
+      'a document by address',
+      { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'url', url: 'https://a' } }] }] },
+      'messages[0].content[0].source.type',
+    ],
+    [
+      'a must for a tool that is left out',
+      { tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: { type: 'any' } },
+      'tool_choice',
+    ],
+    [
+      'the choice of a tool that is left out',
+      {
+        tools: [{ type: 'web_search_20250305', name: 'web_search' }],
+        tool_choice: { type: 'tool', name: 'web_search' },
+      },
+      'tool_choice.name',
+    ],
+  ])('refuses %s and names the field', (_, request, field) => {
+    expect(() => chatOf(request)).toThrow(
+      expect.objectContaining({ status: 400, message: expect.stringContaining(field) }),
+    )
+  })
+})
+
+describe('there and back', () => {
+  const text = fc.string({ minLength: 1, maxLength: 20 })
+  const name = fc.constantFrom('look', 'read', 'write')
+  const input = fc.dictionary(fc.string({ maxLength: 5 }), fc.oneof(text, fc.integer(), fc.boolean()), { maxKeys: 3 })
+  const image = fc.constantFrom(`data:image/png;base64,${PIXEL}`, 'https://a.example/cat.png')
+  const part = fc.oneof(
+    text.map((words) => ({ type: 'text', text: words })),
+    image.map((url) => ({ type: 'image_url', image_url: { url } })),
+  )
+  const said = fc.oneof(text, fc.array(part, { minLength: 2, maxLength: 4 }))
+  const userTurn = said.map((content) => [{ role: 'user', content }])
+  const answer = text.map((content) => [{ role: 'assistant', content }])
+  const loop = fc
+    .tuple(fc.option(text), fc.array(fc.tuple(name, input, text), { minLength: 1, maxLength: 3 }), fc.nat(1_000))
+    .map(([content, calls, number]) => [
+      {
+        role: 'assistant',
+        content,
+        tool_calls: calls.map(([called, asked], at) => ({
+          id: `call_${number}_${at}`,
+          type: 'function',
+          function: { name: called, arguments: JSON.stringify(asked) },
+        })),
+      },
+      ...calls.map(([, , result], at) => ({ role: 'tool', tool_call_id: `call_${number}_${at}`, content: result })),
+      // The API joins turns of one role, so the model speaks next.
+      { role: 'assistant', content: 'Done.' },
+    ])
+  const conversation = fc
+    .tuple(
+      fc.option(text),
+      fc.array(fc.tuple(userTurn, fc.oneof(answer, loop)), { minLength: 1, maxLength: 4 }),
+      userTurn,
+    )
+    .map(([system, turns, last]) => [
+      ...(system === null ? [] : [{ role: 'system', content: system }]),
+      ...turns.flat(2),
+      ...last,
+    ])
+  const tools = fc.uniqueArray(name, { maxLength: 3 }).map((names) =>
+    names.map((named) => ({
+      type: 'function',
+      function: { name: named, description: `To ${named}`, parameters: { type: 'object', properties: {} } },
+    })),
+  )
+  const choice = fc.constantFrom('auto', 'required', 'none', undefined)
+
+  test('a conversation in chat keeps its meaning through the Messages API', () => {
+    fc.assert(
+      fc.property(conversation, tools, choice, fc.boolean(), (messages, given, chosen, isSingle) => {
+        const withTools = given.length === 0 ? {} : { tools: given, ...(chosen ? { tool_choice: chosen } : {}) }
+        const single = isSingle && given.length > 0 && chosen !== 'none' ? { parallel_tool_calls: false } : {}
+        const chat = { messages, max_tokens: 100, stop: ['END'], temperature: 0.5, user: 'u', ...withTools, ...single }
+        const question = { kind: 'chat', model: 'm', stream: false, maxTokens: undefined, form: [] } as const
+        const there = anthropic.request({ ...question, body: Buffer.from(JSON.stringify(chat)) })
+        expect(there.dropped).toEqual([])
+        const { model: _, ...asked } = JSON.parse(there.body.toString()) as JsonObject
+        const back = chatOf(asked)
+        // A wish for single calls names the default of the choice.
+        const expected = { ...chat, ...('parallel_tool_calls' in single && !chosen ? { tool_choice: 'auto' } : {}) }
+        expect(back.chat).toEqual(JSON.parse(JSON.stringify(expected)))
+        expect(back.dropped).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('a whole answer', () => {
+  const completion = (message: object, finish: string, more: object = {}) => ({
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    created: 1,
+    model: 'qwen',
+    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish, ...more }],
+    usage: {
+      prompt_tokens: 100,
+      completion_tokens: 20,
+      total_tokens: 120,
+      prompt_tokens_details: { cached_tokens: 60 },
+      completion_tokens_details: { reasoning_tokens: 5 },
+    },
+  })
+  const read = (answer: object, echo = { showsThinking: true }) =>
+    dialect.readAnswer('chat', Buffer.from(JSON.stringify(answer)), IDENTITY, echo)
+
+  test('is a message, with the cached part of the prompt apart', () => {
+    const { bytes, usage } = read(completion({ content: 'Hello' }, 'stop'))
+    expect(JSON.parse(bytes.toString())).toEqual({
+      id: 'chatcmpl-1',
+      type: 'message',
+      role: 'assistant',
+      model: 'qwen',
+      content: [{ type: 'text', text: 'Hello' }],
+      stop_reason: 'end_turn',
+      stop_sequence: null,
+      usage: {
+        input_tokens: 40,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 60,
+        output_tokens: 20,
+        output_tokens_details: { thinking_tokens: 5 },
+      },
+    })
+    expect(usage).toMatchObject({ promptTokens: 100, cachedTokens: 60, completionTokens: 20 })
+  })
+
+  test('holds thoughts where the client asked for them, calls, and the arguments that are no object', () => {
+    const call = (id: string, text: string) => ({ id, type: 'function', function: { name: 'look', arguments: text } })
+    const message = {
+      reasoning_content: 'Hm.',
+      content: null,
+      tool_calls: [call('a', '{"x":1}'), call('', '[1'), call('c', '')],
+    }
+    const { json } = read(completion(message, 'stop'))
+    expect(json).toMatchObject({ stop_reason: 'tool_use' })
+    expect(json.content).toEqual([
+      { type: 'thinking', thinking: 'Hm.', signature: UNSIGNED },
+      { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } },
+      { type: 'tool_use', id: 'chatcmpl-1_1', name: 'look', input: { invalid_arguments: '[1' } },
+      { type: 'tool_use', id: 'c', name: 'look', input: {} },
+    ])
+    const hidden = read(completion(message, 'stop'), { showsThinking: false })
+    expect(hidden.json.content).not.toContainEqual(expect.objectContaining({ type: 'thinking' }))
+  })
+
+  test.each<[string, object, string, object, object]>([
+    ['the end', { content: 'a' }, 'stop', {}, { stop_reason: 'end_turn', stop_sequence: null }],
+    ['its cap', { content: 'a' }, 'length', {}, { stop_reason: 'max_tokens' }],
+    ['a filter', { content: '' }, 'content_filter', {}, { stop_reason: 'refusal' }],
+    [
+      'a stop text that vLLM names',
+      { content: 'a' },
+      'stop',
+      { stop_reason: 'END' },
+      { stop_reason: 'stop_sequence', stop_sequence: 'END' },
+    ],
+    ['a token that vLLM names', { content: 'a' }, 'stop', { stop_reason: 128009 }, { stop_reason: 'end_turn' }],
+    [
+      'a refusal',
+      { content: null, refusal: 'I must not.' },
+      'stop',
+      {},
+      { stop_reason: 'refusal', stop_details: { type: 'refusal', category: null, explanation: 'I must not.' } },
+    ],
+  ])('that stopped for %s', (_, message, finish, more, expected) => {
+    expect(read(completion(message, finish, more)).json).toMatchObject(expected)
+  })
+
+  test('without a usage gets the counted one', () => {
+    const { usage: _, ...bare } = completion({ content: 'Hello' }, 'stop')
+    const answer = read(bare)
+    expect(answer.usage).toBeNull()
+    expect(dialect.textOf(answer.json)).toBe('Hello')
+    const counted = { promptTokens: 3, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
+    const whole = JSON.parse(dialect.withUsage(answer, counted, 'chat').toString()) as JsonObject
+    expect(whole.usage).toMatchObject({ input_tokens: 3, output_tokens: 2 })
+  })
+})
+
+describe('a stream', () => {
+  type Piece =
+    | { kind: 'reasoning_content' | 'content'; text: string }
+    | { kind: 'call'; index: number; name?: string; fragment: string }
+
+  const word = fc.string({ minLength: 1, maxLength: 12, unit: 'grapheme' })
+  const said = fc.record({ kind: fc.constantFrom('content' as const, 'reasoning_content' as const), text: word })
+  const inputs = fc.dictionary(fc.string({ maxLength: 4 }), fc.oneof(word, fc.integer()), { maxKeys: 3 })
+
+  /** Calls whose fragments may come in any order among each other, as long as each call's own order holds. */
+  const calls = fc.array(fc.tuple(inputs, fc.nat(4)), { minLength: 1, maxLength: 3 }).chain((asked) => {
+    const fragments = asked.flatMap(([value, cuts], index) => {
+      const json = JSON.stringify(value)
+      const size = Math.max(1, Math.ceil(json.length / (cuts + 1)))
+      return Array.from({ length: Math.ceil(json.length / size) }, (_, at): Piece => {
+        const fragment = json.slice(at * size, (at + 1) * size)
+        return { kind: 'call', index, fragment, ...(at === 0 ? { name: `tool_${index}` } : {}) }
+      })
+    })
+    const order = fc.shuffledSubarray(
+      fragments.map((_, at) => at),
+      { minLength: fragments.length, maxLength: fragments.length },
+    )
+    return fc.tuple(fc.boolean(), order).map(([isInterleaved, shuffled]) => {
+      if (!isInterleaved) return fragments
+      const queues = Map.groupBy(fragments, (one) => (one as { index: number }).index)
+      return shuffled.map((at) => queues.get((fragments[at] as { index: number }).index)!.shift()!)
+    })
+  })
+  const pieces = fc
+    .tuple(fc.array(said, { maxLength: 6 }), fc.option(calls), fc.array(said, { maxLength: 2 }))
+    .map(([before, called, after]): Piece[] => [...before, ...(called ?? []), ...after])
+
+  function chunksOf(all: Piece[]): object[] {
+    const chunk = (delta: object, finish: string | null = null) => ({
+      id: 'chatcmpl-1',
+      object: 'chat.completion.chunk',
+      created: 1,
+      model: 'qwen',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    })
+    const deltas = all.map((piece) => {
+      if (piece.kind !== 'call') return { [piece.kind]: piece.text }
+      const { index, name, fragment } = piece
+      const opening = name === undefined ? {} : { id: `call_${index}`, type: 'function' }
+      return { tool_calls: [{ index, ...opening, function: { ...(name ? { name } : {}), arguments: fragment } }] }
+    })
+    const finish = all.some(({ kind }) => kind === 'call') ? 'tool_calls' : 'stop'
+    const usage = { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 }
+    return [
+      chunk({ role: 'assistant', content: '' }),
+      ...deltas.map((delta) => chunk(delta)),
+      chunk({}, finish),
+      { ...chunk({}), choices: [], usage },
+    ]
+  }
+
+  function cut(bytes: Buffer, sizes: number[]): Buffer[] {
+    const parts: Buffer[] = []
+    for (let at = 0, turn = 0; at < bytes.length; turn++) {
+      const size = sizes[turn % sizes.length]!
+      parts.push(bytes.subarray(at, at + size))
+      at += size
+    }
+    return parts
+  }
+
+  function translated(all: Piece[], sizes: number[], showsThinking = true): Buffer {
+    const text =
+      chunksOf(all)
+        .map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
+        .join('') + 'data: [DONE]\n\n'
+    const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo: { showsThinking } })
+    const splitter = createSseSplitter()
+    const out: Buffer[] = []
+    for (const piece of cut(Buffer.from(text), sizes)) {
+      for (const event of splitter.push(piece)) out.push(reading.read(event) ?? Buffer.alloc(0))
+    }
+    expect(reading).toMatchObject({ begun: true, complete: true, done: true })
+    return Buffer.concat([...out, reading.usageChunk(reading.usage!)])
+  }
+
+  /** The official SDK over a connection that answers these pieces. */
+  function sdkOver(parts: Buffer[]) {
+    const answer = () =>
+      Promise.resolve(
+        new Response(ReadableStream.from(parts.map((part) => new Uint8Array(part))), {
+          headers: { 'content-type': 'text/event-stream' },
+        }),
+      )
+    const client = new Anthropic({ apiKey: 'k', baseURL: 'http://gateway.example', maxRetries: 0, fetch: answer })
+    return client.messages.stream({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'Hi' }] })
+  }
+
+  /** What the same pieces are in one answer, in the order in which the blocks began. */
+  function blocksOf(all: Piece[]): object[] {
+    const blocks: { type: string; [field: string]: unknown }[] = []
+    const inputOf = new Map<number, string>()
+    for (const piece of all) {
+      const last = blocks.at(-1)
+      if (piece.kind === 'call') {
+        if (piece.name)
+          blocks.push({ type: 'tool_use', id: `call_${piece.index}`, name: piece.name, index: piece.index })
+        inputOf.set(piece.index, (inputOf.get(piece.index) ?? '') + piece.fragment)
+      } else if (piece.kind === 'content') {
+        if (last?.type === 'text') last.text = String(last.text) + piece.text
+        else blocks.push({ type: 'text', text: piece.text })
+      } else if (last?.type === 'thinking') last.thinking = String(last.thinking) + piece.text
+      else blocks.push({ type: 'thinking', thinking: piece.text, signature: UNSIGNED })
+    }
+    return blocks.map(({ index, ...block }) =>
+      block.type === 'tool_use' ? { ...block, input: JSON.parse(inputOf.get(index as number)!) as object } : block,
+    )
+  }
+
+  const sizes = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 })
+
+  test('is read by the SDK as the message that it tells, however its bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(pieces, sizes, sizes, async (all, cutIn, cutOut) => {
+        const message = await sdkOver(cut(translated(all, cutIn), cutOut)).finalMessage()
+        expect(message.content.map((block) => ({ ...block }))).toEqual(blocksOf(all))
+        expect(message).toMatchObject({
+          id: 'chatcmpl-1',
+          model: 'qwen',
+          stop_reason: all.some(({ kind }) => kind === 'call') ? 'tool_use' : 'end_turn',
+          usage: { input_tokens: 30, output_tokens: 9, cache_read_input_tokens: 0 },
+        })
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('has the events in the order of the API, each block ended before the next begins', () => {
+    fc.assert(
+      fc.property(pieces, fc.boolean(), (all, showsThinking) => {
+        const events = createSseSplitter().push(translated(all, [1_000], showsThinking))
+        const types = events.map(({ name, data }) => {
+          const event = JSON.parse(data) as { type: string; index?: number }
+          expect(event.type).toBe(name)
+          return event
+        })
+        expect(types[0]!.type).toBe('message_start')
+        expect(types.slice(-2).map(({ type }) => type)).toEqual(['message_delta', 'message_stop'])
+        let open: number | null = null
+        let next = 0
+        for (const { type, index } of types.slice(1, -2)) {
+          if (type === 'content_block_start') {
+            expect([open, index]).toEqual([null, next++])
+            open = index!
+          } else expect(index).toBe(open)
+          if (type === 'content_block_stop') open = null
+        }
+        expect(open).toBeNull()
+        if (!showsThinking) expect(JSON.stringify(types)).not.toContain('thinking_delta')
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('shows calls as they come: the first ends where the second begins', () => {
+    const all: Piece[] = [
+      { kind: 'call', index: 0, name: 'a', fragment: '{}' },
+      { kind: 'call', index: 1, name: 'b', fragment: '{"x"' },
+    ]
+    const reading = dialect.readStream({
+      includeUsage: true,
+      choices: 1,
+      identity: IDENTITY,
+      echo: { showsThinking: false },
+    })
+    const [start, first, second] = chunksOf(all).map((chunk) =>
+      createSseSplitter()
+        .push(Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
+        .map((event) => reading.read(event)?.toString() ?? '')
+        .join(''),
+    )
+    expect(start).toContain('message_start')
+    expect(first).toContain('"partial_json":"{}"')
+    expect(second).toMatch(/content_block_stop[^]*content_block_start[^]*"partial_json":"\{\\"x\\""/)
+  })
+
+  test('of a server that numbers no calls tells each call', () => {
+    const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
+    const events = messagesFront.openStream({ showsThinking: false }, IDENTITY)
+    const chunk = {
+      id: 'c',
+      model: 'm',
+      choices: [{ delta: { tool_calls: [call('a'), call('b')] }, finish_reason: 'stop' }],
+    }
+    const written = events.take(chunk)!.toString()
+    expect(written.match(/"content_block_start"/g)).toHaveLength(2)
+    expect(
+      events
+        .close({ promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: false })
+        .toString(),
+    ).toContain('"stop_reason":"tool_use"')
+  })
+
+  test('whose backend tells an error is that failure', () => {
+    const reading = dialect.readStream({
+      includeUsage: true,
+      choices: 1,
+      identity: IDENTITY,
+      echo: { showsThinking: false },
+    })
+    const [event] = createSseSplitter().push(Buffer.from('data: {"error":{"message":"no","code":500}}\n\n'))
+    expect(() => reading.read(event!)).toThrow('the backend reported an error inside its answer')
+  })
+})
+
+test('a plain answer and a stream of the same words are the same message', () => {
+  const message = { role: 'assistant', content: 'Hello', reasoning: 'Hm.' }
+  const completion = { id: 'c', model: 'm', choices: [{ message, finish_reason: 'length' }] }
+  const plain = messageOf(completion, null, { showsThinking: true })
+  expect(plain.content).toEqual([
+    { type: 'thinking', thinking: 'Hm.', signature: UNSIGNED },
+    { type: 'text', text: 'Hello' },
+  ])
+  expect(plain.stop_reason).toBe('max_tokens')
+})

@@ -1,0 +1,19 @@
+/**
+ * Clients of Anthropic's Messages API, seen from chat completions.
+ */
+
+import { messageOf } from './messages-to-chat/answer.ts'
+import { writeChat, type Echo } from './messages-to-chat/request.ts'
+import { MessagesEvents } from './messages-to-chat/stream.ts'
+import { textOfMessage } from './messages/answer.ts'
+import { writeMessagesUsage } from './messages/usage.ts'
+import type { Front } from './over-chat.ts'
+
+export const messagesFront: Front<Echo> = {
+  writeChat,
+  names: { parallel_tool_calls: 'tool_choice.disable_parallel_tool_use' },
+  readCompletion: messageOf,
+  textOf: textOfMessage,
+  withUsage: (answer, usage) => ({ ...answer, usage: writeMessagesUsage(usage) }),
+  openStream: (echo) => new MessagesEvents(echo),
+}

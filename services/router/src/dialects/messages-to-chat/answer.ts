@@ -1,0 +1,100 @@
+/**
+ * A chat completion as a Messages answer, and the parts that a stream shares with it.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { choicesOf } from '../../core/chat-chunk.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { writeMessagesUsage } from '../messages/usage.ts'
+import { UNSIGNED } from '../messages/unsigned.ts'
+import type { Echo } from './request.ts'
+
+/** Reads the first choice: the API knows no more than one. */
+export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo: Echo): JsonObject {
+  const choice = choicesOf(completion)[0] ?? {}
+  const answer = isObject(choice.message) ? choice.message : {}
+  const calls = Array.isArray(answer.tool_calls) ? answer.tool_calls.filter(isObject) : []
+  const thoughts = echo.showsThinking ? reasoningOf(answer) : ''
+  const text = textOf(answer.content)
+  const content = [
+    ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: UNSIGNED }]),
+    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...calls.map((call, at) => toolUseOf(call, `${String(completion.id)}_${at}`)),
+  ]
+  const refusal = typeof answer.refusal === 'string' ? answer.refusal : ''
+  return {
+    id: completion.id,
+    type: 'message',
+    role: 'assistant',
+    model: completion.model,
+    content,
+    ...stopOf(choice, { hasCalls: calls.length > 0, refusal }),
+    ...(usage ? { usage: writeMessagesUsage(usage) } : {}),
+  }
+}
+
+/** The members of a message, or of the event that ends it, which say why the model has stopped. */
+export function stopOf(choice: JsonObject, { hasCalls, refusal }: { hasCalls: boolean; refusal: string }): JsonObject {
+  const matched = matchedStop(choice)
+  const reason =
+    refusal !== '' ? 'refusal' : hasCalls ? callsReason(choice) : STOP_REASONS[String(choice.finish_reason)]
+  const details = refusal === '' ? null : { type: 'refusal', category: null, explanation: refusal }
+  const stopReason = reason ?? 'end_turn'
+  const isMatched = matched !== null && stopReason === 'end_turn'
+  return {
+    stop_reason: isMatched ? 'stop_sequence' : stopReason,
+    stop_sequence: isMatched ? matched : null,
+    ...(details === null ? {} : { stop_details: details }),
+  }
+}
+
+const STOP_REASONS: Record<string, string> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  function_call: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/** Some servers end an answer that calls tools by `stop`. One that was cut off may not be acted on. */
+function callsReason({ finish_reason: finish }: JsonObject): string {
+  return finish === 'length' || finish === 'content_filter' ? STOP_REASONS[finish]! : 'tool_use'
+}
+
+/** vLLM's `stop_reason` and SGLang's `matched_stop` name the text; a number is a token that ends any answer. */
+function matchedStop({ stop_reason: ofVllm, matched_stop: ofSglang }: JsonObject): string | null {
+  if (typeof ofVllm === 'string') return ofVllm
+  return typeof ofSglang === 'string' ? ofSglang : null
+}
+
+export function reasoningOf(part: JsonObject): string {
+  const { reasoning_content: thoughts, reasoning } = part
+  if (typeof thoughts === 'string') return thoughts
+  return typeof reasoning === 'string' ? reasoning : ''
+}
+
+/** Mistral and some proxies write parts. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('')
+}
+
+function toolUseOf({ id, function: called }: JsonObject, ownId: string): JsonObject {
+  const { name, arguments: text } = isObject(called) ? called : {}
+  return { type: 'tool_use', id: id || ownId, name, input: inputOf(text) }
+}
+
+/** The API knows objects only. Where a model wrote none, the client sees the text, as it would in a stream. */
+function inputOf(text: unknown): JsonObject {
+  if (isObject(text)) return text
+  if (typeof text !== 'string' || text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isObject(value)) return value
+  } catch {
+    // Told below.
+  }
+  return { invalid_arguments: text }
+}

@@ -1,0 +1,147 @@
+/**
+ * The turns of the Messages API as messages of a chat completion: texts, images, documents, tool calls and their results.
+ *
+ * Chat has no place for thoughts, marks of the cache, and the calls and results of tools that the vendor runs itself. They
+ * are left out and told. A block that chat cannot express at all is refused.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { refused } from '../refused.ts'
+
+type Lost = Set<string>
+
+/** One text, since templates of open models take no more. */
+export function systemOf(system: unknown, lost: Lost): JsonObject[] {
+  const text = typeof system === 'string' ? system : textsOf(system, lost).join('\n\n')
+  return text === '' ? [] : [{ role: 'system', content: text }]
+}
+
+export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
+  if (!Array.isArray(messages)) return []
+  return messages.filter(isObject).flatMap((message, index) => {
+    const blocks = blocksOf(message.content)
+    for (const block of blocks) noteMarks(block, lost)
+    if (message.role === 'system') return systemOf(message.content, lost)
+    const field = `messages[${index}].content`
+    return message.role === 'assistant' ? assistantOf(blocks, field, lost) : userOf(blocks, field, lost)
+  })
+}
+
+function blocksOf(content: unknown): JsonObject[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return Array.isArray(content) ? content.filter(isObject) : []
+}
+
+function noteMarks(block: JsonObject, lost: Lost): void {
+  if (block.cache_control != null) lost.add('cache_control')
+  if (isObject(block.citations) && block.citations.enabled === true) lost.add('citations')
+  if (block.is_error === true) lost.add('is_error')
+}
+
+function textsOf(blocks: unknown, lost: Lost): string[] {
+  if (!Array.isArray(blocks)) return []
+  return blocks.filter(isObject).flatMap((block) => {
+    noteMarks(block, lost)
+    return typeof block.text === 'string' && block.text !== '' ? [block.text] : []
+  })
+}
+
+function assistantOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
+  let text = ''
+  const calls: JsonObject[] = []
+  for (const [at, block] of blocks.entries()) {
+    const type = String(block.type)
+    if (type === 'text') text += typeof block.text === 'string' ? block.text : ''
+    else if (type === 'tool_use') calls.push(toolCallOf(block))
+    else if (type === 'thinking' || type === 'redacted_thinking') lost.add('thinking')
+    else if (type === 'server_tool_use' || type.endsWith('_tool_result')) lost.add(type)
+    else throw refused(`${field}[${at}].type`, `must not be ${type} for this model`)
+  }
+  if (text === '' && calls.length === 0) return []
+  if (calls.length === 0) return [{ role: 'assistant', content: text }]
+  return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: calls }]
+}
+
+function toolCallOf({ id, name, input }: JsonObject): JsonObject {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } }
+}
+
+/** Results follow the calls that they answer, so they stand before all else of the turn. */
+function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
+  const results: JsonObject[] = []
+  const parts: JsonObject[] = []
+  for (const [at, block] of blocks.entries()) {
+    if (block.type !== 'tool_result') parts.push(...partsOf(block, `${field}[${at}]`))
+    else {
+      const { message, attached } = resultOf(block, `${field}[${at}]`, lost)
+      results.push(message)
+      parts.push(...attached)
+    }
+  }
+  const [first] = parts
+  if (!first) return results
+  const content = parts.length === 1 && first.type === 'text' ? first.text : parts
+  return [...results, { role: 'user', content }]
+}
+
+/** The message of a result holds texts alone: its images and documents come with the user's next words. */
+function resultOf(block: JsonObject, field: string, lost: Lost): { message: JsonObject; attached: JsonObject[] } {
+  const blocks = blocksOf(block.content)
+  for (const inner of blocks) noteMarks(inner, lost)
+  const parts = blocks.flatMap((inner, at) => partsOf(inner, `${field}.content[${at}]`))
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+  const attached = parts.filter((part) => part.type !== 'text')
+  const content = texts.length === 0 && attached.length > 0 ? 'The result is attached below.' : texts.join('\n')
+  return { message: { role: 'tool', tool_call_id: block.tool_use_id, content }, attached }
+}
+
+const PARTS: Record<string, (block: JsonObject, field: string) => JsonObject[]> = {
+  text: ({ text }) => textPart(text),
+  image: ({ source }, field) => [imageOf(isObject(source) ? source : {}, `${field}.source`)],
+  document: (block, field) => documentOf(block, field),
+  search_result: ({ source, title, content }, field) => [
+    ...textPart([title, source].filter((line) => typeof line === 'string').join('\n')),
+    ...blocksOf(content).flatMap((inner, at) => partsOf(inner, `${field}.content[${at}]`)),
+  ],
+  tool_reference: ({ tool_name: name }) => textPart(name),
+}
+
+function partsOf(block: JsonObject, field: string): JsonObject[] {
+  const translate = PARTS[String(block.type)]
+  if (!translate) throw refused(`${field}.type`, `must not be ${String(block.type)} for this model`)
+  return translate(block, field)
+}
+
+function textPart(text: unknown): JsonObject[] {
+  return typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []
+}
+
+function imageOf({ type, media_type: mediaType, data, url }: JsonObject, field: string): JsonObject {
+  if (type === 'base64')
+    return { type: 'image_url', image_url: { url: `data:${String(mediaType)};base64,${String(data)}` } }
+  if (type === 'url') return { type: 'image_url', image_url: { url } }
+  throw refused(`${field}.type`, 'must be base64 or url for this model')
+}
+
+function documentOf({ source, title, context }: JsonObject, field: string): JsonObject[] {
+  const { type, media_type: mediaType, data, content, file_id: id } = isObject(source) ? source : {}
+  const named = typeof title === 'string' ? { filename: title } : {}
+  const about = textPart(context)
+  switch (type) {
+    case 'base64': {
+      const url = `data:${String(mediaType)};base64,${String(data)}`
+      return [...about, { type: 'file', file: { filename: 'document.pdf', ...named, file_data: url } }]
+    }
+    case 'file':
+      return [...about, { type: 'file', file: { file_id: id, ...named } }]
+    case 'text':
+      return [...textPart(title), ...about, ...textPart(data)]
+    case 'content': {
+      const parts = blocksOf(content).flatMap((inner, at) => partsOf(inner, `${field}.source.content[${at}]`))
+      return [...textPart(title), ...about, ...parts]
+    }
+    default:
+      throw refused(`${field}.source.type`, 'must be base64, text, content or file for this model')
+  }
+}

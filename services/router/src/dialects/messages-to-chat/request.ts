@@ -1,0 +1,57 @@
+/**
+ * A Messages request as a chat completion request. The client is told of every parameter that is not in it, and reads a
+ * refusal where the loss would change the meaning.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { messagesOf, systemOf } from './content.ts'
+import { toolMembers } from './tools.ts'
+
+/** What reading the answer needs of the request. */
+export interface Echo {
+  /** The client asked for thoughts, so it expects their blocks. */
+  showsThinking: boolean
+}
+
+export interface WrittenChat {
+  chat: JsonObject
+  /** The client's parameters that are not in it. */
+  dropped: string[]
+  echo: Echo
+}
+
+/** They are in the request, or say nothing that is not. */
+const TRANSLATED = new Set([
+  ...['messages', 'system', 'max_tokens', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools', 'tool_choice'],
+  ...['metadata', 'output_config'],
+])
+
+export function writeChat(asked: JsonObject): WrittenChat {
+  const lost = new Set(Object.keys(asked).filter((name) => !TRANSLATED.has(name) && asked[name] != null))
+  const chat = {
+    messages: [...systemOf(asked.system, lost), ...messagesOf(asked.messages, lost)],
+    max_tokens: asked.max_tokens,
+    temperature: asked.temperature ?? undefined,
+    top_p: asked.top_p ?? undefined,
+    top_k: asked.top_k ?? undefined,
+    stop: Array.isArray(asked.stop_sequences) && asked.stop_sequences.length > 0 ? asked.stop_sequences : undefined,
+    ...toolMembers(asked, lost),
+    response_format: formatOf(asked.output_config, lost),
+    user: isObject(asked.metadata) ? (asked.metadata.user_id ?? undefined) : undefined,
+  }
+  return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(asked.thinking) } }
+}
+
+function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
+  if (!isObject(config)) return undefined
+  const { format, ...rest } = config
+  for (const name of Object.keys(rest)) if (rest[name] != null) lost.add(`output_config.${name}`)
+  if (!isObject(format) || format.type !== 'json_schema') return undefined
+  // The API holds answers to the schema, so nothing less is asked of the target.
+  return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
+}
+
+function showsThinking(thinking: unknown): boolean {
+  return isObject(thinking) && thinking.type !== 'disabled' && thinking.display !== 'omitted'
+}

@@ -1,0 +1,184 @@
+/**
+ * Chunks of a chat completion as the events of a Messages stream, in the API's order: one block after another, each begun,
+ * filled and ended.
+ *
+ * Chat may interleave the arguments of several tool calls. A block ends when the next one has begun and its own arguments
+ * are whole JSON; until then what belongs to later blocks waits.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { UNSIGNED } from '../messages/unsigned.ts'
+import { writeMessagesUsage } from '../messages/usage.ts'
+import { reasoningOf, stopOf, textOf } from './answer.ts'
+import type { Echo } from './request.ts'
+
+interface Block {
+  kind: 'text' | 'thinking' | 'tool_use'
+  /** As it begins. */
+  start: JsonObject
+  /** Not yet written. */
+  waiting: string
+  /** tool_use: all arguments so far. */
+  input: string
+  isBegun: boolean
+}
+
+const NO_USAGE = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }
+
+export class MessagesEvents {
+  #echo: Echo
+  #written = ''
+  #id: string | null = null
+  /** The first is under way. */
+  #blocks: Block[] = []
+  /** The index of the first. */
+  #index = 0
+  #calls = new Map<unknown, Block>()
+  #refusal = ''
+  #stop: JsonObject | null = null
+
+  constructor(echo: Echo) {
+    this.#echo = echo
+  }
+
+  /** The bytes to pass on for this chunk, or null. */
+  take(chunk: JsonObject): Buffer | null {
+    if (this.#id === null) this.#begin(chunk)
+    for (const choice of choicesOf(chunk)) if (!choice.index && this.#stop === null) this.#read(choice)
+    return this.#flush()
+  }
+
+  /** The events that end the message; its last one is `message_stop`. */
+  close(usage: TokenUsage): Buffer {
+    this.#event('message_delta', {
+      delta: this.#stop ?? { stop_reason: 'end_turn', stop_sequence: null },
+      usage: writeMessagesUsage(usage),
+    })
+    this.#event('message_stop', {})
+    return this.#flush()!
+  }
+
+  #begin({ id, model }: JsonObject): void {
+    this.#id = String(id)
+    const message = {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+    }
+    // The prompt is counted at the end only, and told there.
+    this.#event('message_start', { message: { ...message, usage: NO_USAGE } })
+  }
+
+  #read(choice: JsonObject): void {
+    const { delta } = choice
+    if (isObject(delta)) {
+      if (this.#echo.showsThinking) this.#add('thinking', reasoningOf(delta))
+      this.#add('text', textOf(delta.content))
+      if (typeof delta.refusal === 'string') this.#refusal += delta.refusal
+      if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) if (isObject(call)) this.#call(call)
+    }
+    if (isFinished(choice)) this.#stop = stopOf(choice, { hasCalls: this.#calls.size > 0, refusal: this.#refusal })
+    this.#write()
+  }
+
+  #add(kind: 'text' | 'thinking', text: string): void {
+    if (text === '') return
+    const last = this.#blocks.at(-1)
+    if (last?.kind === kind) last.waiting += text
+    else if (kind === 'text') this.#open('text', { type: 'text', text: '' }).waiting = text
+    else this.#open('thinking', { type: 'thinking', thinking: '', signature: '' }).waiting = text
+  }
+
+  #call(call: JsonObject): void {
+    const { name, arguments: fragment } = isObject(call.function) ? call.function : {}
+    const block = this.#blockOf(call, name)
+    if (typeof fragment !== 'string') return
+    block.waiting += fragment
+    block.input += fragment
+  }
+
+  /** Gemini numbers no calls: there each one with an id is a new one. */
+  #blockOf({ index, id }: JsonObject, name: unknown): Block {
+    const key = index ?? id ?? [...this.#calls.keys()].at(-1)
+    const known = this.#calls.get(key)
+    if (known) return known
+    const position = this.#calls.size
+    const start = { type: 'tool_use', id: id || `${this.#id}_${position}`, name, input: {} }
+    const block = this.#open('tool_use', start)
+    this.#calls.set(key ?? position, block)
+    return block
+  }
+
+  #open(kind: Block['kind'], start: JsonObject): Block {
+    const block = { kind, start, waiting: '', input: '', isBegun: false }
+    this.#blocks.push(block)
+    return block
+  }
+
+  #write(): void {
+    for (let block = this.#blocks[0]; block; block = this.#blocks[0]) {
+      this.#fill(block)
+      const isOver = this.#stop !== null || (this.#blocks.length > 1 && isWhole(block))
+      if (!isOver) return
+      this.#end(block)
+      this.#blocks.shift()
+      this.#index++
+    }
+  }
+
+  #fill(block: Block): void {
+    if (!block.isBegun) this.#event('content_block_start', { index: this.#index, content_block: block.start })
+    block.isBegun = true
+    if (block.waiting === '') return
+    this.#event('content_block_delta', { index: this.#index, delta: deltaOf(block) })
+    block.waiting = ''
+  }
+
+  #end({ kind }: Block): void {
+    const index = this.#index
+    if (kind === 'thinking') {
+      this.#event('content_block_delta', { index, delta: { type: 'signature_delta', signature: UNSIGNED } })
+    }
+    this.#event('content_block_stop', { index })
+  }
+
+  #event(type: string, members: JsonObject): void {
+    this.#written += `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+  }
+
+  #flush(): Buffer | null {
+    if (this.#written === '') return null
+    const bytes = Buffer.from(this.#written)
+    this.#written = ''
+    return bytes
+  }
+}
+
+function deltaOf({ kind, waiting }: Block): JsonObject {
+  switch (kind) {
+    case 'text':
+      return { type: 'text_delta', text: waiting }
+    case 'thinking':
+      return { type: 'thinking_delta', thinking: waiting }
+    case 'tool_use':
+      return { type: 'input_json_delta', partial_json: waiting }
+  }
+}
+
+function isWhole({ kind, input }: Block): boolean {
+  if (kind !== 'tool_use') return true
+  if (!input.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(input)
+    return true
+  } catch {
+    return false
+  }
+}

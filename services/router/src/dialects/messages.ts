@@ -1,0 +1,115 @@
+/**
+ * Anthropic's Messages API between a client and a target that both speak it: bytes travel untouched, so prompt caching,
+ * thinking signatures and the vendor's own tools survive. The router reads along, and completes what is missing.
+ *
+ * The events that end a message wait for the usage: `usageChunk` writes them.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { parseChunk } from '../core/chat-chunk.ts'
+import type { JsonObject } from '../core/plain-answer.ts'
+import { isObject } from '../core/read-usage.ts'
+import type { SseEvent } from '../core/sse-events.ts'
+import { fitChat } from '../core/target-form.ts'
+import type { Identity } from '../core/whole-record.ts'
+import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
+import { parseMessage, textOfMessage } from './messages/answer.ts'
+import { errorMessageOf, faultOf, readErrorBody } from './messages/errors.ts'
+import { withoutUnsigned } from './messages/unsigned.ts'
+import { readMessagesUsage, writeMessagesUsage } from './messages/usage.ts'
+import { MessageWatch } from './messages/watch-message.ts'
+import { prependMembers } from './openai.ts'
+
+export const messages: Dialect = {
+  headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
+  request: (question) => ({ path: '/messages', ...writeBody(question) }),
+  readAnswer: (_, bytes, identity) => readAnswer(bytes, identity),
+  textOf: textOfMessage,
+  withUsage: ({ json }, usage) => Buffer.from(JSON.stringify({ ...json, usage: writeMessagesUsage(usage) })),
+  readStream: (options) => new MessagesPassing(options),
+  readErrorBody,
+}
+
+/** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
+function writeBody({ body, model, stream, form }: Question): { body: Buffer; dropped: string[] } {
+  const signed = withoutUnsigned(body)
+  const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
+  const members = stream ? { model, stream } : { model }
+  return { body: prependMembers(members, fitted.body), dropped: [...fitted.dropped, ...signed.dropped].toSorted() }
+}
+
+function readAnswer(bytes: Buffer, identity: Identity): PlainAnswer {
+  const json = parseMessage(bytes)
+  const whole = wholeMessage(json, identity)
+  const usage = readMessagesUsage(json.usage)
+  return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
+}
+
+/** Null where nothing is missing. */
+function wholeMessage(message: JsonObject, { id, model }: Identity): JsonObject | null {
+  const whole = { id, type: 'message', role: 'assistant', model, stop_sequence: null }
+  const gaps = Object.entries(whole).filter(([name]) => message[name] === undefined || message[name] === '')
+  return gaps.length === 0 ? null : { ...message, ...Object.fromEntries(gaps) }
+}
+
+class MessagesPassing implements StreamReading {
+  #watch = new MessageWatch()
+  #identity: Identity
+  /** From the first event that names a reason to stop. */
+  #closing: { event: JsonObject; raw: Buffer }[] = []
+
+  constructor({ identity }: StreamOptions) {
+    this.#identity = identity
+  }
+
+  get begun(): boolean {
+    return this.#watch.begun
+  }
+  get complete(): boolean {
+    return this.#watch.complete
+  }
+  get done(): boolean {
+    return this.#watch.done
+  }
+  get usage(): TokenUsage | null {
+    return this.#watch.usage
+  }
+  get prompt(): StreamReading['prompt'] {
+    return this.#watch.prompt
+  }
+  get text(): StreamReading['text'] {
+    return this.#watch.text
+  }
+
+  read({ name, data, raw }: SseEvent): Buffer | null {
+    if (name === 'error') throw faultOf(errorMessageOf(data))
+    const event = parseChunk(data)
+    this.#watch.note(event)
+    if (this.#watch.complete) {
+      this.#closing.push({ event, raw })
+      return null
+    }
+    return event.type === 'message_start' ? this.#start(event, raw) : raw
+  }
+
+  usageChunk(usage: TokenUsage): Buffer {
+    const isCounted = this.#watch.usage !== null
+    const closing = this.#closing.map(({ event, raw }) =>
+      event.type === 'message_delta' && !isCounted ? writeEvent({ ...event, usage: writeMessagesUsage(usage) }) : raw,
+    )
+    if (!this.#watch.done) closing.push(writeEvent({ type: 'message_stop' }))
+    return Buffer.concat(closing)
+  }
+
+  #start(event: JsonObject, raw: Buffer): Buffer {
+    if (!isObject(event.message)) return raw
+    const { id, model } = this.#identity
+    const message = event.message
+    const gaps = Object.entries({ id, model }).filter(([name]) => !message[name])
+    return gaps.length === 0 ? raw : writeEvent({ ...event, message: { ...message, ...Object.fromEntries(gaps) } })
+  }
+}
+
+function writeEvent(event: JsonObject): Buffer {
+  return Buffer.from(`event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
+}

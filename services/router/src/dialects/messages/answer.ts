@@ -1,0 +1,32 @@
+/**
+ * A whole answer of the Messages API.
+ */
+
+import { BackendFault } from '../../core/backend-fault.ts'
+import { addText, noText } from '../../core/generated-text.ts'
+import { invalid, type JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+import { faultOf } from './errors.ts'
+
+export function parseMessage(bytes: Buffer): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
+  }
+  if (!isObject(value)) throw invalid('the answer is not a JSON object')
+  if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
+  if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
+  return value
+}
+
+/** All that was generated, for counting tokens where the backend did not. */
+export function textOfMessage({ content }: JsonObject): string {
+  const text = noText()
+  for (const block of (content as unknown[]).filter(isObject)) {
+    for (const field of ['text', 'thinking', 'name']) if (typeof block[field] === 'string') addText(text, block[field])
+    if (isObject(block.input)) addText(text, JSON.stringify(block.input))
+  }
+  return text.kept
+}

@@ -1,0 +1,56 @@
+/**
+ * Errors of the Messages API: the bodies of refusals, and the failures that a stream or a 200 tells.
+ */
+
+import { BackendFault } from '../../core/backend-fault.ts'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+
+/** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it is no JSON. */
+export function readErrorBody(body: string): string | null {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return null
+  }
+  if (!isObject(value)) return null
+  return isObject(value.error) ? asOpenAi(value.error) : body
+}
+
+function asOpenAi({ type, message }: JsonObject): string {
+  return JSON.stringify({ error: { message, type, param: null, code: null } })
+}
+
+const ERROR_STATUS: Record<string, number> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
+export function errorMessageOf(data: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(data)
+    if (isObject(value)) return value
+  } catch {
+    // Told as text.
+  }
+  return { error: { message: data } }
+}
+
+/** The failure in an `error` event, or in an error body under a 200. */
+export function faultOf(event: JsonObject): BackendFault {
+  const error = isObject(event.error) ? event.error : {}
+  return new BackendFault('error_event', 'the backend reported an error inside its answer', {
+    status: ERROR_STATUS[String(error.type)] ?? 500,
+    body: asOpenAi(error),
+  })
+}

@@ -1,0 +1,46 @@
+/**
+ * Thoughts of a model that signs none. A client sends them back with the conversation, and a server of Anthropic's refuses
+ * a signature that is not its own. So they carry a mark, and no such server sees them.
+ */
+
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+
+export const UNSIGNED = 'svc_unsigned'
+
+export interface Signed {
+  /** The same bytes where nothing was taken out. */
+  body: Uint8Array
+  dropped: string[]
+}
+
+export function withoutUnsigned(body: Uint8Array): Signed {
+  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  if (!text.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
+  const asked = JSON.parse(text.toString('utf8')) as JsonObject
+  const messages = Array.isArray(asked.messages) ? (asked.messages as unknown[]) : []
+  const kept = messages.map(signedOnly)
+  if (kept.every((message, at) => message === messages[at])) return { body, dropped: [] }
+  const request: JsonObject = { ...asked, messages: kept.filter((message) => message !== null) }
+  const dropped = expectsThoughts(asked, messages) ? ['thinking'] : []
+  for (const name of dropped) delete request[name]
+  return { body: Buffer.from(JSON.stringify(request)), dropped }
+}
+
+/** Null where nothing is left of it. */
+function signedOnly(message: unknown): unknown {
+  if (!isObject(message) || message.role !== 'assistant' || !Array.isArray(message.content)) return message
+  const content = message.content.filter((block) => !isObject(block) || block.signature !== UNSIGNED)
+  if (content.length === message.content.length) return message
+  return content.length === 0 ? null : { ...message, content }
+}
+
+/** With a budget of thoughts the API demands those before a tool's results. */
+function expectsThoughts({ thinking }: JsonObject, messages: unknown[]): boolean {
+  const last = messages.at(-1)
+  const inToolLoop =
+    isObject(last) &&
+    Array.isArray(last.content) &&
+    last.content.some((block) => isObject(block) && block.type === 'tool_result')
+  return inToolLoop && isObject(thinking) && thinking.type === 'enabled'
+}

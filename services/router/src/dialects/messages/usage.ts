@@ -1,0 +1,45 @@
+/**
+ * Token usage as the Messages API writes it: tokens read from and written to the cache stand beside `input_tokens`.
+ */
+
+import type { TokenUsage } from '@gateway/contracts/usage'
+import type { JsonObject } from '../../core/plain-answer.ts'
+import { isObject } from '../../core/read-usage.ts'
+
+/** The fields that count tokens. */
+export const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_read_input_tokens',
+  'output_tokens_details',
+] as const
+
+/** Null where nothing is counted. */
+export function readMessagesUsage(value: unknown): TokenUsage | null {
+  if (!isObject(value)) return null
+  const completionTokens = count(value.output_tokens)
+  const cachedTokens = count(value.cache_read_input_tokens)
+  const cacheWriteTokens = count(value.cache_creation_input_tokens)
+  const promptTokens = count(value.input_tokens) + cacheWriteTokens + cachedTokens
+  if (promptTokens + completionTokens === 0) return null
+  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  const reasoningTokens = Math.min(completionTokens, count(details.thinking_tokens))
+  const usage = { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated: false }
+  return cacheWriteTokens === 0 ? usage : { ...usage, cacheWriteTokens }
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+export function writeMessagesUsage(usage: TokenUsage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = usage
+  return {
+    input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: completionTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+  }
+}
