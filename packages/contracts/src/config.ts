@@ -111,6 +111,8 @@ const ratesPerToken = {
   inputUsdPerMillion: usdPerMillion,
   outputUsdPerMillion: usdPerMillion,
   cachedInputUsdPerMillion: usdPerMillion.optional(),
+  cacheWriteUsdPerMillion: usdPerMillion.optional(),
+  cacheWriteHourUsdPerMillion: usdPerMillion.optional(),
 }
 
 /** A vendor's prices for a model's tokens. Where it is left out, it comes from the vendor's price list. */

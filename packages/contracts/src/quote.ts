@@ -8,6 +8,8 @@ import { planUnit } from './usage.ts'
 const vendorPrice = {
   input_usd_per_million: z.number(),
   cached_input_usd_per_million: z.number(),
+  cache_write_usd_per_million: z.number().optional(),
+  cache_write_hour_usd_per_million: z.number().optional(),
   output_usd_per_million: z.number(),
 }
 

@@ -13,6 +13,8 @@ export const tokenUsage = z.object({
   cachedTokens: count.default(0),
   /** Where the backend tells the tokens that it wrote to its cache apart. */
   cacheWriteTokens: count.optional(),
+  /** Part of `cacheWriteTokens`: those that stay in the cache for an hour. */
+  cacheWriteHourTokens: count.optional(),
   /** Part of `completionTokens`. */
   reasoningTokens: count.default(0),
   /** True where the backend reported no usage and the router counted with a tokenizer. */
@@ -24,6 +26,10 @@ const ratesPerKiloToken = {
   inputNanoUsdPerKiloToken: count,
   outputNanoUsdPerKiloToken: count,
   cachedNanoUsdPerKiloToken: count,
+  /** Where writing to the cache has a rate of its own; else it costs as other input. */
+  cacheWriteNanoUsdPerKiloToken: count.optional(),
+  /** For an hour; else as other writes. */
+  cacheWriteHourNanoUsdPerKiloToken: count.optional(),
 }
 
 /**

@@ -11,13 +11,21 @@ const rates = (input: number, output: number, cached: number): Price => ({
   outputNanoUsdPerKiloToken: output,
   cachedNanoUsdPerKiloToken: cached,
 })
+/** Claude's proportions: writing for five minutes costs 1.25 times the input, for an hour twice, reading a tenth. */
+const claude = {
+  ...rates(3_000_000, 15_000_000, 300_000),
+  cacheWriteNanoUsdPerKiloToken: 3_750_000,
+  cacheWriteHourNanoUsdPerKiloToken: 6_000_000,
+}
 const withLongPrompt = (short: Price, aboveTokens: number, long: Price): Price =>
   short.kind === 'rates' && long.kind === 'rates' ? { ...short, longPrompt: { ...long, aboveTokens } } : short
 const longer = withLongPrompt(rates(1_000_000, 10_000_000, 100_000), 1_000, rates(2_000_000, 15_000_000, 200_000))
-const used = (promptTokens: number, completionTokens: number, cachedTokens = 0) => ({
+const used = (promptTokens: number, completionTokens: number, cachedTokens = 0, written = 0, forAnHour = 0) => ({
   promptTokens,
   completionTokens,
   cachedTokens,
+  cacheWriteTokens: written,
+  cacheWriteHourTokens: forAnHour,
 })
 
 describe('a charge', () => {
@@ -30,6 +38,10 @@ describe('a charge', () => {
     ['a million tokens at the base rate: three dollars', base(3_000_000), used(400_000, 600_000), 3_000_000_000],
     ['one token at the base rate', base(3_000_000), used(1, 0), 3_000],
     ['a vendor model by kind of token', rates(1_250_000, 10_000_000, 125_000), used(1_000, 100, 400), 1_800_000],
+    ['writes to a cache, at their own rate', claude, used(1_000, 100, 400, 500), 3_795_000],
+    ['writes for an hour, at theirs', claude, used(1_000, 100, 400, 500, 200), 4_245_000],
+    ['writes where the model has no rate for them', rates(1_000_000, 0, 0), used(10, 0, 0, 5, 5), 10_000],
+    ['more written than there is beside the cached', claude, used(10, 0, 4, 99, 999), 37_200],
     ['more cached than prompt tokens, which cannot be', rates(1_000_000, 0, 100_000), used(10, 0, 99), 1_000],
     ['a prompt as long as the usual rates reach', longer, used(1_000, 10, 200), 920_000],
     ['a longer one, billed as a whole at its own rates', longer, used(1_001, 10, 200), 1_792_000],
@@ -52,13 +64,19 @@ describe('a charge', () => {
 
 const count = fc.oneof(fc.nat(200_000), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }))
 const rate = fc.oneof(fc.nat(50_000_000), fc.integer({ min: 0, max: 1_000_000_000_000 }))
-const anyRates = fc.tuple(rate, rate, rate).map((each) => rates(...each))
+const anyRates = fc
+  .tuple(rate, rate, rate, fc.option(rate, { nil: undefined }), fc.option(rate, { nil: undefined }))
+  .map(([input, output, cached, write, hour]): Price => ({
+    ...(rates(input, output, cached) as Extract<Price, { kind: 'rates' }>),
+    ...(write === undefined ? {} : { cacheWriteNanoUsdPerKiloToken: write }),
+    ...(hour === undefined ? {} : { cacheWriteHourNanoUsdPerKiloToken: hour }),
+  }))
 const steadyPrice = fc.oneof(fc.nat(1_000_000).map(multiplier), fc.nat(3_000_000_000).map(base), anyRates)
 const anyPrice = fc.oneof(
   steadyPrice,
   fc.tuple(anyRates, count, anyRates).map((each) => withLongPrompt(...each)),
 )
-const anyUsage = fc.tuple(count, count, count).map((each) => used(...each))
+const anyUsage = fc.tuple(count, count, count, count, count).map((each) => used(...each))
 
 /** The same sum in arbitrary precision: the definition that the fast one is held against. */
 function exactCharge(price: Price, usage: ReturnType<typeof used>): number {
@@ -70,9 +88,15 @@ function exactCharge(price: Price, usage: ReturnType<typeof used>): number {
   if (price.kind === 'base') return halfUp((prompt + completion) * BigInt(price.nanoUsdPerKiloToken))
   const { longPrompt = price } = price
   const at = usage.promptTokens > (price.longPrompt?.aboveTokens ?? Infinity) ? longPrompt : price
-  const cached = BigInt(Math.min(usage.cachedTokens, usage.promptTokens))
+  const least = (...counts: bigint[]) => counts.reduce((a, b) => (a < b ? a : b))
+  const cached = least(BigInt(usage.cachedTokens), prompt)
+  const written = least(BigInt(usage.cacheWriteTokens), prompt - cached)
+  const hour = least(BigInt(usage.cacheWriteHourTokens), written)
+  const writeRate = at.cacheWriteNanoUsdPerKiloToken ?? at.inputNanoUsdPerKiloToken
   return halfUp(
-    (prompt - cached) * BigInt(at.inputNanoUsdPerKiloToken) +
+    (prompt - cached - written) * BigInt(at.inputNanoUsdPerKiloToken) +
+      (written - hour) * BigInt(writeRate) +
+      hour * BigInt(at.cacheWriteHourNanoUsdPerKiloToken ?? writeRate) +
       cached * BigInt(at.cachedNanoUsdPerKiloToken) +
       completion * BigInt(at.outputNanoUsdPerKiloToken),
   )

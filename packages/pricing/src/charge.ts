@@ -18,31 +18,50 @@ export function chargeFor(price: Price, usage: ChargedUsage): number {
       return divide([promptTokens, completionTokens], [price.milliTokensPerToken, price.milliTokensPerToken], 1)
     case 'base':
       return divide([promptTokens, completionTokens], [price.nanoUsdPerKiloToken, price.nanoUsdPerKiloToken], KILO)
-    case 'rates': {
-      // A backend that reports more cached tokens than prompt tokens must not earn a discount on thin air.
-      const cached = Math.min(usage.cachedTokens, promptTokens)
-      const { inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken } =
-        price.longPrompt && promptTokens > price.longPrompt.aboveTokens ? price.longPrompt : price
-      return divide(
-        [promptTokens - cached, cached, completionTokens],
-        [inputNanoUsdPerKiloToken, cachedNanoUsdPerKiloToken, outputNanoUsdPerKiloToken],
-        KILO,
+    case 'rates':
+      return chargeByKind(
+        price.longPrompt && promptTokens > price.longPrompt.aboveTokens ? price.longPrompt : price,
+        usage,
       )
-    }
   }
 }
 
-/** The most that a request within these bounds can cost, however many of its tokens turn out to be cached. */
+type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind'>
+
+/** A backend that reports more tokens of a kind than it reports in all must not change the charge by thin air. */
+function chargeByKind(rates: Rates, { promptTokens, completionTokens, ...usage }: ChargedUsage): number {
+  const cached = Math.min(usage.cachedTokens, promptTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, promptTokens - cached)
+  const forAnHour = Math.min(usage.cacheWriteHourTokens ?? 0, written)
+  const { inputNanoUsdPerKiloToken: input, cacheWriteNanoUsdPerKiloToken: write = input } = rates
+  return divide(
+    [promptTokens - cached - written, cached, written - forAnHour, forAnHour, completionTokens],
+    [
+      input,
+      rates.cachedNanoUsdPerKiloToken,
+      write,
+      rates.cacheWriteHourNanoUsdPerKiloToken ?? write,
+      rates.outputNanoUsdPerKiloToken,
+    ],
+    KILO,
+  )
+}
+
+/** The most that a request within these bounds can cost, however many of its tokens come from a cache or go to it. */
 export function worstCharge(price: Price, bounds: { promptTokens: number; maxOutputTokens: number }): number {
   const { promptTokens, maxOutputTokens: completionTokens } = bounds
   if (price.kind !== 'rates') return chargeFor(price, { promptTokens, completionTokens, cachedTokens: 0 })
-  // Whichever side of a long prompt's limit costs more, and whether cached tokens are the cheaper or the dearer ones.
+  // Whichever side of a long prompt's limit costs more, and whichever kind of its tokens.
   const { longPrompt, ...short } = price
   const ways = [short, ...(longPrompt && promptTokens > longPrompt.aboveTokens ? [{ ...short, ...longPrompt }] : [])]
+  const kinds = [
+    { cachedTokens: 0 },
+    { cachedTokens: promptTokens },
+    { cachedTokens: 0, cacheWriteTokens: promptTokens },
+    { cachedTokens: 0, cacheWriteTokens: promptTokens, cacheWriteHourTokens: promptTokens },
+  ]
   return Math.max(
-    ...ways.flatMap((way) =>
-      [0, promptTokens].map((cachedTokens) => chargeFor(way, { promptTokens, completionTokens, cachedTokens })),
-    ),
+    ...ways.flatMap((way) => kinds.map((kind) => chargeFor(way, { promptTokens, completionTokens, ...kind }))),
   )
 }
 

@@ -16,8 +16,6 @@ describe("a vendor's list rates", () => {
   test.each([
     ['openai', 'gpt-5', 1.25, 0.125, 10],
     ['openai', 'gpt-5-mini', 0.25, 0.025, 2],
-    ['anthropic', 'claude-sonnet-4-6', 3, 0.3, 15],
-    ['anthropic', 'claude-haiku-4-5', 1, 0.1, 5],
     ['google', 'gemini-2.5-flash', 0.3, 0.03, 2.5],
     ['OpenAI', 'gpt-5', 1.25, 0.125, 10],
   ])('%s %s: input %s, cached %s, output %s dollars per million', (vendor, id, input, cached, output) => {
@@ -25,6 +23,23 @@ describe("a vendor's list rates", () => {
       rates: { inputUsdPerMillion: input, cachedInputUsdPerMillion: cached, outputUsdPerMillion: output, ...from },
     })
   })
+
+  test.each([
+    ['claude-sonnet-4-6', 3, 0.3, 3.75, 6, 15],
+    ['claude-haiku-4-5', 1, 0.1, 1.25, 2, 5],
+  ])(
+    'anthropic %s: input %s, cached %s, written %s, for an hour %s, output %s',
+    (id, input, cached, write, hour, output) => {
+      expect(chat('anthropic', id)?.rates).toEqual({
+        inputUsdPerMillion: input,
+        cachedInputUsdPerMillion: cached,
+        cacheWriteUsdPerMillion: write,
+        cacheWriteHourUsdPerMillion: hour,
+        outputUsdPerMillion: output,
+        ...from,
+      })
+    },
+  )
 
   test('have those of long prompts beside them', () => {
     expect(chat('google', 'gemini-2.5-pro')?.rates).toEqual({

@@ -48,15 +48,23 @@ function toRates(price: ModelPrice, type: 'chat' | 'embeddings'): VendorRates | 
     input_mtok: input,
     output_mtok: output = type === 'embeddings' ? 0 : undefined,
     cache_read_mtok: cached,
+    cache_write_mtok: written,
+    cache_write_1h_mtok: writtenForAnHour,
   } = price
   if (unknown || input === undefined || output === undefined) return null
-  const steps = new Set([input, output, cached].flatMap((rate) => (typeof rate === 'object' ? startsOf(rate) : [])))
+  const steps = new Set(
+    [input, output, cached, written, writtenForAnHour].flatMap((rate) =>
+      typeof rate === 'object' ? startsOf(rate) : [],
+    ),
+  )
   const [aboveTokens, ...more] = steps
   if (more.length > 0) return null
   const at = (index: 0 | 1) => ({
     inputUsdPerMillion: rateAt(input, index),
     outputUsdPerMillion: rateAt(output, index),
     ...(cached === undefined ? {} : { cachedInputUsdPerMillion: rateAt(cached, index) }),
+    ...(written === undefined ? {} : { cacheWriteUsdPerMillion: rateAt(written, index) }),
+    ...(writtenForAnHour === undefined ? {} : { cacheWriteHourUsdPerMillion: rateAt(writtenForAnHour, index) }),
   })
   return { ...at(0), ...(aboveTokens === undefined ? {} : { longPrompt: { aboveTokens, ...at(1) } }), ...PRICE_LIST }
 }
@@ -73,6 +81,6 @@ function rateAt(rate: Rate, index: 0 | 1): number {
   return index === 0 ? rate.base : (rate.tiers[0]?.price ?? rate.base)
 }
 
-const BILLED = ['input_mtok', 'output_mtok', 'cache_read_mtok']
-/** Other media, writing to a cache, a vendor's own tools: a request here neither asks for them nor reports them apart. */
-const BESIDE_TEXT = /^(?:cache_write|web_searches|storage_searches)|_(?:audio|image|video|document)_/
+const BILLED = ['input_mtok', 'output_mtok', 'cache_read_mtok', 'cache_write_mtok', 'cache_write_1h_mtok']
+/** Other media, a vendor's own tools: a request here neither asks for them nor reports them apart. */
+const BESIDE_TEXT = /^(?:cache_write_|web_searches|storage_searches)|_(?:audio|image|video|document)_/

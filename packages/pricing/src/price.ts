@@ -40,12 +40,21 @@ function directPrice(model: ServedModelConfig, plan: PlanConfig): Price {
   }
 }
 
-type UsdPerMillion = Pick<VendorRates, 'inputUsdPerMillion' | 'outputUsdPerMillion' | 'cachedInputUsdPerMillion'>
+type UsdPerMillion = Omit<VendorRates, 'longPrompt' | 'source' | 'asOf'>
 
-function perKiloToken({ inputUsdPerMillion, outputUsdPerMillion, cachedInputUsdPerMillion }: UsdPerMillion) {
+function perKiloToken({
+  inputUsdPerMillion: input,
+  outputUsdPerMillion: output,
+  cachedInputUsdPerMillion: cached = input,
+  cacheWriteUsdPerMillion: write,
+  cacheWriteHourUsdPerMillion: writeHour,
+}: UsdPerMillion) {
+  const nano = (usdPerMillion: number) => Math.round(usdPerMillion * NANO_PER_KILO_TOKEN)
   return {
-    inputNanoUsdPerKiloToken: Math.round(inputUsdPerMillion * NANO_PER_KILO_TOKEN),
-    outputNanoUsdPerKiloToken: Math.round(outputUsdPerMillion * NANO_PER_KILO_TOKEN),
-    cachedNanoUsdPerKiloToken: Math.round((cachedInputUsdPerMillion ?? inputUsdPerMillion) * NANO_PER_KILO_TOKEN),
+    inputNanoUsdPerKiloToken: nano(input),
+    outputNanoUsdPerKiloToken: nano(output),
+    cachedNanoUsdPerKiloToken: nano(cached),
+    ...(write !== undefined && { cacheWriteNanoUsdPerKiloToken: nano(write) }),
+    ...(writeHour !== undefined && { cacheWriteHourNanoUsdPerKiloToken: nano(writeHour) }),
   }
 }

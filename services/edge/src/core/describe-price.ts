@@ -25,9 +25,12 @@ export function describePrice(price: Price): QuotedPrice {
 type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind'>
 
 function describeRates(rates: Rates) {
+  const { cacheWriteNanoUsdPerKiloToken: write, cacheWriteHourNanoUsdPerKiloToken: writeHour } = rates
   return {
     input_usd_per_million: usdPerMillion(rates.inputNanoUsdPerKiloToken),
     cached_input_usd_per_million: usdPerMillion(rates.cachedNanoUsdPerKiloToken),
+    ...(write !== undefined && { cache_write_usd_per_million: usdPerMillion(write) }),
+    ...(writeHour !== undefined && { cache_write_hour_usd_per_million: usdPerMillion(writeHour) }),
     output_usd_per_million: usdPerMillion(rates.outputNanoUsdPerKiloToken),
   }
 }

@@ -33,13 +33,15 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
     insert into metering.ledger as held (
       request_id, rank, account, key_id, plan, plan_version, unit, "window",
       model_asked, lane, pool, backend, backend_model,
-      prompt_tokens, completion_tokens, cached_tokens, reasoning_tokens, estimated,
+      prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
+      cache_write_hour_tokens, reasoning_tokens, estimated,
       price, charge, outcome, delivered, streamed, attempts, started_at, ended_at
     )
     select
       "requestId", rank, account, "keyId", plan, "planVersion", unit, "window",
       "modelAsked", lane, pool, backend, "backendModel",
       (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
+      coalesce((usage->'cacheWriteTokens')::bigint, 0), coalesce((usage->'cacheWriteHourTokens')::bigint, 0),
       (usage->'reasoningTokens')::bigint, (usage->'estimated')::boolean,
       price, charge, outcome, delivered, streamed, attempts,
       to_timestamp("startedAtMs" / 1000.0), to_timestamp("endedAtMs" / 1000.0)
@@ -50,7 +52,8 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       model_asked = excluded.model_asked, lane = excluded.lane, pool = excluded.pool,
       backend = excluded.backend, backend_model = excluded.backend_model,
       prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens,
-      cached_tokens = excluded.cached_tokens, reasoning_tokens = excluded.reasoning_tokens,
+      cached_tokens = excluded.cached_tokens, cache_write_tokens = excluded.cache_write_tokens,
+      cache_write_hour_tokens = excluded.cache_write_hour_tokens, reasoning_tokens = excluded.reasoning_tokens,
       estimated = excluded.estimated,
       price = excluded.price, charge = excluded.charge, replaced_charge = held.charge,
       outcome = excluded.outcome, delivered = excluded.delivered, streamed = excluded.streamed,

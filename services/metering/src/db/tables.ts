@@ -47,6 +47,8 @@ export interface MeteringTables {
     ended_at: Date
     recorded_at: Generated<Date>
     plan_version: number | null
+    cache_write_tokens: Generated<number>
+    cache_write_hour_tokens: Generated<number>
   }
   'metering.owed_totals': {
     id: GeneratedAlways<number>

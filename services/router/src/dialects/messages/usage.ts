@@ -11,6 +11,7 @@ export const COUNTS = [
   'input_tokens',
   'output_tokens',
   'cache_creation_input_tokens',
+  'cache_creation',
   'cache_read_input_tokens',
   'output_tokens_details',
 ] as const
@@ -23,10 +24,16 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
   const cacheWriteTokens = count(value.cache_creation_input_tokens)
   const promptTokens = count(value.input_tokens) + cacheWriteTokens + cachedTokens
   if (promptTokens + completionTokens === 0) return null
+  const written = isObject(value.cache_creation) ? value.cache_creation : {}
+  const cacheWriteHourTokens = Math.min(cacheWriteTokens, count(written.ephemeral_1h_input_tokens))
   const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
   const reasoningTokens = Math.min(completionTokens, count(details.thinking_tokens))
   const usage = { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated: false }
-  return cacheWriteTokens === 0 ? usage : { ...usage, cacheWriteTokens }
+  return {
+    ...usage,
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
+  }
 }
 
 function count(value: unknown): number {
