@@ -109,5 +109,32 @@ export const responsesRequest = z.looseObject({
   background: z.literal(false, 'must be false: ask with stream, and read the answer as it comes').nullish(),
 })
 
+const responseUsage = z.looseObject({
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  total_tokens: z.int(),
+  input_tokens_details: z.looseObject({ cached_tokens: z.int() }).nullish(),
+  output_tokens_details: z.looseObject({ reasoning_tokens: z.int() }).nullish(),
+})
+
+export const responseObject = z.looseObject({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number(),
+  status: z.enum(['completed', 'incomplete']),
+  /** The backend that served the request; it can differ from the model that was asked for. */
+  model: z.string(),
+  /** Thoughts, messages and calls, in the order in which they were generated. */
+  output: z.array(z.looseObject({ type: z.string() })),
+  incomplete_details: z.looseObject({ reason: z.string() }).nullish(),
+  usage: responseUsage,
+})
+
+export const responseEvent = z.looseObject({
+  type: z.string(),
+  /** Counts from 0 without a gap. */
+  sequence_number: z.int(),
+})
+
 export type ResponsesRequest = z.infer<typeof responsesRequest>
 export type ResponsesItem = z.infer<typeof inputItem>

@@ -21,6 +21,7 @@ import { guestKeyRequest, guestKeyResponse } from '@gateway/contracts/keys-api'
 import { quotaRecord } from '@gateway/contracts/metering-api'
 import { planRecord } from '@gateway/contracts/plan-api'
 import { quoteResponse } from '@gateway/contracts/quote'
+import { responseEvent, responseObject, responsesRequest } from '@gateway/contracts/responses'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
 
@@ -80,6 +81,47 @@ export const operations = {
                 name: 'weather',
                 parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
               },
+            },
+          ],
+        },
+      },
+    ],
+    errors: INFERENCE_ERRORS,
+  },
+  createResponse: {
+    group: 'Inference',
+    summary: 'Responses',
+    description: [
+      'Answers a conversation in the format of the Responses API, whole or as a stream of its events, from whichever backend serves the model.',
+      'Nothing is stored: each request brings its whole conversation as input, and store is answered false. A tool that a vendor runs is left out where no backend runs it, and x-svc-dropped-params says so.',
+      'A stream ends with response.completed or response.incomplete, which is sent once the usage is recorded. A later failure is response.failed.',
+    ],
+    requestSchema: responsesRequest,
+    headers: [IDEMPOTENCY_HEADER],
+    responseSchema: responseObject,
+    eventSchema: responseEvent,
+    examples: [
+      { name: 'A question', body: { model: 'svc-instant', input: 'What is a gateway?' } },
+      {
+        name: 'A stream',
+        body: {
+          model: 'svc-fast',
+          stream: true,
+          instructions: 'Answer in one sentence.',
+          input: [{ role: 'user', content: [{ type: 'input_text', text: 'Why do rivers bend?' }] }],
+        },
+      },
+      {
+        name: 'A function to call',
+        body: {
+          model: 'svc-agent',
+          input: 'What is the weather in Lisbon?',
+          tools: [
+            {
+              type: 'function',
+              name: 'weather',
+              parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+              strict: false,
             },
           ],
         },
