@@ -4,11 +4,11 @@
  */
 
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { CACHE, pythonWith, run } from '../python.ts'
+import { npmPackages, versionsOf } from '../npm-packages.ts'
+import { pythonWith } from '../python.ts'
 
 /** All published in 2026. */
 const OF_NODE = {
@@ -28,8 +28,6 @@ const OF_PYTHON = {
   'llama-index-embeddings-openai-like': '0.4.0',
 }
 const SOURCES = join(import.meta.dirname, '../../tests/backends/clients')
-const versionsOf = (packages: Record<string, string>) =>
-  Object.entries(packages).map(([name, version]) => `${name} ${version}`)
 
 export interface Clients {
   /** The folder of the scripts, beside the packages that they import. */
@@ -41,7 +39,11 @@ export interface Clients {
 }
 
 export async function findClients(): Promise<Clients> {
-  const folder = await nodeClients()
+  const folder = await npmPackages({
+    folder: `clients-node-${OF_NODE.openai}`,
+    packages: OF_NODE,
+    notice: 'installing the Node clients',
+  })
   await cp(SOURCES, folder, { recursive: true })
   const programs = await pythonWith({
     folder: `clients-python-${OF_PYTHON.openai}`,
@@ -73,23 +75,5 @@ async function writeTokens(clients: string): Promise<string> {
   })
   await mkdir(folder, { recursive: true })
   await writeFile(join(folder, createHash('sha1').update(TOKENS_URL).digest('hex')), lines.join(''))
-  return folder
-}
-
-async function nodeClients(): Promise<string> {
-  const folder = join(CACHE, `clients-node-${OF_NODE.openai}`)
-  if (existsSync(folder)) return folder
-  if (process.env['GATEWAY_NO_INSTALL'])
-    throw new Error('the clients are missing and GATEWAY_NO_INSTALL forbids to install them')
-  process.stderr.write(`installing the Node clients ${versionsOf(OF_NODE).join(', ')} from npm\n`)
-  const making = `${folder}.new`
-  await rm(making, { recursive: true, force: true })
-  await mkdir(making, { recursive: true })
-  await writeFile(
-    join(making, 'package.json'),
-    JSON.stringify({ private: true, type: 'module', dependencies: OF_NODE }),
-  )
-  await run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: making })
-  await rename(making, folder)
   return folder
 }

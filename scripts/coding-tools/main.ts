@@ -1,0 +1,38 @@
+/**
+ * `npm run test:coding-tools`: installs coding tools as npm ships them (500 MB), saying so, and runs `tests/coding-tools`:
+ * each works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { reportFatal } from '@gateway/service/report-fatal'
+import { npmPackages } from '../npm-packages.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
+
+/** All published in 2026. */
+const TOOLS = {
+  '@openai/codex': '0.169.0',
+  '@openai/agents': '0.20.0',
+  zod: '4.6.7',
+}
+
+try {
+  const folder = await npmPackages({
+    folder: `coding-tools-${Object.values(TOOLS).join('-')}`,
+    packages: TOOLS,
+    notice: 'installing the coding tools',
+  })
+  const config = join(ROOT, 'tests/coding-tools/vitest.config.ts')
+  const vitest = spawn(process.execPath, [VITEST, 'run', '--config', config, ...process.argv.slice(2)], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, CODING_TOOLS_FOLDER: folder },
+  })
+  const [code] = (await once(vitest, 'exit')) as [number | null]
+  process.exitCode = code ?? 1
+} catch (error) {
+  reportFatal(error)
+}
