@@ -64,7 +64,7 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.test.ts'],
           // Their servers and clients are not installed for these: `npm run test:backends`.
-          exclude: ['tests/backends/**'],
+          exclude: ['tests/backends/**', 'tests/coding-tools/**'],
           maxWorkers: atOnce(Math.floor(cores / 2)),
           sequence: { groupOrder: 2 },
         },

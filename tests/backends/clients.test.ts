@@ -23,7 +23,9 @@ const CLIENTS = {
   'LlamaIndex (Python)': 'llamaindex_client.py',
 }
 const ASKS = ['chat', 'stream', 'tools', 'structured output', 'embeddings', 'retries'] as const
-type Ask = (typeof ASKS)[number]
+/** Of the clients that speak the Responses API. */
+const RESPONSES = ['responses', 'responses stream', 'responses tools', 'responses structured output'] as const
+type Ask = (typeof ASKS)[number] | (typeof RESPONSES)[number]
 
 const stack = new AsyncDisposableStack()
 const strict = await startStrictBackends(stack)
@@ -63,7 +65,11 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     { id: 'llama', url: llama.url, timeouts, maxConcurrent: 2, capabilities: chat },
     { id: 'embeddings', url: embeddings.url, capabilities: ['embeddings'] },
     { id: 'flaky', url: flakyUrl, capabilities: chat },
-    ...strict.map(({ id, vendor, url, apiKey }) => ({ id, vendor, url, apiKey, capabilities: chat })),
+    ...strict.map(({ id, vendor, url, apiKey }) => ({
+      ...{ id, vendor, url, apiKey, capabilities: chat },
+      // The simulated backend behind the stand-ins knows no other path.
+      dialects: [vendor === 'anthropic' ? 'messages' : 'chat'],
+    })),
   ]
   const models = [
     { id: 'llama', model: MODEL },
@@ -88,6 +94,22 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
 }
 
 const clients = Object.entries(CLIENTS).map(([client, script]) => ({ client, script }))
+const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
+
+describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => {
+  test.each(RESPONSES)('in front of llama.cpp: %s', async (ask) => {
+    const told = await asked(script, 'llama', [ask])
+    note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: told }] })
+    expect(told).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
+  })
+
+  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks }: StrictBackend) => {
+    const wanted = RESPONSES.slice(0, asks.length)
+    const told = await asked(script, id, wanted)
+    note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: told }] })
+    expect(told).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
+  })
+})
 
 describe.each(clients)('$client', ({ client, script }) => {
   test.each(ASKS.map((ask) => ({ ask })))('in front of llama.cpp: $ask', async ({ ask }) => {

@@ -1,5 +1,6 @@
 /**
- * `docs/fault-table.md`: what was seen of each fault, written by the tests that cause them.
+ * Pages that tests write: `docs/fault-table.md`, what was seen of each fault, and `docs/dialects.md`, what becomes of each
+ * field of a request.
  *
  * A run with `GENERATE_DOCS=1` writes its section of the page anew; any other run compares each row, and in the end
  * which rows there are, so that the page can neither lie nor miss a case.
@@ -17,15 +18,17 @@ export interface FaultPageSection {
   close(): void
 }
 
-const PAGE = join(import.meta.dirname, '../../../docs/fault-table.md')
+const DOCS = join(import.meta.dirname, '../../../docs')
+const FAULTS = 'fault-table.md'
 
-export function faultPageSection(name: string, columns: readonly string[]): FaultPageSection {
+export function faultPageSection(name: string, columns: readonly string[], file = FAULTS): FaultPageSection {
+  const path = join(DOCS, file)
   const isWriting = process.env['GENERATE_DOCS'] === '1'
   const begin = `<!-- section ${name}: written by its test with GENERATE_DOCS=1 -->`
   const end = `<!-- end of ${name} -->`
-  const page = readFileSync(PAGE, 'utf8')
+  const page = readFileSync(path, 'utf8')
   const [from, to] = [page.indexOf(begin), page.indexOf(end)]
-  if (from < 0 || to < from) throw new Error(`docs/fault-table.md has no section ${name}`)
+  if (from < 0 || to < from) throw new Error(`docs/${file} has no section ${name}`)
   const written = page.slice(from + begin.length, to)
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   const rows: string[] = []
@@ -34,7 +37,7 @@ export function faultPageSection(name: string, columns: readonly string[]): Faul
     row(...cells) {
       rows.push(line(cells))
       if (!isWriting && !written.includes(`${line(cells)}\n`)) {
-        throw new Error(`docs/fault-table.md does not say: ${line(cells)}\nRun this test with GENERATE_DOCS=1.`)
+        throw new Error(`docs/${file} does not say: ${line(cells)}\nRun this test with GENERATE_DOCS=1.`)
       }
     },
     note: (text) => void notes.push(text),
@@ -44,14 +47,14 @@ export function faultPageSection(name: string, columns: readonly string[]): Faul
         const table = [...heading, ...rows].join('\n')
         const section = [begin, '', table, ...notes.flatMap((note) => ['', note]), '', end].join('\n')
         // Another section's test may have written meanwhile.
-        const now = readFileSync(PAGE, 'utf8')
+        const now = readFileSync(path, 'utf8')
         const [start, stop] = [now.indexOf(begin), now.indexOf(end) + end.length]
-        writeFileSync(PAGE, now.slice(0, start) + section + now.slice(stop))
+        writeFileSync(path, now.slice(0, start) + section + now.slice(stop))
         return
       }
       const lines = written.split('\n').filter((text) => text.startsWith('| '))
       const stale = lines.slice(heading.length).filter((text) => !rows.includes(text))
-      if (stale.length > 0) throw new Error(`docs/fault-table.md has rows without a case:\n${stale.join('\n')}`)
+      if (stale.length > 0) throw new Error(`docs/${file} has rows without a case:\n${stale.join('\n')}`)
     },
   }
 }

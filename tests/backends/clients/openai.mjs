@@ -1,12 +1,14 @@
 // The official client of OpenAI for Node: nothing is told but the address, the key and the model.
 import OpenAI from 'openai'
-import { zodResponseFormat } from 'openai/helpers/zod'
+import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod'
 import { z } from 'zod'
 import { answer, models, QUESTION, TOOL_QUESTION, WEATHER } from './asked.mjs'
 
 const client = new OpenAI()
 const { chat, embeddings, flaky } = models()
 const common = { model: chat, max_tokens: 120, temperature: 0 }
+const ofResponses = { model: chat, max_output_tokens: 120, temperature: 0 }
+const CITY = z.object({ city: z.string() })
 
 await answer({
   async chat() {
@@ -30,9 +32,36 @@ await answer({
     return JSON.parse(choices[0].message.tool_calls[0].function.arguments).city
   },
   async 'structured output'() {
-    const format = zodResponseFormat(z.object({ city: z.string() }), 'city')
+    const format = zodResponseFormat(CITY, 'city')
     const { choices } = await client.chat.completions.parse({ ...common, messages: QUESTION, response_format: format })
     return choices[0].message.parsed.city
+  },
+  async responses() {
+    const { output_text: text } = await client.responses.create({ ...ofResponses, input: QUESTION })
+    return text
+  },
+  async 'responses stream'() {
+    const stream = client.responses.stream({ ...ofResponses, input: QUESTION })
+    let text = ''
+    stream.on('response.output_text.delta', ({ delta }) => (text += delta))
+    const { output_text: whole } = await stream.finalResponse()
+    if (whole !== text) throw new Error(`${whole} is not ${text}`)
+    return text
+  },
+  async 'responses tools'() {
+    const tools = [{ type: 'function', ...WEATHER, strict: false }]
+    const asked = { ...ofResponses, tools, tool_choice: 'required' }
+    const { output } = await client.responses.create({ ...asked, input: TOOL_QUESTION })
+    const call = output.find(({ type }) => type === 'function_call')
+    const result = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
+    const input = [...TOOL_QUESTION, ...output, result]
+    await client.responses.create({ ...asked, tool_choice: 'auto', input })
+    return JSON.parse(call.arguments).city
+  },
+  async 'responses structured output'() {
+    const text = { format: zodTextFormat(CITY, 'city') }
+    const { output_parsed: parsed } = await client.responses.parse({ ...ofResponses, input: QUESTION, text })
+    return parsed.city
   },
   async embeddings() {
     const { data } = await client.embeddings.create({ model: embeddings, input: ['one', 'two'] })

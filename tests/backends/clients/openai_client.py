@@ -40,6 +40,36 @@ def structured_output():
     return said.choices[0].message.parsed.city
 
 
+responses_options = {"model": CHAT, "max_output_tokens": 120, "temperature": 0}
+
+
+def responses():
+    return client.responses.create(input=QUESTION, **responses_options).output_text
+
+
+def responses_stream():
+    with client.responses.stream(input=QUESTION, **responses_options) as events:
+        text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+        whole = events.get_final_response().output_text
+    if whole != text:
+        raise ValueError(f"{whole} is not {text}")
+    return text
+
+
+def responses_tools():
+    tool = {"type": "function", "strict": False, **WEATHER}
+    asked = {**responses_options, "tools": [tool]}
+    said = client.responses.create(input=ask(TOOL_QUESTION), tool_choice="required", **asked)
+    call = next(item for item in said.output if item.type == "function_call")
+    result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny"}
+    client.responses.create(input=[*ask(TOOL_QUESTION), *said.output, result], **asked)
+    return json.loads(call.arguments)["city"]
+
+
+def responses_structured_output():
+    return client.responses.parse(input=QUESTION, text_format=City, **responses_options).output_parsed.city
+
+
 def embeddings():
     data = client.embeddings.create(model=EMBEDDINGS, input=["one", "two"]).data
     return len(data) == 2 and len(data[0].embedding)
@@ -50,6 +80,10 @@ answer(
     stream=stream,
     tools=tools,
     structured_output=structured_output,
+    responses=responses,
+    responses_stream=responses_stream,
+    responses_tools=responses_tools,
+    responses_structured_output=responses_structured_output,
     embeddings=embeddings,
     retries=lambda: chat(OpenAI(max_retries=5), FLAKY),
 )

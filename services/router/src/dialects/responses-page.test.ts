@@ -1,0 +1,87 @@
+/**
+ * What becomes of each field of a Responses request in front of backends of other dialects: the table in `docs/dialects.md`.
+ */
+
+import { afterAll, expect, test } from 'vitest'
+import { faultPageSection } from '@gateway/testing/fault-page'
+import { BackendFault } from '../core/backend-fault.ts'
+import { anthropic } from './anthropic.ts'
+import type { Dialect } from './dialect.ts'
+import { openai } from './openai.ts'
+import { overChat } from './over-chat.ts'
+import { responsesFront } from './responses-to-chat.ts'
+
+const LOOK = { type: 'function', name: 'look', parameters: { type: 'object', properties: {} }, strict: false }
+const user = (part: object) => ({ input: [{ role: 'user', content: [{ type: 'input_text', text: 'x' }, part] }] })
+const after = (item: object) => ({ input: [{ role: 'user', content: 'x' }, item] })
+const CALL = { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' }
+const schema = { type: 'object', properties: {}, additionalProperties: false }
+
+/** A request with the field, by the field's name. */
+const FIELDS: Record<string, object> = {
+  instructions: { instructions: 'y' },
+  'input: input_text': user({ type: 'input_text', text: 'y' }),
+  'input: input_image with an address': user({ type: 'input_image', image_url: 'https://a/b.png' }),
+  'input: input_image with a file_id': user({ type: 'input_image', file_id: 'f' }),
+  'input: input_file with file_data': user({ type: 'input_file', file_data: 'data:application/pdf;base64,AA==' }),
+  'input: input_file with a file_url': user({ type: 'input_file', file_url: 'https://a/b.pdf' }),
+  'input: input_audio': user({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }),
+  'input: function_call and its output': {
+    input: [{ role: 'user', content: 'x' }, CALL, { type: 'function_call_output', call_id: 'c', output: 'y' }],
+  },
+  'input: web_search_call, mcp_call and others of hosted tools': after({ type: 'web_search_call', id: 'w' }),
+  'input: compaction': after({ type: 'compaction', encrypted_content: 'e' }),
+  'tools: function, custom, namespace': { tools: [LOOK] },
+  'tools: web_search and other hosted ones': { tools: [{ type: 'web_search' }] },
+  'tool_choice: required, function, custom, allowed_tools': { tools: [LOOK], tool_choice: 'required' },
+  'tool_choice: a hosted tool': { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } },
+  parallel_tool_calls: { tools: [LOOK], parallel_tool_calls: false },
+  max_output_tokens: { max_output_tokens: 9 },
+  temperature: { temperature: 0.5 },
+  top_p: { top_p: 0.5 },
+  'include: message.output_text.logprobs': { include: ['message.output_text.logprobs'] },
+  'include: reasoning.encrypted_content and others': { include: ['reasoning.encrypted_content'] },
+  'reasoning.effort': { reasoning: { effort: 'low' }, max_output_tokens: 9_000 },
+  'text.format: json_schema': { text: { format: { type: 'json_schema', name: 'a', schema } } },
+  'text.verbosity': { text: { verbosity: 'low' } },
+  user: { user: 'u' },
+  prompt: { prompt: { id: 'p' } },
+  'truncation: auto': { truncation: 'auto' },
+  prompt_cache_key: { prompt_cache_key: 'k' },
+  safety_identifier: { safety_identifier: 's' },
+  service_tier: { service_tier: 'flex' },
+  max_tool_calls: { max_tool_calls: 3 },
+  'any other field': { some_new_field: 1 },
+}
+
+const page = faultPageSection('responses', ['Field', '`chat` backends', '`messages` backends'], 'dialects.md')
+afterAll(() => page.close())
+
+test.each(Object.entries(FIELDS))('%s', (field, request) => {
+  const fates = [openai, anthropic].map((target) => fateOf(request, overChat(responsesFront, target)))
+  expect(fates).not.toContain('lost')
+  page.row(`\`${field}\``, ...fates)
+})
+
+/** `lost`: the backend gets the same without the field, and nobody is told. */
+function fateOf(request: object, dialect: Dialect): string {
+  const write = (body: object) => {
+    const bytes = Buffer.from(JSON.stringify({ input: 'x', ...body }))
+    return dialect.request({
+      kind: 'chat',
+      body: bytes,
+      model: 'claude-sonnet-4-6',
+      stream: false,
+      maxTokens: 9_000,
+      form: [],
+    })
+  }
+  try {
+    const { body, dropped } = write(request)
+    if (dropped.length > 0) return 'left out'
+    return body.equals(write({}).body) ? 'lost' : 'kept'
+  } catch (error) {
+    if (!(error instanceof BackendFault) || error.status !== 400) throw error
+    return 'refused'
+  }
+}
