@@ -469,31 +469,41 @@ describe('a stream', () => {
   })
 })
 
-/** Every delta belongs to an open item; what is done is the sum of its deltas. */
+/** Every delta belongs to an open item and an open part, and both are closed; what is done is the sum of its deltas. */
 function judgeOrder(events: ResponseStreamEvent[]): void {
-  const open = new Map<number, string>()
+  const items = new Map<number, string>()
+  const parts = new Set<string>()
   const sums = new Map<string, string>()
   for (const event of events as unknown as (Json & { type: string; output_index: number })[]) {
-    const place = [
-      event.type.replace(/\.(?:delta|done|added)$/, ''),
-      event.output_index,
-      event.content_index ?? event.summary_index,
-    ].join(' ')
-    if (event.type === 'response.output_item.added') {
+    const [, kind, what] = /^response\.(.+)\.(added|delta|done)$/.exec(event.type) ?? []
+    if (kind === undefined) continue
+    const { output_index: index, item_id: itemId, delta } = event
+    const part = `${index} ${String(event.content_index ?? event.summary_index)}`
+    if (kind === 'output_item') {
       const { id } = event.item as { id: string }
-      expect(open.has(event.output_index)).toBe(false)
-      open.set(event.output_index, id)
-    } else if (event.type === 'response.output_item.done') {
-      expect(open.get(event.output_index)).toBe((event.item as { id: string }).id)
-      open.delete(event.output_index)
-    } else if (event.item_id !== undefined) {
-      expect(open.get(event.output_index)).toBe(event.item_id)
-      if (typeof event.delta === 'string') sums.set(place, (sums.get(place) ?? '') + event.delta)
-      const whole = event.text ?? event.refusal ?? event.arguments ?? event.input
-      if (event.type.endsWith('.done') && typeof whole === 'string') expect(whole).toBe(sums.get(place) ?? '')
+      expect(items.get(index)).toBe(what === 'added' ? undefined : id)
+      expect([...parts].filter((open) => open.startsWith(`${index} `))).toEqual([])
+      if (what === 'added') items.set(index, id)
+      else items.delete(index)
+      continue
+    }
+    expect(items.get(index)).toBe(itemId)
+    if (kind.endsWith('_part')) {
+      expect(parts.has(part)).toBe(what === 'done')
+      if (what === 'added') parts.add(part)
+      else parts.delete(part)
+      expect(sums.has(`${part} done`)).toBe(what === 'done')
+      continue
+    }
+    if (!/arguments|input/.test(kind)) expect(parts.has(part)).toBe(true)
+    const whole = event.text ?? event.refusal ?? event.arguments ?? event.input
+    if (what === 'delta') sums.set(part, (sums.get(part) ?? '') + (delta as string))
+    else {
+      expect(whole).toBe(sums.get(part) ?? '')
+      sums.set(`${part} done`, '')
     }
   }
-  expect(open.size).toBe(0)
+  expect([items.size, parts.size]).toEqual([0, 0])
 }
 
 /** Texts of one kind that follow each other are one in a plain answer, so a stream of that order is compared. */

@@ -28,7 +28,7 @@ export interface WrittenRequest {
 const TRANSLATED = new Set([
   ...['input', 'instructions', 'max_output_tokens', 'temperature', 'top_p', 'top_logprobs', 'tools', 'tool_choice'],
   ...['parallel_tool_calls', 'text', 'reasoning', 'include', 'metadata', 'store', 'truncation', 'user', 'background'],
-  ...['previous_response_id', 'conversation', 'client_metadata'],
+  ...['previous_response_id', 'conversation'],
 ])
 
 export function writeChat(request: JsonObject): WrittenRequest {
