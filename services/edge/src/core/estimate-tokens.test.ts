@@ -1,8 +1,13 @@
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer'
+import { decode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, test } from 'vitest'
 import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
 import { estimateChat, estimateEmbeddings, estimateImages } from './estimate-tokens.ts'
+
+/** The last one of cl100k_base. */
+const LAST_TOKEN = 100_255
+const AROUND_INPUT = 8
 
 const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })
 
@@ -56,6 +61,27 @@ describe('a reservation', () => {
     const two = estimateEmbeddings(embeddingsRequest.parse({ model: 'svc-embed', input: ['four', 'more'] }))
     expect(two.maxPromptTokens).toBe(2 * one.maxPromptTokens)
     expect(two.maxOutputTokens).toBe(0)
+  })
+
+  /** What a text of these tokens reserves at the most. */
+  const reservedFor = (tokens: number[]) =>
+    estimateEmbeddings(embeddingsRequest.parse({ model: 'svc-embed', input: tokens })).maxPromptTokens
+
+  test('of tokens covers the text of each token that exists', () => {
+    const short = Array.from({ length: LAST_TOKEN + 1 }, (_, token) => token).filter(
+      (token) => Buffer.byteLength(decode([token])) > reservedFor([token]) - AROUND_INPUT,
+    )
+    expect(short).toEqual([])
+    expect(reservedFor([9_906])).toBeLessThan(30)
+  })
+
+  test('of tokens covers the text of several, also where they cut characters', () => {
+    const anyToken = fc.oneof(fc.nat({ max: LAST_TOKEN }), fc.nat({ max: 255 }), fc.constantFrom(...encode('🙂字é')))
+    fc.assert(
+      fc.property(fc.array(anyToken, { minLength: 1, maxLength: 50 }), (tokens) => {
+        expect(reservedFor(tokens)).toBeGreaterThanOrEqual(Buffer.byteLength(decode(tokens)) + AROUND_INPUT)
+      }),
+    )
   })
 
   test('of images grows with the picture', () => {

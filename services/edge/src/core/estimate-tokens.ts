@@ -7,6 +7,7 @@
  */
 
 import type { ChatRequest, EmbeddingsRequest, ImagesRequest } from '@gateway/contracts/chat'
+import longTokens from './long-tokens.json' with { type: 'json' }
 
 /** Chat templates wrap each message in a few tokens of their own. */
 const TOKENS_AROUND_MESSAGE = 8
@@ -14,7 +15,9 @@ const TOKENS_AROUND_MESSAGE = 8
 const TOKENS_OF_IMAGE = 3_000
 /** Four bytes a token is the rule of thumb for English; what it misses is corrected at the end. */
 const USUAL_BYTES_PER_TOKEN = 4
-const MOST_BYTES_PER_TOKEN = 8
+/** The text of a token of cl100k_base, but for the few that `long-tokens.json` lists with their bytes. */
+const MOST_BYTES_PER_TOKEN = 16
+const LONG_TOKENS = new Map(Object.entries(longTokens).map(([token, bytes]) => [Number(token), bytes]))
 /** What an answer usually takes of a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
@@ -65,10 +68,10 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
 
 export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {
   const inputs = inputsOf(request)
-  const bytes = (bytesPerToken: number) => inputs.reduce((sum, input) => sum + bytesOf(input, bytesPerToken), 0)
-  const usualPromptTokens = Math.ceil(bytes(USUAL_BYTES_PER_TOKEN) / USUAL_BYTES_PER_TOKEN) + inputs.length
+  const sumOf = (tokens: (input: Input) => number) => inputs.reduce((sum, input) => sum + tokens(input), 0)
+  const usualPromptTokens = sumOf(usualTokensOf) + inputs.length
   return {
-    maxPromptTokens: bytes(MOST_BYTES_PER_TOKEN) + inputs.length * TOKENS_AROUND_MESSAGE,
+    maxPromptTokens: sumOf(mostBytesOf) + inputs.length * TOKENS_AROUND_MESSAGE,
     maxOutputTokens: 0,
     usualPromptTokens,
     usualTokens: usualPromptTokens,
@@ -82,9 +85,14 @@ function inputsOf({ input }: EmbeddingsRequest): readonly Input[] {
   return input as readonly Input[]
 }
 
-/** Tokens are sent on as their text, which the backend's own tokenizer cuts anew. That texts have fewer bytes is assumed. */
-function bytesOf(input: Input, bytesPerToken: number): number {
-  return typeof input === 'string' ? Buffer.byteLength(input) : input.length * bytesPerToken
+function usualTokensOf(input: Input): number {
+  return typeof input === 'string' ? Math.ceil(Buffer.byteLength(input) / USUAL_BYTES_PER_TOKEN) : input.length
+}
+
+/** Tokens are sent on as their text, which the backend's own tokenizer cuts anew. */
+function mostBytesOf(input: Input): number {
+  if (typeof input === 'string') return Buffer.byteLength(input)
+  return input.reduce((sum, token) => sum + (LONG_TOKENS.get(token) ?? MOST_BYTES_PER_TOKEN), 0)
 }
 
 export function estimateImages(request: ImagesRequest): TokenEstimate {
