@@ -20,6 +20,7 @@ const OPTIONS = {
   frequency_penalty: 0.5,
   logprobs: true,
   top_logprobs: 2,
+  logit_bias: { 50256: -100 },
   parallel_tool_calls: false,
   seed: 7,
 }

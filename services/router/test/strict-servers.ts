@@ -19,7 +19,7 @@ import {
 
 type Body = Record<string, unknown>
 
-const SAMPLING = ['top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs']
+const SAMPLING = ['top_p', 'presence_penalty', 'frequency_penalty', 'logprobs', 'top_logprobs', 'logit_bias']
 
 function good(response: ServerResponse, { stream, stream_options: options }: Body): void {
   if (stream !== true) return sendJson(response, 200, completion())
@@ -45,6 +45,7 @@ const unsupported = (response: ServerResponse, param: string) =>
  *   `reasoning_effort` is `none`: vercel/ai#10932 (2025).
  * - `top_p`: HIllya51/LunaTranslator#1842 (2025-08-10). `presence_penalty`: nextai-translator#1781 (2025-08-08). The other
  *   penalty and the log probabilities: assumed to be alike.
+ * - `logit_bias`: learn.microsoft.com/azure/ai-foundry/openai/how-to/reasoning, "Not supported", November 2026.
  * - `parallel_tool_calls`, o-series: evalstate/fast-agent#279 (2025-07-14).
  * - `stop`: the types of `openai` 7.55 for o3 and o4-mini; the body is of langgenius/dify#18971 (2025-04-28). GPT-5: assumed.
  * - The role `developer` at o1-mini and o1-preview: lobehub#5704 (2025-02-03).
@@ -212,7 +213,7 @@ export interface StrictServer {
 }
 
 const ofOpenAi = (model: string) => ['temperature', ...SAMPLING, ...(/^o\d/.test(model) ? ['parallel_tool_calls'] : [])]
-const MISTRAL_DROPS = ['logprobs', 'top_logprobs', 'seed']
+const MISTRAL_DROPS = ['logprobs', 'top_logprobs', 'logit_bias', 'seed']
 
 export const STRICT_SERVERS: Record<string, StrictServer> = {
   openai: {

@@ -42,6 +42,9 @@ describe('a chat', () => {
     ['a cap where none is taken', { max_tokens: 5 }, ['max_tokens', 'max_completion_tokens'], { max_tokens: 5 }, []],
     ['a temperature', { temperature: 0, seed: 1 }, ['temperature'], { seed: 1 }, ['temperature']],
     ['a null', { temperature: null }, ['temperature'], {}, []],
+    ['a bias', { logit_bias: { 1: 5 }, seed: 1 }, ['logit_bias'], { seed: 1 }, ['logit_bias']],
+    ['one choice where no more are known', { n: 1 }, ['n'], { n: 1 }, []],
+    ['no number of choices', { n: null }, ['n'], { n: null }, []],
     ['log probabilities', { logprobs: true, top_logprobs: 1 }, ['logprobs'], {}, ['logprobs', 'top_logprobs']],
     [
       'a role',
@@ -70,6 +73,11 @@ describe('a chat', () => {
     ],
   ])('with %s', (_, chat, refused, written, dropped) => {
     expect(fitted(chat, ...refused)).toEqual({ chat: written, dropped })
+  })
+
+  test('that asks for two choices of a target that knows one is refused by its field', () => {
+    expect(() => fitted({ n: 2 }, 'n')).toThrow(/^n must be 1/)
+    expect(fitted({ n: 2 }, 'seed').chat).toEqual({ n: 2 })
   })
 
   const parameter = fc.constantFrom<Parameter>(

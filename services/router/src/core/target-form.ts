@@ -4,10 +4,12 @@
  * Servers agree on no set of parameters. The router knows some refusals by vendor and model, and learns the others from
  * answers (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's message. It leaves out
  * a parameter of its own, and one of the client's whose loss changes no meaning; the client is told of the latter.
- * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client.
+ * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client. Where a
+ * target would ignore `n` without a word, the router refuses in its place.
  */
 
 import { isObject } from './read-usage.ts'
+import { refused } from './refused.ts'
 
 /** The client's, left out and told. */
 const DROPPED = [
@@ -17,10 +19,13 @@ const DROPPED = [
   'frequency_penalty',
   'logprobs',
   'top_logprobs',
+  'logit_bias',
   'parallel_tool_calls',
   'seed',
   'top_k',
 ] as const
+/** The client's, refused by the router where the target would ignore them without a word. */
+const REFUSED = ['n'] as const
 /** Each may be written as the other. */
 const CAPS = ['max_completion_tokens', 'max_tokens'] as const
 const SYSTEM_ROLES = ['system', 'developer'] as const
@@ -28,13 +33,13 @@ const SYSTEM_ROLES = ['system', 'developer'] as const
 const OWN_OF_CHAT = ['stream_options'] as const
 export const OWN_OF_IMAGES = ['response_format', 'output_format'] as const
 
-const OF_CHAT = [...DROPPED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
+const OF_CHAT = [...DROPPED, ...REFUSED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
 /** Roles of messages count as parameters, too. */
 export type Parameter = (typeof OF_CHAT)[number] | (typeof OWN_OF_IMAGES)[number]
 type Cap = (typeof CAPS)[number]
 
 /** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025). */
-const BY_EFFORT = new Set<Parameter>(DROPPED.slice(0, 6))
+const BY_EFFORT = new Set<Parameter>(DROPPED.slice(0, 7))
 /** As `openai` 7.55 (2026) lists them. A refusal at any other value teaches nothing. */
 const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
@@ -94,11 +99,16 @@ export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!form.some(({ parameter }) => text.includes(`"${parameter}"`))) return { body, dropped: [] }
   const chat = JSON.parse(text.toString('utf8')) as Record<string, unknown>
-  const applying = applyingTo(form, chat)
+  if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
+  const dropped = fit(chat, applyingTo(form, chat))
+  return dropped === null ? { body, dropped: [] } : { body: Buffer.from(JSON.stringify(chat)), dropped }
+}
+
+/** Changes the request into what the target takes. The client's parameters that were left out; null where nothing changed. */
+function fit(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
   const dropped = dropFrom(chat, applying)
   const renamed = [renameCap(chat, applying), renameRoles(chat, applying)].includes(true)
-  if (dropped === null && !renamed) return { body, dropped: [] }
-  return { body: Buffer.from(JSON.stringify(chat)), dropped: dropped ?? [] }
+  return renamed ? (dropped ?? []) : dropped
 }
 
 /** The refusals that concern this request: some hold at one effort only. */
@@ -197,7 +207,8 @@ function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
     const carried = kind === 'images' ? OWN_OF_IMAGES.filter((name) => !refuses(form, name)) : []
     return { carried, refused: new Set(), effort: '' }
   }
-  const chat = JSON.parse(Buffer.from(fitChat(body, form).body).toString('utf8')) as Record<string, unknown>
+  const chat = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  fit(chat, applyingTo(form, chat))
   const ownCap = capped ? capName(form) : null
   const roles = new Set(messagesOf(chat).map(({ role }) => role))
   const carried = [

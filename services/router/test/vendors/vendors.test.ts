@@ -159,6 +159,8 @@ const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; me
   seed: { body: { seed: 7 }, member: 'seed' },
   presence_penalty: { body: { presence_penalty: 0.5 }, member: 'presence_penalty' },
   logprobs: { body: { logprobs: true }, member: 'logprobs' },
+  logit_bias: { body: { logit_bias: { 50256: -100 } }, member: 'logit_bias' },
+  n: { body: { n: 2 }, member: 'n' },
   tools: { body: { tools: [TOOL] }, member: 'tools' },
   tool_choice: { body: { tools: [TOOL], tool_choice: 'required' }, member: 'tool_choice' },
   parallel_tool_calls: { body: { tools: [TOOL], parallel_tool_calls: false }, member: 'parallel_tool_calls' },

@@ -4,7 +4,7 @@
  */
 
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../refused.ts'
+import { refused } from '../../core/refused.ts'
 
 export type Json = Record<string, unknown>
 

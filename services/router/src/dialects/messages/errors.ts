@@ -18,8 +18,9 @@ export function readErrorBody(body: string): string | null {
   return isObject(value.error) ? asOpenAi(value.error) : body
 }
 
-function asOpenAi({ type, message }: JsonObject): string {
-  return JSON.stringify({ error: { message, type, param: null, code: null } })
+function asOpenAi({ type, message, details }: JsonObject): string {
+  const code = isObject(details) ? (details.error_code ?? null) : null
+  return JSON.stringify({ error: { message, type, param: null, code } })
 }
 
 const ERROR_STATUS: Record<string, number> = {

@@ -4,7 +4,7 @@
 
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../refused.ts'
+import { refused } from '../../core/refused.ts'
 import { writeMessages } from './input.ts'
 import type { OwnTools } from './tools.ts'
 import { writeTools } from './tools.ts'

@@ -1,8 +1,8 @@
 /**
- * A request that the API could only answer differently from what was asked. The client is told, and its field named.
+ * A request that the target could only answer differently from what was asked. The client is told, and its field named.
  */
 
-import { BackendFault } from '../core/backend-fault.ts'
+import { BackendFault } from './backend-fault.ts'
 
 export function refused(field: string, why: string): BackendFault {
   const message = `${field} ${why}`
