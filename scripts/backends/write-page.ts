@@ -4,6 +4,8 @@
  */
 
 import { CAPABILITIES, VENDOR_TABLE, type VendorRow } from '../../services/router/test/vendors/capabilities.ts'
+import { ERROR_CASES, HANDLING, VENDOR_ERRORS } from '../../services/router/test/vendors/error-bodies.ts'
+import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
 
 export interface Evidence {
   /** One line of a probe of a real server. */
@@ -39,7 +41,26 @@ export function writeVendors(): string {
     'The rules are of these models and sources:',
     '',
     ...marked('sources', sources),
+    '',
+    ...writeErrors(),
   ].join('\n')
+}
+
+function writeErrors(): string[] {
+  const vendors = Object.keys(VENDORS) as Vendor[]
+  const errors = new Map(vendors.map((vendor) => [vendor, VENDOR_ERRORS[vendor]({ key: '…', model: '…' })]))
+  const cellOf = (name: (typeof ERROR_CASES)[number], vendor: Vendor) => {
+    const error = errors.get(vendor)![name]
+    return error ? `${error.status}${error.source === 'assumed' ? '*' : ''}` : ''
+  }
+  const rows = ERROR_CASES.map((name) => [name, HANDLING[name], ...vendors.map((vendor) => cellOf(name, vendor))])
+  return [
+    '### Errors',
+    '',
+    "The status by which each vendor tells it, and the router's answer (`services/router/test/vendors/errors.test.ts`). An empty cell: the vendor has no such error.",
+    '',
+    ...marked('errors', table(['', 'then', ...vendors], rows)),
+  ]
 }
 
 function sourcesOf({ sources }: VendorRow): string {

@@ -10,6 +10,7 @@ import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
+import type { Trouble } from './core/account-trouble.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import type { FormMemory } from './core/target-form.ts'
@@ -48,7 +49,7 @@ export interface Target {
   weight: number
   contextWindow: number | undefined
   /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; forms?: Map<ApiDialect, FormMemory> }
+  state: { health: health.Health; forms?: Map<ApiDialect, FormMemory>; trouble?: Trouble | null }
 }
 
 export interface TargetPool {

@@ -13,6 +13,7 @@ import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
 import { breakableConnector } from './break-off.ts'
 import { Exchange } from './exchange.ts'
+import { FirstTry } from './first-try.ts'
 
 export interface BackendCall {
   path: string
@@ -80,25 +81,34 @@ export function openBackend(
 
   function start(request: Request, budgetMs: number, patience = NO_PATIENCE): Exchange {
     const exchange = new Exchange(timeouts, budgetMs, patience)
-    if (credential) {
-      const starting = startAuthorized(credential, request, exchange).finally(() => unsent.delete(starting))
-      unsent.add(starting)
-    } else connections.dispatch(request, exchange)
+    if (credential) startAuthorized(credential, request, exchange)
+    else connections.dispatch(request, exchange)
     return exchange
   }
 
-  /** Waiting for the credential is part of connecting, and its failure is the backend's. */
-  async function startAuthorized(asked: Credential, request: Request, exchange: Exchange): Promise<void> {
-    try {
-      const { method, path, headers, body = null } = request
-      const authorizing = asked.authorize({ method, url: new URL(path, base.origin), headers, body })
-      // The exchange may fail meanwhile: its time is over, or nobody wants it any more.
-      const authorized = await Promise.race([authorizing, exchange.response.then(() => headers)])
-      connections.dispatch({ ...request, headers: { ...headers, ...authorized } }, exchange)
-    } catch (cause) {
-      exchange.refuse(new BackendFault('connect', 'no credential for the backend is to be had', { cause }))
-    }
+  function startAuthorized(asked: Credential, request: Request, exchange: Exchange): void {
+    const again = () => authorize(asked, request, exchange, (authorized) => dispatch(authorized, exchange))
+    authorize(asked, request, exchange, (authorized) => {
+      dispatch(authorized, new FirstTry(exchange, () => asked.renew(authorized.headers), again))
+    })
   }
+
+  /** Waiting for the credential is part of connecting, and its failure is the backend's. */
+  function authorize(asked: Credential, request: Request, exchange: Exchange, send: (request: Request) => void): void {
+    const { method, path, headers, body = null } = request
+    const authorizing = asked.authorize({ method, url: new URL(path, base.origin), headers, body })
+    // The exchange may fail meanwhile: its time is over, or nobody wants it any more.
+    const sending = Promise.race([authorizing, exchange.response.then(() => headers)])
+      .then((authorized) => send({ ...request, headers: { ...headers, ...authorized } }))
+      .catch((cause: unknown) => {
+        const message = 'no credential for the backend is to be had'
+        exchange.refuse(new BackendFault('connect', message, { account: 'credential', cause }))
+      })
+      .finally(() => unsent.delete(sending))
+    unsent.add(sending)
+  }
+
+  const dispatch = (request: Request, handler: Dispatcher.DispatchHandler) => connections.dispatch(request, handler)
 
   async function probe(): Promise<Probed> {
     const path = `${pathPrefix}/models${base.search}`

@@ -1,6 +1,7 @@
 /**
  * Finds a vendor's word that our own account is the trouble. Some vendors answer a 400, which blames the request, to a
- * bad credential, to a disabled account and to one that has not been paid.
+ * bad credential, to a disabled account, to one that has not been paid and to a model that it does not have. Some tell
+ * of an unpaid account with the 429 of a passing limit, or with the 403 of a bad credential.
  *
  * Only a vendor's own fields and the beginning of its sentence count. A sentence that the client wrote itself proves
  * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
@@ -11,9 +12,12 @@ import { isObject } from './read-usage.ts'
 
 /**
  * `credential`: nothing will be served until an operator acts. `unpaid`: nothing until someone pays, or a new month.
- * `quoted`: the client itself wrote these words, so the router cannot tell.
+ * `no_model`: nothing of this model. `quoted`: the client itself wrote these words, so the router cannot tell.
  */
-export type AccountTrouble = 'credential' | 'unpaid' | 'quoted'
+export type AccountTrouble = 'credential' | 'unpaid' | 'no_model' | 'quoted'
+
+/** The reasons for which a target serves nothing until an operator acts. */
+export type Trouble = 'missing' | 'refused' | 'unpaid' | 'no_model'
 
 interface Sign {
   is: Exclude<AccountTrouble, 'quoted'>
@@ -47,6 +51,18 @@ const SIGNS: readonly Sign[] = [
   // OpenAI: github.com/all-in-aigc/aiwallpaper/issues/2 (2024-08-01).
   { is: 'unpaid', code: 'billing_hard_limit_reached' },
   { is: 'unpaid', sentence: /^Billing hard limit has been reached\b/i },
+  // OpenAI with a 429: github.com/langchain-ai/langchainjs/issues/1929 (2023-07-11), github.com/continuedev/continue/issues/10835 (2026-02-25).
+  { is: 'unpaid', code: 'insufficient_quota' },
+  // Anthropic with a 429: learn.microsoft.com/microsoft-cloud/dev/dev-proxy/concepts/anthropic-529-overloaded-error, November 2026.
+  { is: 'unpaid', code: 'enforced_spend_limit_reached' },
+  // Google with a 403: cloud.google.com/service-usage/docs/reference/rest/v1/ErrorReason, November 2026.
+  { is: 'unpaid', code: 'BILLING_DISABLED' },
+  // OpenRouter: github.com/OpenRouterTeam/openrouter-examples/issues/74 (2026-05-06).
+  { is: 'no_model', sentence: /^\S+ is not a valid model ID$/ },
+  // Bedrock: github.com/earendil-works/pi/issues/4993 (2026-05-25).
+  { is: 'no_model', sentence: /^The provided model identifier is invalid\b/ },
+  // LM Studio and others: assumed to be OpenAI's code with a 400.
+  { is: 'no_model', code: 'model_not_found' },
 ]
 
 /** Aggregators put another vendor's error into theirs, as text. */

@@ -66,7 +66,7 @@ export interface Circumstances {
 export function understood(fault: BackendFault, { asked, secrets }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
   if (body === undefined) return fault
-  const account = blamesRequest(status) ? accountTroubleIn(body, asked) : null
+  const account = accountIn(status, body, asked)
   const told = redactBody(body, secrets, asked)
   return new BackendFault(kind, message, {
     cause,
@@ -75,6 +75,12 @@ export function understood(fault: BackendFault, { asked, secrets }: Circumstance
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     ...(account === null ? {} : { account }),
   })
+}
+
+function accountIn(status: number | undefined, body: string, asked: Uint8Array): AccountTrouble | null {
+  if (blamesRequest(status)) return accountTroubleIn(body, asked)
+  // Neither waiting nor another credential ends that.
+  return (status === 429 || status === 403) && accountTroubleIn(body, asked) === 'unpaid' ? 'unpaid' : null
 }
 
 /** Statuses by which a backend says that the request itself is wrong. */
@@ -93,10 +99,12 @@ export function isRequestsOwnFault({ status, account }: BackendFault): boolean {
 /** A refusal that a target with a larger context window may not repeat. */
 export function isContextOverflow(fault: BackendFault): boolean {
   if (!isRequestsOwnFault(fault) || !fault.body) return false
-  return /context_length_exceeded|exceed_context_size|maximum context length|prompt is too long|context (?:window|size)/i.test(
-    fault.body,
-  )
+  return TOO_LONG.test(fault.body)
 }
+
+/** In the vendors' words: `test/vendors/error-bodies.ts`. */
+const TOO_LONG =
+  /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i
 
 export interface Blame {
   /** Whose health suffers: the whole backend, this model on it, or nobody's. */
@@ -130,6 +138,7 @@ export function blameFor(fault: BackendFault): Blame {
 
 function blameForAccount(account: AccountTrouble): Blame {
   if (account === 'quoted') return { on: 'nobody', weight: 'soft' }
+  if (account === 'no_model') return { on: 'target', weight: 'hard' }
   return { on: 'backend', weight: account === 'credential' ? 'hard' : 'soft' }
 }
 
@@ -147,6 +156,7 @@ function blameForStatus(fault: BackendFault): Blame {
  * waiting is worth it, because a repeat waits longer (`core/attempt-patience.ts`).
  */
 export function isWorthRepeating(fault: BackendFault): boolean {
+  if (fault.account !== undefined) return false
   switch (fault.kind) {
     case 'first_byte_timeout':
     case 'idle_timeout':

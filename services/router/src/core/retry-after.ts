@@ -1,6 +1,10 @@
 /**
- * How long a backend asks to be left alone: `retry-after-ms`, or `retry-after` in seconds or as a date.
+ * How long a backend asks to be left alone: `retry-after-ms`, or `retry-after` in seconds or as a date. Google writes it
+ * into the error instead.
  */
+
+import { isText, readErrorBody } from './read-error-body.ts'
+import { isObject } from './read-usage.ts'
 
 export function readRetryAfterMs(headers: Record<string, string | string[] | undefined>, nowMs: number): number | null {
   const milliseconds = Number(single(headers['retry-after-ms']) ?? NaN)
@@ -11,6 +15,16 @@ export function readRetryAfterMs(headers: Record<string, string | string[] | und
   if (text.trim() !== '' && seconds >= 0) return Math.ceil(seconds * 1_000)
   const date = Date.parse(text)
   return Number.isNaN(date) ? null : Math.max(0, date - nowMs)
+}
+
+/** `google.rpc.RetryInfo`, whose `retryDelay` is `34.07s`: ai.google.dev/gemini-api/docs/rate-limits, November 2026. */
+export function readRetryDelayMs(body: string): number | null {
+  const said = readErrorBody(body)
+  const details = isObject(said) && isObject(said.error) ? said.error.details : null
+  if (!Array.isArray(details)) return null
+  const delays = details.filter(isObject).map(({ retryDelay }) => retryDelay)
+  const seconds = Number(/^(\d+(?:\.\d+)?)s$/.exec(delays.find(isText) ?? '')?.[1] ?? NaN)
+  return Number.isNaN(seconds) ? null : Math.ceil(seconds * 1_000)
 }
 
 function single(value: string | string[] | undefined): string | undefined {

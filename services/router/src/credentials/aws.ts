@@ -1,21 +1,27 @@
 /**
  * AWS: every call is signed (Signature Version 4) with the credentials of the standard chain: the environment, profiles
- * and SSO, a role of the container, the pod or the machine. The chain keeps them and renews them.
+ * and SSO, a role of the container, the pod or the machine. The chain keeps them and renews them; those that AWS refuses
+ * before their end it is asked for anew.
  */
 
 import { fromNodeProviderChain } from '@aws-sdk/credential-providers'
 import { SignatureV4 } from '@smithy/signature-v4'
 import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
 import type { Credential } from './credential.ts'
+import { rationRenewals } from './renewals.ts'
 
 /** The name that `bedrock-runtime` signs as: docs.aws.amazon.com/general/latest/gr/bedrock.html, read in November 2026. */
 const SERVICE = 'bedrock'
 
 export function openCredential({ region }: { region: string }): Credential {
   const chain = fromNodeProviderChain({ clientConfig: { region } })
+  const mayRenew = rationRenewals()
   let used: string[] = []
+  let forceRefresh = false
   const credentials = async () => {
-    const found = await chain()
+    const force = { forceRefresh }
+    forceRefresh = false
+    const found = await chain(force)
     used = [found.accessKeyId, found.secretAccessKey, found.sessionToken ?? ''].filter((secret) => secret !== '')
     return found
   }
@@ -36,6 +42,7 @@ export function openCredential({ region }: { region: string }): Credential {
       const { host: _, ...own } = signed.headers
       return own
     },
+    renew: () => (forceRefresh = mayRenew()),
     secrets: () => used,
   }
 }

@@ -13,6 +13,8 @@ export interface CallToAuthorize {
 export interface Credential {
   /** The headers that authorize this call. Rejects when no credential is to be had. */
   authorize(call: CallToAuthorize): Promise<Record<string, string>>
+  /** The vendor refused a call with these headers. True where the next call gets others. */
+  renew(refused: Record<string, string>): boolean
   /** All that it has put into calls, and that no client may read in a backend's error. */
   secrets(): string[]
 }

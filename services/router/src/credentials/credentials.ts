@@ -45,8 +45,23 @@ export function openCredential(backend: BackendConfig, environment: NodeJS.Proce
       opened ??= await opening
       return opened.authorize(call)
     },
+    renew: (refused) => opened?.renew(refused) ?? false,
     secrets: () => opened?.secrets() ?? [],
   }
+}
+
+/** How each library finds an identity. */
+const IDENTITY_ADVICE: Partial<Record<Vendor, string>> = {
+  azure: 'give this router an identity of Entra ID (AZURE_* variables, a workload or managed identity)',
+  vertex: 'set GOOGLE_APPLICATION_CREDENTIALS, or run this router under a service account',
+  bedrock: 'set AWS_* variables or a profile, or run this router under a role',
+}
+
+/** What an operator does about a credential that is missing or refused. */
+export function credentialAdvice({ vendor, apiKey }: BackendConfig): string {
+  if (apiKey) return 'replace its apiKey'
+  const identity = vendor === undefined ? undefined : IDENTITY_ADVICE[vendor]
+  return identity ? `${identity}, with the right to call the model; or give the backend an apiKey` : 'set its apiKey'
 }
 
 /** From the address, as AWS writes it, or from the environment. */

@@ -10,10 +10,10 @@ import { bearerTokens } from './tokens.ts'
 /** learn.microsoft.com/azure/ai-services/openai/how-to/managed-identity, read in November 2026. */
 const SCOPE = 'https://cognitiveservices.azure.com/.default'
 
+/** The library's object keeps its token, so each token comes by a new one. Those of managed identities it keeps even so. */
 export function openCredential(): Credential {
-  const identity = new DefaultAzureCredential()
   return bearerTokens(async () => {
-    const { token, expiresOnTimestamp } = await identity.getToken(SCOPE)
+    const { token, expiresOnTimestamp } = await new DefaultAzureCredential().getToken(SCOPE)
     return { value: token, expiresAt: expiresOnTimestamp }
   })
 }

@@ -1,9 +1,11 @@
 /**
  * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
- * same request. A failure is told to those who wait; the next caller tries again.
+ * same request. A failure is told to those who wait; the next caller tries again. A token that the vendor refuses before
+ * its end is asked for anew, once a minute at most.
  */
 
 import type { Credential } from './credential.ts'
+import { rationRenewals } from './renewals.ts'
 
 export interface Token {
   value: string
@@ -20,13 +22,14 @@ export function bearerTokens(ask: () => Promise<Token>): Credential {
   let token: Token | null = null
   let former = ''
   let asking: Promise<Token> | null = null
+  const mayRenew = rationRenewals()
 
   async function renew(): Promise<Token> {
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => late.reject(new Error(`no token within ${ASK_MS / 1_000} s`)), ASK_MS)
     try {
       const renewed = await Promise.race([ask(), late.promise])
-      former = token?.value ?? ''
+      former = token?.value ?? former
       return (token = renewed)
     } finally {
       clearTimeout(timer)
@@ -48,6 +51,14 @@ export function bearerTokens(ask: () => Promise<Token>): Credential {
 
   return {
     authorize: async () => ({ authorization: `Bearer ${(await current()).value}` }),
+    renew({ authorization }) {
+      // Another call has been refused before, and renews it.
+      if (authorization !== `Bearer ${token?.value}`) return true
+      if (!mayRenew()) return false
+      former = token!.value
+      token = null
+      return true
+    },
     secrets: () => [token?.value ?? '', former].filter((secret) => secret !== ''),
   }
 }

@@ -13,10 +13,11 @@ import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
-import { readRetryAfterMs } from '../core/retry-after.ts'
+import { readRetryAfterMs, readRetryDelayMs } from '../core/retry-after.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
+import { tellOperator } from '../tell-operator.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -55,6 +56,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     if (response.status !== 200) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
     const usage = await relayAnswer(run, call, trial, response, router)
     if (noteSuccess(seat, performance.now())) router.places.look()
+    tellOperator(target, null, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
     return usage
@@ -169,7 +171,7 @@ async function readRefusal(
   exchange.expectEnd()
   const bytes = await exchange.readAll(LARGEST_ERROR_BYTES).catch(() => Buffer.alloc(0))
   const body = dialect.readErrorBody(bytes.toString('utf8'))
-  const retryAfterMs = readRetryAfterMs(headers, Date.now())
+  const retryAfterMs = readRetryAfterMs(headers, Date.now()) ?? (body === null ? null : readRetryDelayMs(body))
   return new BackendFault('status', `the backend answered with status ${status}`, {
     status,
     ...(body === null ? {} : { body }),
@@ -195,6 +197,7 @@ function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean
   const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
+  if (fault) tellOperator(seat.target, fault, router.logger)
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
     if (isOverdue) settleSilence(trial, seat.startedAt, router)

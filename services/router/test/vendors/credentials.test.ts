@@ -16,7 +16,8 @@ import { NO_PATIENCE } from '../../src/core/attempt-patience.ts'
 import type { Credential } from '../../src/credentials/credential.ts'
 import { openCredential } from '../../src/credentials/credentials.ts'
 import { bearerTokens, type Token } from '../../src/credentials/tokens.ts'
-import { goodChat, sendJson } from '../http-backend.ts'
+import { goodChat, sendJson, type Answer } from '../http-backend.ts'
+import { createLogger } from '@gateway/telemetry/logger'
 import { backend, closing, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
 import { startIdentityServer } from './identity-servers.ts'
@@ -87,6 +88,84 @@ describe('a token', () => {
     ask.mockRejectedValueOnce(new Error('away'))
     await expect(call()).rejects.toThrow('away')
     expect(await call()).toBe('Bearer token-2-of-the-issuer')
+  })
+})
+
+describe('a token that the vendor refuses before its end', () => {
+  const wait = (ms: number) => vi.setSystemTime(Date.now() + ms)
+
+  /** A vendor that takes only the newest token of its issuer, and a credential of that issuer. */
+  async function vendorOf(tokensTaken: string[]) {
+    let count = 0
+    const ask = vi.fn<() => Promise<Token>>(async () => {
+      return { value: `token-${++count}`, expiresAt: Date.now() + 3_600_000 }
+    })
+    const a = await backend((response, request, socket) => {
+      const isTaken = tokensTaken.some((token) => request.headers.authorization === `Bearer ${token}`)
+      if (isTaken) return goodChat(response, request, socket)
+      return sendJson(response, 401, { error: { message: `no: ${request.headers.authorization}` } })
+    })
+    const settings = backendConfig.parse({ id: 'a', url: a.url })
+    const client = openBackend(settings, {}, openConnections(settings), bearerTokens(ask))
+    closing({ [Symbol.asyncDispose]: () => client.close() })
+    return { ask, client, seen: a.seen }
+  }
+  const CHAT = {
+    path: '/chat/completions',
+    body: Buffer.from('{"a":1}'),
+    accept: 'application/json',
+    requestId: 'r',
+    headers: {},
+  }
+
+  test('is asked for anew at once, and the same call is made with the new one', async () => {
+    const { ask, client, seen } = await vendorOf(['token-2'])
+    const calls = [1, 2, 3].map(() => client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE }))
+    for (const call of calls) {
+      expect(await call.response).toMatchObject({ status: 200 })
+      expect(JSON.parse((await call.readAll(1_000_000)).toString())).toHaveProperty('choices')
+      await call.closed
+    }
+    expect(ask).toHaveBeenCalledTimes(2)
+    expect(seen.map(({ text }) => text)).toEqual(Array(seen.length).fill('{"a":1}'))
+  })
+
+  test('is asked for anew once a minute only, and the refusal is the answer', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const { ask, client } = await vendorOf([])
+    const call = async () => {
+      const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+      const { status } = await exchange.response
+      const words = (await exchange.readAll(1_000)).toString()
+      return `${status} ${words}`
+    }
+    expect(await call()).toContain('401 {"error":{"message":"no: Bearer token-2"')
+    expect(await call()).toContain('Bearer token-2')
+    expect(ask).toHaveBeenCalledTimes(2)
+    wait(60_000)
+    expect(await call()).toContain('Bearer token-3')
+  })
+
+  test('and whose issuer is away fails the call, which ends', async () => {
+    const { ask, client } = await vendorOf([])
+    ask.mockResolvedValueOnce({ value: 'old', expiresAt: Date.now() + 3_600_000 })
+    ask.mockRejectedValueOnce(new Error('away'))
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    await expect(exchange.response).rejects.toMatchObject({ kind: 'connect', account: 'credential' })
+    await exchange.closed
+  })
+
+  test('is given up with its call when the client leaves meanwhile', async () => {
+    const { ask, client } = await vendorOf([])
+    const coming = Promise.withResolvers<Token>()
+    ask.mockResolvedValueOnce({ value: 'old', expiresAt: Date.now() + 3_600_000 })
+    ask.mockReturnValueOnce(coming.promise)
+    const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
+    await vi.waitFor(() => expect(ask).toHaveBeenCalledTimes(2))
+    exchange.abort(new Error('gone'))
+    await expect(exchange.response).rejects.toThrow('gone')
+    await exchange.closed
+    coming.resolve({ value: 'late', expiresAt: Date.now() + 3_600_000 })
   })
 })
 
@@ -179,6 +258,31 @@ describe('AWS', () => {
     expect(credential.secrets()).toEqual(Object.values(AWS_IDENTITY))
   })
 
+  test('credentials that AWS refuses before their end are asked for anew', async () => {
+    let issued = 0
+    const container = closing(
+      await startIdentityServer(() => ({
+        body: {
+          AccessKeyId: `ASIA-${++issued}`,
+          SecretAccessKey: 'secret',
+          Token: 'token',
+          Expiration: new Date(Date.now() + 3_600_000).toISOString(),
+        },
+      })),
+    )
+    vi.stubEnv('AWS_CONTAINER_CREDENTIALS_FULL_URI', container.url)
+    vi.stubEnv('AWS_REGION', scope.region)
+    // docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, November 2026.
+    const a = await backend((response, request, socket) =>
+      request.headers.authorization?.includes('ASIA-1/')
+        ? sendJson(response, 403, { message: 'The security token included in the request is expired' })
+        : goodChat(response, request, socket),
+    )
+    const under = await router(poolOver([a.url], { backend: { vendor: 'bedrock', timeouts: {} } }), process.env)
+    expect((await under.ask()).failure).toBeNull()
+    expect(issued).toBe(2)
+  })
+
   test('a Bedrock key is a bearer, and nothing is signed', async () => {
     const a = await backend(goodChat)
     const under = await router(poolOver([a.url], { backend: { vendor: 'bedrock', apiKey: 'ABSK-of-bedrock' } }))
@@ -192,6 +296,80 @@ describe('AWS', () => {
     expect(at('bedrock-runtime.us-gov-west-1.amazonaws.com')).not.toBeNull()
     expect(at('bedrock-runtime.cn-north-1.amazonaws.com.cn')).not.toBeNull()
     expect(() => at('bedrock.internal')).toThrow(/url: names no AWS region.*AWS_REGION/)
+  })
+})
+
+test("Google's token is asked for anew when the vendor refuses it", async () => {
+  let issued = 0
+  const metadata = closing(
+    await startIdentityServer(() => ({
+      headers: { 'metadata-flavor': 'Google' },
+      body: { access_token: `ya29.number-${++issued}`, expires_in: 3_599, token_type: 'Bearer' },
+    })),
+  )
+  vi.stubEnv('GCE_METADATA_HOST', metadata.url.slice('http://'.length))
+  vi.stubEnv('METADATA_SERVER_DETECTION', 'assume-present')
+  const a = await backend((response, request, socket) =>
+    request.headers.authorization === 'Bearer ya29.number-1'
+      ? sendJson(response, 401, { error: { code: 401, status: 'UNAUTHENTICATED', message: 'expired' } })
+      : goodChat(response, request, socket),
+  )
+  const under = await router(poolOver([a.url], { backend: { vendor: 'vertex', timeouts: {} } }))
+  expect((await under.ask()).failure).toBeNull()
+  expect(issued).toBe(2)
+})
+
+describe('an operator reads of a credential that does not work', () => {
+  interface Line {
+    level: string
+    msg: string
+    backend: string
+  }
+
+  async function withLog(answer: Answer, settings: object) {
+    const lines: Line[] = []
+    const output = { write: (text: string) => void lines.push(JSON.parse(text) as Line) }
+    const logger = createLogger({ service: 'router', level: 'info', output })
+    const a = await backend(answer)
+    const under = await router(poolOver([a.url], { backend: settings }), {}, { logger })
+    return { under, told: () => lines.map(({ level, msg }) => `${level}: ${msg}`), text: () => JSON.stringify(lines) }
+  }
+  const KEY = 'a-key-that-no-line-may-hold'
+
+  test.each([
+    [404, {}, "warn: a backend does not have the model of a target: mend the target's model, or the backend's url"],
+    [401, { apiKey: KEY }, "warn: a backend refuses the router's credential: replace its apiKey"],
+    [403, {}, "warn: a backend refuses the router's credential: set its apiKey"],
+    [402, { apiKey: KEY }, 'warn: a backend serves nothing until its account is paid, or its limit is raised'],
+  ])('%i: one warning with what to do, and one line when it works again', async (status, settings, warning) => {
+    let isGood = false
+    const { under, told, text } = await withLog((response, request, socket) => {
+      if (isGood) return goodChat(response, request, socket)
+      const { authorization = 'nothing' } = request.headers
+      return sendJson(response, status, { error: { message: `Incorrect API key provided: ${authorization}` } })
+    }, settings)
+    for (let i = 0; i < 3; i++) await under.ask()
+    expect(told()).toEqual([warning])
+    isGood = true
+    for (let i = 0; i < 2; i++) await under.ask()
+    expect(told()).toEqual([warning, 'info: a target serves again'])
+    expect(text()).not.toContain(KEY)
+  })
+
+  test('one that is not to be had', async () => {
+    vi.stubEnv('GOOGLE_APPLICATION_CREDENTIALS', '/nowhere/key.json')
+    const { under, told, text } = await withLog(goodChat, { vendor: 'vertex', timeouts: {} })
+    for (let i = 0; i < 2; i++) await under.ask()
+    expect(told()).toEqual([
+      expect.stringContaining('warn: the router finds no credential for a backend: set GOOGLE_APPLICATION_CREDENTIALS'),
+    ])
+    expect(text()).toContain('/nowhere/key.json')
+  })
+
+  test('nothing of faults that are not of the credential', async () => {
+    const { under, told } = await withLog((response) => sendJson(response, 500, { error: 'no' }), {})
+    await under.ask()
+    expect(told()).toEqual([])
   })
 })
 
@@ -215,7 +393,7 @@ describe('a call that waits for its credential', () => {
   }
 
   test('gives its place back when its time is over, though the credential never comes', async () => {
-    const never: Credential = { authorize: () => new Promise(() => {}), secrets: () => [] }
+    const never: Credential = { authorize: () => new Promise(() => {}), renew: () => false, secrets: () => [] }
     const settings = config('http://127.0.0.1:1/v1')
     const client = openBackend(settings, {}, openConnections(settings), never)
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
@@ -228,7 +406,7 @@ describe('a call that waits for its credential', () => {
     const a = await backend(goodChat)
     const coming = Promise.withResolvers<Record<string, string>>()
     const settings = { ...config(a.url), timeouts: { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 } }
-    const credential: Credential = { authorize: () => coming.promise, secrets: () => [] }
+    const credential: Credential = { authorize: () => coming.promise, renew: () => false, secrets: () => [] }
     const client = openBackend(settings, {}, openConnections(settings), credential)
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
     const closed = client.close()

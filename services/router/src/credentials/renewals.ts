@@ -1,0 +1,17 @@
+/**
+ * Rations the renewals of a credential that a vendor refuses before its end: a vendor that refuses every credential must
+ * not make the router ask for a new one at each call.
+ */
+
+const ONE_EVERY_MS = 60_000
+
+/** Whether one more renewal may begin now. */
+export function rationRenewals(): () => boolean {
+  let lastAt = -Infinity
+  return () => {
+    const now = Date.now()
+    if (now - lastAt < ONE_EVERY_MS) return false
+    lastAt = now
+    return true
+  }
+}

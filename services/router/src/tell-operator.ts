@@ -1,0 +1,37 @@
+/**
+ * Tells an operator that a target serves nothing until somebody acts: its credential, its account or its model is at
+ * fault. One warning at each change, with what to do, and not one at each request.
+ */
+
+import type { Logger } from '@gateway/telemetry/logger'
+import type { Trouble } from './core/account-trouble.ts'
+import type { BackendFault } from './core/backend-fault.ts'
+import { credentialAdvice } from './credentials/credentials.ts'
+import type { Target } from './fleet.ts'
+
+const SENTENCES: Record<Trouble, (target: Target) => string> = {
+  missing: ({ backend }) => `the router finds no credential for a backend: ${credentialAdvice(backend.config)}`,
+  refused: ({ backend }) => `a backend refuses the router's credential: ${credentialAdvice(backend.config)}`,
+  unpaid: () => 'a backend serves nothing until its account is paid, or its limit is raised',
+  no_model: () => "a backend does not have the model of a target: mend the target's model, or the backend's url",
+}
+
+/** `fault`: how the last attempt at the target ended; null when it served. */
+export function tellOperator(target: Target, fault: BackendFault | null, log: Logger): void {
+  const trouble = fault === null ? null : troubleIn(fault)
+  const { model, backend, state } = target
+  if (trouble === undefined || trouble === (state.trouble ?? null)) return
+  state.trouble = trouble
+  const { id, vendor } = backend.config
+  const fields = { backend: id, model, ...(vendor ? { vendor } : {}) }
+  if (trouble === null) return log.info(fields, 'a target serves again')
+  log.warn({ ...fields, err: fault, ...(fault?.body ? { said: fault.body } : {}) }, SENTENCES[trouble](target))
+}
+
+/** Undefined where the fault says nothing of it. */
+function troubleIn({ kind, status, account }: BackendFault): Trouble | undefined {
+  if (account === 'unpaid' || status === 402) return 'unpaid'
+  if (account === 'no_model' || status === 404) return 'no_model'
+  if (account === 'credential' && kind === 'connect') return 'missing'
+  return account === 'credential' || status === 401 || status === 403 ? 'refused' : undefined
+}

@@ -1,0 +1,167 @@
+/**
+ * Each vendor's errors in its own words: the router goes to another target, or tells the client why it cannot be served.
+ * A client never reads a credential, the name of a backend's account or its address.
+ */
+
+import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import { createLogger } from '@gateway/telemetry/logger'
+import { describe, expect, test } from 'vitest'
+import { BackendFault, blameFor, understood } from '../../src/core/backend-fault.ts'
+import { goodChat, sendJson } from '../http-backend.ts'
+import { backend, router } from '../open.ts'
+import { poolOver } from '../router-under-test.ts'
+import { ERROR_CASES, HANDLING, VENDOR_ERRORS, type ErrorCase, type VendorError } from './error-bodies.ts'
+
+const KEY = 'sk-proj-a-key-of-the-backend-1234'
+/** Of an account of ours, in the bodies. */
+const SECRETS = [KEY, 'org-Ab12Cd34Ef56', 'our-project']
+const MODEL = 'a-model'
+const CHAT = { messages: [{ role: 'user', content: 'Say hello' }] }
+
+const vendors = Object.keys(VENDORS) as Vendor[]
+const errorsOf = (vendor: Vendor) => VENDOR_ERRORS[vendor]({ key: KEY, model: MODEL })
+const cases = vendors.flatMap((vendor) =>
+  ERROR_CASES.flatMap((name) => {
+    const error = errorsOf(vendor)[name]
+    return error ? [{ vendor, name, error }] : []
+  }),
+)
+
+/** A target of the vendor that answers the error, and as many others of plain servers that would serve. */
+async function open(vendor: Vendor, { status, headers = {}, body }: VendorError, others: number) {
+  const warnings: string[] = []
+  const write = (text: string) => void warnings.push((JSON.parse(text) as { msg: string }).msg)
+  const logger = createLogger({ service: 'router', level: 'warn', output: { write } })
+  const failing = await backend((response) => sendJson(response, status, body as object, headers))
+  const good = await Promise.all(Array.from({ length: others }, () => backend(goodChat)))
+  const config = poolOver([failing.url, ...good.map(({ url }) => url)], {
+    backends: [{ vendor, apiKey: KEY }],
+    targets: [{ model: MODEL, contextWindow: 4_096 }],
+  })
+  return { failing, warnings, under: await router(config, {}, { logger }) }
+}
+
+const isRefused = (name: ErrorCase) => HANDLING[name].endsWith('refused and said')
+
+describe('alone', () => {
+  test.for(cases)('$vendor, $name: the client is told, without a secret', async ({ vendor, name, error }) => {
+    const { under } = await open(vendor, error, 0)
+    const { failure } = await under.ask({}, CHAT)
+    const told = JSON.stringify(failure)
+    for (const secret of SECRETS) expect(told).not.toContain(secret)
+    if (isRefused(name)) {
+      expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+      expect(failure!.backendBody).toContain(sentenceOf(error.body).slice(0, 20))
+    } else {
+      expect(failure).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', attempted: ['a'] })
+      expect(failure!.backendBody).toBeUndefined()
+    }
+  })
+})
+
+describe('beside another target', () => {
+  test.for(cases)('$vendor, $name: the other one serves', async ({ vendor, error }) => {
+    const { under } = await open(vendor, error, 1)
+    const { failure, end } = await under.ask({}, CHAT)
+    expect(failure).toBeNull()
+    expect(end!.attempts.map(({ outcome }) => outcome)).toEqual([`http_${toldStatus(error)}`, 'served'])
+  })
+})
+
+describe('the next request', () => {
+  const spared: ErrorCase[] = ['bad credential', 'no such model', 'rate limit']
+  const lasting = cases.filter(({ name }) => spared.includes(name))
+
+  test.for(lasting)('$vendor, $name: does not go there', async ({ vendor, error }) => {
+    const { under, failing } = await open(vendor, error, 1)
+    for (let i = 0; i < 2; i++) expect((await under.ask({}, CHAT)).failure).toBeNull()
+    expect(failing.seen).toHaveLength(1)
+  })
+
+  const unpaid = cases.filter(({ name }) => name === 'unpaid or out of quota')
+  test.for(unpaid)(
+    '$vendor, unpaid: goes there three times and no more, and never waits',
+    async ({ vendor, error }) => {
+      const { under, failing } = await open(vendor, error, 1)
+      for (let i = 0; i < 5; i++) expect((await under.ask({}, CHAT)).failure).toBeNull()
+      expect(failing.seen.length).toBeLessThanOrEqual(3)
+    },
+  )
+
+  test.for(cases.filter(({ name }) => isRefused(name)))(
+    '$vendor, $name: goes there, since the target is well',
+    async ({ vendor, error }) => {
+      const { under, failing } = await open(vendor, error, 0)
+      for (let i = 0; i < 4; i++) await under.ask({}, CHAT)
+      expect(failing.seen).toHaveLength(4)
+    },
+  )
+})
+
+describe('an operator', () => {
+  const ADVICE: Partial<Record<ErrorCase, string>> = {
+    'bad credential': "a backend refuses the router's credential: replace its apiKey",
+    'no such model': "a backend does not have the model of a target: mend the target's model, or the backend's url",
+    'unpaid or out of quota': 'a backend serves nothing until its account is paid, or its limit is raised',
+  }
+
+  test.for(cases)('$vendor, $name: reads once what to do, if there is anything', async ({ vendor, name, error }) => {
+    const { under, warnings } = await open(vendor, error, 0)
+    for (let i = 0; i < 3; i++) await under.ask({}, CHAT)
+    expect(warnings).toEqual(ADVICE[name] ? [ADVICE[name]] : [])
+  })
+})
+
+test.for(cases.filter(({ name }) => name === 'prompt too long'))(
+  '$vendor, $name: a larger target of the same vendor serves',
+  async ({ vendor, error }) => {
+    const small = await backend((response) => sendJson(response, error.status, error.body as object))
+    const larger = await backend((response, request, socket) =>
+      vendor === 'anthropic' ? sendJson(response, 200, MESSAGE) : goodChat(response, request, socket),
+    )
+    const under = await router(
+      poolOver([small.url, larger.url], {
+        backend: { vendor, apiKey: KEY },
+        targets: [{ contextWindow: 4_096 }, { contextWindow: 128_000 }],
+      }),
+    )
+    const { failure, end } = await under.ask({}, CHAT)
+    expect(failure).toBeNull()
+    expect(end!.attempts).toHaveLength(2)
+  },
+)
+
+describe("a vendor's words that the client wrote itself", () => {
+  const WORDS = ['insufficient_quota', 'The provided model identifier is invalid.', 'gpt is not a valid model ID']
+
+  test.each(WORDS)('take no target from the others: %s', (words) => {
+    const body = JSON.stringify({ error: { message: words, type: words, code: words } })
+    const blameAfter = (asked: string, status: number) =>
+      blameFor(understood(new BackendFault('status', '', { status, body }), { asked: Buffer.from(asked), secrets: [] }))
+    expect(blameAfter('{"messages":[]}', 400).on).not.toBe('nobody')
+    expect(blameAfter(JSON.stringify({ messages: [words] }), 400).on).toBe('nobody')
+    expect(blameAfter(JSON.stringify({ messages: [words] }), 429)).toEqual(blameFor(RATE_LIMIT))
+  })
+  const RATE_LIMIT = new BackendFault('status', '', { status: 429 })
+})
+
+const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude',
+  content: [{ type: 'text', text: 'Hello there' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 9, output_tokens: 3 },
+}
+
+/** A moderation's 403 counts as the 400 of other vendors. */
+function toldStatus({ status, body }: VendorError): number {
+  return status === 403 && JSON.stringify(body).includes('flagged_input') ? 400 : status
+}
+
+function sentenceOf(body: unknown): string {
+  const said = (Array.isArray(body) ? body[0] : body) as { error?: { message?: string } | string; message?: string }
+  return typeof said.error === 'string' ? said.error : (said.error?.message ?? said.message ?? '')
+}
