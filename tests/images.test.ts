@@ -172,7 +172,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     url = `http://127.0.0.1:${ports[4]}`
   }, 60_000)
 
-  test.each(SERVICES)('%s says by its health check that it is ready', { timeout: 30_000 }, async (service) => {
+  test.each(SERVICES)('%s says by its health check that it is ready', { timeout: 70_000 }, async (service) => {
     const { healthcheck, environment, user } = planOf(service)
     const isHealthy = async () => {
       await using check = folders
@@ -180,7 +180,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
         .run(healthcheck, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
       return await check.exited
     }
-    await expect.poll(isHealthy, { timeout: 20_000, interval: 200 }).toBe(0)
+    await expect.poll(isHealthy, { timeout: 60_000, interval: 200 }).toBe(0)
   })
 
   test('they serve a request together', async () => {

@@ -8,18 +8,12 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-
-interface Manifest {
-  name: string
-  dependencies?: Record<string, string>
-}
+import { cpSync, existsSync, globSync, mkdirSync, rmSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { foldersNeededBy, isShipped, readManifest } from './workspace-parts.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SHARED = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml']
-/** Tests, and what only tests import. */
-const TESTS = /\.test\.ts$|(?:^|\/)(?:test|conformance)(?:\/|$)/
 /** What a package brings along for those who work on it. */
 const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '**/*.md', '**/*.tsbuildinfo']
 
@@ -30,32 +24,11 @@ if (!entry || !out || !pnpm) {
   process.exit(2)
 }
 
-const folders = closureOf(entry)
+const folders = foldersNeededBy(ROOT, entry)
 for (const file of SHARED) cpSync(join(ROOT, file), join(out, file))
 for (const folder of folders) copySources(folder)
-install(readManifest(entry).name)
+install(readManifest(ROOT, entry).name)
 removeDevelopersFiles()
-
-/** The folder itself and every workspace package that it needs to run. */
-function closureOf(folder: string): string[] {
-  const byName = new Map(
-    globSync('{packages,services}/*/package.json', { cwd: ROOT }).map((path) => {
-      return [readManifest(dirname(path)).name, dirname(path)] as const
-    }),
-  )
-  const found = new Set([folder])
-  for (const each of found) {
-    for (const name of Object.keys(readManifest(each).dependencies ?? {})) {
-      const needed = byName.get(name)
-      if (needed) found.add(needed)
-    }
-  }
-  return [...found]
-}
-
-function readManifest(folder: string): Manifest {
-  return JSON.parse(readFileSync(join(ROOT, folder, 'package.json'), 'utf8')) as Manifest
-}
 
 function copySources(folder: string): void {
   mkdirSync(join(out!, folder), { recursive: true })
@@ -65,7 +38,7 @@ function copySources(folder: string): void {
     if (!existsSync(source)) continue
     cpSync(source, join(out!, folder, part), {
       recursive: true,
-      filter: (path) => !TESTS.test(relative(source, path)),
+      filter: (path) => isShipped(relative(source, path)),
     })
   }
 }

@@ -33,6 +33,8 @@ export async function startStandalone(
     port?: number
     /** The words after `npm start --`. */
     args?: string[]
+    /** The program and its first arguments. */
+    command?: readonly [string, ...string[]]
   } = {},
 ): Promise<Standalone> {
   await using opening = new AsyncDisposableStack()
@@ -54,8 +56,9 @@ export async function startStandalone(
     const text = typeof options.config === 'string' ? options.config : JSON.stringify(options.config)
     await writeFile(configPath, text)
   }
-  const { args = [] } = options
-  let running = await launch(environment, args)
+  const { args = [], command = [process.execPath, 'services/standalone/src/main.ts'] } = options
+  const start = () => launch(environment, [...command, ...args])
+  let running = await start()
   const stop = async (signal: NodeJS.Signals) => {
     if (running.child.exitCode !== null) return running.child.exitCode
     if (running.child.signalCode !== null) return running.child.signalCode
@@ -77,7 +80,7 @@ export async function startStandalone(
     },
     stop,
     async restart() {
-      running = await launch(environment, args)
+      running = await start()
     },
     async [Symbol.asyncDispose]() {
       await stop('SIGTERM')
@@ -88,9 +91,9 @@ export async function startStandalone(
 
 async function launch(
   environment: Record<string, string>,
-  args: string[],
+  [program, ...args]: readonly string[],
 ): Promise<{ child: ChildProcess; output: () => string }> {
-  const child = spawn(process.execPath, ['services/standalone/src/main.ts', ...args], {
+  const child = spawn(program!, args, {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -81,8 +81,8 @@ function modelsIn(text: string) {
   }
 }
 
-/** The command that would use it. */
-export function commandFor({ url, keyVariable }: FoundServer): string {
+/** The command that would use it. `start`: how this user starts the gateway with options. */
+export function commandFor({ url, keyVariable }: FoundServer, start: string): string {
   const key = keyVariable === null ? '' : `BACKEND_API_KEY=$${keyVariable} `
-  return `${key}npm start -- --backend ${url}`
+  return `${key}${start} --backend ${url}`
 }

@@ -268,7 +268,7 @@ describe('what somebody may want to use', () => {
 
   test('a key in the environment is named, not read out', async () => {
     const [found] = await findServers({ environment: { OPENAI_API_KEY: 'sk-secret' }, exceptPorts: [], ports: [] })
-    const command = commandFor(found!)
+    const command = commandFor(found!, 'npm start --')
     expect(command).toBe('BACKEND_API_KEY=$OPENAI_API_KEY npm start -- --backend https://api.openai.com/v1')
     expect(JSON.stringify(found)).not.toContain('sk-secret')
   })

@@ -3,6 +3,7 @@
  */
 
 import { commandFor, findServers } from '@gateway/probe/find-servers'
+import { START_WITH } from '@gateway/service/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
 import { announceHints, announceReady } from './announce-ready.ts'
@@ -31,7 +32,7 @@ try {
   await using gateway = await startStandalone(running)
   announceReady(gateway, running, used?.lanes ?? null)
   const servers = await Promise.race([found, new Promise<[]>((resolve) => setTimeout(() => resolve([]), LOOK_MS))])
-  announceHints(servers.map((server) => ({ ...server, command: commandFor(server) })))
+  announceHints(servers.map((server) => ({ ...server, command: commandFor(server, START_WITH) })))
   await stopped
 } catch (error) {
   reportFatal(error)

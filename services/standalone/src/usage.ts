@@ -4,6 +4,7 @@
 
 import { parseArgs } from 'node:util'
 import { variables } from '@gateway/service/environment'
+import { START_COMMAND, START_WITH } from '@gateway/service/own-command'
 import { UsageError } from '@gateway/service/usage-error'
 
 export interface CommandLine {
@@ -30,7 +31,7 @@ function parse(args: string[]) {
     return parseArgs({ args, options: OPTIONS }).values
   } catch (error) {
     const why = error instanceof Error ? error.message.split('. ')[0] : String(error)
-    throw new UsageError(`npm start: ${why}; npm start -- --help tells its options`)
+    throw new UsageError(`${START_COMMAND}: ${why}; ${START_WITH} --help tells its options`)
   }
 }
 
@@ -41,20 +42,20 @@ function isHttp(address: string): boolean {
 function page(): string {
   const width = Math.max(...MOST_USED.map((name) => name.length))
   const lines = MOST_USED.map((name) => `  ${name.padEnd(width)}  ${variables[name].description}`)
-  return `npm start
+  return `${START_COMMAND}
   starts the whole gateway in one process on embedded parts.
 
-npm start -- --backend http://127.0.0.1:11434/v1
+${START_WITH} --backend http://127.0.0.1:11434/v1
   the same, on the models of that server: OpenAI's API or Anthropic's. Asks each model that it takes a few short
   questions, and prints which one answers for which lane. BACKEND_API_KEY holds the server's key, if it wants one.
 
-npm start -- --help
+${START_WITH} --help
   prints this page.
 
 Environment (docs/configuration.md has all of it):
 ${lines.join('\n')}
 
-With a config file of your own, as in deploy/config/examples:
-  GATEWAY_CONFIG=deploy/config/examples/ollama.yaml npm start
+With a config file of your own (deploy/config/examples has one for each vendor):
+  GATEWAY_CONFIG=gateway.yaml ${START_COMMAND}
 `
 }

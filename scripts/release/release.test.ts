@@ -1,0 +1,88 @@
+/**
+ * A release is the same bytes for the same sources, opens with ordinary tools, and holds nothing that cannot run.
+ */
+
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, expect, test } from 'vitest'
+import { helm } from '../deploy/helm.ts'
+import { filesBelow } from './files-below.ts'
+import { npmPackage } from './npm-package.ts'
+import { differingVersions, versionOf } from './versions.ts'
+import { sha256, writeTarball } from './write-tar.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const COMMITTED_AT = 1_790_000_000
+const chart = filesBelow(join(ROOT, 'deploy/chart'))
+const folder = mkdtempSync(join(tmpdir(), 'gateway-release-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test('every place names the version of package.json', () => {
+  expect(differingVersions(ROOT)).toEqual([])
+})
+
+test('tar reads back every file that went into an archive, at its place', () => {
+  const name = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,60}$/)
+  const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'))
+  const file = fc.record({ path, content: fc.uint8Array({ maxLength: 2000 }).map(Buffer.from) })
+  const files = fc
+    .uniqueArray(file, { selector: (one) => one.path, minLength: 1, maxLength: 8 })
+    // A file is no folder of another.
+    .filter((all) => all.every((one) => !all.some((other) => other.path.startsWith(`${one.path}/`))))
+  const archive = join(folder, 'some.tgz')
+  fc.assert(
+    fc.property(files, (all) => {
+      writeFileSync(archive, writeTarball('top', all, COMMITTED_AT))
+      const listed = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n')
+      expect(listed.toSorted()).toEqual(all.map((one) => `top/${one.path}`).toSorted())
+      for (const one of all) {
+        const read = execFileSync('tar', ['-xzOf', archive, `top/${one.path}`])
+        expect(read.equals(one.content)).toBe(true)
+      }
+    }),
+    { numRuns: 20 },
+  )
+})
+
+test('the same files in another order give the same bytes', () => {
+  const digest = (all: typeof chart) => sha256(writeTarball('model-gateway', all, COMMITTED_AT))
+  expect(digest(chart.toReversed())).toBe(digest(chart))
+})
+
+test('Helm takes the packaged chart', () => {
+  const archive = join(folder, 'chart.tgz')
+  writeFileSync(archive, writeTarball('model-gateway', chart, COMMITTED_AT))
+  expect(helm('show', 'chart', archive)).toContain(`version: ${versionOf(ROOT)}`)
+  expect(helm('template', 'gateway', archive, '--values', join(ROOT, 'deploy/values/minimal.yaml'))).toContain(
+    'kind: Deployment',
+  )
+})
+
+test('the npm package holds no TypeScript, no tests, and no import that leads nowhere', () => {
+  const files = npmPackage(ROOT)
+  const paths = new Set(files.map(({ path }) => path))
+  expect([...paths].filter((path) => /\.tsx?$|\.test\./.test(path))).toEqual([])
+  const { dependencies, optionalDependencies } = JSON.parse(
+    files.find(({ path }) => path === 'package.json')!.content.toString(),
+  ) as Record<string, Record<string, string>>
+  const packages = new Set(Object.keys({ ...dependencies, ...optionalDependencies }))
+  const lost = files
+    .filter(({ path }) => /^(?:services|packages)\/.*\/src\/.*\.js$/.test(path))
+    .flatMap(({ path, content }) => importsOf(content.toString()).map((specifier) => ({ path, specifier })))
+    .filter(({ path, specifier }) => {
+      if (specifier.startsWith('node:')) return false
+      if (specifier.startsWith('.')) return !paths.has(join(path, '..', specifier))
+      const [scope, name] = specifier.split('/')
+      return !packages.has(scope!.startsWith('@') ? `${scope}/${name}` : scope!)
+    })
+  expect(lost).toEqual([])
+})
+
+function importsOf(code: string): string[] {
+  return [...code.matchAll(/^(?:import|export)\b[^'"`;]*?from\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm)].map(
+    ([, fixed, lazy]) => (fixed ?? lazy)!,
+  )
+}
