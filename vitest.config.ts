@@ -1,7 +1,7 @@
 /**
- * How tests run. First units, which start no server: one process a core runs them file by file, since a process costs more
- * than most of them. Then parts, on real servers, each file in its own process, as many as there are cores. Last the whole
- * system: each test has a dozen processes and promises with times in them, so it gets two cores.
+ * How tests run. Units start no server; one process a core runs them file by file, as a process costs more than most of
+ * them. Every other file has a process of its own. Parts run on real servers and mostly wait, so two share a core. Files of
+ * the whole system start a dozen processes and use about half a core. Some files run alone at the end.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { defineConfig } from 'vitest/config'
 const shared = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'].some((name) => process.env[name])
 
 const cores = availableParallelism()
-const atOnce = (most: number): number => (shared ? 1 : Math.max(1, Math.min(4, most)))
+const atOnce = (files: number): number => (shared ? 1 : Math.min(8, files))
 
 /** These packages start servers, so their tests and the tests that import them are no units. */
 const startServers = /(?:@gateway|packages)\/(?:cluster|servers|stand-ins|testing)\b/
@@ -26,6 +26,12 @@ const units = globSync('{packages,services}/*/src/**/*.test.ts', {
   const source = readFileSync(join(import.meta.dirname, path), 'utf8')
   return !startServers.test(source) && !source.includes('/conformance/')
 })
+
+/** Their clients keep their rate on a busy machine, and expect answers in time. */
+const alone = ['services/keys/src/flood.test.ts', 'tests/hostile-clients.test.ts']
+
+/** They begin first: a long file that began last would run when every other core is idle. */
+const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage'].map((name) => `tests/${name}.test.ts`)
 
 export default defineConfig({
   test: {
@@ -52,10 +58,20 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'parts',
-          exclude: units,
+          exclude: [...units, ...alone],
           include: ['{packages,services}/*/{src,test,train}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
-          maxWorkers: atOnce(cores),
+          maxWorkers: atOnce(2 * cores),
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          // Vitest begins with the project whose name comes first.
+          name: 'long system',
+          include: longest,
+          maxWorkers: atOnce(cores + 1),
+          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -64,9 +80,18 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.test.ts'],
           // Their servers and clients are not installed for these: `npm run test:backends`.
-          exclude: ['tests/backends/**', 'tests/coding-tools/**'],
-          maxWorkers: atOnce(Math.floor(cores / 2)),
+          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...longest, ...alone],
+          maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'alone',
+          include: alone,
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
         },
       },
     ],

@@ -2,7 +2,6 @@
  * `npm run ctl`, as an operator uses it: the same commands on a cluster and on the gateway in one process.
  */
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseKey } from '@gateway/contracts/api-key'
 import { openDatabase } from '@gateway/postgres/database'
 import { startCluster } from '@gateway/cluster/start'
+import { runCtl, type Said } from './promises/run-ctl.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 /** How long a request may take to appear. */
@@ -240,12 +240,6 @@ async function ask(edge: string, key: string, model = 'svc-instant'): Promise<nu
   return response.status
 }
 
-function run(dataDir: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  const script = resolve(import.meta.dirname, '../packages/ctl/src/main.ts')
-  const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir }
-  return new Promise((settle) => {
-    const child = execFile(process.execPath, [script, ...args], { env, timeout: 30_000 }, (_, out, err) => {
-      settle({ code: child.exitCode ?? -1, out, err })
-    })
-  })
+function run(dataDir: string, ...args: string[]): Promise<Said> {
+  return runCtl(args, { DATA_DIR: dataDir })
 }

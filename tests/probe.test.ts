@@ -2,7 +2,6 @@
  * `npm run ctl -- backends probe`, as an operator uses it, in front of servers that hold to what vendors published.
  */
 
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +10,7 @@ import { loadConfig } from '@gateway/config/load-config'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { startHttpBackend } from '../services/router/test/http-backend.ts'
 import { STRICT_SERVERS } from '../services/router/test/strict-servers.ts'
+import { runCtl } from './promises/run-ctl.ts'
 
 interface Finding {
   check: string
@@ -42,7 +42,7 @@ describe('backends probe', () => {
 
   test('prints a table, and config lines that the gateway takes', async () => {
     await using backend = await startBackend({ models: ['small:4b', 'large:70b'] })
-    const { out, err, code } = await run(['backends', 'probe', '--url', backend.url])
+    const { out, err, code } = await runCtl(['backends', 'probe', '--url', backend.url], {})
     expect(code).toBe(0)
     expect(err).toMatch(/small:4b, large:70b: at most \d+ requests, \d+ prompt tokens and \d+ completion tokens/)
     expect(out).toMatch(/^check +answer +seen$/m)
@@ -55,7 +55,7 @@ describe('backends probe', () => {
 
   test('tells the cost and asks nothing when it shall not', async () => {
     await using backend = await startBackend({ models: ['m'] })
-    const { err, code } = await run(['backends', 'probe', '--url', backend.url, '--dry-run'])
+    const { err, code } = await runCtl(['backends', 'probe', '--url', backend.url, '--dry-run'], {})
     expect(code).toBe(0)
     expect(err).toContain('at most')
     expect(backend.calls).toEqual([])
@@ -74,29 +74,20 @@ describe('backends probe', () => {
     expect(code).toBe(0)
     expect(facts.models.map(({ model }) => model.id)).toEqual(['m'])
     expect(JSON.stringify(facts)).not.toContain(key)
-    const unknown = await run(['backends', 'probe', 'theirs'], environment)
+    const unknown = await runCtl(['backends', 'probe', 'theirs'], environment)
     expect(unknown).toMatchObject({ code: 1, err: expect.stringContaining('has no backend theirs; it has ours') })
     await rm(folder, { recursive: true })
   })
 
   test('a server that is not there is told in words', async () => {
-    const { code, err } = await run(['backends', 'probe', '--url', 'http://127.0.0.1:9/v1'])
+    const { code, err } = await runCtl(['backends', 'probe', '--url', 'http://127.0.0.1:9/v1'], {})
     expect(code).toBe(1)
     expect(err).toContain('http://127.0.0.1:9/v1 lists no model to ask')
   })
 })
 
-async function ctl(args: string[], environment?: Record<string, string>) {
-  const { code, out, err } = await run(['--json', ...args], environment)
+async function ctl(args: string[], environment: Record<string, string> = {}) {
+  const { code, out, err } = await runCtl(['--json', ...args], environment)
   if (out === '') throw new Error(err)
   return { code, facts: JSON.parse(out) as Facts }
-}
-
-function run(args: string[], environment: Record<string, string> = {}) {
-  return new Promise<{ code: number; out: string; err: string }>((resolve) => {
-    const env = { PATH: process.env['PATH'] ?? '', ...environment }
-    const child = execFile(process.execPath, ['packages/ctl/src/main.ts', ...args], { env }, (_, out, err) =>
-      resolve({ code: child.exitCode ?? 1, out, err }),
-    )
-  })
 }

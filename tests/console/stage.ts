@@ -5,15 +5,14 @@
  * the browser's storage fails the test, whatever it was about.
  */
 
-import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { createDefaultConfig } from '@gateway/contracts/default-config'
 import { startBackend, type Backend } from '@gateway/stand-ins/backend'
 import { findBrowser } from '@gateway/servers/start'
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { runCtl } from '../promises/run-ctl.ts'
 import { startStandalone, type Standalone } from '../promises/standalone.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -83,9 +82,8 @@ export function useStage({ consoleUrl, ...options }: StageOptions = {}): Stage {
       }
     },
     async ctl(...args) {
-      const script = join(ROOT, 'packages/ctl/src/main.ts')
-      const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: gateway.dataDir }
-      await promisify(execFile)(process.execPath, [script, ...args], { env, timeout: 30_000 })
+      const said = await runCtl(args, { DATA_DIR: gateway.dataDir })
+      if (said.code !== 0) throw new Error(said.err)
     },
   }
 }

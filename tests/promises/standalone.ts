@@ -8,6 +8,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
+import { bareEnvironment } from './bare-environment.ts'
 
 export interface Standalone extends AsyncDisposable {
   readonly url: string
@@ -43,7 +44,7 @@ export async function startStandalone(
   const port = options.port ?? (await freePort())
   const dataDir = options.environment?.['DATA_DIR'] ?? join(directory, 'data')
   const environment: Record<string, string> = {
-    PATH: process.env['PATH'] ?? '',
+    ...bareEnvironment(),
     PORT: String(port),
     HEALTH_PORT: '0',
     ...options.environment,
