@@ -5,6 +5,7 @@
 
 import { CONSOLE_PATH, type EdgeSettings } from './config.ts'
 import { chat, embeddings, images } from './read/inference-kinds.ts'
+import { messages } from './read/messages.ts'
 import { responses } from './read/responses.ts'
 import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
@@ -27,6 +28,7 @@ type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: Ope
 export const routes = {
   '/v1/chat/completions': { POST: { credential: 'key at admission', asks: chat, doc: 'createChatCompletion' } },
   '/v1/responses': { POST: { credential: 'key at admission', asks: responses, doc: 'createResponse' } },
+  '/v1/messages': { POST: { credential: 'key at admission', asks: messages, doc: 'createMessage' } },
   '/v1/embeddings': { POST: { credential: 'key at admission', asks: embeddings, doc: 'createEmbeddings' } },
   '/v1/images/generations': { POST: { credential: 'key at admission', asks: images, doc: 'createImage' } },
   '/v1/quote': { POST: { credential: 'key', body: 'large', handle: quote, doc: 'quote' } },

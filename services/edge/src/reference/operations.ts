@@ -18,6 +18,7 @@ import {
 import type { ErrorCode } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import { guestKeyRequest, guestKeyResponse } from '@gateway/contracts/keys-api'
+import { message, messageEvent, messagesRequest } from '@gateway/contracts/messages'
 import { quotaRecord } from '@gateway/contracts/metering-api'
 import { planRecord } from '@gateway/contracts/plan-api'
 import { quoteResponse } from '@gateway/contracts/quote'
@@ -122,6 +123,50 @@ export const operations = {
               name: 'weather',
               parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
               strict: false,
+            },
+          ],
+        },
+      },
+    ],
+    errors: INFERENCE_ERRORS,
+  },
+  createMessage: {
+    group: 'Inference',
+    summary: 'Messages',
+    description: [
+      'Answers a conversation in the format of Anthropic’s Messages API, whole or as a stream of its events, from whichever backend serves the model. The key goes into x-api-key or authorization.',
+      'A backend that speaks the format gets the request untouched, with anthropic-version and anthropic-beta. For another one it is translated; x-svc-dropped-params names whatever is left out.',
+      'A stream ends with message_stop, which is sent once the usage is recorded. A later failure is an error event.',
+    ],
+    requestSchema: messagesRequest,
+    headers: [IDEMPOTENCY_HEADER],
+    responseSchema: message,
+    eventSchema: messageEvent,
+    examples: [
+      {
+        name: 'A question',
+        body: { model: 'svc-instant', max_tokens: 500, messages: [{ role: 'user', content: 'What is a gateway?' }] },
+      },
+      {
+        name: 'A stream',
+        body: {
+          model: 'svc-fast',
+          max_tokens: 500,
+          stream: true,
+          system: 'Answer in one sentence.',
+          messages: [{ role: 'user', content: [{ type: 'text', text: 'Why do rivers bend?' }] }],
+        },
+      },
+      {
+        name: 'A tool to call',
+        body: {
+          model: 'svc-agent',
+          max_tokens: 500,
+          messages: [{ role: 'user', content: 'What is the weather in Lisbon?' }],
+          tools: [
+            {
+              name: 'weather',
+              input_schema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
             },
           ],
         },

@@ -143,7 +143,7 @@ describe('a stream', () => {
     { type: 'message_stop' },
   ])
   const textOf = (all: object[]) =>
-    all.map((event) => `event: ${(event as { type: string }).type}\r\ndata: ${JSON.stringify(event)}\r\n\r\n`).join('')
+    all.map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
 
   function passed(text: string, size = text.length) {
     const reading = messages.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
@@ -166,6 +166,15 @@ describe('a stream', () => {
         expect(Buffer.concat([...out, reading.usageChunk(reading.usage!)]).toString()).toBe(textOf(all))
       }),
     )
+  })
+
+  test('of a server that writes other ends of lines passes all the same, and ends by the event that the edge knows', () => {
+    const [all] = fc.sample(events, { seed: 2, numRuns: 1 })
+    const text = textOf(all!).replaceAll('\n', '\r\n').replaceAll('event: ', 'event:')
+    const { reading, out } = passed(text)
+    const sent = Buffer.concat([...out, reading.usageChunk(reading.usage!)]).toString()
+    const end = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    expect(sent).toBe(text.slice(0, text.lastIndexOf('event:message_stop')) + end)
   })
 
   test('waits with the events of its end for the usage', () => {

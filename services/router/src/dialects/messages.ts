@@ -94,11 +94,13 @@ class MessagesPassing implements StreamReading {
 
   usageChunk(usage: TokenUsage): Buffer {
     const isCounted = this.#watch.usage !== null
-    const closing = this.#closing.map(({ event, raw }) =>
-      event.type === 'message_delta' && !isCounted ? writeEvent({ ...event, usage: writeMessagesUsage(usage) }) : raw,
-    )
-    if (!this.#watch.done) closing.push(writeEvent({ type: 'message_stop' }))
-    return Buffer.concat(closing)
+    const closing = this.#closing.flatMap(({ event, raw }) => {
+      if (event.type === 'message_stop') return []
+      const lacksUsage = event.type === 'message_delta' && !isCounted
+      return [lacksUsage ? writeEvent({ ...event, usage: writeMessagesUsage(usage) }) : raw]
+    })
+    // In the form by which the edge knows it, however the backend wrote it.
+    return Buffer.concat([...closing, writeEvent({ type: 'message_stop' })])
   }
 
   #start(event: JsonObject, raw: Buffer): Buffer {
