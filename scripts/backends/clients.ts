@@ -12,6 +12,7 @@ import { pythonWith } from '../python.ts'
 
 /** All published in 2026. */
 const OF_NODE = {
+  '@anthropic-ai/sdk': '1.12.0',
   openai: '7.57.0',
   '@ai-sdk/openai-compatible': '3.0.92',
   ai: '7.0.173',
@@ -20,6 +21,7 @@ const OF_NODE = {
   zod: '4.6.7',
 }
 const OF_PYTHON = {
+  anthropic: '2.12.0',
   openai: '2.54.0',
   'langchain-openai': '1.7.3',
   'langchain-core': '1.7.2',
@@ -40,13 +42,13 @@ export interface Clients {
 
 export async function findClients(): Promise<Clients> {
   const folder = await npmPackages({
-    folder: `clients-node-${OF_NODE.openai}`,
+    folder: `clients-node-${OF_NODE.openai}-${OF_NODE['@anthropic-ai/sdk']}`,
     packages: OF_NODE,
     notice: 'installing the Node clients',
   })
   await cp(SOURCES, folder, { recursive: true })
   const programs = await pythonWith({
-    folder: `clients-python-${OF_PYTHON.openai}`,
+    folder: `clients-python-${OF_PYTHON.openai}-${OF_PYTHON.anthropic}`,
     packages: Object.entries(OF_PYTHON).map(([name, version]) => `${name}==${version}`),
     notice: `installing the Python clients ${versionsOf(OF_PYTHON).join(', ')} from PyPI`,
   })

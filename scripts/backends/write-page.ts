@@ -123,8 +123,6 @@ function writeClients({ clients, versions }: Evidence): string[] {
     '',
     ...marked('clients', [`Measured with ${versions}.`, '', ...table(['in front of', ...names], rows)]),
     '',
-    '`@anthropic-ai/sdk` cannot talk to the gateway: it needs `/v1/messages`, which the gateway does not have.',
-    '',
   ]
 }
 

@@ -21,6 +21,8 @@ const CLIENTS = {
   'LangChain (JavaScript)': 'langchain.mjs',
   'LangChain (Python)': 'langchain_client.py',
   'LlamaIndex (Python)': 'llamaindex_client.py',
+  'anthropic (Node)': 'anthropic.mjs',
+  'anthropic (Python)': 'anthropic_client.py',
 }
 const ASKS = ['chat', 'stream', 'tools', 'structured output', 'embeddings', 'retries'] as const
 /** Of the clients that speak the Responses API. */
@@ -112,7 +114,10 @@ describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => 
 })
 
 describe.each(clients)('$client', ({ client, script }) => {
-  test.each(ASKS.map((ask) => ({ ask })))('in front of llama.cpp: $ask', async ({ ask }) => {
+  // Anthropic's API has no embeddings.
+  const asks = ASKS.filter((ask) => ask !== 'embeddings' || !client.startsWith('anthropic'))
+
+  test.each(asks.map((ask) => ({ ask })))('in front of llama.cpp: $ask', async ({ ask }) => {
     refusals = ask === 'retries' ? 2 : 0
     const told = await asked(script, 'llama', [ask])
     note({ clients: [{ client, server: 'llama.cpp, a real server', outcomes: told }] })
@@ -143,6 +148,8 @@ async function asked(script: string, model: string, asks: readonly Ask[]): Promi
       HOME: process.env['HOME'] ?? '',
       OPENAI_BASE_URL: `${gateway.url}/v1`,
       OPENAI_API_KEY: key,
+      ANTHROPIC_BASE_URL: gateway.url,
+      ANTHROPIC_API_KEY: key,
       CHAT_MODEL: model,
       EMBEDDINGS_MODEL: 'embeddings',
       FLAKY_MODEL: 'flaky',
