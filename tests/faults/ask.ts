@@ -14,7 +14,7 @@ export interface Seen {
   finishReason: string | null
   /** The answer came whole: the client's own verdict. */
   whole: boolean
-  /** Whether `[DONE]` was on the wire. */
+  /** Whether `[DONE]`, or its dialect's terminal event, was on the wire. */
   done: boolean
   /** Whether an error event was on the wire. */
   errorEvent: boolean
@@ -48,8 +48,8 @@ export interface Asked {
   readonly over: Promise<Seen>
 }
 
-export function askChat(options: AskOptions): Asked {
-  const seen: Seen = {
+export function nothingSeen(): Seen {
+  return {
     status: null,
     requestId: null,
     text: '',
@@ -62,6 +62,10 @@ export function askChat(options: AskOptions): Asked {
     usage: null,
     longestPauseMs: 0,
   }
+}
+
+export function askChat(options: AskOptions): Asked {
+  const seen = nothingSeen()
   return { seen, over: run(options, seen) }
 }
 

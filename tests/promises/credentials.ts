@@ -64,12 +64,31 @@ export function promiseCredentials(gateway: () => Address): void {
       expect(await findWrongAnswers(url, bearers)).toEqual([])
     })
 
-    test('and lets in the right one', async () => {
+    test('and lets in the right one, by either header', async () => {
       const { key, token } = await newDeveloper(gateway())
       for (const operation of reference) {
         const bearer = operation.credential === 'sign-in' ? token : key
-        const { status } = await send(gateway().urls[0], pathOf(operation), askingNothing(operation, bearer))
-        expect([operation.path, status]).not.toEqual([operation.path, 401])
+        for (const parts of [askingNothing(operation, bearer), byApiKey(askingNothing(operation, bearer))]) {
+          const { status } = await send(gateway().urls[0], pathOf(operation), parts)
+          expect([operation.path, status]).not.toEqual([operation.path, 401])
+        }
+      }
+    })
+
+    test('two credentials that differ are refused on every route that takes one, and one in both headers is not', async () => {
+      const [url] = gateway().urls
+      const [one, other] = [await newDeveloper(gateway()), await newDeveloper(gateway())]
+      for (const operation of reference.filter(({ credential }) => credential !== 'none')) {
+        const asking = (bearer: string, apiKey: string) =>
+          send(url, pathOf(operation), { ...askingNothing(operation, bearer), headers: { 'x-api-key': apiKey } })
+        const refused = await asking(one.key, other.key)
+        expect([operation.path, refused.status, codeOf(refused.body)]).toEqual([
+          operation.path,
+          400,
+          'VALIDATION_ERROR',
+        ])
+        const bearer = operation.credential === 'sign-in' ? one.token : one.key
+        expect([operation.path, (await asking(bearer, bearer)).status]).not.toEqual([operation.path, 401])
       }
     })
   })
@@ -100,26 +119,42 @@ export async function findWrongAnswers(url: string, bearers: Bearers): Promise<s
     for (const [kind, code] of Object.entries(REFUSALS[operation.credential]) as [Kind, string][]) {
       for (const [how, path, parts] of waysToAsk(operation, bearers[kind])) {
         const { status, body } = await send(url, path, parts)
-        if (status === 401 && body['code'] === code) continue
-        wrong.push(`${operation.method} ${operation.path}, ${how}, with ${kind}: ${status} ${String(body['code'])}`)
+        if (status === 401 && codeOf(body) === code) continue
+        wrong.push(`${operation.method} ${operation.path}, ${how}, with ${kind}: ${status} ${String(codeOf(body))}`)
       }
     }
   }
   return wrong
 }
 
+/** Flat in the contract's bodies, nested in the other dialects'. */
+function codeOf(body: Record<string, unknown>): unknown {
+  const { error } = body
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : body['code']
+}
+
 type Parts = Parameters<typeof send>[2]
+
+function byApiKey({ key, headers, ...parts }: NonNullable<Parts>): NonNullable<Parts> {
+  return { ...parts, headers: { ...headers, ...(key !== undefined && { 'x-api-key': key }) } }
+}
 
 /** Inference takes the direct path where the target is its path alone, and Express' path otherwise. */
 function waysToAsk(operation: Operation, bearer: string | undefined): [how: string, path: string, parts: Parts][] {
   const path = pathOf(operation)
   const nothing = askingNothing(operation, bearer)
-  if (operation.method === 'GET') return [['as it is', path, nothing]]
+  if (operation.method === 'GET') {
+    return [
+      ['as it is', path, nothing],
+      ['by x-api-key', path, byApiKey(nothing)],
+    ]
+  }
   const body = JSON.stringify(operation.examples[0]!.body).replaceAll('$KEY', bearer ?? '')
   const padded = body.padEnd(100_000)
   return [
     ['asking nothing', path, nothing],
     ['as in the reference', path, { ...nothing, body }],
+    ['by x-api-key', path, byApiKey({ ...nothing, body })],
     ['through Express', `${path}?through=express`, { ...nothing, body }],
     ['with a large body', path, { ...nothing, body: padded }],
     ['with a body that is no JSON', path, { ...nothing, body: '{' }],

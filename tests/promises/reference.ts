@@ -4,7 +4,9 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
+import { dialectOfPath } from '../../services/edge/src/core/dialect-of-path.ts'
 import type { Operation } from '../../services/edge/src/reference/api-reference.ts'
 import { reference } from '../../services/edge/src/routes.ts'
 import { type Gateway, newDeveloper, send, sendRaw } from './gateway.ts'
@@ -60,10 +62,21 @@ async function runCommand(command: string, variables: Record<string, string>): P
   return (await run('sh', ['-c', `${curl}\n${command}`], { env })).stdout
 }
 
-function expectStream({ eventSchema }: Operation, answer: string): void {
-  const events = answer.trim().split('\n\n')
-  expect(events.pop()).toBe('data: [DONE]')
+const ENDS: Record<ApiDialect, unknown> = {
+  chat: '[DONE]',
+  responses: expect.stringContaining('"type":"response.completed"'),
+  messages: '{"type":"message_stop"}',
+}
+
+function expectStream({ path, eventSchema }: Operation, answer: string): void {
+  const dialect = dialectOfPath(path)
+  const events = answer
+    .trim()
+    .split('\n\n')
+    .map((event) => /^data: (.*)$/m.exec(event)![1]!)
+  expect(events.at(-1)).toEqual(ENDS[dialect])
+  if (dialect === 'chat') events.pop()
   expect(events.length).toBeGreaterThan(2)
-  const chunks = events.map((event) => eventSchema!.parse(JSON.parse(event.slice('data: '.length))))
-  expect(chunks.at(-1)).toMatchObject({ usage: { total_tokens: expect.any(Number) } })
+  const parsed = events.map((event) => eventSchema!.parse(JSON.parse(event)))
+  if (dialect === 'chat') expect(parsed.at(-1)).toMatchObject({ usage: { total_tokens: expect.any(Number) } })
 }

@@ -1,9 +1,12 @@
 /**
- * `POST /v1/quote`: the price of a chat request. The request's body is the chat request's.
+ * `POST /v1/quote`: the price of a chat request. The body is that of the request, in the API that the query names.
  */
 
 import * as z from 'zod'
 import { planUnit } from './usage.ts'
+import { apiDialects } from './vendors.ts'
+
+export const quoteQuery = z.object({ dialect: z.enum(apiDialects).default('chat') })
 
 const vendorPrice = {
   input_usd_per_million: z.number(),

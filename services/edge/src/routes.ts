@@ -11,6 +11,7 @@ import type { Operation } from './reference/api-reference.ts'
 import { operations, type OperationId } from './reference/operations.ts'
 import type { Route } from './listen/route.ts'
 import type { Method } from './reference/api-reference.ts'
+import { countPromptTokens } from './routes/count-tokens.ts'
 import { listDeveloperKeys, mintDeveloperKey, revokeDeveloperKey, rotateDeveloperKey } from './routes/developer-keys.ts'
 import { listModels, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
@@ -29,6 +30,9 @@ export const routes = {
   '/v1/chat/completions': { POST: { credential: 'key at admission', asks: chat, doc: 'createChatCompletion' } },
   '/v1/responses': { POST: { credential: 'key at admission', asks: responses, doc: 'createResponse' } },
   '/v1/messages': { POST: { credential: 'key at admission', asks: messages, doc: 'createMessage' } },
+  '/v1/messages/count_tokens': {
+    POST: { credential: 'key', body: 'large', handle: countPromptTokens, doc: 'countTokens' },
+  },
   '/v1/embeddings': { POST: { credential: 'key at admission', asks: embeddings, doc: 'createEmbeddings' } },
   '/v1/images/generations': { POST: { credential: 'key at admission', asks: images, doc: 'createImage' } },
   '/v1/quote': { POST: { credential: 'key', body: 'large', handle: quote, doc: 'quote' } },

@@ -1,17 +1,19 @@
 import { ERROR_STATUS, GatewayError, rateLimitTypes, renderError, type ErrorCode } from '@gateway/contracts/errors'
+import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { explainAnswer } from './explain-problem.ts'
 
 const links = { docsUrl: 'https://docs.example', topupUrl: 'https://topup.example' }
 
-function explain(error: GatewayError) {
-  const { status, body } = renderError(error, links)
+function explain(error: GatewayError, dialect: ApiDialect = 'chat') {
+  const { status, body } = renderError(error, links, dialect)
   return explainAnswer(status, JSON.parse(body), 'request-1')
 }
 
-describe('every error of the contract is told in words, with what to do', () => {
+describe.each(apiDialects)('every error of the contract is told in words, with what to do: %s', (dialect) => {
   test.each(Object.keys(ERROR_STATUS) as ErrorCode[])('%s', (code) => {
-    const problem = explain(new GatewayError(code, 'something went wrong', { resetDate: '2026-12-01T00:00:00Z' }))
+    const error = new GatewayError(code, 'something went wrong', { resetDate: '2026-12-01T00:00:00Z' })
+    const problem = explain(error, dialect)
     expect(problem.code).toBe(code)
     expect(problem.requestId).toBe('request-1')
     expect(problem.title).toMatch(/^[A-Z].*[^.]$/)
@@ -19,7 +21,7 @@ describe('every error of the contract is told in words, with what to do', () => 
   })
 
   test.each(rateLimitTypes)('a limit of the kind %s', (type) => {
-    const problem = explain(new GatewayError('rate_limit_exceeded', 'no', { type, retryAfterMs: 4_200 }))
+    const problem = explain(new GatewayError('rate_limit_exceeded', 'no', { type, retryAfterMs: 4_200 }), dialect)
     expect(problem.mayPass).toBe(type !== 'plan_limit')
     expect(problem.advice).toMatch(type === 'plan_limit' ? /included model/ : /Wait 5 seconds/)
   })

@@ -2,7 +2,7 @@
  * Errors in words: what happened and what to do about it, from what the gateway answered or from its silence.
  */
 
-import { flatErrorBody, quotaExceededBody, rateLimitBody } from '@gateway/contracts/errors'
+import { flatErrorBody, quotaExceededBody, rateLimitBody, rateLimitTypes } from '@gateway/contracts/errors'
 import * as z from 'zod'
 import { formatDate, formatWait } from './format.ts'
 
@@ -34,7 +34,21 @@ export const unreadable: Problem = {
   mayPass: false,
 }
 
-const errorBody = z.union([rateLimitBody, quotaExceededBody, flatErrorBody])
+/** Messages has the kind of a limit under another name; both other dialects have every error in an object. */
+const errorBody = z.union([
+  z
+    .object({
+      error: z.object({ ...rateLimitBody.shape.error.shape, type: z.string(), limit: z.enum(rateLimitTypes) }),
+    })
+    .transform(({ error: { limit, ...error } }) => ({ error: { ...error, type: limit } })),
+  rateLimitBody,
+  quotaExceededBody,
+  flatErrorBody,
+  z
+    .object({ error: z.looseObject({ message: z.string() }) })
+    .transform(({ error: { message, ...rest } }) => ({ ...rest, error: message }))
+    .pipe(flatErrorBody),
+])
 type ErrorBody = z.infer<typeof errorBody>
 
 /** `body` is the parsed JSON, or anything else where there was none. */
@@ -44,10 +58,16 @@ export function explainAnswer(status: number, body: unknown, requestId?: string)
   return requestId ? { ...problem, requestId } : problem
 }
 
-/** An error in the middle of a stream: `data: {"error":{"message","code"}}`. */
-export const streamError = z.object({ error: z.object({ message: z.string(), code: z.string() }) })
+const failure = z.object({ message: z.string(), code: z.string() })
 
-export function explainBrokenStream({ error }: z.infer<typeof streamError>): Problem {
+/** An error in the middle of a stream, in any of the three dialects. */
+export const streamError = z.union([
+  z.object({ error: failure }).transform(({ error }) => error),
+  z.object({ response: z.object({ error: failure }) }).transform(({ response }) => response.error),
+  failure,
+])
+
+export function explainBrokenStream(error: z.infer<typeof streamError>): Problem {
   if (error.code === 'INVALID_KEY') return explainCode('INVALID_KEY', error.message)
   return {
     title: 'The answer broke off',

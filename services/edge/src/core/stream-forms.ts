@@ -16,9 +16,18 @@ export interface StreamForm {
   failure(error: GatewayError): string
 }
 
+const COMMENT = ': keep-alive\n\n'
+const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
+
+const CHAT: StreamForm = { keepAlive: COMMENT, done: 'data: [DONE]\n\n', failure: chatFailure }
+const MESSAGES: StreamForm = {
+  keepAlive: PING,
+  done: '',
+  failure: (error) => eventOf('error', messagesErrorBody(error)),
+}
 const FORMS: Record<ApiDialect, () => StreamForm> = {
-  chat: () => ({ keepAlive: COMMENT, done: 'data: [DONE]\n\n', failure: chatFailure }),
-  messages: () => ({ keepAlive: PING, done: '', failure: (error) => eventOf('error', messagesErrorBody(error)) }),
+  chat: () => CHAT,
+  messages: () => MESSAGES,
   responses: responsesForm,
 }
 
@@ -26,9 +35,6 @@ const FORMS: Record<ApiDialect, () => StreamForm> = {
 export function streamForm(dialect: ApiDialect): StreamForm {
   return FORMS[dialect]()
 }
-
-const COMMENT = ': keep-alive\n\n'
-const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
 
 function eventOf(name: string, data: object): string {
   return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`

@@ -62,7 +62,7 @@ const key: CredentialTerms = {
   sentence: 'An API key, or a sign-in token that acts through its account’s active key.',
   variable: '$SVC_KEY',
   errors: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
-  security: [{ key: [] }, { signIn: [] }],
+  security: [{ key: [] }, { apiKey: [] }, { signIn: [] }],
 }
 
 export const credentials: Record<Credential, CredentialTerms> = {
@@ -90,7 +90,7 @@ export function errorsOf({ credential, requestSchema, errors }: Operation): Erro
 
 /** The meaning of a code and the client's next step. */
 export const errorMeanings: Record<ErrorCode, { condition: string; action: string }> = {
-  NO_AUTH: { condition: 'No Authorization header.', action: 'Send a bearer key.' },
+  NO_AUTH: { condition: 'Neither Authorization nor x-api-key.', action: 'Send a bearer key.' },
   INVALID_KEY: { condition: 'The key is unknown, revoked or rotated away.', action: 'Mint or rotate a key and retry.' },
   INVALID_TOKEN: {
     condition: 'The bearer value is neither an svc_ key nor a valid session token.',
@@ -146,4 +146,6 @@ export const answerHeaders: Record<string, string> = {
   'x-ratelimit-remaining-requests':
     'Requests left of those in any 60 seconds; the other x-ratelimit headers are named as at OpenAI.',
   'x-ratelimit-remaining-tokens': `Tokens left in the bucket of tokens per minute. ${TOKENS_PER_MINUTE}`,
+  'anthropic-ratelimit-requests-remaining':
+    'The same on /v1/messages, with the other anthropic-ratelimit headers of requests and tokens, as Anthropic names them.',
 }

@@ -5,11 +5,15 @@
 import {
   ERROR_STATUS,
   flatErrorBody,
+  messagesError,
   quotaExceededBody,
   rateLimitBody,
+  responsesError,
   type ErrorCode,
 } from '@gateway/contracts/errors'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
+import { dialectOfPath } from '../core/dialect-of-path.ts'
 import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
 export interface OpenApiDocument {
@@ -39,12 +43,20 @@ export function openApiDocument(serverUrl: string, operations: Operation[]): Ope
     components: {
       securitySchemes: {
         key: { type: 'http', scheme: 'bearer', description: 'An API key (svc_…).' },
+        apiKey: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-api-key',
+          description: 'The same, as Anthropic’s clients send it.',
+        },
         signIn: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'A sign-in token.' },
       },
       schemas: {
         FlatError: schemaOf(flatErrorBody, 'output'),
         RateLimitError: schemaOf(rateLimitBody, 'output'),
         QuotaError: schemaOf(quotaExceededBody, 'output'),
+        ResponsesError: schemaOf(responsesError, 'output'),
+        MessagesError: schemaOf(messagesError, 'output'),
       },
     },
   }
@@ -83,7 +95,7 @@ function parametersOf({ query = [], pathParameters = [], headers = [] }: Operati
 
 const textOf = (schema: z.ZodType | undefined): object => (schema ? schemaOf(schema, 'input') : { type: 'string' })
 
-function success({ group, responseSchema, eventSchema }: Operation): object {
+function success({ path, group, responseSchema, eventSchema }: Operation): object {
   const headers = group === 'Inference' ? answerHeaders : {}
   return {
     description: 'Success',
@@ -92,15 +104,16 @@ function success({ group, responseSchema, eventSchema }: Operation): object {
     ),
     content: {
       'application/json': { schema: schemaOf(responseSchema, 'output') },
-      ...(eventSchema && { 'text/event-stream': { schema: eventOf(eventSchema) } }),
+      ...(eventSchema && { 'text/event-stream': { schema: eventOf(eventSchema, dialectOfPath(path)) } }),
     },
   }
 }
 
-/** One event: its `data` is a text that holds JSON, or `[DONE]`. */
-function eventOf(schema: z.ZodType): object {
+/** One event: its `data` is a text that holds JSON. Chat's last one is `[DONE]`; the others' have names. */
+function eventOf(schema: z.ZodType, dialect: ApiDialect): object {
   const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaOf(schema, 'output') }
-  return { type: 'object', required: ['data'], properties: { data: { anyOf: [{ const: '[DONE]' }, json] } } }
+  const data = dialect === 'chat' ? { anyOf: [{ const: '[DONE]' }, json] } : json
+  return { type: 'object', required: ['data'], properties: { event: { type: 'string' }, data } }
 }
 
 function failures(operation: Operation): Record<string, object> {
@@ -110,13 +123,19 @@ function failures(operation: Operation): Record<string, object> {
       status,
       {
         description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
-        content: { 'application/json': { schema: { $ref: `#/components/schemas/${bodyOf(ofStatus[0]!)}` } } },
+        content: {
+          'application/json': {
+            schema: { $ref: `#/components/schemas/${bodyOf(ofStatus[0]!, dialectOfPath(operation.path))}` },
+          },
+        },
       },
     ]),
   )
 }
 
-function bodyOf(code: ErrorCode): 'FlatError' | 'RateLimitError' | 'QuotaError' {
+function bodyOf(code: ErrorCode, dialect: ApiDialect): string {
+  if (dialect === 'responses') return 'ResponsesError'
+  if (dialect === 'messages') return 'MessagesError'
   if (code === 'rate_limit_exceeded') return 'RateLimitError'
   return code === 'quota_exceeded' ? 'QuotaError' : 'FlatError'
 }

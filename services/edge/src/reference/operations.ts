@@ -18,10 +18,10 @@ import {
 import type { ErrorCode } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
 import { guestKeyRequest, guestKeyResponse } from '@gateway/contracts/keys-api'
-import { message, messageEvent, messagesRequest } from '@gateway/contracts/messages'
+import { countTokensRequest, message, messageEvent, messagesRequest, tokensCounted } from '@gateway/contracts/messages'
 import { quotaRecord } from '@gateway/contracts/metering-api'
 import { planRecord } from '@gateway/contracts/plan-api'
-import { quoteResponse } from '@gateway/contracts/quote'
+import { quoteQuery, quoteResponse } from '@gateway/contracts/quote'
 import { responseEvent, responseObject, responsesRequest } from '@gateway/contracts/responses'
 import { usageQuery, usageRecord } from '@gateway/contracts/usage-api'
 import * as z from 'zod'
@@ -174,6 +174,22 @@ export const operations = {
     ],
     errors: INFERENCE_ERRORS,
   },
+  countTokens: {
+    group: 'Inference',
+    summary: 'Count the tokens of a message',
+    description: [
+      'An estimate of the prompt’s tokens, as the limits count it. The tokenizer of the backend decides when the request runs. Nothing is charged.',
+    ],
+    requestSchema: countTokensRequest,
+    responseSchema: tokensCounted,
+    examples: [
+      {
+        name: 'A question',
+        body: { model: 'svc-core', messages: [{ role: 'user', content: 'What is a gateway?' }] },
+      },
+    ],
+    errors: ['MODEL_NOT_FOUND'],
+  },
   createEmbeddings: {
     group: 'Inference',
     summary: 'Embeddings',
@@ -202,6 +218,13 @@ export const operations = {
     summary: 'What a chat request would cost',
     description: [
       'Takes the body of a chat request and answers what would serve it and what it would be charged, without sending it anywhere. Nothing is reserved.',
+    ],
+    query: [
+      {
+        name: 'dialect',
+        description: 'The API of the body: chat, responses or messages; chat when left out.',
+        schema: quoteQuery.shape.dialect,
+      },
     ],
     requestSchema: chatRequest,
     responseSchema: quoteResponse,

@@ -68,10 +68,11 @@ function startSection(baseUrl: string, consoleUrl: string | null): string {
     : 'Get a key with your sign-in token, as <a href="#mintDeveloperKey">described below</a>'
   return `<section id="start">
 <h1>API reference</h1>
-<p class="lead">An OpenAI-compatible gateway. Any OpenAI client works when its base URL is <code>${escape(baseUrl)}/v1</code>.</p>
+<p class="lead">An OpenAI-compatible gateway. Any OpenAI client works when its base URL is <code>${escape(baseUrl)}/v1</code>,
+any Anthropic client when it is <code>${escape(baseUrl)}</code>.</p>
 <ol>
 <li>${getKey}, or <a href="#mintGuestKey">one for a device</a> without an account.</li>
-<li>Send it as <code>Authorization: Bearer svc_…</code>. In the examples it stands in <code>$SVC_KEY</code>.</li>
+<li>Send it as <code>Authorization: Bearer svc_…</code> or <code>x-api-key: svc_…</code>. In the examples it stands in <code>$SVC_KEY</code>.</li>
 <li>Ask <a href="#createChatCompletion">your first question</a>.</li>
 </ol>
 <p>Bodies are JSON, answers too, but for a streamed chat, which is <code>text/event-stream</code>. Errors have a
@@ -134,7 +135,8 @@ function errorSection(): string {
   return `<section id="errors">
 <h2><a href="#errors">Errors</a></h2>
 <p>Most bodies are flat: <code>{"error": "Invalid key", "code": "INVALID_KEY"}</code>. Those of 402 and 429 hold an object
-in <code>error</code>, with the code, a message and what to wait for.</p>
+in <code>error</code>, with the code, a message and the time to wait. So do all under <code>/v1/responses</code> and
+<code>/v1/messages</code>, in the shape of their APIs.</p>
 <table class="wide"><tbody>${rows.join('\n')}</tbody></table>
 </section>`
 }

@@ -5,10 +5,11 @@
 
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { servedKind } from '@gateway/contracts/default-model'
 import { findModel } from '@gateway/contracts/find-model'
 import { isRetired } from '@gateway/contracts/retired'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
-import type { PlannedJob } from '@gateway/contracts/job'
+import type { JobKind, PlannedJob } from '@gateway/contracts/job'
 import type { WholeBill } from '@gateway/contracts/usage-event'
 import { requestAttributes } from '@gateway/telemetry/gen-ai'
 import { partOf } from '@gateway/telemetry/tracing'
@@ -86,7 +87,8 @@ interface Understood {
 
 export function understand(config: GatewayConfig, parse: InferenceKind, body: unknown): Understood {
   const asked = parse(body, config.models)
-  const model = modelFor(config, asked)
+  const model = modelNamed(config, asked.model, asked.kind)
+  asked.vectorsOf?.(model)
   // An alias ends here: admission, Idempotency-Key and ledger know a model by its id.
   asked.model = model.id
   return { asked, model }
@@ -108,22 +110,17 @@ async function understandFor(
   }
 }
 
-function modelFor(config: GatewayConfig, asked: AskedRequest): ModelConfig {
-  const model = findModel(config.models, asked.model)
+export function modelNamed(config: GatewayConfig, name: string, kind: JobKind): ModelConfig {
+  const model = findModel(config.models, name)
   if (!model) {
-    throw new GatewayError(
-      'MODEL_NOT_FOUND',
-      `The model ${asked.model} does not exist; GET /v1/models lists the models`,
-    )
+    throw new GatewayError('MODEL_NOT_FOUND', `The model ${name} does not exist; GET /v1/models lists the models`)
   }
   if (isRetired(model, Date.now())) {
     const instead = model.replacement === undefined ? '' : `; use ${model.replacement}`
     throw new GatewayError('MODEL_NOT_FOUND', `The model ${model.id} was retired on ${model.sunsetAt}${instead}`)
   }
-  const type = model.type === 'auto' ? 'chat' : model.type
-  if (type !== asked.kind)
-    throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${type}, not ${asked.kind}`)
-  asked.vectorsOf?.(model)
+  const served = servedKind(model)
+  if (served !== kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${served}, not ${kind}`)
   return model
 }
 

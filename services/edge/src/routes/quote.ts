@@ -1,23 +1,29 @@
 /**
  * `POST /v1/quote` (ours): what a chat request would be served by and cost, without dispatching it. The same body, the
- * same choice of lane and the same prices as the request itself; nothing is reserved.
+ * same choice of lane and the same prices as the request itself; nothing is reserved. `dialect` names the API of the body.
  */
 
 import type { z } from 'zod'
-import type { quoteResponse } from '@gateway/contracts/quote'
+import { quoteQuery, type quoteResponse } from '@gateway/contracts/quote'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { makeOffer, planLimit } from '../admit/admit.ts'
 import { describePrice } from '../core/describe-price.ts'
 import type { Edge } from '../edge.ts'
-import { chat } from '../read/inference-kinds.ts'
+import { chat, parseBody, type InferenceKind } from '../read/inference-kinds.ts'
+import { messages } from '../read/messages.ts'
+import { responses } from '../read/responses.ts'
 import type { Handler } from '../listen/route.ts'
 import { understand } from './infer.ts'
+
+const KINDS: Record<ApiDialect, InferenceKind> = { chat, responses, messages }
 
 export function quote(edge: Edge): Handler<'key'> {
   return async (request, response, caller) => {
     const config = edge.config.current
-    const { asked, model } = understand(config, chat, request.body)
+    const { dialect } = parseBody(quoteQuery, request.query)
+    const { asked, model } = understand(config, KINDS[dialect], request.body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
     if (!chosen) throw planLimit(plan.slug, config, model)
 

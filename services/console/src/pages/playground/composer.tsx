@@ -1,7 +1,9 @@
 import { ActionIcon, NativeSelect } from '@mantine/core'
 import type { PlannedModel } from '@gateway/contracts/plan-api'
+import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
 import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react'
 import { formatPrice } from '../../core/format.ts'
+import { waysIn } from '../../gateway/ways-in.ts'
 import { SendIcon, StopIcon } from '../../parts/icons.tsx'
 import classes from './composer.module.css'
 
@@ -9,12 +11,14 @@ export interface ComposerProps {
   models: PlannedModel[]
   model: string
   onModel: (id: string) => void
+  dialect: ApiDialect
+  onDialect: (dialect: ApiDialect) => void
   isBusy: boolean
   onAsk: (question: string) => void
   onStop: () => void
 }
 
-export function Composer({ models, model, onModel, isBusy, onAsk, onStop }: ComposerProps) {
+export function Composer({ models, model, onModel, dialect, onDialect, isBusy, onAsk, onStop }: ComposerProps) {
   const [draft, setDraft] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
 
@@ -60,6 +64,13 @@ export function Composer({ models, model, onModel, isBusy, onAsk, onStop }: Comp
             </option>
           ))}
         </NativeSelect>
+        <NativeSelect
+          aria-label="API"
+          size="sm"
+          value={dialect}
+          onChange={(event) => onDialect(event.currentTarget.value as ApiDialect)}
+          data={apiDialects.map((value) => ({ value, label: waysIn[value].label }))}
+        />
         <span className={classes.hint}>Enter sends, Shift + Enter begins a line</span>
         {isBusy ? (
           <ActionIcon size={38} radius="xl" variant="default" aria-label="Stop the answer" onClick={onStop}>

@@ -2,10 +2,12 @@
  * The playground's conversation: kept while the page lives, so that looking something up elsewhere loses nothing.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { useSyncExternalStore } from 'react'
 import type { Problem } from '../../core/explain-problem.ts'
 import type { Caller } from '../../gateway/ask.ts'
-import { streamChat, type AnswerHead, type AnswerTotals, type ChatQuestion } from '../../gateway/stream-chat.ts'
+import { streamAnswer, type AnswerHead, type AnswerTotals } from '../../gateway/stream-answer.ts'
+import type { ChatQuestion } from '../../gateway/ways-in.ts'
 import { problemOf } from '../../parts/answer.tsx'
 
 export interface Turn {
@@ -63,7 +65,7 @@ export function stopTurn(): void {
 }
 
 /** Resolves when the answer is over, however it ended. */
-export async function askTurn(caller: Caller, model: string, question: string): Promise<void> {
+export async function askTurn(caller: Caller, dialect: ApiDialect, model: string, question: string): Promise<void> {
   const id = ++lastId
   const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())
@@ -85,7 +87,7 @@ export async function askTurn(caller: Caller, model: string, question: string): 
   try {
     const onHead = (head: AnswerHead) => change(id, { head })
     const listener = { onHead, onText: take('text'), onThought: take('thought') }
-    const totals = await streamChat(caller, { model, messages }, controller.signal, listener)
+    const totals = await streamAnswer(caller, dialect, { model, messages }, controller.signal, listener)
     end({ totals, state: 'done' })
   } catch (error) {
     if (controller.signal.aborted) return end({ state: 'stopped' })

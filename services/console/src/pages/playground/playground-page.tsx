@@ -1,4 +1,5 @@
 import { Button, Skeleton } from '@mantine/core'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { useState } from 'react'
 import { useKeys, usePlan, useRefreshAccount } from '../../gateway/queries.ts'
 import { activeKeyOf } from '../../gateway/active-key.ts'
@@ -49,6 +50,7 @@ function Conversation() {
   const refresh = useRefreshAccount()
   const turns = useTurns()
   const [model, setModel] = useState(FIRST_CHOICE)
+  const [dialect, setDialect] = useState<ApiDialect>('chat')
   const end = useFollowEnd(turns.length, turns.at(-1)?.text.length ?? 0)
   const isBusy = turns.some(({ state }) => state === 'waiting' || state === 'streaming')
 
@@ -57,7 +59,7 @@ function Conversation() {
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.some(({ id }) => id === model) ? model : (chat[0]?.id ?? model)
-        const ask = (question: string) => void askTurn(caller, chosen, question).then(refresh)
+        const ask = (question: string) => void askTurn(caller, dialect, chosen, question).then(refresh)
         const again = ({ id, question }: Turn) => {
           takeBack(id)
           ask(question)
@@ -76,7 +78,16 @@ function Conversation() {
               ))}
             </div>
             <div ref={end} className={classes.end} />
-            <Composer models={chat} model={chosen} onModel={setModel} isBusy={isBusy} onAsk={ask} onStop={stopTurn} />
+            <Composer
+              models={chat}
+              model={chosen}
+              onModel={setModel}
+              dialect={dialect}
+              onDialect={setDialect}
+              isBusy={isBusy}
+              onAsk={ask}
+              onStop={stopTurn}
+            />
           </div>
         )
       }}

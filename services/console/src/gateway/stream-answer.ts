@@ -1,17 +1,12 @@
 /**
- * One streamed answer, through the same endpoint that every client uses.
+ * One streamed answer, through the same endpoints that every client uses.
  */
 
-import { chatChunk } from '@gateway/contracts/answers'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import * as z from 'zod'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
-
-export interface ChatQuestion {
-  model: string
-  messages: { role: 'user' | 'assistant' | 'system'; content: string }[]
-}
+import { waysIn, type ChatQuestion, type Heard, type Tokens } from './ways-in.ts'
 
 /** What the answer's headers say. */
 export interface AnswerHead {
@@ -31,21 +26,18 @@ export interface AnswerListener {
 export interface AnswerTotals {
   model: string | null
   finishReason: string | null
-  tokens: { promptTokens: number; completionTokens: number; cachedTokens: number } | null
+  tokens: Tokens | null
 }
 
-/** What is shown of a chunk, so that a backend that leaves out the rest is not held up. A chunk may have `error: null`. */
-const shown = chatChunk.pick({ model: true, choices: true, usage: true }).partial({ model: true })
-const event = z.union([shown, streamError])
-
-export async function streamChat(
+export async function streamAnswer(
   caller: Caller,
+  dialect: ApiDialect,
   question: ChatQuestion,
   signal: AbortSignal,
   listener: AnswerListener,
 ): Promise<AnswerTotals> {
-  const body = { ...question, stream: true, stream_options: { include_usage: true } }
-  const response = await send(caller, '/v1/chat/completions', { method: 'POST', body, signal })
+  const way = waysIn[dialect]
+  const response = await send(caller, way.path, { method: 'POST', body: way.body(question), signal })
   const header = (name: string) => response.headers.get(name)
   listener.onHead({
     upstream: header('x-svc-upstream'),
@@ -54,8 +46,9 @@ export async function streamChat(
   })
   const totals: AnswerTotals = { model: null, finishReason: null, tokens: null }
   for await (const data of eventsOf(response, signal)) {
-    if (data === '[DONE]') return totals
-    take(totals, data, listener)
+    const heard = read(dialect, data)
+    take(totals, heard, listener)
+    if (heard.isLast) return totals
   }
   throw new GatewayProblem(brokenOff)
 }
@@ -75,22 +68,28 @@ async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerato
   }
 }
 
-function take(totals: AnswerTotals, data: string, listener: AnswerListener): void {
-  const parsed = event.safeParse(parseJson(data))
-  if (!parsed.success) throw new GatewayProblem(unreadable, { cause: parsed.error })
-  if (!('choices' in parsed.data)) throw new GatewayProblem(explainBrokenStream(parsed.data))
-  const { model, choices, usage } = parsed.data
-  const choice = choices[0]
-  totals.model = model ?? totals.model
-  totals.finishReason = choice?.finish_reason ?? totals.finishReason
-  if (choice?.delta.reasoning_content) listener.onThought(choice.delta.reasoning_content)
-  if (choice?.delta.content) listener.onText(choice.delta.content)
-  if (usage) {
-    const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage
-    const cachedTokens = prompt_tokens_details?.cached_tokens ?? 0
-    totals.tokens = { promptTokens: prompt_tokens, completionTokens: completion_tokens, cachedTokens }
-  }
+function read(dialect: ApiDialect, data: string): Heard {
+  const said = data === '[DONE]' ? data : parseJson(data)
+  const parsed = waysIn[dialect].event.safeParse(said)
+  if (parsed.success) return parsed.data
+  const failed = streamError.safeParse(said)
+  if (failed.success) throw new GatewayProblem(explainBrokenStream(failed.data))
+  throw new GatewayProblem(unreadable, { cause: parsed.error })
 }
+
+function take(
+  totals: AnswerTotals,
+  { text, thought, model, finishReason, tokens }: Heard,
+  listener: AnswerListener,
+): void {
+  totals.model = model ?? totals.model
+  totals.finishReason = finishReason ?? totals.finishReason
+  if (tokens) totals.tokens = { ...NO_TOKENS, ...totals.tokens, ...tokens }
+  if (thought) listener.onThought(thought)
+  if (text) listener.onText(text)
+}
+
+const NO_TOKENS: Tokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
 
 function parseJson(text: string): unknown {
   try {

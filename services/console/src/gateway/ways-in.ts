@@ -1,0 +1,148 @@
+/**
+ * The three APIs for a conversation: how each is asked for a stream, and what its events say. The page shows the same of all.
+ */
+
+import { chatChunk } from '@gateway/contracts/answers'
+import type { ApiDialect } from '@gateway/contracts/vendors'
+import * as z from 'zod'
+
+export interface ChatQuestion {
+  model: string
+  messages: { role: 'user' | 'assistant' | 'system'; content: string }[]
+}
+
+export interface Tokens {
+  promptTokens: number
+  completionTokens: number
+  cachedTokens: number
+}
+
+/** What one event brings. */
+export interface Heard {
+  text?: string | null | undefined
+  /** What the model thinks before it answers. */
+  thought?: string | null | undefined
+  model?: string | undefined
+  finishReason?: string | null | undefined
+  tokens?: Partial<Tokens> | undefined
+  isLast?: boolean
+}
+
+interface WayIn {
+  label: string
+  path: string
+  body(question: ChatQuestion): object
+  /** Of an event's data. It refuses failures, which are for `explain-problem.ts`. */
+  event: z.ZodType<Heard>
+}
+
+/** What is shown of a chunk, so that a backend that leaves out the rest is not held up. A chunk may have `error: null`. */
+const chunk = chatChunk.pick({ model: true, choices: true, usage: true }).partial({ model: true })
+
+const chatEvent = chunk.transform(({ model, choices: [choice], usage }): Heard => ({
+  text: choice?.delta.content,
+  thought: choice?.delta.reasoning_content,
+  model,
+  finishReason: choice?.finish_reason,
+  tokens: usage
+    ? {
+        promptTokens: usage.prompt_tokens,
+        completionTokens: usage.completion_tokens,
+        cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+      }
+    : undefined,
+}))
+
+const count = z
+  .int()
+  .nullish()
+  .transform((tokens) => tokens ?? 0)
+
+const finishedResponse = z.object({
+  model: z.string(),
+  incomplete_details: z.object({ reason: z.string() }).nullish(),
+  usage: z.object({
+    input_tokens: count,
+    output_tokens: count,
+    input_tokens_details: z.object({ cached_tokens: count }).nullish(),
+  }),
+})
+
+const RESPONSE_ENDS = ['response.completed', 'response.incomplete'] as const
+const THOUGHTS = ['response.reasoning_text.delta', 'response.reasoning_summary_text.delta'] as const
+const FAILURES = ['error', 'response.failed']
+
+const responseEvent = z.union([
+  z
+    .object({ type: z.literal('response.output_text.delta'), delta: z.string() })
+    .transform(({ delta }): Heard => ({ text: delta })),
+  z.object({ type: z.enum(THOUGHTS), delta: z.string() }).transform(({ delta }): Heard => ({ thought: delta })),
+  z
+    .object({ type: z.enum(RESPONSE_ENDS), response: finishedResponse })
+    .transform(({ response: { model, incomplete_details, usage } }): Heard => ({
+      model,
+      finishReason: incomplete_details?.reason ?? 'stop',
+      tokens: {
+        promptTokens: usage.input_tokens,
+        completionTokens: usage.output_tokens,
+        cachedTokens: usage.input_tokens_details?.cached_tokens ?? 0,
+      },
+      isLast: true,
+    })),
+  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
+])
+
+const startedMessage = z.object({
+  model: z.string(),
+  usage: z.object({ input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }),
+})
+
+const messageEvent = z.union([
+  z.object({ type: z.literal('message_start'), message: startedMessage }).transform(({ message }): Heard => {
+    const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens } = message.usage
+    const promptTokens = input_tokens + cachedTokens + cache_creation_input_tokens
+    return { model: message.model, tokens: { promptTokens, cachedTokens } }
+  }),
+  z
+    .object({
+      type: z.literal('content_block_delta'),
+      delta: z.object({ text: z.string().optional(), thinking: z.string().optional() }),
+    })
+    .transform(({ delta }): Heard => ({ text: delta.text, thought: delta.thinking })),
+  z
+    .object({
+      type: z.literal('message_delta'),
+      delta: z.object({ stop_reason: z.string().nullish() }),
+      usage: z.object({ output_tokens: count }),
+    })
+    .transform(({ delta, usage }): Heard => ({
+      finishReason: delta.stop_reason,
+      tokens: { completionTokens: usage.output_tokens },
+    })),
+  z.object({ type: z.literal('message_stop') }).transform((): Heard => ({ isLast: true })),
+  z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
+])
+
+/** Messages must name a cap. */
+const MOST_TOKENS = 4_096
+
+export const waysIn: Record<ApiDialect, WayIn> = {
+  chat: {
+    label: 'Chat completions',
+    path: '/v1/chat/completions',
+    body: (question) => ({ ...question, stream: true, stream_options: { include_usage: true } }),
+    event: z.union([z.literal('[DONE]').transform((): Heard => ({ isLast: true })), chatEvent]),
+  },
+  responses: {
+    label: 'Responses',
+    path: '/v1/responses',
+    body: ({ model, messages }) => ({ model, input: messages, stream: true }),
+    event: responseEvent,
+  },
+  messages: {
+    label: 'Messages',
+    path: '/v1/messages',
+    body: (question) => ({ ...question, max_tokens: MOST_TOKENS, stream: true }),
+    event: messageEvent,
+  },
+}

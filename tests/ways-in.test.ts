@@ -1,0 +1,232 @@
+/**
+ * The three ways in, each in front of backends of its own dialect and of another one: what clients see, what is
+ * metered, and the words of every refusal.
+ */
+
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { randomUUID } from 'node:crypto'
+import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { type Backend, startBackend } from '@gateway/stand-ins/backend'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ANSWER, QUESTION } from './faults/ask.ts'
+import { askBy } from './faults/ask-by-dialect.ts'
+import { send } from './promises/gateway.ts'
+import { type GatewayWithoutStores, startGatewayWithoutStores } from './ways-in/gateway-without-stores.ts'
+
+const stack = new AsyncDisposableStack()
+let backend: Backend
+let gateway: GatewayWithoutStores
+/** Of the requests to the backend that speaks messages itself. */
+const heard: IncomingHttpHeaders[] = []
+
+beforeAll(async () => {
+  backend = stack.use(await startBackend())
+  const native = createServer((request, response) => {
+    heard.push(request.headers)
+    request.resume()
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(NATIVE_MESSAGE))
+  }).listen(0, '127.0.0.1')
+  await once(native, 'listening')
+  stack.defer(() => void native.close())
+  const nativeUrl = `http://127.0.0.1:${(native.address() as AddressInfo).port}/v1`
+  gateway = stack.use(await startGatewayWithoutStores(configOver(backend.url, nativeUrl)))
+})
+afterAll(() => stack.disposeAsync())
+afterEach(() => {
+  gateway.storeAfter(Promise.resolve())
+  return backend.heal()
+})
+
+const NATIVE_MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'claude-native',
+  content: [{ type: 'text', text: 'natively' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 7, output_tokens: 2 },
+}
+
+const configOver = (url: string, nativeUrl: string) => ({
+  backends: [
+    { id: 'plain', url, capabilities: ['chat', 'tools', 'vision'] },
+    { id: 'native', url: nativeUrl, dialect: 'anthropic' },
+  ],
+  pools: [
+    { id: 'core', targets: [{ backend: 'plain', model: 'sim-core' }] },
+    { id: 'native', targets: [{ backend: 'native', model: 'claude-native' }] },
+  ],
+  models: [
+    { id: 'svc-best', type: 'auto', lanes: ['svc-core'] },
+    { id: 'svc-core', type: 'chat', pool: 'core', multiplier: 2, aliases: ['claude-sonnet-4-5'] },
+    { id: 'svc-native', type: 'chat', pool: 'native', multiplier: 1, aliases: ['claude-opus-4-5'], listed: true },
+  ],
+  plans: [
+    { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
+    { slug: 'team', limit: 1e12, rpm: 1_000_000, tpm: 1e9, paid: true, default: true },
+  ],
+})
+
+const PATHS: Record<ApiDialect, string> = {
+  chat: '/v1/chat/completions',
+  responses: '/v1/responses',
+  messages: '/v1/messages',
+}
+const bodyOf = (dialect: ApiDialect, model: string, fields: object = {}) => ({
+  model,
+  ...(dialect === 'responses'
+    ? { input: QUESTION }
+    : { messages: [{ role: 'user', content: QUESTION }], max_tokens: 100 }),
+  ...fields,
+})
+const asked = (model: string, stream: boolean) => ({ url: gateway.url, key: gateway.key, model, stream })
+const reportOf = async (requestId: string) => {
+  const find = () => gateway.reports.filter((report) => report.requestId === requestId)
+  await expect.poll(find).toHaveLength(1)
+  return find()[0]!
+}
+
+describe.each(apiDialects)('%s', (dialect) => {
+  test.each([true, false])('is answered whole, with the usage that is metered (stream: %s)', async (stream) => {
+    const seen = await askBy(dialect, asked('svc-core', stream)).over
+    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    const report = await reportOf(seen.requestId!)
+    const { promptTokens: prompt_tokens, completionTokens: completion_tokens } = report.usage
+    expect(seen.usage).toMatchObject({ prompt_tokens, completion_tokens })
+    expect(report).toMatchObject({ modelAsked: 'svc-core', lane: 'svc-core', outcome: 'completed', delivered: true })
+    expect(report.usage).toMatchObject({ completionTokens: 3, estimated: false })
+  })
+
+  test('has its end when its usage is stored, and not before', async () => {
+    const stored = Promise.withResolvers<void>()
+    gateway.storeAfter(stored.promise)
+    const { seen, over } = askBy(dialect, asked('svc-core', true))
+    await expect.poll(() => seen.text).toBe(ANSWER)
+    expect(seen).toMatchObject({ done: false, whole: false })
+    stored.resolve()
+    expect(await over).toMatchObject({ done: true, whole: true })
+  })
+
+  test('is served by Auto, and by the alias of a model, which the ledger knows by its id', async () => {
+    for (const [name, modelAsked] of [
+      ['svc-best', 'svc-best'],
+      ['claude-sonnet-4-5', 'svc-core'],
+    ] as const) {
+      const seen = await askBy(dialect, asked(name, false)).over
+      expect(seen.text).toBe(ANSWER)
+      expect(await reportOf(seen.requestId!)).toMatchObject({ modelAsked, lane: 'svc-core' })
+    }
+  })
+
+  test('says what Auto chose, the pool and where the account stands', async () => {
+    const { headers } = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: bodyOf(dialect, 'svc-best') })
+    expect(headers.get('x-svc-upstream')).toBe('core')
+    expect(headers.get('x-svc-smart-route')).toMatch(/^svc-core; reason=/)
+    expect(headers.get('x-svc-quota-plan')).toBe('team')
+    expect(headers.get('request-id')).toBe(dialect === 'messages' ? headers.get('x-request-id') : null)
+    expect(headers.has('anthropic-ratelimit-tokens-reset')).toBe(dialect === 'messages')
+  })
+
+  test('whose backend breaks off is told of it, and pays for what was shown', async () => {
+    backend.fail({ dieAfterChunks: 3 })
+    const seen = await askBy(dialect, asked('svc-core', true)).over
+    expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, whole: false, errorEvent: true })
+    const report = await reportOf(seen.requestId!)
+    expect(report).toMatchObject({ outcome: 'backend_failed', delivered: false, usage: { completionTokens: 2 } })
+  })
+
+  test('with an Idempotency-Key is given again as it was, and reported once', async () => {
+    const options = {
+      key: gateway.key,
+      body: bodyOf(dialect, 'svc-core', { stream: true }),
+      headers: { 'idempotency-key': randomUUID() },
+    }
+    const read = async () => {
+      const response = await fetch(gateway.url + PATHS[dialect], {
+        method: 'POST',
+        headers: { 'x-api-key': options.key, 'content-type': 'application/json', ...options.headers },
+        body: JSON.stringify(options.body),
+      })
+      return { id: response.headers.get('x-request-id')!, text: await response.text() }
+    }
+    const first = await read()
+    expect(await read()).toEqual(first)
+    expect(first.text).toMatch(/\[DONE\]\n\n$|event: (message_stop|response\.completed)\ndata: .*\n\n$/)
+    await reportOf(first.id)
+  })
+
+  test('has a quote, with the lane and the price of the request', async () => {
+    const { status, body } = await send(gateway.url, `/v1/quote?dialect=${dialect}`, {
+      key: gateway.key,
+      body: bodyOf(dialect, 'claude-sonnet-4-5'),
+    })
+    expect({ status, ...body }).toMatchObject({
+      status: 200,
+      model: 'svc-core',
+      lane: 'svc-core',
+      price: { multiplier: 2 },
+    })
+  })
+
+  /** The members that every refusal of the dialect has; the contract's own shape for chat. */
+  const refusal = (code: string) =>
+    ({
+      chat: { code },
+      responses: { error: { code, message: expect.any(String) as string, param: null } },
+      messages: { type: 'error', error: { code, message: expect.any(String) as string } },
+    })[dialect]
+  test.each([
+    ['a model that does not exist', 404, 'MODEL_NOT_FOUND', () => bodyOf(dialect, 'nothing')],
+    ['a field of another type', 400, 'VALIDATION_ERROR', () => bodyOf(dialect, 'svc-core', { stream: 'yes' })],
+    ['a body that is no JSON', 400, 'VALIDATION_ERROR', () => '{'],
+  ])('refuses %s in its own shape', async (_, status, code, body) => {
+    const answer = await send(gateway.url, PATHS[dialect], { key: gateway.key, body: body() })
+    expect(answer.status).toBe(status)
+    expect(answer.body).toMatchObject(refusal(code))
+  })
+
+  test('refuses strangers and other methods in its own shape', async () => {
+    const stranger = await send(gateway.url, PATHS[dialect], { body: bodyOf(dialect, 'svc-core') })
+    expect(stranger.status).toBe(401)
+    expect(stranger.body).toMatchObject(refusal('NO_AUTH'))
+    const other = await send(gateway.url, PATHS[dialect], { key: gateway.key })
+    expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
+    expect(other.body).toMatchObject(refusal('METHOD_NOT_ALLOWED'))
+  })
+})
+
+test('a backend of the client’s dialect gets its headers, and answers with its own bytes', async () => {
+  const headers = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'some-beta-2026-01-01' }
+  const body = bodyOf('messages', 'claude-opus-4-5')
+  const answer = await send(gateway.url, '/v1/messages', { key: gateway.key, body, headers })
+  expect(answer.body).toEqual(NATIVE_MESSAGE)
+  expect(heard.at(-1)).toMatchObject(headers)
+  const report = await reportOf(answer.headers.get('x-request-id')!)
+  expect(report.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: false })
+})
+
+test('the tokens of a prompt are counted without a charge', async () => {
+  const before = gateway.reports.length
+  const body = { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: QUESTION }] }
+  const { status, body: counted } = await send(gateway.url, '/v1/messages/count_tokens', { key: gateway.key, body })
+  expect([status, counted]).toEqual([200, { input_tokens: expect.any(Number) as number }])
+  const nothing = await send(gateway.url, '/v1/messages/count_tokens', {
+    key: gateway.key,
+    body: { ...body, model: 'x' },
+  })
+  expect([nothing.status, nothing.body]).toMatchObject([404, { type: 'error', error: { type: 'not_found_error' } }])
+  expect(gateway.reports).toHaveLength(before)
+})
+
+test('aliases are listed where their model says so, and found by name everywhere', async () => {
+  const { body } = await send(gateway.url, '/v1/models')
+  const ids = (body['data'] as { id: string }[]).map(({ id }) => id)
+  expect(ids).toEqual(['svc-best', 'svc-core', 'svc-native', 'claude-opus-4-5'])
+  for (const id of ['claude-sonnet-4-5', 'claude-opus-4-5']) {
+    expect((await send(gateway.url, `/v1/models/${id}`)).body).toMatchObject({ id, object: 'model' })
+  }
+})

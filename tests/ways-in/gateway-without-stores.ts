@@ -1,0 +1,97 @@
+/**
+ * Edge and routers in this process on the memory bus, without a database: the test holds the keys, and takes the usage
+ * reports off the stream itself.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { openMemoryAdmission } from '@gateway/admission/memory'
+import { encodeJson } from '@gateway/bus/json'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { openConfigSource } from '@gateway/config/config-source'
+import { formatKey, randomBase62 } from '@gateway/contracts/api-key'
+import { talks } from '@gateway/contracts/bus-roles'
+import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
+import { freePort } from '@gateway/embedded-postgres/free-port'
+import { openMemoryIdempotency } from '@gateway/idempotency/memory'
+import { createLogger } from '@gateway/telemetry/logger'
+import { hashKey } from '../../services/edge/src/credentials/authenticate.ts'
+import { loadEdgeSettings, startEdge } from '../../services/edge/src/start.ts'
+import { startRouter } from '../../services/router/src/start.ts'
+
+export interface GatewayWithoutStores extends AsyncDisposable {
+  readonly url: string
+  readonly key: string
+  /** Every report that was stored. */
+  readonly reports: UsageEvent[]
+  /** From now on reports are stored when the promise is settled. */
+  storeAfter(gate: Promise<void>): void
+}
+
+const ROUTERS = 2
+
+export async function startGatewayWithoutStores(file: object): Promise<GatewayWithoutStores> {
+  await using opening = new AsyncDisposableStack()
+  const logger = createLogger({ service: 'test', level: 'silent' })
+  const directory = await mkdtemp(join(tmpdir(), 'ways-in-'))
+  opening.defer(() => rm(directory, { recursive: true }))
+  const path = join(directory, 'gateway.yaml')
+  await writeFile(path, JSON.stringify(file))
+  const config = opening.use(await openConfigSource({ path, logger }))
+  const admission = opening.use(openMemoryAdmission())
+  const hub = createMemoryHub({ streams: [usageStream] })
+  const openBus = async () => opening.use(await openMemoryBus({ hub }))
+
+  const reports: UsageEvent[] = []
+  let gate = Promise.resolve()
+  const stores = await openBus()
+  opening.use(
+    await stores.consumeDurable({
+      stream: usageStream.name,
+      subject: talks.usage.subject,
+      consumer: usageConsumers.metering,
+      maxBatch: 100,
+      async handler(batch) {
+        await gate
+        for (const { payload } of batch)
+          reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+      },
+    }),
+  )
+  const window = { window: '2026-11', resetAtMs: Date.now() + 86_400_000 }
+  opening.use(
+    await stores.serve(talks.meteringQuota.subject, 'metering', async () => encodeJson({ used: 0, ...window })),
+  )
+  const secrets = [{ masterKeyId: '0123456789ab', secret: randomBytes(32).toString('base64url') }]
+  opening.use(await stores.serve(talks.keysAnswerSecrets.subject, 'keys', async () => encodeJson({ secrets })))
+
+  for (let index = 0; index < ROUTERS; index++) {
+    opening.use(await startRouter({ bus: await openBus(), config, environment: {}, logger }))
+  }
+  const settings = loadEdgeSettings({ PORT: String(await freePort()), TRUST_PROXY: 'loopback' })
+  const idempotency = opening.use(openMemoryIdempotency())
+  const edge = opening.use(await startEdge({ bus: await openBus(), admission, idempotency, config, settings, logger }))
+
+  const account = randomBase62(8, randomBytes)
+  const key = formatKey({
+    keyId: randomBase62(8, randomBytes),
+    accountTag: account,
+    secret: randomBase62(32, randomBytes),
+  })
+  const keys = [{ keyHash: hashKey(key), version: 1, active: true }]
+  await admission.fill({ account, version: 1, plan: 'team', overage: false, extra: 0, keys })
+  const { window: current } = await admission.currentWindow(account)
+  await admission.warm({ account, window: current, settled: 0, version: 0 })
+
+  const opened = opening.move()
+  return {
+    url: edge.url,
+    key,
+    reports,
+    storeAfter: (next) => void (gate = next),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
