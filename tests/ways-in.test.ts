@@ -10,9 +10,11 @@ import { randomUUID } from 'node:crypto'
 import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ANSWER, QUESTION } from './faults/ask.ts'
+import { ANSWER, QUESTION, type Seen } from './faults/ask.ts'
 import { askBy } from './faults/ask-by-dialect.ts'
+import { SHOWN } from './faults/backends.ts'
 import { send } from './promises/gateway.ts'
+import { type FaultLane, harmless, sectionsOver, told, unnoticed } from './ways-in/fault-lanes.ts'
 import { type GatewayWithoutStores, startGatewayWithoutStores } from './ways-in/gateway-without-stores.ts'
 
 const stack = new AsyncDisposableStack()
@@ -35,10 +37,7 @@ beforeAll(async () => {
   gateway = stack.use(await startGatewayWithoutStores(configOver(backend.url, nativeUrl)))
 })
 afterAll(() => stack.disposeAsync())
-afterEach(() => {
-  gateway.storeAfter(Promise.resolve())
-  return backend.heal()
-})
+afterEach(() => gateway.storeAfter(Promise.resolve()))
 
 const NATIVE_MESSAGE = {
   id: 'msg_1',
@@ -53,10 +52,12 @@ const NATIVE_MESSAGE = {
 
 const configOver = (url: string, nativeUrl: string) => ({
   backends: [
+    ...sectionsOver(url).backends,
     { id: 'plain', url, capabilities: ['chat', 'tools', 'vision'] },
     { id: 'native', url: nativeUrl, dialect: 'anthropic' },
   ],
   pools: [
+    ...sectionsOver(url).pools,
     { id: 'core', targets: [{ backend: 'plain', model: 'sim-core' }] },
     { id: 'native', targets: [{ backend: 'native', model: 'claude-native' }] },
   ],
@@ -64,6 +65,7 @@ const configOver = (url: string, nativeUrl: string) => ({
     { id: 'svc-best', type: 'auto', lanes: ['svc-core'] },
     { id: 'svc-core', type: 'chat', pool: 'core', multiplier: 2, aliases: ['claude-sonnet-4-5'] },
     { id: 'svc-native', type: 'chat', pool: 'native', multiplier: 1, aliases: ['claude-opus-4-5'], listed: true },
+    ...sectionsOver(url).models,
   ],
   plans: [
     { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
@@ -132,7 +134,7 @@ describe.each(apiDialects)('%s', (dialect) => {
   })
 
   test('whose backend breaks off is told of it, and pays for what was shown', async () => {
-    backend.fail({ dieAfterChunks: 3 })
+    backend.fail({ dieAfterChunks: 3, times: 1 })
     const seen = await askBy(dialect, asked('svc-core', true)).over
     expect(seen).toMatchObject({ status: 200, text: 'all is', done: false, whole: false, errorEvent: true })
     const report = await reportOf(seen.requestId!)
@@ -225,8 +227,92 @@ test('the tokens of a prompt are counted without a charge', async () => {
 test('aliases are listed where their model says so, and found by name everywhere', async () => {
   const { body } = await send(gateway.url, '/v1/models')
   const ids = (body['data'] as { id: string }[]).map(({ id }) => id)
-  expect(ids).toEqual(['svc-best', 'svc-core', 'svc-native', 'claude-opus-4-5'])
+  expect(ids.slice(0, 4)).toEqual(['svc-best', 'svc-core', 'svc-native', 'claude-opus-4-5'])
+  expect(ids).not.toContain('claude-sonnet-4-5')
   for (const id of ['claude-sonnet-4-5', 'claude-opus-4-5']) {
     expect((await send(gateway.url, `/v1/models/${id}`)).body).toMatchObject({ id, object: 'model' })
   }
+})
+
+/** All at once, because most of them wait; each test then looks at its own. */
+function seenOf(lanes: FaultLane[]): (lane: FaultLane) => Promise<Seen> {
+  const seen = new Map<FaultLane, Promise<Seen>>()
+  beforeAll(() => {
+    for (const lane of lanes) {
+      backend.fail({ backend: lane.first, ...lane.fault })
+      seen.set(lane, askBy(lane.dialect, asked(lane.model, true)).over)
+    }
+  })
+  return (lane) => seen.get(lane)!
+}
+
+describe('the fault table: a first backend that fails before content is not noticed', () => {
+  const seenBy = seenOf(unnoticed)
+  test.each(unnoticed)('$dialect: $name', async (lane) => {
+    const seen = await seenBy(lane)
+    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    const report = await reportOf(seen.requestId!)
+    expect(report).toMatchObject({ backend: lane.second, outcome: 'completed', delivered: true })
+    expect(report.usage).toMatchObject({ completionTokens: 3, estimated: false })
+  })
+})
+
+describe('the fault table: what only looks like a fault does no harm', () => {
+  const seenBy = seenOf(harmless)
+  test.each(harmless)('$dialect: $name', async (lane) => {
+    const seen = await seenBy(lane)
+    expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
+    const { backend: by, usage } = await reportOf(seen.requestId!)
+    expect(by).toBe(lane.first)
+    expect(usage).toMatchObject({ completionTokens: 3, estimated: lane.fault?.noUsage ?? false })
+    expect(seen.usage).toEqual({ prompt_tokens: usage.promptTokens, completion_tokens: 3 })
+  })
+})
+
+describe('the fault table: a backend that fails after content is told of, and no good end is', () => {
+  const seenBy = seenOf(told)
+  test.each(told)('$dialect: $name', async (lane) => {
+    const seen = await seenBy(lane)
+    expect(seen).toMatchObject({ status: 200, text: SHOWN, whole: false, done: false, errorEvent: true })
+    const report = await reportOf(seen.requestId!)
+    expect(report).toMatchObject({ backend: lane.first, outcome: 'backend_failed', delivered: false })
+    expect(report.usage.completionTokens).toBe(2)
+  })
+})
+
+test.each(['responses', 'messages'] as const)(
+  '%s: two edges give one answer to all who ask under one key',
+  async (dialect) => {
+    backend.fail({ paceMs: 100, times: 1 })
+    const body = JSON.stringify(bodyOf(dialect, 'svc-core', { stream: true }))
+    const headers = { 'x-api-key': gateway.key, 'content-type': 'application/json', 'idempotency-key': randomUUID() }
+    const calls = backend.calls.length
+    const answers = await Promise.all(
+      [gateway.url, gateway.otherUrl, gateway.url, gateway.otherUrl].map(async (url) => {
+        const response = await fetch(url + PATHS[dialect], { method: 'POST', headers, body })
+        return { id: response.headers.get('x-request-id'), text: await response.text() }
+      }),
+    )
+    for (const answer of answers) expect(answer).toEqual(answers[0])
+    expect(answers[0]!.text).toMatch(/event: (message_stop|response\.completed)\ndata: .*\n\n$/)
+    expect(backend.calls).toHaveLength(calls + 1)
+    await reportOf(answers[0]!.id!)
+  },
+)
+
+/** The last one: a router stays away. */
+test('a router that is lost before its first content is noticed by no client', async () => {
+  backend.fail({ firstByteDelayMs: 1_000, times: 12 })
+  const calls = backend.calls.length
+  const all = Array.from(
+    { length: 12 },
+    (_, index) => askBy(apiDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
+  )
+  await expect.poll(() => backend.calls.length).toBe(calls + 12)
+  gateway.loseRouter()
+  for (const seen of await Promise.all(all)) {
+    expect(seen).toMatchObject({ error: null, text: ANSWER, whole: true, errorEvent: false })
+    expect(await reportOf(seen.requestId!)).toMatchObject({ outcome: 'completed', usage: { completionTokens: 3 } })
+  }
+  expect(backend.calls.length).toBeGreaterThan(calls + 12)
 })

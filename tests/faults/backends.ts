@@ -12,7 +12,7 @@ import { type LedgerRow, SOON, type Stage } from './stage.ts'
 
 type Mode = 'plain' | 'stream'
 
-interface Case {
+export interface Case {
   name: string
   /** Where it has none, its lane's first backend cannot be reached. */
   fault?: Fault
@@ -24,7 +24,7 @@ interface Case {
 const BAD_KEY = '{"error":{"code":400,"message":"API key not valid. Please pass a valid API key."}}'
 
 /** The first piece of a stream is the role: up to there a client has seen nothing. */
-const BEFORE_CONTENT: Case[] = [
+export const BEFORE_CONTENT: Case[] = [
   { name: 'refuses connections', group: 'refused' },
   { name: 'has a name that does not exist', group: 'unknown_name' },
   { name: 'speaks no TLS where it should', group: 'no_tls' },
@@ -57,8 +57,8 @@ const BEFORE_CONTENT: Case[] = [
 
 /** The role and two of three tokens. */
 const PIECES_SHOWN = 3
-const SHOWN = 'all is'
-const AFTER_CONTENT: Case[] = [
+export const SHOWN = 'all is'
+export const AFTER_CONTENT: Case[] = [
   { name: 'dies', fault: { dieAfterChunks: PIECES_SHOWN } },
   { name: 'is reset', fault: { dieAfterChunks: PIECES_SHOWN, reset: true } },
   { name: 'stalls', fault: { stallAfterChunks: PIECES_SHOWN } },
@@ -71,7 +71,7 @@ const AFTER_CONTENT: Case[] = [
   },
 ]
 
-const HARMLESS: Case[] = [
+export const HARMLESS: Case[] = [
   { name: 'splits characters, lines and events', fault: { splitEvery: [1, 2, 3] } },
   { name: 'sends bytes after its answer', fault: { extraBytes: 'HTTP/1.1 400 Bad Request\r\n\r\n' } },
   { name: 'ends lines with CRLF', fault: { crlf: true }, only: 'stream' },

@@ -24,11 +24,15 @@ import { startRouter } from '../../services/router/src/start.ts'
 
 export interface GatewayWithoutStores extends AsyncDisposable {
   readonly url: string
+  /** Another edge. */
+  readonly otherUrl: string
   readonly key: string
   /** Every report that was stored. */
   readonly reports: UsageEvent[]
   /** From now on reports are stored when the promise is settled. */
   storeAfter(gate: Promise<void>): void
+  /** Cuts the first router off, for good. */
+  loseRouter(): void
 }
 
 const ROUTERS = 2
@@ -68,12 +72,15 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   const secrets = [{ masterKeyId: '0123456789ab', secret: randomBytes(32).toString('base64url') }]
   opening.use(await stores.serve(talks.keysAnswerSecrets.subject, 'keys', async () => encodeJson({ secrets })))
 
-  for (let index = 0; index < ROUTERS; index++) {
-    opening.use(await startRouter({ bus: await openBus(), config, environment: {}, logger }))
-  }
-  const settings = loadEdgeSettings({ PORT: String(await freePort()), TRUST_PROXY: 'loopback' })
+  const routers = await Promise.all(Array.from({ length: ROUTERS }, openBus))
+  for (const bus of routers) opening.use(await startRouter({ bus, config, environment: {}, logger }))
   const idempotency = opening.use(openMemoryIdempotency())
-  const edge = opening.use(await startEdge({ bus: await openBus(), admission, idempotency, config, settings, logger }))
+  const parts = { admission, idempotency, config, logger }
+  const openEdge = async () => {
+    const settings = loadEdgeSettings({ PORT: String(await freePort()), TRUST_PROXY: 'loopback' })
+    return opening.use(await startEdge({ ...parts, bus: await openBus(), settings }))
+  }
+  const [edge, otherEdge] = [await openEdge(), await openEdge()]
 
   const account = randomBase62(8, randomBytes)
   const key = formatKey({
@@ -89,9 +96,11 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   const opened = opening.move()
   return {
     url: edge.url,
+    otherUrl: otherEdge.url,
     key,
     reports,
     storeAfter: (next) => void (gate = next),
+    loseRouter: () => hub.cut(routers[0]!.processId),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }
