@@ -107,9 +107,12 @@ describe.each(apiDialects)('%s', (dialect) => {
     const stored = Promise.withResolvers<void>()
     gateway.storeAfter(stored.promise)
     const { seen, over } = askBy(dialect, asked('svc-core', true))
-    await expect.poll(() => seen.text).toBe(ANSWER)
-    expect(seen).toMatchObject({ done: false, whole: false })
-    stored.resolve()
+    try {
+      await expect.poll(() => seen.text).toBe(ANSWER)
+      expect(seen).toMatchObject({ done: false, whole: false })
+    } finally {
+      stored.resolve()
+    }
     expect(await over).toMatchObject({ done: true, whole: true })
   })
 
