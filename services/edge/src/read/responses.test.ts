@@ -129,6 +129,11 @@ describe('a request', () => {
   })
 })
 
+test('items of tools that a vendor runs are counted, whatever they hold', () => {
+  const item = { type: 'shell_call_output', call_id: 'c', output: [null, { stdout: 'x'.repeat(1_000) }] }
+  expect(asked({ input: [item] }).estimate(LANE).maxPromptTokens).toBeGreaterThan(1_000)
+})
+
 test.each([[{ background: false }], [{ previous_response_id: null, conversation: null }]])(
   '%j asks for nothing',
   (rest) => {

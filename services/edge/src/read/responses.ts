@@ -45,18 +45,24 @@ function chatView({ model, input, instructions, tools, text, max_output_tokens: 
   return { model, messages: [...system, ...items], tools, response_format: text?.format, max_completion_tokens: cap }
 }
 
-/** Thoughts, calls and whatever a vendor's tools left are the model's; results are a tool's. */
+const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_output'])
+
+/** Results are a tool's; thoughts, calls and whatever a vendor's tools left are the model's. */
 function messageOf(item: ResponsesItem): ChatMessage {
   if (item.role !== undefined && item.content != null) return { role: item.role, content: contentOf(item.content) }
-  const { type, output, ...rest } = item
-  if (output === undefined) return { role: 'assistant', content: null, [String(type)]: rest }
-  return { role: 'tool', content: contentOf(output) }
+  if (RESULTS.has(item.type)) return { role: 'tool', content: contentOf(item.output) }
+  return { role: 'assistant', content: null, item }
+}
+
+interface Part {
+  type: string
+  text?: string
+  image_url?: string | null
 }
 
 function contentOf(content: unknown): ChatMessage['content'] {
   if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return JSON.stringify(content)
-  return content.map((part: { type: string; text?: string; image_url?: string | null }) => {
+  return (content as Part[]).map((part) => {
     if (part.type === 'input_image') return { type: 'image_url', image_url: { url: part.image_url ?? '' } }
     return part.text === undefined ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
   })

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { describe, expect, test } from 'vitest'
+import { responsesRequest } from '@gateway/contracts/responses'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
@@ -31,9 +32,9 @@ function messagesOf(request: object): unknown {
   return write(request).json.messages
 }
 
-function refusalOf(request: object): unknown {
+function refusalOf(request: object, dialect = overOpenAi): unknown {
   try {
-    write(request)
+    write(request, dialect)
   } catch (error) {
     if (error instanceof BackendFault) return (JSON.parse(error.body!) as { error: { param: unknown } }).error.param
     throw error
@@ -321,6 +322,82 @@ test('a conversation keeps its meaning on its way from chat to the Responses API
   )
 })
 
+const CALLED = ['look', 'patch', 'team__ask']
+const TOOLS = [
+  { type: 'function', name: 'look', parameters: null, strict: false },
+  { type: 'custom', name: 'patch' },
+  { type: 'namespace', name: 'team', description: 'd', tools: [{ type: 'function', name: 'ask' }] },
+]
+
+/** A request with everything that the translation reads. */
+const RICH = {
+  input: [
+    {
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'custom', name: 'c' }] }],
+    },
+    { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'a' }] },
+    { role: 'user', content: [{ type: 'input_image', image_url: 'https://a/b.png', detail: 'low' }] },
+    { role: 'user', content: [{ type: 'input_file', file_data: 'data:text/plain;base64,AA==', filename: 'f' }] },
+    { type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'b' }], content: [] },
+    {
+      type: 'message',
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: 'c' },
+        { type: 'refusal', refusal: 'd' },
+      ],
+    },
+    { type: 'function_call', call_id: 'c1', name: 'look', namespace: 'n', arguments: '{}' },
+    { type: 'custom_tool_call', call_id: 'c2', name: 'patch', input: 'e' },
+    { type: 'function_call_output', call_id: 'c1', output: [{ type: 'input_text', text: 'f' }] },
+    { type: 'custom_tool_call_output', call_id: 'c2', output: 'g' },
+    { type: 'web_search_call', id: 'w' },
+    { role: 'user', content: 'h' },
+  ],
+  tools: [...TOOLS, { type: 'custom', name: 'made', format: { type: 'grammar', syntax: 'lark', definition: 'i' } }],
+  tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'look' }] },
+  text: { format: { type: 'json_schema', name: 'j', schema: {} }, verbosity: 'low' },
+  reasoning: { effort: 'low', summary: 'auto' },
+  include: ['message.output_text.logprobs'],
+  instructions: 'k',
+}
+const odd = fc.oneof(
+  fc.constantFrom('function', 'custom', 'namespace', 'web_search', 'allowed_tools', 'required', 'c1', 'assistant', ''),
+  fc.constantFrom('message', 'reasoning', 'function_call', 'input_text', 'input_image', 'input_file', 'input_audio'),
+  fc.jsonValue({ maxDepth: 1 }),
+)
+
+/** Puts the value where one stands, anywhere in the request; `undefined` takes it out. */
+function spoil(request: unknown, at: number, value: unknown): unknown {
+  let count = 0
+  const visit = (part: unknown): unknown => {
+    if (count++ === at) return value
+    if (Array.isArray(part)) return part.map(visit)
+    if (typeof part !== 'object' || part === null) return part
+    return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, visit(one)]))
+  }
+  return visit(request)
+}
+
+test('whatever the contract lets through is translated, or refused with the name of a field', () => {
+  const fates = { translated: 0, refused: 0 }
+  const spoilt = fc.array(fc.tuple(fc.nat({ max: 130 }), fc.option(odd, { nil: undefined })), { maxLength: 3 })
+  fc.assert(
+    fc.property(spoilt, (places) => {
+      const request = places.reduce((now, [at, value]) => spoil(now, at, value), RICH as unknown) as object
+      if (!responsesRequest.safeParse(request).success) return
+      const body = JSON.parse(JSON.stringify(request)) as object
+      for (const dialect of [overOpenAi, overAnthropic]) {
+        fates[refusalOf(body, dialect) === null ? 'translated' : 'refused']++
+      }
+    }),
+    { numRuns: 2_000 },
+  )
+  expect(Math.min(fates.translated, fates.refused)).toBeGreaterThan(100)
+})
+
 /** An answer as a backend of chat streams it, in deltas. */
 const piece = fc.oneof(
   text.map((content) => ({ content })),
@@ -339,13 +416,6 @@ interface Generated {
   finish: string
   summary: string | null
 }
-
-const CALLED = ['look', 'patch', 'team__ask']
-const TOOLS = [
-  { type: 'function', name: 'look', parameters: null, strict: false },
-  { type: 'custom', name: 'patch' },
-  { type: 'namespace', name: 'team', description: 'd', tools: [{ type: 'function', name: 'ask' }] },
-]
 
 function deltasOf({ pieces }: Generated): Json[] {
   const seen: number[] = []

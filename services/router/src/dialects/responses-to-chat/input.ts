@@ -6,7 +6,7 @@
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import { refused } from '../../core/refused.ts'
-import { customArguments, functionName } from './tools.ts'
+import { customArguments, functionName, objectsOf } from './tools.ts'
 
 export interface WrittenInput {
   messages: JsonObject[]
@@ -61,7 +61,7 @@ class InputWriter {
       case 'custom_tool_call_output':
         return this.#addResult(item, field)
       case 'additional_tools':
-        if (Array.isArray(item.tools)) this.tools.push(...item.tools.filter(isObject))
+        this.tools.push(...objectsOf(item.tools))
         return
       default:
         if (ESSENTIAL.has(type) || !HOSTED.test(type))

@@ -7,7 +7,7 @@ import { isObject } from '../../core/read-usage.ts'
 import { refused } from '../../core/refused.ts'
 import { writeMessages } from './input.ts'
 import type { OwnTools } from './tools.ts'
-import { writeTools } from './tools.ts'
+import { objectsOf, writeTools } from './tools.ts'
 
 /** What an answer needs of its request. */
 export interface Echo {
@@ -35,7 +35,7 @@ export function writeChat(request: JsonObject): WrittenRequest {
   if (request.prompt != null) throw refused('prompt', 'must be left out for this model: send its text as instructions')
   const { messages, tools: added, dropped: lostItems } = writeMessages(request)
   if (messages.length === 0) throw refused('input', 'must hold a message')
-  const tools = [...listOf(request.tools), ...added]
+  const tools = [...objectsOf(request.tools), ...added]
   const { members, own, dropped: lostTools } = writeTools(request, tools)
   const text = isObject(request.text) ? request.text : {}
   const reasoning = isObject(request.reasoning) ? request.reasoning : {}
@@ -92,16 +92,12 @@ function settingsOf(request: JsonObject): JsonObject {
     temperature: request.temperature ?? null,
     text: { ...text, format: text.format ?? { type: 'text' } },
     tool_choice: request.tool_choice ?? 'auto',
-    tools: listOf(request.tools),
+    tools: objectsOf(request.tools),
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? null,
     truncation: 'disabled',
     user: request.user ?? null,
   }
-}
-
-function listOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 function present(members: JsonObject): JsonObject {

@@ -27,6 +27,10 @@ export interface WrittenTools {
   dropped: string[]
 }
 
+export function objectsOf(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
+
 export function functionName(name: string, namespace: unknown): string {
   return typeof namespace === 'string' && namespace !== '' ? `${namespace}__${name}` : name
 }
@@ -37,7 +41,7 @@ export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenToo
   const functions: JsonObject[] = []
   const dropped = new Set<string>()
   const add = (tool: JsonObject, namespace?: string): void => {
-    if (tool.type === 'namespace') return (tool.tools as JsonObject[]).forEach((inner) => add(inner, String(tool.name)))
+    if (tool.type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, String(tool.name)))
     const isCustom = tool.type === 'custom'
     if (!isCustom && tool.type !== 'function') return void dropped.add(`tools.${String(tool.type)}`)
     const name = String(tool.name)
@@ -95,7 +99,7 @@ function chooseOne(choice: JsonObject, functions: JsonObject[], own: OwnTools): 
 
 /** The other tools are left out, which no model can call then. */
 function allow({ mode, tools }: JsonObject, functions: JsonObject[]): ToolMembers {
-  const allowed = new Set((Array.isArray(tools) ? tools : []).filter(isObject).map(({ name }) => name))
+  const allowed = new Set(objectsOf(tools).map(({ name }) => name))
   const left = functions.filter((tool) => allowed.has((tool.function as JsonObject).name))
   if (left.length > 0) return { tools: left, tool_choice: mode }
   if (mode === 'required') throw noTarget()
