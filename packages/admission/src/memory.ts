@@ -29,6 +29,7 @@ import type {
   EdgeAdmission,
   KeysAdmission,
   MeteringAdmission,
+  RequestEnd,
   RunningLease,
   StoreAudit,
   StoreClock,
@@ -75,6 +76,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
     admit: async (ask) => {
       const nowMs = now()
       const account = accounts.at(ask.account, nowMs)
+      for (const end of ask.ends ?? []) endRequest(account, end, nowMs)
       const { facts, use, records } = account
       const admission = admit({ facts, use, held: records.get(ask.requestId) }, ask, nowMs)
       account.use = admission.use
@@ -84,9 +86,7 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
 
     finish: async (end) => {
       const nowMs = now()
-      const account = accounts.at(end.account, nowMs)
-      const record = account.records.get(end.requestId)
-      if (record) keepWhatRemains(account, end.requestId, ended(account.use, record, end, nowMs))
+      endRequest(accounts.at(end.account, nowMs), end, nowMs)
     },
 
     renew: async (leases, leaseMs) => {
@@ -241,6 +241,11 @@ function releaseLapsed(account: Account, nowMs: number): number {
 function goesAtMs(record: RequestRecord): number {
   if (record.state === 'running') return record.lapsesAtMs
   return record.state === 'over' ? record.forgottenAtMs : Number.POSITIVE_INFINITY
+}
+
+function endRequest(account: Account, end: RequestEnd, nowMs: number): void {
+  const record = account.records.get(end.requestId)
+  if (record) keepWhatRemains(account, end.requestId, ended(account.use, record, end, nowMs))
 }
 
 function keepWhatRemains(account: Account, requestId: string, { use, record }: Remains): void {

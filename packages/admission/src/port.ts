@@ -33,6 +33,14 @@ export interface AdmitAsk {
   worstCharge: number
   /** The running request is given up when not renewed for this long. */
   leaseMs: number
+  /** Requests of the account that have ended: finished before the decision, whatever the decision is. */
+  ends?: readonly RequestEnd[] | undefined
+}
+
+export interface RequestEnd {
+  requestId: string
+  charge: number
+  tokens: number
 }
 
 export interface RunningLease {
@@ -64,11 +72,12 @@ export interface Standing {
 export type DenyReason = 'key' | 'plan' | 'requests' | 'tokens' | 'day' | 'allowance' | 'pending'
 
 /**
- * `plan`: the hint was wrong; choose again with this one, once. `miss`: the store does not know the key or account;
- * have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
+ * `isTight`: the account is so near its allowance, or its bucket so low, that a reservation which stays a moment too long
+ * may refuse its next request. `plan`: the hint was wrong; choose again with this one, once. `miss`: the store does not
+ * know the key or account; have keys fill it. `cold`: the store does not know the window's total; have metering warm it.
  */
 export type AdmitAnswer =
-  | { kind: 'allow'; standing: Standing }
+  | { kind: 'allow'; standing: Standing; isTight: boolean }
   | { kind: 'deny'; reason: 'key' }
   | { kind: 'deny'; reason: Exclude<DenyReason, 'key'>; retryAfterMs: number; standing: Standing }
   | { kind: 'plan'; plan: string }
@@ -93,7 +102,7 @@ export interface EdgeAdmission {
    * Nothing happens when the ledger had it first. Of a request whose tokens the caller does not know, nothing is told
    * here: the bucket holds what was reserved until the ledger says what it had generated.
    */
-  finish(end: { account: string; requestId: string; charge: number; tokens: number }): Promise<void>
+  finish(end: RequestEnd & { account: string }): Promise<void>
   /**
    * Keeps running requests' reservations. Answers those that are no longer held. One that comes with its `worstCharge`
    * (and the window of its admission) is held again instead: the store may have been restarted or emptied meanwhile.

@@ -19,7 +19,7 @@ import type {
   StoreAudit,
   StoreClock,
 } from './port.ts'
-import { admitArguments, readAdmitAnswer } from './redis/admit-answer.ts'
+import { admitArguments, endArguments, readAdmitAnswer } from './redis/admit-answer.ts'
 import { readHeldAccount } from './redis/held-account.ts'
 import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
 import { AdmissionUnavailableError } from './unavailable.ts'
@@ -89,8 +89,8 @@ function edgeFace({ ask, change, partOf }: Store): EdgeAdmission {
       return readAdmitAnswer(answer as Parameters<typeof readAdmitAnswer>[0], request.limits)
     },
 
-    finish: async ({ account, requestId, charge, tokens }) => {
-      await change('finish', account, [requestId, charge, tokens])
+    finish: async ({ account, ...end }) => {
+      await change('finish', account, endArguments(end))
     },
 
     renew: async (leases, leaseMs) => {

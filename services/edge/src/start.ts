@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { surviveWithoutStore } from './admit/admission-without-store.ts'
+import { holdEnds } from './admit/hold-ends.ts'
 import { createApp } from './listen/app.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './read/bytes-in-flight.ts'
 import { createKeysClient } from './clients/keys.ts'
@@ -64,8 +65,9 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const metering = createMeteringClient(bus)
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
+  const store = holdEnds(parts.admission, logger)
   const admission = surviveWithoutStore({
-    store: parts.admission,
+    store,
     keys,
     metering,
     unitOf,
@@ -115,6 +117,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await cuts[Symbol.asyncDispose]()
       await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()
+      await store[Symbol.asyncDispose]()
       intake[Symbol.dispose]()
     },
   }

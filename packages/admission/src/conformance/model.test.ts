@@ -48,11 +48,17 @@ const limits = fc.record({
   allowance: fc.integer({ min: 0, max: 200 }),
 })
 
+/** Most admissions bring none. */
+const ends = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.array(fc.record({ requestId, charge, tokens }), { minLength: 1, maxLength: 4 }) },
+)
 const admit = step(
   'admit',
   fc.tuple(
     fc.record({
       requestId,
+      ends,
       keyHash,
       planHint: fc.integer({ min: 0, max: 29 }).map((n) => (n < 28 ? 'free' : n === 28 ? 'pro' : null)),
       planIncludesModel: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),

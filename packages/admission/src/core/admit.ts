@@ -5,10 +5,18 @@
 
 import type { AdmitAnswer, AdmitAsk, DenyReason, Standing } from '../port.ts'
 import { keyState, type AccountFacts, type PlanFacts } from './account-facts.ts'
-import { judgeAllowance, PENDING_RETRY_MS } from './allowance.ts'
+import { isAllowanceTight, judgeAllowance, PENDING_RETRY_MS, type Sums } from './allowance.ts'
 import { DAY_MS, dayOf, monthNamed } from './month.ts'
 import { lastMinute, waitForEmpty, waitForRoom } from './sliding-log.ts'
-import { refilled, taken, tokensLeft, waitForFull, waitForTokens, type TokenBucket } from './token-bucket.ts'
+import {
+  isLessThanHalfFull,
+  refilled,
+  taken,
+  tokensLeft,
+  waitForFull,
+  waitForTokens,
+  type TokenBucket,
+} from './token-bucket.ts'
 import { withRecord, type RequestRecord, type RunningRecord, type Use } from './use.ts'
 
 export interface AccountNow {
@@ -36,8 +44,7 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
   if (!use.known) return refuse({ kind: 'cold' })
 
   const now = ratesNow(use, ask, nowMs)
-  if (held && held.state !== 'over')
-    return refuse({ kind: 'allow', standing: standing(now, plan, ask, held.window, nowMs) })
+  if (held && held.state !== 'over') return refuse(allow(now, plan, ask, held.window, nowMs))
   const obstacle = findObstacle(now, plan, ask, nowMs)
   if (obstacle) return refuse({ kind: 'deny', ...obstacle, standing: standing(now, plan, ask, use.window, nowMs) })
 
@@ -55,7 +62,7 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
     bucket: taken(now.bucket, ask.usualTokens),
     day: ask.limits.requestsPerDay === null ? use.day : { ...now.day, count: now.day.count + 1 },
   }
-  return { answer: { kind: 'allow', standing: standing(after, plan, ask, use.window, nowMs) }, use: after, record }
+  return { answer: allow(after, plan, ask, use.window, nowMs), use: after, record }
 }
 
 type RatesNow = Use & { bucket: TokenBucket }
@@ -90,12 +97,20 @@ function findObstacle(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: numb
 }
 
 function allowanceWaitsMs(now: Use, plan: PlanFacts, allowance: number, nowMs: number) {
-  const limit = allowance + plan.extra
-  const verdict = judgeAllowance({ used: now.settled + now.ended, running: now.running, limit, overage: plan.overage })
+  const verdict = judgeAllowance(sumsOf(now, plan, allowance))
   return {
     allowance: verdict === 'allowance' ? monthNamed(now.window).resetsAtMs - nowMs : 0,
     pending: verdict === 'pending' ? PENDING_RETRY_MS : 0,
   }
+}
+
+function sumsOf({ settled, ended, running }: Use, { extra, overage }: PlanFacts, allowance: number): Sums {
+  return { used: settled + ended, running, limit: allowance + extra, overage }
+}
+
+function allow(now: RatesNow, plan: PlanFacts, ask: AdmitAsk, window: string, nowMs: number): AdmitAnswer {
+  const isTight = isLessThanHalfFull(now.bucket) || isAllowanceTight(sumsOf(now, plan, ask.limits.allowance))
+  return { kind: 'allow', standing: standing(now, plan, ask, window, nowMs), isTight }
 }
 
 /** `window` is the one that the request is charged to. */

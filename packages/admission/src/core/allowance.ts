@@ -8,14 +8,21 @@
 /** When a running request ends is not known. They usually take seconds. */
 export const PENDING_RETRY_MS = 1000
 
-export type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
-
-export function judgeAllowance(sums: {
+export interface Sums {
   used: number
   running: number
   limit: number
   overage: boolean
-}): AllowanceVerdict {
+}
+
+export type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
+
+/** As much as runs now, once more, would reach the limit. */
+export function isAllowanceTight({ used, running, limit, overage }: Sums): boolean {
+  return !overage && used + 2 * running >= limit
+}
+
+export function judgeAllowance(sums: Sums): AllowanceVerdict {
   if (sums.overage) return 'fits'
   if (sums.used >= sums.limit) return 'allowance'
   return sums.used + sums.running >= sums.limit ? 'pending' : 'fits'

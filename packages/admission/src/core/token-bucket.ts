@@ -39,6 +39,10 @@ export function corrected(bucket: TokenBucket, reserved: number, actual: number,
   return { ...now, level: Math.min(bucket.perMinute * SCALE, now.level + (reserved - actual) * SCALE) }
 }
 
+export function isLessThanHalfFull({ level, perMinute }: TokenBucket): boolean {
+  return 2 * level < perMinute * SCALE
+}
+
 export function tokensLeft(bucket: TokenBucket): number {
   return Math.max(0, Math.floor(bucket.level / SCALE))
 }

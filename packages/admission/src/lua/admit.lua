@@ -1,9 +1,10 @@
--- May this request run now? Checks everything, then writes everything.
+-- May this request run now? Ends those that have ended, checks everything, then writes everything.
 --
 -- ARGV  3 request id, 4 key hash, 5 plan hint, 6 the hinted plan includes the model (1 or 0), 7 requests per minute,
---       8 tokens per minute, 9 requests per day or -1, 10 allowance, 11 usual tokens, 12 worst charge, 13 lease (ms)
+--       8 tokens per minute, 9 requests per day or -1, 10 allowance, 11 usual tokens, 12 worst charge, 13 lease (ms),
+--       then for each request that has ended: id, charge, tokens
 -- Answers { released leases, kind, ... }: 'deny' (the key), 'miss', 'cold', 'plan' <plan>, or
---       'allow' | 'deny' <reason> <retry after ms>, each with the standing.
+--       'allow' '' <tight (1 or 0)> | 'deny' <reason> <retry after ms>, each with the standing.
 
 local REQUEST = ARGV[3]
 local RPM, TPM, PER_DAY = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -11,19 +12,27 @@ local USUAL_TOKENS, WORST, LEASE_MS = tonumber(ARGV[11]), tonumber(ARGV[12]), to
 -- When a running request ends is not known. They usually take seconds.
 local PENDING_RETRY_MS = 1000
 
+local REQUESTS = { REQUEST }
+for i = 14, #ARGV, 3 do REQUESTS[#REQUESTS + 1] = ARGV[i] end
+local use, released, records = open_use(REQUESTS)
+for i = 14, #ARGV, 3 do
+  end_request(use, ARGV[i], records[ARGV[i]], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
+end
+local held = records[REQUEST]
+
+local function answer(...)
+  save_upkeep(use)
+  return { released, ... }
+end
+
 local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]), 'more_later', 'version')
 local of_this_life = is_of_this_life(facts[1])
 local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
-if key and not key.active then return { 0, 'deny' } end
-if not key or not of_this_life or not extra then return { 0, 'miss' } end
+if key and not key.active then return answer('deny') end
+if not key or not of_this_life or not extra then return answer('miss') end
 local plan = facts[2]
-if plan ~= ARGV[5] then return { 0, 'plan', plan } end
-
-local use, released, held = open_use(REQUEST)
-if not use.known then
-  save_upkeep(use)
-  return { released, 'cold' }
-end
+if plan ~= ARGV[5] then return answer('plan', plan) end
+if not use.known then return answer('cold') end
 
 local overage = facts[3] == '1'
 local limit = tonumber(ARGV[10]) + extra
@@ -48,20 +57,24 @@ local function standing(window, window_resets_ms, requests_reset_ms)
     PER_DAY < 0 and -1 or max(0, PER_DAY - day_count), NOW_MS, facts[8]
 end
 
+-- Whether a reservation that stays a moment too long may refuse the next request.
+local function tight()
+  local near_limit = not overage and used + 2 * use.running >= limit
+  return (near_limit or 2 * level < TPM * BUCKET_SCALE) and 1 or 0
+end
+
 -- Asked again: the same answer, and nothing more is taken.
 if held and not held.over then
-  save_upkeep(use)
   local window, resets_ms = held.window, WINDOW_RESETS_MS
   if window ~= WINDOW then
     local year, month = tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7))
     resets_ms = DAY_MS * (month == 12 and first_day_of(year + 1, 1) or first_day_of(year, month + 1))
   end
-  return { released, 'allow', '', 0, standing(window, resets_ms, leaves_in_ms(-1)) }
+  return answer('allow', '', tight(), standing(window, resets_ms, leaves_in_ms(-1)))
 end
 
 local function deny(reason, retry_after_ms)
-  save_upkeep(use)
-  return { released, 'deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)) }
+  return answer('deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)))
 end
 
 if ARGV[6] ~= '1' then return deny('plan', 0) end
@@ -100,6 +113,6 @@ end
 use.running = use.running + WORST
 -- Admitted, over and admitted again: the bucket holds both.
 local in_bucket = held and held.tokens and int(USUAL_TOKENS + held.tokens) or ARGV[11]
-local record = running_record(WINDOW, ARGV[12], in_bucket)
-save_leases(use, { REQUEST }, NOW_MS + LEASE_MS, request_field(REQUEST), record)
-return { released, 'allow', '', 0, standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }
+write_record(use, REQUEST, running_record(WINDOW, ARGV[12], in_bucket))
+save_leases(use, { REQUEST }, NOW_MS + LEASE_MS)
+return { released, 'allow', '', tight(), standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

@@ -19,3 +19,32 @@ local function correct_bucket(use, record, tokens)
   local corrected = bucket_level(use, use.tpm) + (record.tokens - tokens) * BUCKET_SCALE
   use.level, use.level_at = min(use.tpm * BUCKET_SCALE, corrected), NOW_MS
 end
+
+-- The end of a request (or of none): its reservation becomes its actual charge, its tokens correct the bucket. Where its
+-- lease had lapsed they still do; its charge is then the ledger's to tell. Nothing happens when the ledger had it first.
+-- The record changes along, so that an end which is told twice in one call counts once.
+local function end_request(use, request, record, charge, tokens)
+  local lapsed = record and record.over and record.version < 0
+  if not record or not (record.running or lapsed) then return end
+  use.changed = true
+  correct_bucket(use, record, tokens)
+  record.tokens = record.tokens and tokens
+  if lapsed then
+    write_record(use, request, over_record(record.window, record.tokens, -1))
+    return
+  end
+
+  local of_this_window = record.window == WINDOW
+  if of_this_window then use.running = use.running - record.amount end
+  record.running = false
+  -- What costs nothing, or belongs to a month that is over, stands in nobody's way.
+  if of_this_window and charge > 0 then
+    use.ended = use.ended + charge
+    use.unleased[#use.unleased + 1] = request
+    local kept_tokens = record.tokens and int(record.tokens) or '-'
+    write_record(use, request, 'ended ' .. WINDOW .. ' ' .. int(charge) .. ' ' .. kept_tokens)
+  else
+    record.over, record.version = true, -1
+    keep_over(use, request, record.window, record.tokens, -1)
+  end
+end

@@ -136,7 +136,9 @@ local function unpack_use(text)
   return { exists = text and true, changed = false, epoch = s[1], window = s[2], known = s[3], settled = s[4],
     version = s[5], running = s[6], ended = s[7], level = s[8], level_at = s[9], tpm = s[10], day = s[11],
     day_count = s[12], kept_until = s[13], log_until = s[14] or 0, next_lapse = s[15] or 0,
-    latest = s[16] or s[2] or '' }
+    latest = s[16] or s[2] or '',
+    -- Not yet written: fields of records with their texts, and ids that leave the leases.
+    writes = {}, unleased = {} }
 end
 
 local function pack_use(use)
@@ -144,10 +146,14 @@ local function pack_use(use)
     use.level_at, use.tpm, use.day, use.day_count, use.kept_until, use.log_until, use.next_lapse, use.latest })
 end
 
--- The use as stored, and the record of a request (or false). Whoever changes a use saves it.
-local function read_use(request)
-  local stored = redis.call('HMGET', USE, 'state', request_field(request or ''))
-  return unpack_use(stored[1]), stored[2]
+-- The use as stored. Whoever changes a use saves it.
+local function read_use()
+  return unpack_use(redis.call('HGET', USE, 'state'))
+end
+
+local function write_record(use, request, text)
+  local count = #use.writes
+  use.writes[count + 1], use.writes[count + 2] = request_field(request), text
 end
 
 -- Whether the present window begins with nothing used. It does where this life knew the account's total, and has heard
@@ -218,15 +224,22 @@ local function release_lapsed(use)
   return released
 end
 
--- The account's use as of now, how many leases have lapsed, and the record of a request (or false).
-local function open_use(request)
-  local use, record = read_use(request)
+-- The account's use as of now, how many leases have lapsed, and the records of these requests by id (false: none).
+local function open_use(requests)
+  local fields, records = {}, {}
+  for i, request in ipairs(requests) do fields[i] = request_field(request) end
+  local stored = redis.call('HMGET', USE, 'state', unpack(fields))
+  local use = unpack_use(stored[1])
   if use.epoch ~= EPOCH or use.window ~= WINDOW then begin_window(use) end
   local released = release_lapsed(use)
   use.ran_before = use.running
-  -- It may be among those that went.
-  if record and use.changed then record = redis.call('HGET', USE, request_field(request)) end
-  return use, released, record and parse_record(record)
+  -- They may be among those that went.
+  if use.changed then stored = redis.call('HMGET', USE, 'state', unpack(fields)) end
+  for i, request in ipairs(requests) do
+    local text = stored[i + 1]
+    records[request] = text and parse_record(text)
+  end
+  return use, released, records
 end
 
 -- When the use may go: a day after its month, which is when nothing that is pending matters any more, and not before the
@@ -236,12 +249,13 @@ local function keep_until(use)
   return max(WINDOW_RESETS_MS + DAY_MS, full_at)
 end
 
--- Writes the use, and fields of records (or none) along with it.
-local function save_use(use, ...)
+-- Writes the use with all that waits for it.
+local function save_use(use)
   local until_ms = keep_until(use)
   local extend = until_ms > use.kept_until
   if extend then use.kept_until = until_ms end
-  redis.call('HSET', USE, 'state', pack_use(use), ...)
+  redis.call('HSET', USE, 'state', pack_use(use), unpack(use.writes))
+  if #use.unleased > 0 then redis.call('ZREM', LEASES, unpack(use.unleased)) end
   if extend then
     redis.call('PEXPIRE', USE, until_ms - NOW_MS)
     redis.call('PEXPIRE', LEASES, until_ms - NOW_MS)
@@ -254,10 +268,11 @@ local function save_upkeep(use)
 end
 
 -- Saves the use, and keeps running requests until then.
-local function save_leases(use, requests, lapses_at_ms, ...)
+local function save_leases(use, requests, lapses_at_ms)
   use.next_lapse = min(use.next_lapse, lapses_at_ms)
-  save_use(use, ...)
+  -- First come, then go: Redis drops an empty set, and makes the next one anew.
   for _, request in ipairs(requests) do redis.call('ZADD', LEASES, lapses_at_ms, request) end
+  save_use(use)
   -- Where nothing else runs, they may be the first.
   if use.ran_before == 0 then redis.call('PEXPIRE', LEASES, use.kept_until - NOW_MS) end
 end

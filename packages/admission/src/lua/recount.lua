@@ -2,7 +2,7 @@
 --
 -- Answers { released leases }.
 
-local use, released = open_use()
+local use, released = open_use({})
 if use.exists then
   local running, ended = 0, 0
   local fields = redis.call('HGETALL', USE)

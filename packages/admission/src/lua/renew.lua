@@ -7,8 +7,8 @@
 
 local LEASE_MS = tonumber(ARGV[3])
 
-local use, released = open_use()
-local answer, kept, again, held_again = { released }, {}, {}, {}
+local use, released = open_use({})
+local answer, kept, held_again = { released }, {}, {}
 for i = 4, #ARGV, 3 do
   local request, worst, window = ARGV[i], ARGV[i + 1], ARGV[i + 2]
   local text = redis.call('HGET', USE, request_field(request))
@@ -18,8 +18,7 @@ for i = 4, #ARGV, 3 do
   if not running and may_be_held and worst ~= '' then
     held_again[request] = true
     if window == '' then window = WINDOW end
-    again[#again + 1] = request_field(request)
-    again[#again + 1] = running_record(window, worst, record and record.tokens and int(record.tokens) or '-')
+    write_record(use, request, running_record(window, worst, record and record.tokens and int(record.tokens) or '-'))
     if window == WINDOW then use.running = use.running + worst end
     running = true
   end
@@ -31,7 +30,7 @@ for i = 4, #ARGV, 3 do
 end
 
 if #kept > 0 then
-  save_leases(use, kept, NOW_MS + LEASE_MS, unpack(again))
+  save_leases(use, kept, NOW_MS + LEASE_MS)
 else
   save_upkeep(use)
 end

@@ -7,7 +7,7 @@
 
 local SETTLED, VERSION = tonumber(ARGV[4]), tonumber(ARGV[5])
 
-local use, released = open_use()
+local use, released = open_use({})
 
 for first = 7, #ARGV, 3 * READ_AT_ONCE do
   local fields, gone, not_leased = {}, {}, {}

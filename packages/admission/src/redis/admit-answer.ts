@@ -2,7 +2,7 @@
  * What `lua/admit.lua` is asked and answers, as values of the port.
  */
 
-import type { AdmitAnswer, AdmitAsk, DenyReason, PlanLimits, Standing } from '../port.ts'
+import type { AdmitAnswer, AdmitAsk, DenyReason, PlanLimits, RequestEnd, Standing } from '../port.ts'
 
 export function admitArguments(ask: AdmitAsk): (string | number)[] {
   const { limits } = ask
@@ -18,7 +18,12 @@ export function admitArguments(ask: AdmitAsk): (string | number)[] {
     ask.usualTokens,
     ask.worstCharge,
     ask.leaseMs,
+    ...(ask.ends ?? []).flatMap(endArguments),
   ]
+}
+
+export function endArguments({ requestId, charge, tokens }: RequestEnd): (string | number)[] {
+  return [requestId, charge, tokens]
 }
 
 type Reply = [kind: AdmitAnswer['kind'], ...rest: unknown[]]
@@ -42,9 +47,10 @@ export function readAdmitAnswer([kind, ...rest]: Reply, limits: PlanLimits): Adm
   if (kind === 'miss' || kind === 'cold') return { kind }
   if (kind === 'plan') return { kind, plan: rest[0] as string }
   if (rest.length === 0) return { kind: 'deny', reason: 'key' }
-  const [reason, retryAfterMs, ...figures] = rest as [Exclude<DenyReason, 'key'>, number, ...StandingReply]
+  const [first, second, ...figures] = rest as [string, number, ...StandingReply]
   const standing = readStanding(figures, limits)
-  return kind === 'allow' ? { kind, standing } : { kind, reason, retryAfterMs, standing }
+  if (kind === 'allow') return { kind, standing, isTight: second === 1 }
+  return { kind, reason: first as Exclude<DenyReason, 'key'>, retryAfterMs: second, standing }
 }
 
 function readStanding(figures: StandingReply, limits: PlanLimits): Standing {

@@ -8,7 +8,7 @@ import { composeScript, type Script } from '@gateway/redis/script'
 export const LUA = new URL('../lua/', import.meta.url)
 
 export const scripts = {
-  admit: compose('prelude', 'admit'),
+  admit: compose('prelude', 'ending', 'admit'),
   finish: compose('prelude', 'ending', 'finish'),
   renew: compose('prelude', 'renew'),
   authenticate: compose('prelude', 'authenticate'),

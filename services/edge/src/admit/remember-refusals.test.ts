@@ -34,6 +34,6 @@ test('an answer that allows, and another plan, end it', () => {
   const refusals = rememberRefusals()
   refusals.note('account', refusal('requests', 5_000))
   expect(refusals.of('account', { ...NOW, plan: 'pro' })).toBeNull()
-  refusals.note('account', { kind: 'allow', standing: refusal('requests', 0).standing })
+  refusals.note('account', { kind: 'allow', standing: refusal('requests', 0).standing, isTight: false })
   expect(refusals.of('account', NOW)).toBeNull()
 })
