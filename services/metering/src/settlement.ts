@@ -19,6 +19,8 @@ export interface Settlement extends AsyncDisposable {
   readonly storeAway: boolean
 }
 
+/** Redis serves nobody else while it takes a portion. */
+const TOTALS_AT_ONCE = 16
 const OWING_PAUSE_MS = 500
 /** The pause between looks for notes of another process. */
 const IDLE_PAUSE_MS = 5_000
@@ -41,13 +43,18 @@ export function startSettlement(context: {
 
   /** Answers those that the store could not be told. */
   async function tell(totals: readonly Settled[]): Promise<Settled[]> {
-    const told = await Promise.allSettled(totals.map((total) => admission.applyTotal(total)))
-    const failed = told.find((outcome) => outcome.status === 'rejected')
-    if (!failed) return []
-    logger.warn({ err: failed.reason }, 'the admission store is away; totals are kept until it is back')
-    storeAway = true
-    resting.abort()
-    return totals.filter((_, index) => told[index]?.status === 'rejected')
+    for (let start = 0; start < totals.length; start += TOTALS_AT_ONCE) {
+      const portion = totals.slice(start, start + TOTALS_AT_ONCE)
+      const told = await Promise.allSettled(portion.map((total) => admission.applyTotal(total)))
+      const failed = told.find((outcome) => outcome.status === 'rejected')
+      if (!failed) continue
+      logger.warn({ err: failed.reason }, 'the admission store is away; totals are kept until it is back')
+      storeAway = true
+      resting.abort()
+      const untold = portion.filter((_, index) => told[index]?.status === 'rejected')
+      return [...untold, ...totals.slice(start + TOTALS_AT_ONCE)]
+    }
+    return []
   }
 
   async function deliverAsTheyCome(): Promise<void> {

@@ -41,7 +41,7 @@ const USAGE = {
   stream: usageStream.name,
   subject: subjects.usage,
   consumer: usageConsumers.metering,
-  maxBatch: 256,
+  maxBatch: 1_000,
 } as const
 
 /** Stopping takes nothing new and finishes the batch in hand. */

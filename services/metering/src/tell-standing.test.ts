@@ -49,7 +49,7 @@ test('keys is told what accounts have used soon after it was recorded', async ()
   await use(standing, 'acct0001')
   await use(standing, 'acct0001')
   const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
-  await vi.waitFor(() => expect(heard.get('acct0001')).toEqual(total), 5_000)
+  await vi.waitFor(() => expect(heard.get('acct0001')).toEqual(total), 10_000)
 })
 
 test('what nobody heard, or a killed process did not tell, is told by the next one, however many accounts', async () => {

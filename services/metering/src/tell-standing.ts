@@ -1,5 +1,5 @@
 /**
- * Tells keys the accounts' totals, a second after they moved. Keys knows the allowances, and notices accounts that have
+ * Tells keys the accounts' totals, some seconds after they moved. Keys knows the allowances, and notices accounts that have
  * passed 80 % or 100 %.
  *
  * Which totals have moved is remembered in this process only, which costs the ledger nothing. It tells every total of
@@ -23,8 +23,7 @@ export interface StandingTeller {
   moved(windows: readonly WindowName[]): void
 }
 
-const PAUSE_MS = 1_000
-const AWAY_PAUSE_MS = 5_000
+const PAUSE_MS = 5_000
 const EVERYTHING_EVERY_MS = 3_600_000
 const TOTALS_AT_A_TIME = 500
 const TIMEOUT_MS = 10_000
@@ -56,7 +55,7 @@ export function startTellingStanding(parts: {
         if (!away) logger.warn({ err: error }, 'the standing of accounts could not be told; it will be')
         away = true
       }
-      await sleep(away ? AWAY_PAUSE_MS : PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
+      await sleep(PAUSE_MS, undefined, { signal: stopping.signal }).catch(() => {})
     }
   }
 

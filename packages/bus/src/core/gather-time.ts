@@ -5,7 +5,7 @@
 
 const SHORTEST_MS = 50
 /** Whoever asks for what has been recorded sees it this much later at most. */
-const LONGEST_MS = 250
+const LONGEST_MS = 1_000
 const TIMES_THE_WORK = 10
 
 /** `lastTookMs`: how long the batch before took to be handled. */
