@@ -1,6 +1,6 @@
 /**
- * What admission costs: admit and finish on a Redis of its own, over a thousand accounts; the time of each script inside
- * Redis, the commands that it runs, and the CPU of both sides.
+ * What admission costs: admit, finish, and an admit that carries the end of an earlier request, on a Redis of its own,
+ * over a thousand accounts; the time of each script inside Redis, the commands that it runs, and the CPU of both sides.
  *
  *     node_modules/node/bin/node bench/admission.ts [requests] [concurrency]
  */
@@ -26,6 +26,7 @@ await inParallel(5_000, (index) => finish(index, admit(index)))
 const ids: Promise<string>[] = []
 console.table({
   admit: await measured(() => inParallel(requests, (index) => (ids[index] = admit(index)))),
+  'admit with an end': await measured(() => inParallel(requests, (index) => (ids[index] = admit(index, ids[index])))),
   finish: await measured(() => inParallel(requests, (index) => finish(index, ids[index]!))),
 })
 operator.destroy()
@@ -66,12 +67,13 @@ async function inParallel(count: number, run: (index: number) => Promise<unknown
   return latencies
 }
 
-async function admit(index: number): Promise<string> {
+async function admit(index: number, ended?: Promise<string>): Promise<string> {
   const requestId = randomUUID()
   const account = accounts[index % ACCOUNTS]!
   const who = { requestId, account, keyHash: keyOf(account), planHint: 'pro', planIncludesModel: true }
   const what = { limits: LIMITS, usualTokens: 500, worstCharge: 8_000_000, leaseMs: 600_000 }
-  const answer = await admission.admit({ ...who, ...what })
+  const ends = ended && [{ requestId: await ended, charge: 500_000, tokens: 400 }]
+  const answer = await admission.admit({ ...who, ...what, ends })
   if (answer.kind !== 'allow') throw new Error(`not admitted: ${JSON.stringify(answer)}`)
   return requestId
 }
