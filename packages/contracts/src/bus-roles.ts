@@ -58,8 +58,7 @@ import {
   reconcileTotalsReply,
   reconcileTotalsRequest,
 } from './reconcile-api.ts'
-import { routerAlive } from './router-alive.ts'
-import { describeRouter, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
+import { describeRouter, routerAlive, routerDescribed, showRoutersReply, showRoutersRequest } from './routers-api.ts'
 import { accountThreshold, noteStandingReply, noteStandingRequest } from './standing.ts'
 import { usageBatch } from './usage-event.ts'
 

@@ -6,8 +6,10 @@
 
 import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
-import { traceparent } from './trace-context.ts'
 import { price, planUnit, planVersion, tokenUsage } from './usage.ts'
+
+/** W3C trace context: whose child the receiver's span is. `00-<trace id>-<span id>-<flags>` */
+const traceparent = z.string().regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
 
 export const attemptRecord = z.object({
   backend: z.string(),

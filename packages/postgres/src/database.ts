@@ -17,7 +17,6 @@ import {
   type QueryResult,
 } from 'kysely'
 import pg from 'pg'
-import { readBigint } from './read-bigint.ts'
 
 export interface DatabaseOptions {
   poolSize?: number
@@ -134,6 +133,13 @@ function typeParser(oid: number, format?: 'text' | 'binary'): unknown {
 
 // The driver's own parser of this type answers texts.
 const readIntegers = pg.types.getTypeParser(INT8_ARRAY as 20, 'text') as unknown as (text: string) => (string | null)[]
+
+/** Exact, or an error. Never silently rounded. */
+function readBigint(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`the bigint ${text} does not fit a JavaScript number exactly`)
+  return value
+}
 
 function readBigintArray(text: string): (number | null)[] {
   return readIntegers(text).map((item) => (item === null ? null : readBigint(item)))

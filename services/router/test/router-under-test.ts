@@ -4,7 +4,7 @@
 
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import { backendConfig, poolConfig, type GatewayConfig } from '@gateway/contracts/config'
-import type { RouterAlive } from '@gateway/contracts/router-alive'
+import type { RouterAlive } from '@gateway/contracts/routers-api'
 import { subjects } from '@gateway/contracts/subjects'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { wholeEvents } from './whole-events.ts'
+import { countEvents, wholeEvents } from './whole-events.ts'
 
 /** What is passed on for each piece, and in the end. */
 function passOn(pieces: string[]): string[] {
@@ -43,4 +43,15 @@ test('nothing is lost or moved, and all but the end are whole events, however a 
     }),
     { numRuns: 2_000 },
   )
+})
+
+test.each([
+  ['', 0],
+  ['data: {"a":1}\n\n', 1],
+  ['data: 1\n\ndata: 2\n\n', 2],
+  ['data: 1\r\n\r\ndata: 2\r\n\r\n', 2],
+  ['event: x\ndata: 1\n\n', 1],
+  ['data: 1\n', 0],
+])('%j ends %i events', (text, events) => {
+  expect(countEvents(Buffer.from(text))).toBe(events)
 })

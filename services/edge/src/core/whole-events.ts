@@ -71,3 +71,15 @@ export function wholeEvents(): WholeEvents {
 function endsWithEmptyLine(bytes: Uint8Array): boolean {
   return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF
 }
+
+/** Counts the events in a piece that `wholeEvents` passed on. */
+export function countEvents(bytes: Uint8Array): number {
+  let events = 0
+  let from = bytes.indexOf(LF)
+  while (from !== -1 && from + 1 < bytes.length) {
+    const next = bytes[from + 1]
+    if (next === LF || (next === CR && bytes[from + 2] === LF)) events++
+    from = bytes.indexOf(LF, from + 2)
+  }
+  return events
+}

@@ -11,7 +11,7 @@ import { defaultModelId, type KindWithDefault } from '@gateway/contracts/default
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { ApiDialect } from '@gateway/contracts/vendors'
-import type { OutputWish } from '../core/advice-header.ts'
+import type { OutputWish } from '../core/lane-headers.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
 import { jobBody } from '../core/job-body.ts'

@@ -7,9 +7,8 @@
 import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
-import { countEvents } from '../core/count-events.ts'
 import { terminalEventIn } from '../core/stream-forms.ts'
-import { wholeEvents } from '../core/whole-events.ts'
+import { countEvents, wholeEvents } from '../core/whole-events.ts'
 
 export interface Passage {
   pass(bytes: Uint8Array): void

@@ -5,6 +5,8 @@
 
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { EdgeAdmission } from '@gateway/admission/edge'
+import type { Bus } from '@gateway/bus/port'
+import { talkAs } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
 
 export const LEASE_MS = 30_000
@@ -111,4 +113,14 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       for (const timer of cutKeys.values()) clearTimeout(timer)
     },
   }
+}
+
+/**
+ * Follows the keys service's news of dead keys. The edge cuts a key's open answers, and lets those of a rotated key finish.
+ * No admission depends on it: the tombstone in the admission store refuses the key.
+ */
+export function followCuts(bus: Bus, running: RunningRequests): Promise<AsyncDisposable> {
+  return talkAs('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
+    if (reason !== 'rotated') running.cutKey(keyHash)
+  })
 }

@@ -39,3 +39,11 @@ export function endsAttempt(
 export function wasFaster(tookMs: number, leftAfterMs: number): boolean {
   return tookMs < leftAfterMs
 }
+
+/**
+ * The share of one attempt, so that a hanging target never eats the time of others: what remains, divided among the
+ * targets not yet tried (this one included). The last one gets all of it.
+ */
+export function attemptBudgetMs(remainingMs: number, untriedTargets: number): number {
+  return Math.max(0, remainingMs) / Math.max(1, untriedTargets)
+}
