@@ -11,6 +11,7 @@
 import { InFlightMap } from '@gateway/in-flight/map'
 import { BusTimeoutError, NoResponderError, RemoteError, type RequestOptions } from './port.ts'
 import type { Inbox } from './inbox.ts'
+import { LivedTimeout } from './lived-timeout.ts'
 import type { OnStatus } from './status.ts'
 import type { Wire } from './wire.ts'
 
@@ -33,7 +34,7 @@ interface Pending {
   published: boolean
   absentUntilMs: number
   failingUntilMs: number
-  timer: NodeJS.Timeout
+  timer: LivedTimeout
   resolve(reply: Uint8Array): void
   reject(error: Error): void
 }
@@ -50,7 +51,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     const request = pending.get(number)
     if (request === undefined) return undefined
     pending.delete(number)
-    clearTimeout(request.timer)
+    request.timer.clear()
     return request
   }
   const asksAgain = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
@@ -85,8 +86,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
     const number = ++lastNumber
     const expire = () => take(number)?.reject(new BusTimeoutError(`no reply from ${subject} within ${timeoutMs} ms`))
-    // One turn later: when this process was busy for too long, the reply may be waiting to be read.
-    const timer = setTimeout(() => setImmediate(expire), timeoutMs)
+    const timer = new LivedTimeout(expire, timeoutMs)
     const askedAtMs = performance.now()
     const [absentUntilMs, failingUntilMs] = [askedAtMs + absentForMs, askedAtMs + failingForMs]
     const question = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }

@@ -8,6 +8,7 @@
  * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
  */
 
+import { AcceptPatience } from '../core/accept-patience.ts'
 import { encodeJob, jobOverhead } from '../core/job-message.ts'
 import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import { isSettling } from '../core/liveness.ts'
@@ -16,9 +17,9 @@ import { announced, consume, consumeAll, createReceiver, receive, takeAck, type 
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { Place } from '@gateway/in-flight/list'
 import type { Inbox } from '../inbox.ts'
+import { LivedTimeout } from '../lived-timeout.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 import type { StreamContext } from './context.ts'
-import { openOffers, type Offers } from './offers.ts'
 import type { Peer, PeerStream } from './peer.ts'
 import type { FrameHandler } from './peers.ts'
 
@@ -35,7 +36,7 @@ type Unavailable = Parameters<JobEvents['onUnavailable']>
 export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   const { wire, counters, now } = context
   const streams = new InFlightMap<number, CallerStream>()
-  const offers = openOffers(context.tuning)
+  const patience = new AcceptPatience(context.tuning.acceptTimeoutMs, context.tuning.acceptTimeoutMostMs)
   let lastStream = 0
 
   inbox.on('j', (_payload, token, noResponder) => {
@@ -49,7 +50,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     dispatch(job, events) {
       counters.jobsDispatched++
       lastStream = (lastStream + 1) >>> 0
-      const stream = new CallerStream(lastStream, job, events, context, inbox, streams, offers)
+      const stream = new CallerStream(lastStream, job, events, context, inbox, streams, patience)
       stream.offer()
       return stream
     },
@@ -57,7 +58,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     onFrame(peer, kind, number, n, bytes) {
       const stream = streams.get(number)
       if (stream === undefined) {
-        if (kind === frameKind.accept) offers.acceptedLate(number, now())
+        if (kind === frameKind.accept) patience.acceptedLate(number, now())
         if (kind !== frameKind.reject && kind !== frameKind.unknown) peer.sendStop(number)
         return
       }
@@ -90,7 +91,7 @@ class CallerStream implements JobHandle, PeerStream {
   readonly #open: InFlightMap<number, CallerStream>
   readonly #receiver: Receiver
   readonly #partBytes: number
-  readonly #offers: Offers
+  readonly #patience: AcceptPatience
   #stage: Stage = 'offered'
   /** The reader has left, and the worker's last frame is all that is wanted. */
   #left = false
@@ -98,7 +99,8 @@ class CallerStream implements JobHandle, PeerStream {
   /** The worker that took the job. */
   #peer: Peer | undefined
   #atPeer: Place | undefined
-  #timer: NodeJS.Timeout | undefined
+  #waitedMs = 0
+  #timer: LivedTimeout | undefined
   #pieces: Uint8Array[] = []
 
   constructor(
@@ -108,7 +110,7 @@ class CallerStream implements JobHandle, PeerStream {
     context: StreamContext,
     inbox: Inbox,
     open: InFlightMap<number, CallerStream>,
-    offers: Offers,
+    patience: AcceptPatience,
   ) {
     this.#number = number
     this.#job = job
@@ -116,7 +118,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#context = context
     this.#inbox = inbox
     this.#open = open
-    this.#offers = offers
+    this.#patience = patience
     this.#receiver = createReceiver(context.tuning.ackEveryBytes, context.tuning.resumeRetryMs)
     this.#partBytes = Math.min(context.tuning.frameBytes, context.wire.maxPayloadBytes >> 1)
     open.set(number, this)
@@ -138,8 +140,9 @@ class CallerStream implements JobHandle, PeerStream {
     }
     this.#stage = wire.connected ? 'offered' : 'held'
     this.#offeredAtMs = now()
+    this.#waitedMs = 0
     if (this.#stage === 'held') return this.#waitForAccept(this.#acceptTimeoutMs + tuning.graceMs)
-    this.#waitForAccept(this.#offers.patienceMs(this.#acceptTimeoutMs))
+    this.#waitForAccept(this.#patience.waitMs(this.#acceptTimeoutMs))
     const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
     const message = encodeJob({
       callerId: processId,
@@ -159,25 +162,16 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   #waitForAccept(timeoutMs: number): void {
-    clearTimeout(this.#timer)
-    const dueAtMs = this.#context.now() + timeoutMs
-    // One turn after the timer: when this process was busy for too long, the accept may be waiting to be read.
-    this.#timer = setTimeout(() => setImmediate(() => this.#notAccepted(dueAtMs)), timeoutMs)
+    this.#timer?.clear()
+    this.#timer = new LivedTimeout(() => this.#notAccepted(timeoutMs), timeoutMs)
   }
 
-  #notAccepted(dueAtMs: number): void {
-    if (this.#stage !== 'held' && this.#stage !== 'offered') return
-    const nowMs = this.#context.now()
-    const leftMs =
-      this.#stage === 'held' || this.#left
-        ? 0
-        : this.#offers.leftToWaitMs({
-            atLeastMs: this.#acceptTimeoutMs,
-            waitedMs: nowMs - this.#offeredAtMs,
-            lateMs: nowMs - dueAtMs,
-          })
+  #notAccepted(timeoutMs: number): void {
+    this.#waitedMs += timeoutMs
+    const isPatient = this.#stage === 'offered' && !this.#left
+    const leftMs = isPatient ? this.#patience.waitMs(this.#acceptTimeoutMs) - this.#waitedMs : 0
     if (leftMs > 0) return this.#waitForAccept(leftMs)
-    this.#offers.gaveUp(this.#number, this.#offeredAtMs)
+    this.#patience.gaveUp(this.#number, this.#offeredAtMs)
     this.#unavailable('timeout')
   }
 
@@ -186,8 +180,8 @@ class CallerStream implements JobHandle, PeerStream {
     if (this.#stage !== 'offered') return
     const { liveness, now } = this.#context
     if (this.#left || !isSettling(liveness, now())) return this.#unavailable('no_responder')
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => this.offer(), SETTLING_RETRY_MS)
+    this.#timer?.clear()
+    this.#timer = new LivedTimeout(() => this.offer(), SETTLING_RETRY_MS)
   }
 
   onFrame(peer: Peer, kind: FrameKind, n: number, bytes: Uint8Array, nowMs: number): void {
@@ -214,8 +208,8 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   #adopt(peer: Peer): void {
-    clearTimeout(this.#timer)
-    this.#offers.accepted(this.#offeredAtMs, this.#context.now())
+    this.#timer?.clear()
+    this.#patience.accepted(this.#context.now() - this.#offeredAtMs)
     this.#stage = 'taken'
     this.#peer = peer
     this.#atPeer = peer.streams.join(this)
@@ -338,7 +332,7 @@ class CallerStream implements JobHandle, PeerStream {
 
   #close(): void {
     this.#stage = 'over'
-    clearTimeout(this.#timer)
+    this.#timer?.clear()
     this.#open.delete(this.#number)
     this.#atPeer?.leave()
     this.#context.counters.streamsOpen--

@@ -1,0 +1,35 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { LivedTimeout } from './lived-timeout.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] }))
+afterEach(() => void vi.useRealTimers())
+
+test('fires once, when its time is over', async () => {
+  const fire = vi.fn()
+  void new LivedTimeout(fire, 100)
+  await vi.advanceTimersByTimeAsync(99)
+  expect(fire).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(fire).toHaveBeenCalledTimes(1)
+})
+
+test('never fires once it is cleared, in the turn of its last tick neither', async () => {
+  const fire = vi.fn()
+  const timeout = new LivedTimeout(fire, 100)
+  await vi.advanceTimersByTimeAsync(80)
+  setTimeout(() => timeout.clear(), 20)
+  await vi.advanceTimersByTimeAsync(1_000)
+  expect(fire).not.toHaveBeenCalled()
+})
+
+test('a pause of the process counts as one tick, however long it is', async () => {
+  vi.useRealTimers()
+  let hasFired = false
+  const timeout = new LivedTimeout(() => (hasFired = true), 400)
+  const resumesAtMs = performance.now() + 1_200
+  while (performance.now() < resumesAtMs);
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(hasFired).toBe(false)
+  timeout.clear()
+})
