@@ -8,13 +8,14 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { limitsWith } from '@gateway/admission/limits-for-tests'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { startRedis } from '@gateway/servers/start'
 
 const requests = Number(process.argv[2] ?? 50_000)
 const concurrency = Number(process.argv[3] ?? 32)
 const ACCOUNTS = 1000
-const LIMITS = { requestsPerMinute: 600, tokensPerMinute: 1_000_000, requestsPerDay: null, allowance: 1e15 }
+const LIMITS = limitsWith({ requestsPerMinute: 600, tokensPerMinute: 1_000_000, allowance: 1e15 })
 
 await using server = await startRedis({ own: true })
 await using admission = await openRedisAdmission({ url: server.url, timeoutMs: 5_000 })

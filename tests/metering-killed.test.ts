@@ -7,6 +7,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limitsWith } from '@gateway/admission/limits-for-tests'
 import type { Admission } from '@gateway/admission/port'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { openNatsBus } from '@gateway/bus/nats'
@@ -133,7 +134,7 @@ async function runRequest(admission: Admission, { account, requestId, usage }: U
     keyHash: 'key',
     planHint: 'free',
     planIncludesModel: true,
-    limits: { requestsPerMinute: 1_000_000, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e15 },
+    limits: limitsWith({ allowance: 1e15 }),
     usualTokens: 100,
     worstCharge: 1_000_000,
     leaseMs: 120_000,

@@ -7,6 +7,7 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import { limitsWith } from '@gateway/admission/limits-for-tests'
 import type { Admission } from '@gateway/admission/port'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { openRedisAdmission } from '@gateway/admission/redis'
@@ -65,7 +66,7 @@ async function newAccount({ store }: Stage, tokensPerMinute: number) {
   const keys = [{ keyHash: KEY, version: 1, active: true }]
   await store.fill({ account, version: 1, plan: 'free', overage: false, extra: 0, keys })
   await store.warm({ account, window: WINDOW, settled: 0, version: 0 })
-  const limits = { requestsPerMinute: 10_000, tokensPerMinute, requestsPerDay: null, allowance: 1e15 }
+  const limits = limitsWith({ tokensPerMinute, allowance: 1e15 })
   const admit = (requestId: string, usualTokens: number, leaseMs = LEASE_MS) =>
     store.admit({
       ...{ requestId, account, keyHash: KEY, planHint: 'free', planIncludesModel: true, limits },

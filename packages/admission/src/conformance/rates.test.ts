@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { onEachAdapter } from './adapters.ts'
 import { countAllowed, HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, standingOf, verdict, waitOf } from './stage.ts'
+import { limitsWith } from './limits.ts'
 
 onEachAdapter((open) => {
   test('exactly 3 of 500 simultaneous requests pass a limit of 3 per minute', async () => {
@@ -40,7 +41,7 @@ onEachAdapter((open) => {
       await stage.admit()
       stage.clock.advance(SECOND_MS)
     }
-    const limits = { requestsPerMinute: 2, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+    const limits = limitsWith({ requestsPerMinute: 2 })
     const ask = { account: stage.account, keyHash: 'a-key-hash', planHint: 'free', planIncludesModel: true, limits }
     const answer = await stage.admission.admit({
       ...ask,

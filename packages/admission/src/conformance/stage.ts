@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Admission, AdmitAnswer, AdmitAsk, IncludedRequest, PlanLimits } from '../port.ts'
 import type { OpenAdmission } from './adapters.ts'
+import { limitsWith } from './limits.ts'
 
 /** 2026-11-30 12:00 UTC: the last day of a month. */
 export const START_MS = Date.UTC(2026, 10, 30, 12)
@@ -33,8 +34,6 @@ export interface Stage extends AsyncDisposable {
   settle(settled: number, version: number, included: (string | IncludedRequest)[]): Promise<void>
 }
 
-const GENEROUS: PlanLimits = { requestsPerMinute: 10_000, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
-
 /** An account of the plan `free` with these limits, filled and warm. */
 export async function knownAccount(open: OpenAdmission, limits: Partial<PlanLimits> = {}): Promise<Stage> {
   const stage = await newAccount(open, limits)
@@ -61,7 +60,7 @@ export async function newAccount(open: OpenAdmission, limits: Partial<PlanLimits
       keyHash: KEY,
       planHint: 'free',
       planIncludesModel: true,
-      limits: { ...GENEROUS, ...limits },
+      limits: limitsWith(limits),
       usualTokens: 100,
       worstCharge: 100,
       leaseMs: 30 * SECOND_MS,

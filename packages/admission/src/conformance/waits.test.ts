@@ -8,6 +8,7 @@ import { expect, test } from 'vitest'
 import { DAY_MS } from '../core/month.ts'
 import { onEachAdapter } from './adapters.ts'
 import { HOUR_MS, knownAccount, MINUTE_MS, SECOND_MS, type Stage, verdict, waitOf } from './stage.ts'
+import { limitsWith } from './limits.ts'
 
 const HONEST_TO_MS = 50
 const RUNS = 150
@@ -71,7 +72,7 @@ onEachAdapter((open) => {
   })
 
   test('of several limits in the way, the one that stands longest is told', async () => {
-    const limits = { requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 1_000 }
+    const limits = limitsWith({ requestsPerMinute: 2, tokensPerMinute: 100, requestsPerDay: 3, allowance: 1_000 })
     await using stage = await knownAccount(open, limits)
     const refusal = async (usualTokens: number) => {
       const answer = await stage.admit({ usualTokens })

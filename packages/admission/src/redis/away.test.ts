@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Admission } from '../port.ts'
 import { openRedisAdmission } from '../redis.ts'
 import { AdmissionUnavailableError } from '../unavailable.ts'
+import { limitsWith } from '../conformance/limits.ts'
 
 /** The bound that callers rely on, plus what a busy machine may add. */
 const IN_TIME_MS = 250 + 400
@@ -17,7 +18,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 /** Every call of the port that asks Redis. */
 function allCalls(admission: Admission): Promise<unknown>[] {
-  const limits = { requestsPerMinute: 1, tokensPerMinute: 1, requestsPerDay: null, allowance: 1 }
+  const limits = limitsWith()
   const ask = { ...KEY, requestId: 'r', planHint: null, planIncludesModel: true, limits }
   const total = { account: 'account', window: '2026-11', settled: 0, version: 0 }
   return [

@@ -16,6 +16,7 @@ import {
 } from '../conformance/stage.ts'
 import { openRedisAdmission } from '../redis.ts'
 import { accountKeys, LUA } from './scripts.ts'
+import { limitsWith } from '../conformance/limits.ts'
 
 let server: Server
 let operator: Redis
@@ -183,7 +184,7 @@ test('exactly 3 of 500 simultaneous requests pass a limit of 3 per minute, from 
   await using stage = await knownAccount(open)
   const now = () => stage.clock.nowMs
   const edges = await Promise.all(Array.from({ length: 5 }, () => open({ now })))
-  const limits = { requestsPerMinute: 3, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+  const limits = limitsWith({ requestsPerMinute: 3 })
   const ask = { account: stage.account, keyHash: KEY, planHint: 'free', planIncludesModel: true, limits }
   const answers = await Promise.all(
     Array.from({ length: 500 }, (_, index) =>
@@ -208,7 +209,7 @@ test("on Redis' own clock, waiting as long as told is enough, and a lease lapses
       keyHash: KEY,
       planHint: 'free',
       planIncludesModel: true,
-      limits: { requestsPerMinute: 100, tokensPerMinute: 6_000, requestsPerDay: null, allowance: 100 },
+      limits: limitsWith({ tokensPerMinute: 6_000, allowance: 100 }),
       usualTokens: 5_980,
       worstCharge: 60,
       leaseMs: SECOND_MS,

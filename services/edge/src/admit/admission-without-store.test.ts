@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { limitsWith } from '@gateway/admission/limits-for-tests'
 import type { AdmitAsk, EdgeAdmission } from '@gateway/admission/edge'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
@@ -19,7 +20,7 @@ const ask = (requestId: string, fields: Partial<AdmitAsk> = {}): AdmitAsk => ({
   keyHash,
   planHint: 'free',
   planIncludesModel: true,
-  limits: { requestsPerMinute: 4, tokensPerMinute: 1_000_000, requestsPerDay: null, allowance: 1_000 },
+  limits: limitsWith({ requestsPerMinute: 4, tokensPerMinute: 1_000_000, allowance: 1_000 }),
   usualTokens: 1,
   worstCharge: 10,
   leaseMs: 30_000,

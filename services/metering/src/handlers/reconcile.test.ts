@@ -1,3 +1,4 @@
+import { limitsWith } from '@gateway/admission/limits-for-tests'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { reconcile, type ReconcileContext } from './reconcile.ts'
 const { account } = usageEvent()
 /** 1.5x: 100 tokens cost 150,000 milli-tokens. */
 const CHARGE = 150_000
-const LIMITS = { requestsPerMinute: 100, tokensPerMinute: 1e9, requestsPerDay: null, allowance: 1e12 }
+const LIMITS = limitsWith()
 
 let postgres: PostgresServer
 let ledger: TestLedger
