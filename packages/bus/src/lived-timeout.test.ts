@@ -5,7 +5,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers())
 
 test('fires once, when its time is over', async () => {
-  const fire = vi.fn()
+  const fire = vi.fn<() => void>()
   void new LivedTimeout(fire, 100)
   await vi.advanceTimersByTimeAsync(99)
   expect(fire).not.toHaveBeenCalled()
@@ -14,7 +14,7 @@ test('fires once, when its time is over', async () => {
 })
 
 test('never fires once it is cleared, in the turn of its last tick neither', async () => {
-  const fire = vi.fn()
+  const fire = vi.fn<() => void>()
   const timeout = new LivedTimeout(fire, 100)
   await vi.advanceTimersByTimeAsync(80)
   setTimeout(() => timeout.clear(), 20)
