@@ -22,8 +22,8 @@ export const serviceNames = Object.keys(READERS) as ServiceName[]
 
 /** Read by Node itself. */
 const NODES_OWN = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS']
-/** What every service reads by it. */
-const SHARED_SOURCE = 'packages/service/src/tracing-settings.ts'
+/** What services read by these. */
+const SHARED_SOURCES = ['packages/service/src/tracing-settings.ts', 'packages/service/src/own-process.ts']
 const ROOT = join(import.meta.dirname, '../..')
 
 /** What stands in for a secret that only a cluster has. */
@@ -47,7 +47,7 @@ export function problemsOfEnvironment(service: ServiceName, given: Record<string
       }),
     ]),
   )
-  const source = [`services/${service}/src/config.ts`, SHARED_SOURCE]
+  const source = [`services/${service}/src/config.ts`, ...SHARED_SOURCES]
     .map((path) => readFileSync(join(ROOT, path), 'utf8'))
     .join('\n')
   const unread = Object.keys(given).filter(

@@ -3,7 +3,8 @@
  */
 
 import { resolve } from 'node:path'
-import { addresses, healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { addresses, parseEnvironment, variables } from '@gateway/service/environment'
+import { processSettings, processVariables } from '@gateway/service/own-process'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
 
@@ -97,13 +98,8 @@ function withOrigin(origins: string[], consoleUrl: string): string[] {
 }
 
 const PROCESS_VARIABLES = {
-  PORT: variables.PORT,
-  HEALTH_PORT: variables.HEALTH_PORT,
-  HEALTH_HOST: variables.HEALTH_HOST,
-  LOG_LEVEL: variables.LOG_LEVEL,
+  ...processVariables,
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
-  NATS_URL: variables.NATS_URL,
-  NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
   ...tracingVariables,
 }
@@ -113,12 +109,8 @@ export function loadProcessSettings(environment: NodeJS.ProcessEnv) {
   const parsed = parseEnvironment(z.object(PROCESS_VARIABLES), environment)
   return {
     edge: loadEdgeSettings(environment),
-    healthPort: healthPort(parsed),
-    healthHost: parsed.HEALTH_HOST,
-    logLevel: parsed.LOG_LEVEL,
+    ...processSettings(parsed),
     configPath: parsed.GATEWAY_CONFIG,
-    natsUrl: parsed.NATS_URL,
-    streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
     tracing: tracingSettings(parsed),
   }

@@ -2,7 +2,8 @@
  * The settings of keys: the one reader of its environment.
  */
 
-import { healthPort, parseEnvironment, variables } from '@gateway/service/environment'
+import { parseEnvironment, variables } from '@gateway/service/environment'
+import { processSettings, processVariables } from '@gateway/service/own-process'
 import * as z from 'zod'
 import { splitMasterSecret } from './core/master-keys.ts'
 
@@ -13,13 +14,8 @@ const masterSecret = variables.KEYS_MASTER_SECRET.refine(
 )
 
 const VARIABLES = {
-  PORT: variables.PORT,
-  HEALTH_PORT: variables.HEALTH_PORT,
-  HEALTH_HOST: variables.HEALTH_HOST,
-  LOG_LEVEL: variables.LOG_LEVEL,
+  ...processVariables,
   GATEWAY_CONFIG: variables.GATEWAY_CONFIG,
-  NATS_URL: variables.NATS_URL,
-  NATS_STREAM_REPLICAS: variables.NATS_STREAM_REPLICAS,
   REDIS_URL: variables.REDIS_URL,
   DATABASE_URL: variables.DATABASE_URL,
   KEYS_MASTER_SECRET: masterSecret,
@@ -28,12 +24,8 @@ const VARIABLES = {
 export function loadSettings(environment: NodeJS.ProcessEnv) {
   const parsed = parseEnvironment(z.object(VARIABLES), environment)
   return {
-    healthPort: healthPort(parsed),
-    healthHost: parsed.HEALTH_HOST,
-    logLevel: parsed.LOG_LEVEL,
+    ...processSettings(parsed),
     configPath: parsed.GATEWAY_CONFIG,
-    natsUrl: parsed.NATS_URL,
-    streamReplicas: parsed.NATS_STREAM_REPLICAS,
     redisUrl: parsed.REDIS_URL,
     databaseUrl: parsed.DATABASE_URL,
     masterSecret: parsed.KEYS_MASTER_SECRET,

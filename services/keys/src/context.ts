@@ -3,22 +3,18 @@
  */
 
 import { openRedisAdmission } from '@gateway/admission/redis'
-import { openNatsBus } from '@gateway/bus/nats'
 import { accountStream } from '@gateway/contracts/subjects'
 import { openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/config/config-source'
+import { ownProcess } from '@gateway/service/own-process'
 import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
-import { createLogger } from '@gateway/telemetry/logger'
-import { measureBus } from '@gateway/telemetry/measure-bus'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 import type { Settings } from './config.ts'
 import type { KeysTables } from './db/tables.ts'
 import { URGENT_CONNECTIONS, type KeysParts } from './start.ts'
 
 export async function openContext(settings: Settings): Promise<KeysParts & { metrics: Metrics } & AsyncDisposable> {
-  const logger = createLogger({ service: 'keys', level: settings.logLevel })
-  const metrics = createProcessMetrics({ service: 'keys' })
+  const { logger, metrics, openBus } = ownProcess('keys', settings)
   await using opening = new AsyncDisposableStack()
   const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
   const database = opening.use(
@@ -36,17 +32,7 @@ export async function openContext(settings: Settings): Promise<KeysParts & { met
   )
   const onLapsed = countLapsedLeases(metrics)
   const admission = opening.use(await openRedisAdmission({ url: settings.redisUrl, onLapsed }))
-  const bus = opening.use(
-    await measureBus(metrics, (measures) =>
-      openNatsBus({
-        url: settings.natsUrl,
-        name: 'keys',
-        streams: [{ ...accountStream, replicas: settings.streamReplicas }],
-        onStatus: (status) => logger.info({ status }, 'bus'),
-        measures,
-      }),
-    ),
-  )
+  const bus = opening.use(await openBus(accountStream))
   const opened = opening.move()
   const { databaseUrl, masterSecret } = settings
   return {
