@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { openHealthServer, type ReadinessCheck } from './health.ts'
-import { createMetrics } from '@gateway/telemetry/metrics'
+import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
 
 const ask = async (url: string, init?: RequestInit) => {
   const response = await fetch(url, init)
@@ -39,7 +39,7 @@ test.each<[string, ReadinessCheck, string]>([
 })
 
 test('metrics are Prometheus text', async () => {
-  const metrics = createMetrics({ service: 'edge' })
+  const metrics = createProcessMetrics({ service: 'edge' })
   await using health = await openHealthServer({ port: 0, checks: {}, metrics })
   const { status, type, text } = await ask(`${health.url}/metrics`)
   expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])

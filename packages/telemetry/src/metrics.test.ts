@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createMetrics, MAX_SERIES } from './metrics.ts'
+import { createProcessMetrics } from './process-metrics.ts'
 
 /** The lines of one metric. */
 function linesOf(text: string, name: string): string[] {
@@ -53,7 +54,7 @@ describe('what a process counts is written as Prometheus text', () => {
   })
 
   test('the process tells of its memory, CPU time and event loop', () => {
-    const text = createMetrics({ service: 'edge' }).text()
+    const text = createProcessMetrics({ service: 'edge' }).text()
     expect(Number(/^process_resident_memory_bytes\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(1e6)
     expect(Number(/^process_cpu_seconds_total\{.*\} (.+)$/m.exec(text)?.[1])).toBeGreaterThan(0)
     expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{service="edge"\} [\d.e-]+$/m)
