@@ -2,7 +2,7 @@ import type { ChatMessage } from '@gateway/contracts/chat'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Lane, LANE_IDS, LANES } from './lanes.ts'
-import { chooseAuto } from './choose-auto.ts'
+import { chooseAuto, type Wishes } from './choose-auto.ts'
 
 const ALL = Object.values(LANE_IDS)
 
@@ -155,6 +155,43 @@ describe('only lanes that may be used are chosen', () => {
         expect(chooseAuto(messages, ids)).toEqual(choice)
       }),
       { numRuns: 300 },
+    )
+  })
+})
+
+describe('a plan may lean to the cheapest or the best of the lanes that will do', () => {
+  const PRICES: Record<string, number> = { 'svc-instant': 1, 'svc-fast': 1.5, 'svc-core': 3.75, 'svc-pro': 6.7 }
+  const lean = (towards: 'cheapest' | 'best'): Wishes => ({ lean: { towards, multiplierOf: (id) => PRICES[id] ?? 2 } })
+
+  test('a sure choice stays', () => {
+    const proof = talk('Prove that there is no largest prime number')
+    expect(chooseAuto(proof, ALL, lean('cheapest'))).toEqual(chooseAuto(proof, ALL))
+    expect(chooseAuto(talk('thank you so much!'), ALL, lean('best'))).toEqual(
+      chooseAuto(talk('thank you so much!'), ALL),
+    )
+  })
+
+  test('whatever is asked, the price moves the right way only, and a moved choice says so', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('plan', 'hi', 'why', 'prove', 'my cat', 'today', 'code', '?')), (words) => {
+        const asked = talk(words.join(' '))
+        const plain = chooseAuto(asked, ALL)
+        for (const [towards, sign] of [
+          ['cheapest', 1],
+          ['best', -1],
+        ] as const) {
+          const leant = chooseAuto(asked, ALL, lean(towards))
+          const priceOf = (id: string): number => sign * (PRICES[id] ?? 2)
+          expect(priceOf(leant.laneId)).toBeLessThanOrEqual(priceOf(plain.laneId))
+          if (leant.laneId !== plain.laneId) expect(leant.reason).toMatch(/^(cheapest-that-does|best-that-fits)$/)
+        }
+      }),
+    )
+  })
+
+  test('a lane that may not be used is not taken', () => {
+    expect([LANE_IDS.bolt, LANE_IDS.nova]).toContain(
+      chooseAuto(talk('trees?'), [LANE_IDS.bolt, LANE_IDS.nova], lean('cheapest')).laneId,
     )
   })
 })

@@ -6,13 +6,21 @@
 
 import type { ChatMessage } from '@gateway/contracts/chat'
 import { follow, type Features, readFeatures } from './features.ts'
-import { type Lane, LANES, seat } from './lanes.ts'
+import { type Lane, LANE_IDS, LANES, seat } from './lanes.ts'
 import modelFile from './model.json' with { type: 'json' }
+import { type LearntLanes, ownLaneOf } from './own-lanes.ts'
 import { laneShares, unpackModel } from './model.ts'
 import { readTurns } from './read-text.ts'
-import { FOLLOW_UP_REASON, NO_TEXT_REASON, reasonFor, STAND_IN_REASON } from './reasons.ts'
+import {
+  FOLLOW_UP_REASON,
+  LEAN_REASONS,
+  NO_TEXT_REASON,
+  OWN_LANE_REASON,
+  reasonFor,
+  STAND_IN_REASON,
+} from './reasons.ts'
 
-const NETWORKS = unpackModel(modelFile)
+const NETWORK = unpackModel(modelFile)
 
 export interface AutoChoice {
   laneId: string
@@ -22,9 +30,29 @@ export interface AutoChoice {
   confidence?: number
 }
 
+/** What decides where several lanes will do: the cheapest of them, or the best, which is the dearest. */
+export interface Lean {
+  towards: 'cheapest' | 'best'
+  multiplierOf(laneId: string): number
+}
+
+export interface Wishes {
+  lean?: Lean | undefined
+  /** Lanes beside the six. */
+  own?: LearntLanes | undefined
+}
+
+/** A message up to this length may lean on the one before. */
+const BRIEF_CHARS = 25
+/** A lane will do if its share is at least this part of the likeliest one's. */
+const WILL_DO = 0.4
+
 /** `laneIds` are the lanes that may serve the request (plan, images, tools, context), in the operator's order. */
-export function chooseAuto(messages: ChatMessage[], laneIds: string[]): AutoChoice {
-  const { lane, reason, confidence } = judge(messages)
+export function chooseAuto(messages: ChatMessage[], laneIds: string[], { lean, own }: Wishes = {}): AutoChoice {
+  const ownLane = own?.length ? ownLaneOf(own, askedText(messages), laneIds) : null
+  if (ownLane) return { ...ownLane, reason: OWN_LANE_REASON }
+  const judgement = judge(messages)
+  const { lane, reason, confidence } = lean ? leanOn(judgement, laneIds, lean) : judgement
   const { laneId, wanted } = seat(lane, laneIds)
   if (!wanted) return { laneId, reason: STAND_IN_REASON }
   return confidence === undefined ? { laneId, reason } : { laneId, reason, confidence }
@@ -34,20 +62,43 @@ interface Judgement {
   lane: Lane
   reason: string
   confidence?: number
+  /** One per lane, in the order of `LANES`; none where nothing was read. */
+  shares?: Float64Array
+}
+
+function leanOn(judgement: Judgement, laneIds: readonly string[], { towards, multiplierOf }: Lean): Judgement {
+  const { lane, shares, confidence = 1 } = judgement
+  if (!shares) return judgement
+  const sign = towards === 'cheapest' ? 1 : -1
+  const cost = (candidate: Lane): number => sign * multiplierOf(LANE_IDS[candidate])
+  const willDo = LANES.filter(
+    (candidate, index) => (shares[index] ?? 0) >= WILL_DO * confidence && laneIds.includes(LANE_IDS[candidate]),
+  )
+  const least = Math.min(...willDo.map(cost))
+  const pick = willDo.includes(lane) && cost(lane) === least ? lane : willDo.find((one) => cost(one) === least)
+  if (pick === undefined || pick === lane) return judgement
+  return { lane: pick, reason: LEAN_REASONS[towards], confidence: shares[LANES.indexOf(pick)] ?? 0 }
 }
 
 function judge(messages: ChatMessage[]): Judgement {
   const { last, before, lastLength } = readTurns(messages)
   if (last.trim() === '') return { lane: 'nova', reason: NO_TEXT_REASON }
   const alone = readFeatures(last, lastLength)
-  const { lane, confidence } = likeliest(alone)
-  if (before === '') return { lane, reason: reasonFor(lane, alone), confidence }
-  const inContext = likeliest(follow(alone, last, laneShares(NETWORKS, readFeatures(before, before.length))))
+  const first = likeliest(alone)
+  const { lane } = first
+  if (before === '') return { ...first, reason: reasonFor(lane, alone) }
+  const inContext = likeliest(follow(alone, last, laneShares(NETWORK, readFeatures(before, before.length))))
   return { ...inContext, reason: inContext.lane === lane ? reasonFor(lane, alone) : FOLLOW_UP_REASON }
 }
 
-function likeliest(features: Features): { lane: Lane; confidence: number } {
-  const shares = laneShares(NETWORKS, features)
+/** The last message; where it is too short to speak for itself, after the one before. */
+function askedText(messages: ChatMessage[]): string {
+  const { last, before } = readTurns(messages)
+  return last.length <= BRIEF_CHARS ? `${before}\n${last}` : last
+}
+
+function likeliest(features: Features): { lane: Lane; confidence: number; shares: Float64Array } {
+  const shares = laneShares(NETWORK, features)
   const confidence = Math.max(...shares)
-  return { lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence }
+  return { lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence, shares }
 }

@@ -11,7 +11,13 @@ import { sentences, type Span } from './split-text.ts'
 
 /** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
 const SHORT_CHARS = 220
-export const NGRAM_CELLS = 16_384
+export const WORD_CELLS = 65_536
+export const PIECE_CELLS = 65_536
+/** Letters of a piece of a word, its boundaries included. */
+const PIECE_LETTERS = 4
+const HANGUL_PIECE_LETTERS = 2
+const IDEOGRAPHIC_PIECE_LETTERS = 3
+const BOUNDARY = 1
 
 const ZONES = ['short', 'long', 'head', 'tail', 'often'] as const
 /**
@@ -59,8 +65,10 @@ const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
 export interface Features {
   /** One value per name of `DENSE_NAMES`. */
   dense: Float32Array
-  /** Cells of the n-grams present, each once. */
-  ngrams: number[]
+  /** Cells of the words and pairs of words present, each once. */
+  words: number[]
+  /** Cells of the pieces of words present, each once: they carry over to forms of a word that training never saw. */
+  pieces: number[]
 }
 
 export function readFeatures(raw: string, length: number): Features {
@@ -69,7 +77,7 @@ export function readFeatures(raw: string, length: number): Features {
   const spans = sentences(text)
   writeCues(text, spans, dense)
   writeShape(raw, spans, length, dense, SHAPE_AT)
-  return { dense, ngrams: ngrams(text, spans) }
+  return { dense, ...ngrams(text, spans) }
 }
 
 /**
@@ -86,7 +94,7 @@ export function follow(features: Features, text: string, before: Float64Array): 
     dense[FOLLOW_AT + 2 * lane] = before[lane] ?? 0
     dense[FOLLOW_AT + 2 * lane + 1] = brief * (before[lane] ?? 0)
   })
-  return { dense, ngrams: features.ngrams }
+  return { ...features, dense }
 }
 
 /** Whether the first or the last sentence holds a cue, or a short text anywhere. */
@@ -129,15 +137,19 @@ function writeThings(order: readonly number[], at: number, dense: Float32Array):
   if (last !== undefined) dense[at + THINGS.length + last] = 1
 }
 
-/** Words and pairs of words of the first and the last sentences; of ideographic text, characters and pairs of them. */
-function ngrams(text: string, spans: readonly Span[]): number[] {
-  const cells = new Set<number>()
+/**
+ * Words, pairs and pieces of words of the first and the last sentences; of ideographic text, characters, pairs and
+ * triples of them.
+ */
+function ngrams(text: string, spans: readonly Span[]): { words: number[]; pieces: number[] } {
+  const words = new Set<number>()
+  const pieces = new Set<number>()
   const near = spans.length <= 4 ? spans : [spans[0], spans[1], spans.at(-2), spans.at(-1)]
-  for (const span of near) if (span) addNgrams(text, span, cells)
-  return [...cells]
+  for (const span of near) if (span) addNgrams(text, span, words, pieces)
+  return { words: [...words], pieces: [...pieces] }
 }
 
-function addNgrams(text: string, span: Span, cells: Set<number>): void {
+function addNgrams(text: string, span: Span, words: Set<number>, pieces: Set<number>): void {
   const end = Math.min(span.end, span.start + 300)
   let before = 1
   for (let at = span.start; at < end;) {
@@ -150,15 +162,31 @@ function addNgrams(text: string, span: Span, cells: Set<number>): void {
     at++
     if (kind === ALPHABETIC || kind === HANGUL) while (at < end && charClass(text.charCodeAt(at)) === kind) at++
     const word = hash(text, from, at)
-    cells.add(word % NGRAM_CELLS)
-    cells.add(((Math.imul(before, 0x9e3779b1) ^ word) >>> 0) % NGRAM_CELLS)
+    words.add(word % WORD_CELLS)
+    words.add(((Math.imul(before, 0x9e3779b1) ^ word) >>> 0) % WORD_CELLS)
     before = word
+    if (kind === ALPHABETIC) addPieces(text, from, at, PIECE_LETTERS, pieces)
+    else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
+    else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)) % PIECE_CELLS)
   }
 }
 
+/** Every run of letters of the word from `from` to `to`, with its boundaries as letters. */
+function addPieces(text: string, from: number, to: number, letters: number, pieces: Set<number>): void {
+  for (let start = from - 1; start === from - 1 || start + letters <= to + 1; start++) {
+    let value = FNV_START
+    for (let at = start; at < start + letters && at <= to; at++)
+      value = Math.imul(value ^ (at < from || at === to ? BOUNDARY : text.charCodeAt(at)), FNV_FACTOR)
+    pieces.add((value >>> 0) % PIECE_CELLS)
+  }
+}
+
+const FNV_START = 0x811c9dc5
+const FNV_FACTOR = 0x01000193
+
 /** FNV-1a. */
 function hash(text: string, start: number, end: number): number {
-  let value = 0x811c9dc5
-  for (let at = start; at < end; at++) value = Math.imul(value ^ text.charCodeAt(at), 0x01000193)
+  let value = FNV_START
+  for (let at = start; at < end; at++) value = Math.imul(value ^ text.charCodeAt(at), FNV_FACTOR)
   return value >>> 0
 }

@@ -1,10 +1,10 @@
 /**
- * The trained chooser: a few small networks whose scores are averaged. Each is one hidden layer over the dense features
- * plus a linear layer over dense features and n-grams. `model.json` is what `npm run auto:train` writes: weights as
- * bytes with a scale per row, in base64. It is refused when it was trained on other features than these.
+ * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words and pieces
+ * of words. `model.json` is what `npm run auto:train` writes: weights as bytes with a scale per row, in base64. It is
+ * refused when it was trained on other features than these.
  */
 
-import { DENSE_NAMES, type Features, NGRAM_CELLS } from './features.ts'
+import { DENSE_NAMES, type Features, PIECE_CELLS, WORD_CELLS } from './features.ts'
 import { LANES } from './lanes.ts'
 
 export interface Network {
@@ -13,14 +13,19 @@ export interface Network {
   inner: Float32Array
   /** A row per lane: one weight per hidden unit, one per dense feature, then a bias. */
   outer: Float32Array
-  /** A row per n-gram cell: one weight per lane. */
-  ngrams: Float32Array
+  /** A row per cell: one weight per lane. */
+  words: Float32Array
+  pieces: Float32Array
 }
 
 export interface ModelFile {
   /** Which features the weights belong to. */
   features: string
-  networks: { hidden: number; inner: PackedRows; outer: PackedRows; ngrams: PackedRows }[]
+  hidden: number
+  inner: PackedRows
+  outer: PackedRows
+  words: PackedRows
+  pieces: PackedRows
 }
 
 /** Every row's bytes in base64, and what each row's bytes are to be multiplied by. */
@@ -30,24 +35,12 @@ export interface PackedRows {
 }
 
 /** One probability per lane, in the order of `LANES`. */
-export function laneShares(networks: readonly Network[], features: Features): Float64Array {
-  const present: number[] = []
-  features.dense.forEach((value, cell) => value !== 0 && present.push(cell))
-  const sums = new Float64Array(LANES.length)
-  for (const network of networks) addScores(network, features, present, sums)
-  for (let lane = 0; lane < sums.length; lane++) sums[lane] = (sums[lane] ?? 0) / networks.length
-  return softmax(sums)
-}
-
-function addScores(
-  network: Network,
-  { dense, ngrams }: Features,
-  present: readonly number[],
-  sums: Float64Array,
-): void {
+export function laneShares(network: Network, { dense, words, pieces }: Features): Float64Array {
   const { hidden, inner, outer } = network
   const innerWidth = DENSE_NAMES.length + 1
-  const outerWidth = hidden + DENSE_NAMES.length + 1
+  const outerWidth = hidden + innerWidth
+  const present: number[] = []
+  dense.forEach((value, cell) => value !== 0 && present.push(cell))
   const units = new Float64Array(hidden)
   for (let unit = 0; unit < hidden; unit++) {
     const row = unit * innerWidth
@@ -55,19 +48,28 @@ function addScores(
     for (const cell of present) sum += (inner[row + cell] ?? 0) * (dense[cell] ?? 0)
     units[unit] = Math.max(0, sum)
   }
-  const scale = ngramScale(ngrams.length)
-  for (let lane = 0; lane < sums.length; lane++) {
+  const scores = new Float64Array(LANES.length)
+  for (let lane = 0; lane < scores.length; lane++) {
     const row = lane * outerWidth
     let sum = outer[row + outerWidth - 1] ?? 0
     for (let unit = 0; unit < hidden; unit++) sum += (outer[row + unit] ?? 0) * (units[unit] ?? 0)
     for (const cell of present) sum += (outer[row + hidden + cell] ?? 0) * (dense[cell] ?? 0)
-    for (const cell of ngrams) sum += (network.ngrams[cell * sums.length + lane] ?? 0) * scale
-    sums[lane] = (sums[lane] ?? 0) + sum
+    scores[lane] = sum
   }
+  addCells(network.words, words, scores)
+  addCells(network.pieces, pieces, scores)
+  return softmax(scores)
 }
 
-/** Long texts have many n-grams; together they weigh like a few. */
-export function ngramScale(count: number): number {
+function addCells(table: Float32Array, cells: readonly number[], scores: Float64Array): void {
+  const scale = cellScale(cells.length)
+  for (const cell of cells)
+    for (let lane = 0; lane < scores.length; lane++)
+      scores[lane] = (scores[lane] ?? 0) + (table[cell * LANES.length + lane] ?? 0) * scale
+}
+
+/** Long texts have many cells; together they weigh like a few. */
+export function cellScale(count: number): number {
   return count > 0 ? 1 / Math.sqrt(count) : 0
 }
 
@@ -78,37 +80,37 @@ export function softmax(scores: Float64Array): Float64Array {
   return powers.map((power) => power / sum)
 }
 
-/** Changes with any feature's name or place. */
+/** Which features a model belongs to: changes with any feature's name or place. */
 export function featureMark(): string {
   let value = 0x811c9dc5
-  for (const character of `${DENSE_NAMES.join()}/${NGRAM_CELLS}/${LANES.join()}`) {
+  for (const character of `${DENSE_NAMES.join()}/${WORD_CELLS}/${PIECE_CELLS}/${LANES.join()}`) {
     value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193)
   }
   return (value >>> 0).toString(16)
 }
 
-export function packModel(networks: readonly Network[]): ModelFile {
+export function packModel({ hidden, inner, outer, words, pieces }: Network): ModelFile {
   return {
     features: featureMark(),
-    networks: networks.map(({ hidden, inner, outer, ngrams }) => ({
-      hidden,
-      inner: packRows(inner, hidden),
-      outer: packRows(outer, LANES.length),
-      ngrams: packRows(ngrams, 1),
-    })),
+    hidden,
+    inner: packRows(inner, hidden),
+    outer: packRows(outer, LANES.length),
+    words: packRows(words, 1),
+    pieces: packRows(pieces, 1),
   }
 }
 
-export function unpackModel(file: ModelFile): Network[] {
+export function unpackModel(file: ModelFile): Network {
   if (file.features !== featureMark()) {
     throw new Error('auto/model.json was trained on other features than the code reads: run npm run auto:train')
   }
-  return file.networks.map(({ hidden, inner, outer, ngrams }) => ({
-    hidden,
-    inner: unpackRows(inner),
-    outer: unpackRows(outer),
-    ngrams: unpackRows(ngrams),
-  }))
+  return {
+    hidden: file.hidden,
+    inner: unpackRows(file.inner),
+    outer: unpackRows(file.outer),
+    words: unpackRows(file.words),
+    pieces: unpackRows(file.pieces),
+  }
 }
 
 function packRows(weights: Float32Array, rows: number): PackedRows {

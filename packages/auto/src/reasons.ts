@@ -23,6 +23,10 @@ const REASONS: Record<Lane, { word: string; cues?: Cue[] }[]> = {
 
 /** Another lane answers in the chosen one's place: the plan or the request's needs rule the chosen one out. */
 export const STAND_IN_REASON = 'best-available'
+/** One of the operator's own lanes. */
+export const OWN_LANE_REASON = 'own-lane'
+/** Several lanes would do, and the plan prefers this one. */
+export const LEAN_REASONS = { cheapest: 'cheapest-that-does', best: 'best-that-fits' } as const
 /** The message only makes sense after the one before, whose lane it takes. */
 export const FOLLOW_UP_REASON = 'follow-up'
 /** Nothing to read: images alone, or no user message. */

@@ -1,6 +1,6 @@
 /**
  * More examples from the given ones: the same request behind small talk or a back-story, in a later turn, without
- * punctuation, with a word that seems to name another lane; and small talk alone. None of it changes the label, so the model learns that.
+ * punctuation, mistyped, with a word that seems to name another lane; and small talk alone. None of it changes the label, so the model learns that.
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
@@ -181,7 +181,8 @@ export function augment(prompts: readonly Prompt[], seed: number, share: number)
     if (dice < 0.3) return withLast(prompt, `${some(tales, 4)} ${last}`)
     if (dice < 0.45) return withLast(prompt, `${pick(OPENINGS[prompt.lang] ?? OPENINGS['en']!)}${last}`)
     if (dice < 0.6) return withLast(prompt, last.toLowerCase().replace(/[.?!。？！]+\s*$/, ''))
-    if (dice < 0.68) return withLast(prompt, `${last}${pick(ENDINGS)}`)
+    if (dice < 0.66) return withLast(prompt, `${last}${pick(ENDINGS)}`)
+    if (dice < 0.76) return withLast(prompt, mistype(last, random))
     if (prompt.messages.length > 1) return withLast(prompt, last)
     return {
       ...prompt,
@@ -237,6 +238,16 @@ export function augment(prompts: readonly Prompt[], seed: number, share: number)
       also: [],
     }))
   return [...prompts, ...twisted, ...lured, ...followed, ...thanked, ...tales]
+}
+
+/** As hasty fingers write: in every sixth word of four letters or more, two neighbours swapped or a letter left out. */
+function mistype(text: string, random: () => number): string {
+  return text.replace(/\p{L}{4,}/gu, (word) => {
+    if (random() > 1 / 6) return word
+    const at = 1 + Math.floor(random() * (word.length - 2))
+    const swapped = random() < 0.5 ? word.charAt(at + 1) + word.charAt(at) : word.charAt(at + 1)
+    return word.slice(0, at) + swapped + word.slice(at + 2)
+  })
 }
 
 function lastText(prompt: Prompt): string {

@@ -4,8 +4,8 @@
  */
 
 import { LANES } from '../src/lanes.ts'
-import { type Network, ngramScale, softmax } from '../src/model.ts'
-import { DENSE_NAMES, type Features, NGRAM_CELLS } from '../src/features.ts'
+import { cellScale, type Network, softmax } from '../src/model.ts'
+import { DENSE_NAMES, type Features, PIECE_CELLS, WORD_CELLS } from '../src/features.ts'
 
 export interface Example {
   features: Features
@@ -22,23 +22,25 @@ export interface FitOptions {
   /** Decay of the weights of each family per step, relative to the rate. */
   decayDense: number
   decayInner: number
-  decayNgrams: number
+  decayCells: number
   dropDense: number
-  dropNgrams: number
-  dropAllNgrams: number
+  dropCells: number
+  dropAllWords: number
+  dropAllPieces: number
 }
 
 export const FIT: FitOptions = {
   seed: 7,
   hidden: 24,
-  epochs: 14,
+  epochs: 16,
   rate: 0.05,
   decayDense: 1e-3,
   decayInner: 1e-3,
-  decayNgrams: 2e-3,
-  dropDense: 0.15,
-  dropNgrams: 0.3,
-  dropAllNgrams: 0.4,
+  decayCells: 2e-3,
+  dropDense: 0.1,
+  dropCells: 0.3,
+  dropAllWords: 0.5,
+  dropAllPieces: 0.2,
 }
 
 const DENSE = DENSE_NAMES.length
@@ -51,7 +53,7 @@ const START_SQUARE = 0.01
 /** What a fit works on: the weights, their sums of squared gradients (Adagrad), and space for one example. */
 interface Workbench {
   network: Network
-  squares: { inner: Float32Array; outer: Float32Array; ngrams: Float32Array }
+  squares: Omit<Network, 'hidden'>
   units: Float64Array
   unitErrors: Float64Array
   scores: Float64Array
@@ -59,7 +61,8 @@ interface Workbench {
   kept: Int32Array
   values: Float64Array
   count: number
-  cells: number[]
+  words: number[]
+  pieces: number[]
 }
 
 export function fit(examples: readonly Example[], options: FitOptions): Network {
@@ -78,21 +81,51 @@ export function fit(examples: readonly Example[], options: FitOptions): Network 
   return bench.network
 }
 
+/**
+ * The network whose scores are the mean of the given ones': their hidden units side by side, and the mean of what is
+ * linear.
+ */
+export function joinNetworks(networks: readonly Network[]): Network {
+  const share = 1 / networks.length
+  const hidden = networks.reduce((sum, network) => sum + network.hidden, 0)
+  const inner = Float32Array.from(networks.flatMap((network) => [...network.inner]))
+  const outer = LANES.flatMap((_, lane) => {
+    const units = networks.flatMap((network) => [...outerRow(network, lane).subarray(0, network.hidden)])
+    return [
+      ...units.map((weight) => weight * share),
+      ...mean(networks.map((one) => outerRow(one, lane).subarray(one.hidden))),
+    ]
+  })
+  const words = mean(networks.map((network) => network.words))
+  return { hidden, inner, outer: Float32Array.from(outer), words, pieces: mean(networks.map(({ pieces }) => pieces)) }
+}
+
+function outerRow({ hidden, outer }: Network, lane: number): Float32Array {
+  const width = hidden + INNER_WIDTH
+  return outer.subarray(lane * width, (lane + 1) * width)
+}
+
+function mean(lists: readonly Float32Array[]): Float32Array {
+  return lists[0]!.map((_, cell) => lists.reduce((sum, list) => sum + list[cell]!, 0) / lists.length)
+}
+
 function openWorkbench(hidden: number, random: () => number): Workbench {
   const inner = new Float32Array(hidden * INNER_WIDTH)
   const outer = new Float32Array(COUNT * (hidden + INNER_WIDTH))
-  const ngrams = new Float32Array(NGRAM_CELLS * COUNT)
+  const words = new Float32Array(WORD_CELLS * COUNT)
+  const pieces = new Float32Array(PIECE_CELLS * COUNT)
   for (let cell = 0; cell < inner.length; cell++) inner[cell] = (random() - 0.5) * START_SPREAD
   for (let lane = 0; lane < COUNT; lane++) {
     for (let unit = 0; unit < hidden; unit++)
       outer[lane * (hidden + INNER_WIDTH) + unit] = (random() - 0.5) * START_SPREAD
   }
   return {
-    network: { hidden, inner, outer, ngrams },
+    network: { hidden, inner, outer, words, pieces },
     squares: {
       inner: new Float32Array(inner.length).fill(START_SQUARE),
       outer: new Float32Array(outer.length).fill(START_SQUARE),
-      ngrams: new Float32Array(ngrams.length).fill(START_SQUARE),
+      words: new Float32Array(words.length).fill(START_SQUARE),
+      pieces: new Float32Array(pieces.length).fill(START_SQUARE),
     },
     units: new Float64Array(hidden),
     unitErrors: new Float64Array(hidden),
@@ -100,12 +133,18 @@ function openWorkbench(hidden: number, random: () => number): Workbench {
     kept: new Int32Array(DENSE),
     values: new Float64Array(DENSE),
     count: 0,
-    cells: [],
+    words: [],
+    pieces: [],
   }
 }
 
 /** Drops features of the example at random. */
-function keepSome(bench: Workbench, { dense, ngrams }: Features, options: FitOptions, random: () => number): void {
+function keepSome(
+  bench: Workbench,
+  { dense, words, pieces }: Features,
+  options: FitOptions,
+  random: () => number,
+): void {
   bench.count = 0
   for (let cell = 0; cell < DENSE; cell++) {
     const value = dense[cell]!
@@ -113,12 +152,15 @@ function keepSome(bench: Workbench, { dense, ngrams }: Features, options: FitOpt
     bench.kept[bench.count] = cell
     bench.values[bench.count++] = value
   }
-  bench.cells = random() < options.dropAllNgrams ? [] : ngrams.filter(() => random() >= options.dropNgrams)
+  const some = (cells: number[]): number[] => cells.filter(() => random() >= options.dropCells)
+  bench.words = random() < options.dropAllWords ? [] : some(words)
+  bench.pieces = random() < options.dropAllPieces ? [] : some(pieces)
 }
 
-function forward({ network, units, scores, kept, values, count, cells }: Workbench): Float64Array {
-  const { hidden, inner, outer, ngrams } = network
-  const scale = ngramScale(cells.length)
+function forward({ network, units, scores, kept, values, count, words, pieces }: Workbench): Float64Array {
+  const { hidden, inner, outer } = network
+  const wordScale = cellScale(words.length)
+  const pieceScale = cellScale(pieces.length)
   for (let unit = 0; unit < hidden; unit++) {
     const row = unit * INNER_WIDTH
     let sum = inner[row + DENSE]!
@@ -130,7 +172,8 @@ function forward({ network, units, scores, kept, values, count, cells }: Workben
     let sum = outer[row + hidden + DENSE]!
     for (let unit = 0; unit < hidden; unit++) sum += outer[row + unit]! * units[unit]!
     for (let k = 0; k < count; k++) sum += outer[row + hidden + kept[k]!]! * values[k]!
-    for (const cell of cells) sum += ngrams[cell * COUNT + lane]! * scale
+    for (const cell of words) sum += network.words[cell * COUNT + lane]! * wordScale
+    for (const cell of pieces) sum += network.pieces[cell * COUNT + lane]! * pieceScale
     scores[lane] = sum
   }
   return softmax(scores)
@@ -143,9 +186,10 @@ function learn(
   rate: number,
   options: FitOptions,
 ): void {
-  const { network, squares, units, unitErrors, kept, values, count, cells } = bench
-  const { hidden, inner, outer, ngrams } = network
-  const scale = ngramScale(cells.length)
+  const { network, squares, units, unitErrors, kept, values, count, words, pieces } = bench
+  const { hidden, inner, outer } = network
+  const wordScale = cellScale(words.length)
+  const pieceScale = cellScale(pieces.length)
   unitErrors.fill(0)
   for (let lane = 0; lane < COUNT; lane++) {
     const error = (shares[lane]! - target[lane]!) * weight
@@ -158,8 +202,10 @@ function learn(
     for (let k = 0; k < count; k++)
       step(outer, squares.outer, row + hidden + kept[k]!, error * values[k]!, rate, options.decayDense)
     step(outer, squares.outer, row + hidden + DENSE, error, rate, 0)
-    for (const cell of cells)
-      step(ngrams, squares.ngrams, cell * COUNT + lane, error * scale, rate, options.decayNgrams)
+    for (const cell of words)
+      step(network.words, squares.words, cell * COUNT + lane, error * wordScale, rate, options.decayCells)
+    for (const cell of pieces)
+      step(network.pieces, squares.pieces, cell * COUNT + lane, error * pieceScale, rate, options.decayCells)
   }
   for (let unit = 0; unit < hidden; unit++) {
     if (units[unit] === 0) continue

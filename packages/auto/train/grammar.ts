@@ -11,7 +11,7 @@ import type { Prompt } from './prompts.ts'
 const FOLDER = new URL('grammar/', import.meta.url)
 const SEED = 5
 /** How often a template is filled; one with few fillings gives fewer. */
-const FILLINGS = 8
+const FILLINGS = 12
 const DEPTH = 6
 
 interface Template {

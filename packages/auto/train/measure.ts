@@ -1,23 +1,38 @@
 /**
- * Time per choice of the shipped chooser: `npm run auto:measure -- <prompts.jsonl>`. Every prompt is chosen for several
- * times; the median of its times leaves out what other processes did, and all times together leave it in.
+ * Time per choice of the shipped chooser, and its memory: `npm run auto:measure`, on some of this repository's own
+ * prompts, or on those of a named file. Each prompt is chosen for several times; the median of its times leaves out what
+ * other processes did, and all times together leave it in.
  */
-
-import { LANE_IDS } from '../src/lanes.ts'
-import { chooseAuto } from '../src/choose-auto.ts'
-import { readPrompts } from './prompts.ts'
 
 const ROUNDS = 7
 const BYTES = 2_048
+const MOST_PROMPTS = 3_000
+const MIB = 2 ** 20
 
-const path = process.argv[2]
-if (!path) throw new Error('usage: npm run auto:measure -- <prompts.jsonl>')
+const before = heldMib()
+const { chooseAuto } = await import('../src/choose-auto.ts')
+const { LANE_IDS } = await import('../src/lanes.ts')
 const laneIds = Object.values(LANE_IDS)
-const texts = readPrompts(path).map(({ messages }) => lastText(messages))
+timeMs('Hello there')
+console.log(`memory: ${(heldMib() - before).toFixed(1)} MiB`)
+
+const { readOwn } = await import('./examples.ts')
+const { readPrompts } = await import('./prompts.ts')
+const path = process.argv[2]
+const all = (path ? readPrompts(path) : readOwn()).map(({ messages }) => lastText(messages))
+const stride = Math.ceil(all.length / MOST_PROMPTS)
+const texts = all.filter((_, index) => index % stride === 0)
 report('prompts of 2 KB', texts.map(padded))
 report('prompts as they come', texts)
 
-/** The text, followed by others of the file, cut at 2 KB. */
+/** What is held on the heap and outside of it, after a collection where `--expose-gc` allows one. */
+function heldMib(): number {
+  globalThis.gc?.()
+  const { heapUsed, external } = process.memoryUsage()
+  return (heapUsed + external) / MIB
+}
+
+/** The text, followed by others, cut at 2 KB. */
 function padded(text: string, index: number): string {
   let long = text
   for (let next = index + 1; Buffer.byteLength(long) < BYTES; next++) long += `\n${texts[next % texts.length]}`
@@ -33,10 +48,10 @@ function report(name: string, prompts: readonly string[]): void {
       rounds.map((times) => times[index] ?? 0),
     ),
   )
-  const all = rounds.flat()
+  const every = rounds.flat()
   for (const [kind, times] of [
     ['median of each prompt', medians],
-    ['every choice', all],
+    ['every choice', every],
   ] as const) {
     const figures = [0.5, 0.99, 0.999].map((share) => `p${share * 100} ${percentile(share, times).toFixed(3)} ms`)
     console.log(`${name}, ${kind}: ${figures.join(', ')} (${times.length})`)

@@ -1,5 +1,5 @@
 /**
- * Labelled prompts from a file of JSON lines, and the groups of sources that an honest evaluation leaves out together.
+ * Labelled prompts from a file of JSON lines, and the sources that their text comes from.
  */
 
 import { readFileSync } from 'node:fs'
@@ -31,16 +31,4 @@ export function readPrompts(path: string): Prompt[] {
 export function origins(prompt: Prompt): string[] {
   const named = prompt.source.replace(' (composed)', '').split(' + ')
   return [...new Set(named.map((name) => SAME_ORIGIN[name] ?? name))]
-}
-
-export function originsOf(prompts: readonly Prompt[]): string[] {
-  return [...new Set(prompts.flatMap(origins))].toSorted()
-}
-
-/** Whoever holds any text of the left-out source is not trained on; only what is wholly of it is judged. */
-export function leaveOut(prompts: readonly Prompt[], source: string): { training: Prompt[]; judged: Prompt[] } {
-  return {
-    training: prompts.filter((prompt) => !origins(prompt).includes(source)),
-    judged: prompts.filter((prompt) => origins(prompt).every((origin) => origin === source)),
-  }
 }

@@ -1,6 +1,6 @@
 /**
- * Trains the chooser and writes its model: `npm run auto:train -- <train.jsonl>`. Seeded: the same prompts and code give
- * the same file. Without a file it trains on the prompts of this repository alone.
+ * Trains the chooser and writes its model: `npm run auto:train`. It reads the prompts of this repository, and those of
+ * files that are named. Seeded: the same prompts and code give the same file.
  */
 
 import { writeFileSync } from 'node:fs'
@@ -9,15 +9,29 @@ import { chosenLane, isRight, readOwn, train } from './examples.ts'
 import { readPrompts } from './prompts.ts'
 
 const MODEL = new URL('../src/model.json', import.meta.url)
+/** What an operator's own lanes are told apart from. */
+const BACKGROUND = new URL('../src/background.json', import.meta.url)
+const BACKGROUND_PROMPTS = 400
+const BACKGROUND_CHARS = 200
 
-const path = process.argv[2]
-const given = path ? readPrompts(path) : []
+const given = process.argv.slice(2).flatMap((path) => readPrompts(path))
 const startedAtMs = performance.now()
-const networks = train(given)
-const file = `${JSON.stringify(packModel(networks), null, 1)}\n`
+const network = train(given)
+const file = `${JSON.stringify(packModel(network), null, 1)}\n`
 writeFileSync(MODEL, file)
+writeFileSync(BACKGROUND, `${JSON.stringify(everyday(), null, 1)}\n`)
 const prompts = [...given, ...readOwn()]
-const right = prompts.filter((prompt) => isRight(prompt, chosenLane(networks, prompt))).length
+const right = prompts.filter((prompt) => isRight(prompt, chosenLane(network, prompt))).length
 const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0)
 console.log(`${prompts.length} prompts, ${seconds} s, ${(file.length / 1024).toFixed(0)} KiB`)
 console.log(`right on the prompts trained on: ${(right / prompts.length).toFixed(3)} (flatters; see auto:evaluate)`)
+
+/** Short prompts of first turns, evenly out of all. */
+function everyday(): string[] {
+  const texts = readOwn().flatMap(({ messages }) => {
+    const [{ content } = { content: '' }, ...later] = messages
+    return later.length === 0 && typeof content === 'string' && content.length <= BACKGROUND_CHARS ? [content] : []
+  })
+  const stride = Math.floor(texts.length / BACKGROUND_PROMPTS)
+  return texts.filter((_, index) => index % stride === 0).slice(0, BACKGROUND_PROMPTS)
+}

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import type { Lane } from '../src/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
-const FILES = ['quick', 'deep', 'made', 'tasks', 'traps']
+const FILES = ['quick', 'deep', 'made', 'tasks', 'traps', 'varied']
 
 export function readWritten(): Prompt[] {
   return FILES.flatMap((file) => {

@@ -106,6 +106,11 @@ describe('what is referred to exists and can do what is asked', () => {
       ],
     ],
     [
+      'a shadow that is a lane',
+      { models: [lane, { id: 'a', type: 'auto', lanes: ['m'], shadow: 'n' }] },
+      ['models.1.shadow: "n" is not among the lanes'],
+    ],
+    [
       'a lane that has a multiplier',
       {
         models: [

@@ -149,7 +149,20 @@ function dimensionProblems({ type, dimensions, minDimensions }: ServedModelConfi
   return [{ path: [...path, 'minDimensions'], message: `must not be more than dimensions (${whole})` }]
 }
 
-function autoProblems(model: AutoModelConfig, path: ConfigPath, { models }: ConfigSections): ConfigProblem[] {
+function autoProblems(model: AutoModelConfig, path: ConfigPath, config: ConfigSections): ConfigProblem[] {
+  const named: [ConfigPath, string][] = (model.own ?? []).map(({ lane }, index) => [
+    [...path, 'own', index, 'lane'],
+    lane,
+  ])
+  if (model.shadow !== undefined) named.push([[...path, 'shadow'], model.shadow])
+  const strays = named.filter(([, lane]) => !model.lanes.includes(lane))
+  return [
+    ...laneProblems(model, path, config),
+    ...strays.map(([at, lane]) => ({ path: at, message: `"${lane}" is not among the lanes` })),
+  ]
+}
+
+function laneProblems(model: AutoModelConfig, path: ConfigPath, { models }: ConfigSections): ConfigProblem[] {
   return model.lanes.flatMap((lane, index) => {
     const target = models.find(({ id }) => id === lane)
     const fault = !target

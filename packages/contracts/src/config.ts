@@ -170,6 +170,19 @@ const autoModelConfig = z.strictObject({
   ...modelCommon,
   type: z.literal('auto'),
   lanes: z.array(modelId).min(1),
+  /** Lanes beside the usual six, learnt from what they are for. */
+  own: z
+    .array(
+      z.strictObject({
+        lane: modelId,
+        description: z.string().min(20).max(2_000),
+        examples: z.array(z.string().min(3).max(2_000)).min(5).max(200),
+      }),
+    )
+    .max(20)
+    .optional(),
+  /** This lane answers everything; what Auto would choose is only counted. */
+  shadow: modelId.optional(),
 })
 
 export const modelConfig = z.discriminatedUnion('type', [servedModelConfig, autoModelConfig])
@@ -189,6 +202,8 @@ export const planConfig = z.strictObject({
   guest: z.boolean().default(false),
   default: z.boolean().default(false),
   paid: z.boolean().default(false),
+  /** What Auto takes where several lanes will do; without it, the likeliest. */
+  autoTakes: z.enum(['cheapest', 'best']).optional(),
   payAsYouGo: z.boolean().default(false),
 })
 

@@ -25,6 +25,8 @@ export interface EdgeMetrics {
   routerLost(isLast: boolean): void
   /** What became of a request with an `Idempotency-Key`. */
   idempotent(outcome: IdempotencyOutcome): void
+  /** Auto was asked. `wanted`: the lane that it chose; `lane`: the one that answers. */
+  autoChose(wanted: string, lane: string): void
   /** Refused or given up so that the rest is served. */
   shed(reason: ShedReason): void
 }
@@ -42,6 +44,7 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
     tokens: countTokens(metrics),
     routerLost: countLosses(metrics),
     idempotent: countIdempotent(metrics),
+    autoChose: countAutoChoices(metrics),
     shed: countShed(metrics),
   }
 }
@@ -124,6 +127,16 @@ function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
   const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])
   const cells = new Map(IDEMPOTENCY_OUTCOMES.map((outcome) => [outcome, counter.labels(outcome)]))
   return (outcome) => cells.get(outcome)?.add()
+}
+
+function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
+  const counter = metrics.counter('gateway_auto_choices_total', 'Lanes that Auto chose; acted: no in shadow mode', [
+    'lane',
+    'acted',
+  ])
+  const heeded = remember((wanted) => counter.labels(wanted, 'yes'))
+  const unheeded = remember((wanted) => counter.labels(wanted, 'no'))
+  return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
 }
 
 function countShed(metrics: Metrics): EdgeMetrics['shed'] {

@@ -28,6 +28,8 @@ export interface Admitted {
   reason?: string
   /** How sure Auto is of the lane, from 0 to 1; absent where it had no say. */
   confidence?: number
+  /** The lane that Auto wants, also where another answers in shadow mode. */
+  wantedId?: string
   price: Price
   estimate: TokenEstimate
   /** What the request holds of the allowance while it runs. */
@@ -63,6 +65,7 @@ export async function admit(
     switch (answer.kind) {
       case 'allow':
         if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')
+        if (offer.chosen.wantedId !== undefined) edge.metrics.autoChose(offer.chosen.wantedId, offer.chosen.lane.id)
         return { plan: offer.plan, ...offer.chosen, standing: answer.standing, waitedMs }
       case 'deny':
         throw denial(answer, config, model)

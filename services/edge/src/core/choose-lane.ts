@@ -12,7 +12,8 @@ import type {
 } from '@gateway/contracts/config'
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
-import { chooseAuto } from '@gateway/auto/choose-auto'
+import { chooseAuto, type Lean } from '@gateway/auto/choose-auto'
+import { learnLanes, type LearntLanes } from '@gateway/auto/own-lanes'
 import { isRetired } from '@gateway/contracts/retired'
 import { planIncludes } from '@gateway/contracts/plan-includes'
 
@@ -22,6 +23,8 @@ export interface LaneChoice {
   reason?: string
   /** How sure Auto is of the lane, from 0 to 1. */
   confidence?: number
+  /** Only where the alias was resolved: the lane that Auto wants, also where another answers in shadow mode. */
+  wantedId?: string
 }
 
 /** Null: the plan includes no lane that can serve the request. */
@@ -36,12 +39,34 @@ export function chooseLane(
   if (model.type !== 'auto') return { lane: model }
   const lanes = usableLanes(config, plan, model, needs).filter((lane) => !isRetired(lane, nowMs))
   if (lanes.length === 0) return null
-  const { laneId, ...why } = chooseAuto(
+  const { laneId: wantedId, ...why } = chooseAuto(
     messages,
     lanes.map((lane) => lane.id),
+    { lean: leanOf(plan, lanes), own: ownLanes(model) },
   )
-  const lane = lanes.find((candidate) => candidate.id === laneId)
-  return lane ? { lane, ...why } : null
+  if (model.shadow !== undefined) {
+    const answering = lanes.find(({ id }) => id === model.shadow) ?? lanes[0]
+    return answering ? { lane: answering, reason: SHADOW_REASON, wantedId } : null
+  }
+  const lane = lanes.find((candidate) => candidate.id === wantedId)
+  return lane ? { lane, ...why, wantedId } : null
+}
+
+const SHADOW_REASON = 'shadow'
+
+function leanOf({ autoTakes }: PlanConfig, lanes: readonly ServedModelConfig[]): Lean | undefined {
+  if (!autoTakes) return undefined
+  return { towards: autoTakes, multiplierOf: (id) => lanes.find((lane) => lane.id === id)?.multiplier ?? 1 }
+}
+
+/** Learnt once for each configuration. */
+const learnt = new WeakMap<AutoModelConfig, LearntLanes>()
+
+function ownLanes(model: AutoModelConfig): LearntLanes | undefined {
+  if (!model.own) return undefined
+  const known = learnt.get(model) ?? learnLanes(model.own)
+  learnt.set(model, known)
+  return known
 }
 
 /** What a target must be able to do to serve this chat. */

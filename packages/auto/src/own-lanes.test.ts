@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { chooseAuto } from './choose-auto.ts'
+import { LANE_IDS } from './lanes.ts'
+import { learnLanes, type OwnLane } from './own-lanes.ts'
+
+const TENANCY: OwnLane = {
+  lane: 'house-law',
+  description: 'Questions of tenancy law: landlords, tenants, rent, deposits, notice periods, repairs in flats.',
+  examples: [
+    'My landlord refuses to return the deposit, what can I do?',
+    'How long is the notice period for a flat?',
+    'May the landlord enter my flat without notice?',
+    'The heating has been broken for a week, can I reduce the rent?',
+    'Is a rent increase of 15 percent legal?',
+    'Darf mein Vermieter die Miete erhöhen?',
+    'Wie lange ist die Kündigungsfrist für meine Wohnung?',
+    'My tenant has not paid the rent for two months',
+  ],
+}
+const KITCHEN: OwnLane = {
+  lane: 'house-kitchen',
+  description: 'Recipes, ingredients, cooking times and substitutions for cooks.',
+  examples: [
+    'A recipe for lentil soup with carrots',
+    'How long do I roast a chicken of two kilos?',
+    'What can replace eggs in a cake?',
+    'Ingredients for pad thai for four',
+    'My bread dough does not rise, which flour should I bake with?',
+    'Rezept für Kartoffelsuppe',
+    'How do I cook risotto without wine?',
+    'Quick dinner with pasta and spinach',
+  ],
+}
+const LEARNT = learnLanes([TENANCY, KITCHEN])
+const ALL = [...Object.values(LANE_IDS), TENANCY.lane, KITCHEN.lane]
+
+function choose(content: string, laneIds = ALL): string {
+  return chooseAuto([{ role: 'user', content }], laneIds, { own: LEARNT }).laneId
+}
+
+test.each([
+  'Can my landlord keep my deposit because of a scratch?',
+  'the flat above leaks into mine, must the landlord repair it or do I pay less rent',
+  'Muss mein Vermieter die Miete senken, wenn die Heizung ausfällt?',
+])('tenancy: %s', (text) => {
+  expect(choose(text)).toBe('house-law')
+})
+
+test.each(['recipe for carrot cake with lentil flour', 'how long do I cook a kilo of potatoes', 'Rezept für Risotto'])(
+  'kitchen: %s',
+  (text) => {
+    expect(choose(text)).toBe('house-kitchen')
+  },
+)
+
+test.each([
+  ['Prove that there is no largest prime number', LANE_IDS.atlas],
+  ['write a python function that merges two sorted lists', LANE_IDS.code],
+  ['thank you so much!', LANE_IDS.spark],
+  ['what is the weather in Lyon tomorrow', LANE_IDS.research],
+  ['What is the capital of Mongolia?', LANE_IDS.bolt],
+])('what is neither stays where it was: %s', (text, laneId) => {
+  expect(choose(text)).toBe(laneId)
+})
+
+test('an own lane that may not be used is not taken, and a short message goes on where the one before went', () => {
+  expect(choose('My landlord keeps my deposit', Object.values(LANE_IDS))).not.toBe('house-law')
+  const messages = [
+    { role: 'user' as const, content: 'May my landlord raise the rent of the flat by 20 percent?' },
+    { role: 'assistant' as const, content: 'Not always.' },
+    { role: 'user' as const, content: 'and for shops?' },
+  ]
+  expect(chooseAuto(messages, ALL, { own: LEARNT })).toMatchObject({ laneId: 'house-law', reason: 'own-lane' })
+})
