@@ -165,7 +165,11 @@ describe('a request', () => {
   })
 
   test('names the user', () => {
-    expect(chatOf({ metadata: { user_id: 'u1' } }).chat.user).toBe('u1')
+    const userOf = (id: string) => chatOf({ metadata: { user_id: id } }).chat.user
+    expect(userOf('u-1')).toBe('u-1')
+    const long = userOf(JSON.stringify({ device_id: 'd'.repeat(64) }))
+    expect(long).toMatch(/^[\da-f]{64}$/)
+    expect(userOf('someone@example.com')).not.toBe(long)
   })
 
   test.each<[string, object, string[]]>([

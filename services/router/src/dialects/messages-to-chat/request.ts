@@ -3,6 +3,7 @@
  * refusal where the loss would change the meaning.
  */
 
+import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import { messagesOf, systemOf } from './content.ts'
@@ -38,9 +39,18 @@ export function writeChat(asked: JsonObject): WrittenChat {
     stop: Array.isArray(asked.stop_sequences) && asked.stop_sequences.length > 0 ? asked.stop_sequences : undefined,
     ...toolMembers(asked, lost),
     response_format: formatOf(asked.output_config, lost),
-    user: isObject(asked.metadata) ? (asked.metadata.user_id ?? undefined) : undefined,
+    user: isObject(asked.metadata) ? userOf(asked.metadata.user_id) : undefined,
   }
   return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(asked.thinking) } }
+}
+
+/** Of an identifier that every vendor takes. OpenRouter takes no more than 128 letters, Claude Code sends 150 (ujisati/claude-code-provider-proxy#11, 2025-07-21). */
+const USER = /^[\w-]{1,64}$/
+
+/** A digest still tells one user from another. */
+function userOf(id: unknown): string | undefined {
+  if (typeof id !== 'string') return undefined
+  return USER.test(id) ? id : createHash('sha256').update(id).digest('hex')
 }
 
 function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
