@@ -79,7 +79,7 @@ export interface StreamReading {
   readonly done: boolean
   readonly usage: TokenUsage | null
   /** Where the backend tells it ahead of the whole usage. */
-  readonly prompt: Pick<TokenUsage, 'promptTokens' | 'cachedTokens'> | null
+  readonly prompt: TokenUsage | null
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
   /**

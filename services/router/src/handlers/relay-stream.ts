@@ -154,10 +154,8 @@ function split(push: () => SseEvent[]): SseEvent[] {
 async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   return (
     reading.usage ?? {
-      promptTokens: reading.prompt?.promptTokens ?? run.header.promptTokensEstimate,
+      ...(reading.prompt ?? { promptTokens: run.header.promptTokensEstimate, cachedTokens: 0, reasoningTokens: 0 }),
       completionTokens: scaleToWhole(reading.text, await tokens.count(reading.text.kept)),
-      cachedTokens: reading.prompt?.cachedTokens ?? 0,
-      reasoningTokens: 0,
       estimated: true,
     }
   )

@@ -34,8 +34,9 @@ test('a parameter that a client has invented is told in letters that a header ca
   expect(head!.droppedParams).toEqual(['%D0%BA%D0%BB%D1%8E%D1%87%0D%0A'])
 })
 
-test('an answer that breaks off costs no more for its prompt than the cache does', async () => {
-  const usage = { input_tokens: 5, cache_read_input_tokens: 90, output_tokens: 1 }
+test('an answer that breaks off costs for its prompt what the cache does', async () => {
+  const written = { cache_creation_input_tokens: 40, cache_creation: { ephemeral_1h_input_tokens: 30 } }
+  const usage = { input_tokens: 5, cache_read_input_tokens: 90, ...written, output_tokens: 1 }
   const events = [
     { type: 'message_start', message: { id: 'm', model: 'claude', usage } },
     { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
@@ -46,5 +47,6 @@ test('an answer that breaks off costs no more for its prompt than the cache does
   })
   const under = await router(poolOver([a.url], { backend: { vendor: 'anthropic', timeouts: {} } }))
   const { failure } = await under.ask({ stream: true }, { messages: [{ role: 'user', content: 'Hi' }] })
-  expect(failure!.usage).toMatchObject({ promptTokens: 95, cachedTokens: 90, estimated: true })
+  const cache = { cachedTokens: 90, cacheWriteTokens: 40, cacheWriteHourTokens: 30 }
+  expect(failure!.usage).toMatchObject({ promptTokens: 135, ...cache, estimated: true })
 })
