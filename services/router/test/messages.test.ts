@@ -221,6 +221,15 @@ test('a backend that speaks chat hears nothing of the API’s own headers', asyn
   expect(opened[0]!.seen[0]!.headers).not.toHaveProperty('anthropic-version')
 })
 
+test('a request that chat cannot express is refused with the name of its field, and nobody is asked', async () => {
+  const { opened, ask } = await routerOver([['chat', goodChat]])
+  const upload = [{ role: 'user', content: [{ type: 'container_upload', file_id: 'f' }] }]
+  const { failure } = await ask(false, { messages: upload })
+  expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+  expect(failure!.backendBody).toContain('messages[0].content[0].type')
+  expect(opened[0]!.seen).toHaveLength(0)
+})
+
 test('among equals the backend that speaks the dialect goes first', async () => {
   const { opened, ask } = await routerOver(
     [
