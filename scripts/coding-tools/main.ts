@@ -1,5 +1,5 @@
 /**
- * `npm run test:coding-tools`: installs coding tools as npm ships them (500 MB), saying so, and runs `tests/coding-tools`:
+ * `npm run test:coding-tools`: installs coding tools as npm ships them (900 MB), saying so, and runs `tests/coding-tools`:
  * each works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
  */
 
@@ -14,6 +14,7 @@ const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 
 /** All published in 2026. */
 const TOOLS = {
+  '@anthropic-ai/claude-code': '2.1.330',
   '@openai/codex': '0.169.0',
   '@openai/agents': '0.20.0',
   zod: '4.6.7',
