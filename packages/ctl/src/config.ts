@@ -36,7 +36,7 @@ export async function checkConfigFile(
   }
 }
 
-async function readText(file: string): Promise<string> {
+export async function readText(file: string): Promise<string> {
   return readFile(file, 'utf8').catch((error: Error) => {
     throw new CommandError(`${file} cannot be read: ${error.message}`)
   })

@@ -15,6 +15,7 @@ import { checkConfigFile, importLitellmFile, type CheckOptions } from './config.
 import { findGateway, type Gateway } from './gateway.ts'
 import { reseal, revokeKey } from './keys.ts'
 import { probeBackend, type ProbeOptions } from './probe.ts'
+import { refreshPrices, type RefreshOptions } from './prices.ts'
 import { reconcile } from './reconcile.ts'
 import { showUsage, type UsageOptions } from './usage.ts'
 
@@ -114,6 +115,15 @@ config
   .command('litellm <file>')
   .description("LiteLLM's config.yaml; comments tell what has no counterpart")
   .action(async (file: string) => say(await importLitellmFile(file)))
+
+program
+  .command('prices')
+  .description("vendors' rates in a config file")
+  .command('refresh <file>')
+  .description("tells where the price package's list of today has other rates for direct models; needs no gateway")
+  .option('--write', 'writes the listed rates into the file')
+  .option('--url <address>', "of a copy of the list; default: its authors'")
+  .action(async (file: string, options: RefreshOptions) => say(await refreshPrices(file, options)))
 
 try {
   await program.parseAsync()

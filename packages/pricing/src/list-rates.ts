@@ -8,10 +8,13 @@
  */
 
 import type { ServedModelConfig, VendorRates } from '@gateway/contracts/config'
-import { calcPrice, type ModelPrice } from '@pydantic/genai-prices'
+import { calcPrice, REMOTE_DATA_JSON_URL, type ModelPrice, type Provider } from '@pydantic/genai-prices'
 
 /** The installed release and the day on which it came out; a test holds them against the package. */
 export const PRICE_LIST = { source: '@pydantic/genai-prices 0.1.8', asOf: '2026-09-23' } as const
+
+/** Where the package's authors publish the list between two releases. */
+export const PUBLISHED_AT = REMOTE_DATA_JSON_URL
 
 export interface ListedRates {
   rates: VendorRates
@@ -19,26 +22,52 @@ export interface ListedRates {
   changesOn?: string
 }
 
-export function listRates({
-  id,
-  type,
-  ownedBy,
-}: Pick<ServedModelConfig, 'id' | 'type' | 'ownedBy'>): ListedRates | null {
+/** The installed list, or a newer one that somebody has fetched. */
+export interface PriceList {
+  /** Told in every ledger row. */
+  source: string
+  asOf: string
+  /** Of a fetched list. */
+  providers?: Provider[]
+}
+
+/** A list as its authors publish it between two releases. Throws where it is none. */
+export function readPriceList(published: unknown, from: { source: string; asOf: string }): PriceList {
+  const isProvider = (value: unknown) => {
+    const { id, models } = Object(value) as Record<string, unknown>
+    return typeof id === 'string' && Array.isArray(models)
+  }
+  if (!Array.isArray(published) || published.length === 0 || !published.every(isProvider)) {
+    throw new Error('is no list of vendors with their models')
+  }
+  return { ...from, providers: published as Provider[] }
+}
+
+export function listRates(
+  { id, type, ownedBy }: Pick<ServedModelConfig, 'id' | 'type' | 'ownedBy'>,
+  list: PriceList = PRICE_LIST,
+): ListedRates | null {
   if (type === 'images') return null
   const vendor = ownedBy.toLowerCase()
-  const listed = calcPrice({}, id, { providerId: vendor, timestamp: new Date(PRICE_LIST.asOf) })
+  const provider = list.providers?.find((one) => one.id === vendor)
+  if (list.providers && !provider) return null
+  const whose = provider ? { provider } : { providerId: vendor }
+  const listed = calcPrice({}, id, { ...whose, timestamp: new Date(list.asOf) })
   // The package also finds vendors by resemblance; whose rates these are must not be a guess.
   if (listed?.provider.id !== vendor) return null
   const { prices } = listed.model
   if (Array.isArray(prices) && prices.some(({ constraint }) => constraint?.type === 'time_of_date')) return null
   const rates = toRates(listed.model_price, type)
-  return rates && { rates, ...nextChange(prices) }
+  const { source, asOf } = list
+  return rates && { rates: { ...rates, source, asOf }, ...nextChange(prices, asOf) }
 }
 
-function nextChange(prices: NonNullable<ReturnType<typeof calcPrice>>['model']['prices']): { changesOn?: string } {
+type Prices = NonNullable<ReturnType<typeof calcPrice>>['model']['prices']
+
+function nextChange(prices: Prices, asOf: string): { changesOn?: string } {
   if (!Array.isArray(prices)) return {}
   const days = prices.flatMap(({ constraint }) => (constraint?.type === 'start_date' ? [constraint.start_date] : []))
-  const changesOn = days.filter((day) => day > PRICE_LIST.asOf).sort()[0]
+  const changesOn = days.filter((day) => day > asOf).sort()[0]
   return changesOn === undefined ? {} : { changesOn }
 }
 
@@ -66,7 +95,7 @@ function toRates(price: ModelPrice, type: 'chat' | 'embeddings'): VendorRates | 
     ...(written === undefined ? {} : { cacheWriteUsdPerMillion: rateAt(written, index) }),
     ...(writtenForAnHour === undefined ? {} : { cacheWriteHourUsdPerMillion: rateAt(writtenForAnHour, index) }),
   })
-  return { ...at(0), ...(aboveTokens === undefined ? {} : { longPrompt: { aboveTokens, ...at(1) } }), ...PRICE_LIST }
+  return { ...at(0), ...(aboveTokens === undefined ? {} : { longPrompt: { aboveTokens, ...at(1) } }) }
 }
 
 type Rate = NonNullable<ModelPrice[string]>
