@@ -47,7 +47,8 @@ export function learnForm(
   nowMs: number,
 ): boolean {
   const { status, body } = fault
-  if (body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault)) return false
+  if (fault.isUnsent || body === undefined || (status !== 400 && status !== 422) || !isRequestsOwnFault(fault))
+    return false
   const { kind, stream, defaultMaxTokens } = run.header
   const { dialect, target: asked } = wayOf(target, run.header)
   const sentBody = bodySent(dialect, {

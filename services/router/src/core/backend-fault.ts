@@ -30,6 +30,8 @@ export interface FaultDetails {
   retryAfterMs?: number
   /** Our own account is the trouble, though the status blames the request. */
   account?: AccountTrouble
+  /** The router refused the request in the target's place. */
+  isUnsent?: boolean
   cause?: unknown
 }
 
@@ -39,6 +41,7 @@ export class BackendFault extends Error {
   readonly body: string | undefined
   readonly retryAfterMs: number | undefined
   readonly account: AccountTrouble | undefined
+  readonly isUnsent: boolean
 
   constructor(kind: FaultKind, message: string, details: FaultDetails = {}) {
     super(message, { cause: details.cause })
@@ -48,6 +51,7 @@ export class BackendFault extends Error {
     this.body = details.body
     this.retryAfterMs = details.retryAfterMs
     this.account = details.account
+    this.isUnsent = details.isUnsent ?? false
   }
 
   /** The stable word of this fault in attempt records and metrics. */
@@ -65,7 +69,7 @@ export interface Circumstances {
 /** The same fault, fit to be judged, logged and told: with our account's trouble named, and no secret in its body. */
 export function understood(fault: BackendFault, { asked, secrets }: Circumstances): BackendFault {
   const { kind, message, status, body, retryAfterMs, cause } = fault
-  if (body === undefined) return fault
+  if (body === undefined || fault.isUnsent) return fault
   const account = accountIn(status, body, asked)
   const told = redactBody(body, secrets, asked)
   return new BackendFault(kind, message, {

@@ -7,5 +7,5 @@ import { BackendFault } from './backend-fault.ts'
 export function refused(field: string, why: string): BackendFault {
   const message = `${field} ${why}`
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', param: field, code: null } })
-  return new BackendFault('status', message, { status: 400, body })
+  return new BackendFault('status', message, { status: 400, body, isUnsent: true })
 }
