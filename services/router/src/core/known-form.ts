@@ -22,7 +22,9 @@ const OF_CHAT: Record<string, Form> = {
   mistral: () => NEVER('max_completion_tokens'),
   // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5). The others are not among
   // its request fields (docs.ollama.com/api/openai-compatibility, read in November 2026), and ignored, too.
-  ollama: () => NEVER('max_completion_tokens', 'parallel_tool_calls', 'n', 'logit_bias'),
+  ollama: () => NEVER('max_completion_tokens', 'parallel_tool_calls', 'n', 'tool_choice', 'user', 'logit_bias'),
+  // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it answers one choice then is assumed.
+  openrouter: (model) => [...BY_NAME(model), ...NEVER('n')],
   // Its documents name `max_tokens` alone (lmstudio.ai/docs/api/openai-api, read in November 2026); that it ignores the
   // other name is assumed.
   'lm-studio': () => NEVER('max_completion_tokens'),

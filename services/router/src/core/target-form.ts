@@ -24,8 +24,8 @@ const DROPPED = [
   'seed',
   'top_k',
 ] as const
-/** The client's, refused by the router where the target would ignore them without a word. */
-const REFUSED = ['n'] as const
+/** The client's, which some servers ignore without a word. Never learnt: others refuse only some values of them. */
+const IGNORED = ['n', 'tool_choice', 'user'] as const
 /** Each may be written as the other. */
 const CAPS = ['max_completion_tokens', 'max_tokens'] as const
 const SYSTEM_ROLES = ['system', 'developer'] as const
@@ -33,7 +33,7 @@ const SYSTEM_ROLES = ['system', 'developer'] as const
 const OWN_OF_CHAT = ['stream_options'] as const
 export const OWN_OF_IMAGES = ['response_format', 'output_format'] as const
 
-const OF_CHAT = [...DROPPED, ...REFUSED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
+const OF_CHAT = [...DROPPED, ...IGNORED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHAT]
 /** Roles of messages count as parameters, too. */
 export type Parameter = (typeof OF_CHAT)[number] | (typeof OWN_OF_IMAGES)[number]
 type Cap = (typeof CAPS)[number]
@@ -106,7 +106,7 @@ export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
 
 /** Changes the request into what the target takes. The client's parameters that were left out; null where nothing changed. */
 function fit(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
-  const dropped = dropFrom(chat, applying)
+  const dropped = joined(dropFrom(chat, applying), dropIgnored(chat, applying))
   const renamed = [renameCap(chat, applying), renameRoles(chat, applying)].includes(true)
   return renamed ? (dropped ?? []) : dropped
 }
@@ -131,6 +131,27 @@ function dropFrom(chat: Record<string, unknown>, applying: TargetForm): string[]
   const missed = present.filter((name) => chat[name] !== null)
   for (const name of present) delete chat[name]
   return missed
+}
+
+/** Nobody misses one choice of an answer, or a free choice among tools. Where no tool may be called, none is told of. */
+function dropIgnored(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
+  const present = IGNORED.filter((name) => name in chat && hasRefused(applying, name))
+  if (present.length === 0) return null
+  if (present.includes('tool_choice') && chat.tool_choice === 'none') delete chat.tools
+  const missed = present.filter((name) => !USUAL[name].includes(chat[name]))
+  for (const name of present) delete chat[name]
+  return missed
+}
+
+/** A target that ignores the parameter does this anyway. */
+const USUAL: Record<(typeof IGNORED)[number], unknown[]> = {
+  n: [1, null],
+  tool_choice: ['auto', 'none', null],
+  user: [null],
+}
+
+function joined(some: string[] | null, others: string[] | null): string[] | null {
+  return some && others ? [...some, ...others] : (some ?? others)
 }
 
 /** A client's cap stays under its own name where the target takes neither: the client must hear that. */

@@ -24,6 +24,7 @@ export const CAPABILITIES = [
   'n',
   'tools',
   'tool_choice',
+  'user',
   'parallel_tool_calls',
   'response_format json_schema',
   'reasoning_effort',
@@ -92,6 +93,7 @@ export const VENDOR_TABLE: Record<Vendor, VendorRow> = {
       n: 'refused and said',
       tools: 'translated',
       tool_choice: 'translated',
+      user: 'translated',
       parallel_tool_calls: 'translated',
       'response_format json_schema': 'translated',
       reasoning_effort: 'translated',
@@ -128,7 +130,7 @@ export const VENDOR_TABLE: Record<Vendor, VendorRow> = {
   openrouter: {
     models: 'all; OpenRouter drops what a model does not take',
     sources: ['openrouter.ai/docs/api-reference/parameters, November 2026'],
-    but: {},
+    but: { n: 'refused and said' },
     assumed: ['role developer', 'n', 'embeddings'],
   },
   vllm: {
@@ -156,9 +158,11 @@ export const VENDOR_TABLE: Record<Vendor, VendorRow> = {
       max_completion_tokens: 'translated',
       logit_bias: 'dropped and said',
       n: 'refused and said',
+      tool_choice: 'dropped and said',
+      user: 'dropped and said',
       parallel_tool_calls: 'dropped and said',
     },
-    assumed: ['role developer', 'tool_choice', 'image by URL'],
+    assumed: ['role developer', 'image by URL'],
   },
   'lm-studio': {
     models: 'all',

@@ -14,6 +14,7 @@ import { backend, closing, router } from '../open.ts'
 import { configOf } from '../router-under-test.ts'
 import { CAPABILITIES, VENDOR_TABLE, type Capability, type Cell } from './capabilities.ts'
 import { startIdentityServer } from './identity-servers.ts'
+import { violationOf } from './schemas.ts'
 import { AWS_IDENTITY, KEY, STAND_INS, TOKEN } from './stand-ins.ts'
 
 const vendors = Object.keys(VENDORS) as Vendor[]
@@ -84,11 +85,17 @@ async function open(vendor: Vendor, isGood = true): Promise<Under> {
     }
     if (!request.path.startsWith(standIn.base)) return sendJson(response, 404, { error: 'Not Found' })
     ignored.push(...standIn.ignores.filter((name) => name in request.body))
+    const violation = violationOf(vendor, request.path, request.body)
+    if (violation !== null) {
+      violations.push(violation)
+      return sendJson(response, 400, { error: { message: violation } })
+    }
     if (request.path.endsWith('/embeddings')) return sendJson(response, 200, embeddings())
     return standIn.answer(response, request, socket)
   }
   const complaints: string[] = []
   const ignored: string[] = []
+  const violations: string[] = []
   const server = await backend(strict)
   const config = configAt(vendor, server.url)
   for (const { targets } of config.pools) for (const target of targets) target.model = standIn.model
@@ -99,7 +106,7 @@ async function open(vendor: Vendor, isGood = true): Promise<Under> {
     async ask(header, body) {
       const job = await under.ask({ pool: firstPool(config), remainingMs: 20_000, ...header }, body)
       if (isGood) expect(complaints).toEqual([])
-      expect(ignored).toEqual([])
+      expect([...ignored, ...violations]).toEqual([])
       return job
     },
   }
@@ -163,6 +170,7 @@ const PROBES: Record<Capability, { header?: Partial<JobHeader>; body: object; me
   n: { body: { n: 2 }, member: 'n' },
   tools: { body: { tools: [TOOL] }, member: 'tools' },
   tool_choice: { body: { tools: [TOOL], tool_choice: 'required' }, member: 'tool_choice' },
+  user: { body: { user: 'someone' }, member: 'user' },
   parallel_tool_calls: { body: { tools: [TOOL], parallel_tool_calls: false }, member: 'parallel_tool_calls' },
   'response_format json_schema': {
     body: { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: SCHEMA, strict: true } } },
