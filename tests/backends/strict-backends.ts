@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Vendor } from '@gateway/contracts/vendors'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
-import { KEY, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
+import { KEY, refusalOf, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
 type Ask = 'chat' | 'stream' | 'tools' | 'structured output'
 
@@ -48,10 +48,11 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
 }
 
 /** Bedrock's signature is held to in `services/router/test/vendors`; here its key is a static one. */
-function judgmentOf(vendor: Vendor, { complaint, unauthorized, answer, ignores }: StandIn): Answer {
+function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): Answer {
   return (response, request, socket) => {
     const bad = vendor === 'bedrock' ? null : complaint(request)
-    if (bad !== null) return sendJson(response, unauthorized.status, unauthorized.body as object)
+    const { status, body } = refusalOf(vendor)
+    if (bad !== null) return sendJson(response, status, body as object)
     const ignored = ignores.find((name) => name in request.body)
     if (ignored)
       return sendJson(response, 400, { error: { message: `${ignored} must not arrive: it would be ignored` } })

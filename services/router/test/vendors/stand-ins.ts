@@ -7,6 +7,7 @@
 import type { Vendor } from '@gateway/contracts/vendors'
 import { goodChat, sendJson, openStream, type Answer, type SeenRequest } from '../http-backend.ts'
 import { STRICT_SERVERS } from '../strict-servers.ts'
+import { VENDOR_ERRORS, type VendorError } from './error-bodies.ts'
 import { signatureFault, type Identity } from './signature-v4.ts'
 
 export interface StandIn {
@@ -16,7 +17,6 @@ export interface StandIn {
   model: string
   /** Null where the credential is good. */
   complaint(request: SeenRequest): string | null
-  unauthorized: { status: number; body: unknown }
   answer: Answer
   /** Taken without a word, and without effect. */
   ignores: string[]
@@ -44,16 +44,11 @@ const onlyHeader =
 
 const bearer = onlyHeader('authorization', `Bearer ${KEY}`)
 
-const openAiBody = (message: string, type: string, code: string | null) => ({
-  error: { message, type, param: null, code },
-})
-
 const WORKING = {
   answer: goodChat,
   ignores: [],
   base: '/v1',
   complaint: bearer,
-  unauthorized: { status: 401, body: { error: 'Unauthorized' } },
 }
 
 export const STAND_INS: Record<Vendor, StandIn> = {
@@ -61,11 +56,6 @@ export const STAND_INS: Record<Vendor, StandIn> = {
     ...WORKING,
     model: 'gpt-5.4-mini',
     answer: STRICT_SERVERS['openai']!.answer,
-    // platform.openai.com/docs/guides/error-codes, November 2026.
-    unauthorized: {
-      status: 401,
-      body: openAiBody(`Incorrect API key provided: ${KEY}.`, 'invalid_request_error', 'invalid_api_key'),
-    },
   },
   azure: {
     base: '/openai/v1',
@@ -73,13 +63,6 @@ export const STAND_INS: Record<Vendor, StandIn> = {
     complaint: onlyHeader('api-key', KEY),
     answer: STRICT_SERVERS['openai under a name of the operator']!.answer,
     ignores: [],
-    // learn.microsoft.com/answers/questions/1347905, 2023-08-16.
-    unauthorized: {
-      status: 401,
-      body: {
-        error: { code: '401', message: 'Access denied due to invalid subscription key or wrong API endpoint.' },
-      },
-    },
   },
   anthropic: {
     base: '/v1',
@@ -90,49 +73,18 @@ export const STAND_INS: Record<Vendor, StandIn> = {
         : 'anthropic-version: header is required',
     answer: answerMessages,
     ignores: [],
-    // docs.anthropic.com/en/api/errors, November 2026.
-    unauthorized: {
-      status: 401,
-      body: { type: 'error', error: { type: 'authentication_error', message: 'invalid x-api-key' } },
-    },
   },
   gemini: {
     ...WORKING,
     base: '/v1beta/openai',
     model: 'gemini-2.5-flash',
     answer: STRICT_SERVERS['gemini']!.answer,
-    // google-gemini/gemini-cli#25198, 2026-04-12: a list, with status 400.
-    unauthorized: {
-      status: 400,
-      body: [
-        {
-          error: {
-            code: 400,
-            message: 'API key not valid. Please pass a valid API key.',
-            status: 'INVALID_ARGUMENT',
-            details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
-          },
-        },
-      ],
-    },
   },
   vertex: {
     ...WORKING,
     base: '/v1/projects/our-project/locations/global/endpoints/openapi',
     model: 'google/gemini-2.5-flash',
     complaint: onlyHeader('authorization', `Bearer ${TOKEN}`),
-    unauthorized: {
-      status: 401,
-      body: [
-        {
-          error: {
-            code: 401,
-            message: `Request had invalid authentication credentials. Token: ${TOKEN}`,
-            status: 'UNAUTHENTICATED',
-          },
-        },
-      ],
-    },
   },
   bedrock: {
     ...WORKING,
@@ -143,11 +95,6 @@ export const STAND_INS: Record<Vendor, StandIn> = {
         region: 'us-west-2',
         service: 'bedrock',
       }),
-    // docs.aws.amazon.com/bedrock/latest/userguide/troubleshooting-api-error-codes.html, November 2026.
-    unauthorized: {
-      status: 403,
-      body: { message: `The security token ${AWS_IDENTITY.sessionToken} included in the request is invalid.` },
-    },
   },
   openrouter: {
     ...WORKING,
@@ -160,7 +107,6 @@ export const STAND_INS: Record<Vendor, StandIn> = {
       response.write(': OPENROUTER PROCESSING\n\n')
       return goodChat(withoutHead(response), request, socket)
     },
-    unauthorized: { status: 401, body: { error: { message: 'No auth credentials found', code: 401 } } },
   },
   vllm: { ...WORKING, model: 'Qwen/Qwen3-8B' },
   sglang: { ...WORKING, model: 'Qwen/Qwen3-8B' },
@@ -168,10 +114,6 @@ export const STAND_INS: Record<Vendor, StandIn> = {
     ...WORKING,
     model: 'qwen3-4b',
     complaint: () => null,
-    unauthorized: {
-      status: 401,
-      body: { error: { code: 401, message: 'Invalid API Key', type: 'authentication_error' } },
-    },
   },
   ollama: {
     ...WORKING,
@@ -179,6 +121,13 @@ export const STAND_INS: Record<Vendor, StandIn> = {
     complaint: () => null,
   },
   'lm-studio': { ...WORKING, model: 'qwen/qwen3-4b', complaint: () => null, ignores: ['max_completion_tokens'] },
+}
+
+/** What the vendor answers to another credential than the router's, which some of them repeat. */
+export function refusalOf(vendor: Vendor): VendorError {
+  const keys: Partial<Record<Vendor, string>> = { vertex: TOKEN, bedrock: AWS_IDENTITY.sessionToken! }
+  const errors = VENDOR_ERRORS[vendor]({ key: keys[vendor] ?? KEY, model: STAND_INS[vendor].model })
+  return errors['bad credential'] ?? { status: 401, body: { error: 'Unauthorized' }, source: 'assumed' }
 }
 
 /** The stream is open already. */

@@ -15,7 +15,7 @@ import { configOf } from '../router-under-test.ts'
 import { CAPABILITIES, VENDOR_TABLE, type Capability, type Cell } from './capabilities.ts'
 import { startIdentityServer } from './identity-servers.ts'
 import { violationOf } from './schemas.ts'
-import { AWS_IDENTITY, KEY, STAND_INS, TOKEN } from './stand-ins.ts'
+import { AWS_IDENTITY, KEY, refusalOf, STAND_INS, TOKEN } from './stand-ins.ts'
 
 const vendors = Object.keys(VENDORS) as Vendor[]
 const example = (vendor: Vendor) =>
@@ -81,7 +81,8 @@ async function open(vendor: Vendor, isGood = true): Promise<Under> {
     const complaint = isGood ? standIn.complaint(request) : 'refused'
     if (complaint !== null) {
       complaints.push(complaint)
-      return sendJson(response, standIn.unauthorized.status, standIn.unauthorized.body as object)
+      const { status, body } = refusalOf(vendor)
+      return sendJson(response, status, body as object)
     }
     if (!request.path.startsWith(standIn.base)) return sendJson(response, 404, { error: 'Not Found' })
     ignored.push(...standIn.ignores.filter((name) => name in request.body))
