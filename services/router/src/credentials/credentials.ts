@@ -36,12 +36,12 @@ export function openCredential(backend: BackendConfig, environment: NodeJS.Proce
   const { vendor, apiKey } = backend
   const load = vendor === undefined || apiKey ? undefined : IDENTITIES[vendor]
   if (!load) return null
-  const open = load(backend, environment)
   let opened: Credential | null = null
-  let opening: Promise<Credential> | null = null
+  // The library takes a second to load. That is no part of the first question's time to connect.
+  const opening = load(backend, environment)()
+  opening.catch(() => {})
   return {
     async authorize(call) {
-      opening ??= open()
       opened ??= await opening
       return opened.authorize(call)
     },
