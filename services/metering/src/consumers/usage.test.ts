@@ -28,7 +28,15 @@ test('a usage event delivered three times is charged once', async () => {
 /** With every field. */
 const WHOLE = usageEvent({
   planVersion: 7,
-  usage: { promptTokens: 70, completionTokens: 30, cachedTokens: 20, reasoningTokens: 5, estimated: true },
+  usage: {
+    promptTokens: 70,
+    completionTokens: 30,
+    cachedTokens: 20,
+    cacheWriteTokens: 12,
+    cacheWriteHourTokens: 3,
+    reasoningTokens: 5,
+    estimated: true,
+  },
   outcome: 'client_gone',
   delivered: false,
   streamed: true,
