@@ -33,7 +33,7 @@ export async function openWorkshop(): Promise<Workshop> {
   const backend = opening.use(await startScriptedBackend())
   const folder = await mkdtemp(join(tmpdir(), 'gateway-workshop-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const gateway = opening.use(await startStandalone({ config: configFor(backend.url) }))
+  const gateway = opening.use(await startStandalone({ config: configOver(backend.url) }))
   let folders = 0
   const newFolder = async (): Promise<string> => {
     const path = join(folder, String(folders++))
@@ -56,7 +56,7 @@ export async function openWorkshop(): Promise<Workshop> {
   }
 }
 
-function configFor(url: string): object {
+export function configOver(url: string): object {
   return {
     backends: [{ id: 'scripted', url, capabilities: ['chat', 'tools', 'vision'] }],
     pools: [{ id: 'scripted', targets: [{ backend: 'scripted', model: 'scripted' }] }],

@@ -296,3 +296,37 @@ test('a stream that ends without a finish reason or an end is no answer', async 
   expect(eventsOf(job).at(-1)!.type).toBe('response.output_text.delta')
   expect(job.failure).toMatchObject({ attempts: [{ outcome: 'truncated' }] })
 })
+
+test('a target that refuses a name that the translation wrote is asked by the other one', async () => {
+  const refuses: Answer = (response, request, socket) => {
+    if (!('max_completion_tokens' in request.body)) return goodChat(response, request, socket)
+    const message = "Unsupported parameter: 'max_completion_tokens'"
+    const error = { message, param: 'max_completion_tokens', code: 'unsupported_parameter' }
+    return sendJson(response, 400, { error })
+  }
+  const { opened, ask } = await routerOver([
+    ['chat', refuses],
+    ['chat', goodChat],
+  ])
+  const job = await ask(true, { max_output_tokens: 7 })
+  expect(answered(job, true)).toMatchObject(WHOLE)
+  expect(opened[0]!.seen.map(({ body }) => [body['max_completion_tokens'], body['max_tokens']])).toEqual([
+    [7, undefined],
+    [undefined, 7],
+  ])
+  expect(opened[1]!.seen).toHaveLength(0)
+})
+
+test.each<[string, ApiDialect, object]>([
+  ['tool_choice', 'chat', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
+  ['prompt', 'messages', { prompt: { id: 'p' } }],
+])(
+  '%s, which no %s backend could answer, is refused with its name, and no backend is asked',
+  async (field, dialect, body) => {
+    const { opened, ask } = await routerOver([[dialect, good(dialect)]])
+    const { failure } = await ask(true, body)
+    expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+    expect(JSON.parse(failure!.backendBody!)).toMatchObject({ error: { param: field } })
+    expect(opened[0]!.seen).toHaveLength(0)
+  },
+)

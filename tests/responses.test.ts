@@ -1,0 +1,102 @@
+/**
+ * The Responses API through a whole gateway, asked by the official client, in front of a strict backend of chat.
+ */
+
+import OpenAI from 'openai'
+import { zodTextFormat } from 'openai/helpers/zod'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import * as z from 'zod'
+import { type ScriptedBackend, startScriptedBackend } from './coding-tools/scripted-backend.ts'
+import { configOver, MODEL } from './coding-tools/workshop.ts'
+import { send } from './promises/gateway.ts'
+import { type GatewayWithoutStores, startGatewayWithoutStores } from './ways-in/gateway-without-stores.ts'
+
+const stack = new AsyncDisposableStack()
+let backend: ScriptedBackend
+let gateway: GatewayWithoutStores
+let client: OpenAI
+beforeAll(async () => {
+  backend = stack.use(await startScriptedBackend())
+  gateway = stack.use(await startGatewayWithoutStores(configOver(backend.url)))
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: gateway.key, maxRetries: 0 })
+})
+afterAll(() => stack.disposeAsync())
+
+const WEATHER = {
+  type: 'function' as const,
+  name: 'get_weather',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: false,
+}
+
+test('a stream with thoughts, a text and a call, and the turn after its result, are what the client accumulates', async () => {
+  backend.script = [
+    { thought: 'Which city?', text: 'Let me look.', calls: [{ name: 'get_weather', args: { city: 'Lisbon' } }] },
+    { text: 'It is sunny.' },
+  ]
+  const reasoning = { effort: 'low', summary: 'auto' } as const
+  const asked = { model: MODEL, tools: [WEATHER], reasoning }
+  const question: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'How is it in Lisbon?' }]
+  const stream = client.responses.stream({ ...asked, input: question })
+  const types: string[] = []
+  stream.on('event', ({ type }) => types.push(type))
+  const first = await stream.finalResponse()
+  expect(first).toMatchObject({ status: 'completed', output_text: 'Let me look.', store: false })
+  expect(first.output).toMatchObject([
+    { type: 'reasoning', summary: [{ text: 'Which city?' }] },
+    { type: 'message' },
+    { type: 'function_call', name: 'get_weather', arguments: '{"city":"Lisbon"}' },
+  ])
+  expect(types.at(-1)).toBe('response.completed')
+
+  const call = first.output[2] as OpenAI.Responses.ResponseFunctionToolCall
+  const result = { type: 'function_call_output' as const, call_id: call.call_id, output: 'sunny' }
+  const said = first.output as OpenAI.Responses.ResponseInput
+  const second = await client.responses.create({ ...asked, input: [...question, ...said, result] })
+  expect(second.output_text).toBe('It is sunny.')
+  expect(second.usage).toMatchObject({ input_tokens: 117, output_tokens: 13, total_tokens: 130 })
+  const { messages, reasoning_effort: effort } = backend.seen.at(-1)!.body
+  expect(effort).toBe('low')
+  expect(messages).toMatchObject([
+    { role: 'user' },
+    {
+      role: 'assistant',
+      content: 'Let me look.',
+      reasoning_content: 'Which city?',
+      tool_calls: [{ id: call.call_id }],
+    },
+    { role: 'tool', tool_call_id: call.call_id, content: 'sunny' },
+  ])
+  const metered = () => gateway.reports.map(({ usage }) => [usage.promptTokens, usage.completionTokens])
+  await expect.poll(metered).toEqual([
+    [100, 10],
+    [117, 13],
+  ])
+})
+
+test('structured output is parsed', async () => {
+  backend.script = [{ text: '{"city":"Paris"}' }]
+  const format = zodTextFormat(z.object({ city: z.string() }), 'city')
+  const parsed = await client.responses.parse({ model: MODEL, input: 'Capital?', text: { format } })
+  expect(parsed.output_parsed).toEqual({ city: 'Paris' })
+  expect(backend.seen.at(-1)!.body.response_format).toMatchObject({ type: 'json_schema' })
+})
+
+test('a hosted tool that nobody demands is left out and told', async () => {
+  backend.script = [{ text: 'Hi' }]
+  const body = { model: MODEL, input: 'Hi', tools: [{ type: 'web_search' }], store: true }
+  const { status, headers, body: answer } = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
+  expect([status, headers.get('x-svc-dropped-params'), answer['store']]).toEqual([200, 'tools.web_search', false])
+})
+
+test.each([
+  ['previous_response_id', { previous_response_id: 'resp_1' }],
+  ['conversation', { conversation: 'conv_1' }],
+  ['background', { background: true }],
+  ['tool_choice', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
+])('%s is refused: the error names it', async (field, rest) => {
+  const body = { model: MODEL, input: 'Hi', ...rest }
+  const answer = await send(gateway.url, '/v1/responses', { key: gateway.key, body })
+  expect(answer.status).toBe(400)
+  expect(answer.body['error']).toMatchObject({ message: expect.stringContaining(field) as string })
+})
