@@ -4,12 +4,11 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { ApiDialect } from '@gateway/contracts/vendors'
-import { BackendFault, isRequestsOwnFault } from './core/backend-fault.ts'
+import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
 import { knownForm } from './core/known-form.ts'
 import { isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
-import type { Dialect, Question } from './dialects/dialect.ts'
 import { wayOf, type Target } from './fleet.ts'
 import type { AskedRun } from './handlers/run.ts'
 
@@ -51,15 +50,9 @@ export function learnForm(
     return false
   const { kind, stream, defaultMaxTokens } = run.header
   const { dialect, target: asked } = wayOf(target, run.header)
-  const sentBody = bodySent(dialect, {
-    kind,
-    stream,
-    body: run.body,
-    model: target.model,
-    maxTokens: defaultMaxTokens,
-    form,
-  })
-  if (sentBody === null) return false
+  const question = { kind, stream, body: run.body, model: target.model, maxTokens: defaultMaxTokens, form }
+  // Lessons are of the request as it was sent, which a translation has written in other words.
+  const { asChat: sentBody = run.body } = dialect.request(question)
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
   if (lessons.length === 0) return false
@@ -72,14 +65,4 @@ export function learnForm(
   memory.lessons = [...others, ...lessons]
   // Where both names of a client's cap are refused, there is no form that is left.
   return isTaken({ ...sent, form: formOf(target, asked, kind, nowMs) })
-}
-
-/** Lessons are of the request as it was sent, which a translation has written in other words. Null: it has refused to. */
-function bodySent(dialect: Dialect, question: Question): Uint8Array | null {
-  try {
-    return dialect.request(question).asChat ?? question.body
-  } catch (refusal) {
-    if (refusal instanceof BackendFault) return null
-    throw refusal
-  }
 }
