@@ -9,6 +9,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Vendor } from '@gateway/contracts/vendors'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
+import { violationOf } from '../../services/router/test/vendors/schemas.ts'
 import { KEY, refusalOf, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
 type Ask = 'chat' | 'stream' | 'tools' | 'structured output'
@@ -53,6 +54,8 @@ function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): An
     const bad = vendor === 'bedrock' ? null : complaint(request)
     const { status, body } = refusalOf(vendor)
     if (bad !== null) return sendJson(response, status, body as object)
+    const violation = violationOf(vendor, request.path, request.body)
+    if (violation !== null) return sendJson(response, 400, { error: { message: violation } })
     const ignored = ignores.find((name) => name in request.body)
     if (ignored)
       return sendJson(response, 400, { error: { message: `${ignored} must not arrive: it would be ignored` } })
