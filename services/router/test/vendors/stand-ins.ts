@@ -30,6 +30,9 @@ export const AWS_IDENTITY: Identity = {
   sessionToken: 'a-session-token+of/the-machine==',
 }
 
+/** The router's own, and the one that `@anthropic-ai/sdk` 1.12.0 sends, in November 2026. */
+const ANTHROPIC_VERSIONS = ['2023-06-01', '2026-10-21']
+
 type Complaint = StandIn['complaint']
 
 /** Exactly this credential header, and none of the others. */
@@ -68,7 +71,7 @@ export const STAND_INS: Record<Vendor, StandIn> = {
     base: '/v1',
     model: 'claude-sonnet-4-6',
     complaint: (request) =>
-      request.headers['anthropic-version'] === '2023-06-01'
+      ANTHROPIC_VERSIONS.includes(String(request.headers['anthropic-version']))
         ? onlyHeader('x-api-key', KEY)(request)
         : 'anthropic-version: header is required',
     answer: answerMessages,
