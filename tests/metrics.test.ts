@@ -79,6 +79,12 @@ describe('an operator sees', () => {
     expect(sumOf(now, 'gateway_bus_durable_healthy', { service: 'edge' })).toBe(1)
   })
 
+  test('which lanes Auto chooses, and whether its choice counted', async () => {
+    await during(() => post(developer, { model: 'svc-best', messages: ask('Say: hi') }))
+    await expect.poll(() => added('gateway_auto_choices_total', { acted: 'yes' }), soon).toBe(1)
+    expect(await added('gateway_auto_choices_total', { acted: 'no' })).toBe(0)
+  })
+
   test('requests by endpoint, model and outcome, their tokens, and the time that the gateway added', async () => {
     const messages = ask('Say: one two three')
     let prompt = 0
