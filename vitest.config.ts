@@ -1,7 +1,7 @@
 /**
  * How tests run. Units start no server; one process a core runs them file by file, as a process costs more than most of
- * them. Every other file has a process of its own. Parts run on real servers and mostly wait, so two share a core. Files of
- * the whole system start a dozen processes and use about half a core. Some files run alone at the end.
+ * them. Every other file has a process of its own. Parts run on real servers and mostly wait, so one more than cores run at
+ * once. Files of the whole system start a dozen processes: one a core. Some files run alone at the end.
  */
 
 import { globSync, readFileSync } from 'node:fs'
@@ -28,7 +28,11 @@ const units = globSync('{packages,services}/*/src/**/*.test.ts', {
 })
 
 /** Their clients keep their rate on a busy machine, and expect answers in time. */
-const alone = ['services/keys/src/flood.test.ts', 'tests/hostile-clients.test.ts']
+const alone = [
+  'packages/admission/src/redis/cluster.test.ts',
+  'services/keys/src/flood.test.ts',
+  'tests/hostile-clients.test.ts',
+]
 
 /** They begin first: a long file that began last would run when every other core is idle. */
 const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage'].map((name) => `tests/${name}.test.ts`)
@@ -60,7 +64,7 @@ export default defineConfig({
           name: 'parts',
           exclude: [...units, ...alone],
           include: ['{packages,services}/*/{src,test,train}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
-          maxWorkers: atOnce(2 * cores),
+          maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },
         },
       },
@@ -70,7 +74,7 @@ export default defineConfig({
           // Vitest begins with the project whose name comes first.
           name: 'long system',
           include: longest,
-          maxWorkers: atOnce(cores + 1),
+          maxWorkers: atOnce(cores),
           sequence: { groupOrder: 2 },
         },
       },
@@ -81,7 +85,7 @@ export default defineConfig({
           include: ['tests/**/*.test.ts'],
           // Their servers and clients are not installed for these: `npm run test:backends`.
           exclude: ['tests/backends/**', 'tests/coding-tools/**', ...longest, ...alone],
-          maxWorkers: atOnce(cores + 1),
+          maxWorkers: atOnce(cores),
           sequence: { groupOrder: 2 },
         },
       },

@@ -1,11 +1,13 @@
 /**
- * A stranger without a checkout: npm installs the release's package, and the first chat is answered.
+ * A stranger without a checkout: the release's package runs from a `node_modules`, and the first chat is answered. The
+ * package is unpacked as npm does it; its dependencies are those that the workspace has, so no registry is asked.
  */
 
 import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { globSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, newGuest } from './promises/gateway.ts'
@@ -24,15 +26,30 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gateway-stranger-'))
   stack.defer(() => rm(folder, { recursive: true, force: true }))
   await run(process.execPath, ['scripts/release/main.ts', join(folder, 'release')])
-  await writeFile(join(folder, 'package.json'), '{}')
-  environment = { PATH: process.env['PATH']!, HOME: folder, npm_config_update_notifier: 'false' }
+  environment = { PATH: process.env['PATH']!, HOME: folder }
   const [, archive] = /(model-gateway-[\d.]+\.tgz)/.exec(await readFile(join(folder, 'release/SHA256SUMS'), 'utf8'))!
-  await run('npm', ['install', '--no-audit', '--no-fund', join(folder, 'release', archive!)], {
-    cwd: folder,
-    env: environment,
-  })
-  command = join(folder, 'node_modules/.bin/model-gateway')
-}, 300_000)
+  const installed = join(folder, 'node_modules/model-gateway')
+  await mkdir(installed, { recursive: true })
+  await run('tar', ['-xzf', join(folder, 'release', archive!), '--strip-components', '1', '-C', installed])
+  const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest
+  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) await link(name)
+  command = join(installed, manifest.bin['model-gateway']!)
+}, 60_000)
+
+interface Manifest {
+  bin: Record<string, string>
+  dependencies: Record<string, string>
+  optionalDependencies: Record<string, string>
+}
+
+/** A dependency of the package, as some part of the workspace has it; none for another operating system. */
+async function link(name: string): Promise<void> {
+  const [found] = globSync(`{.,packages/*,services/*}/node_modules/${name}`)
+  if (!found) return
+  const at = join(folder, 'node_modules', name)
+  await mkdir(dirname(at), { recursive: true })
+  await symlink(await realpath(found), at)
+}
 
 test('the checksums of a release are those of its files', async () => {
   await run('sha256sum', ['--check', 'SHA256SUMS'], { cwd: join(folder, 'release') })
