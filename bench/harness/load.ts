@@ -8,12 +8,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 
 export interface Door {
   ports: number[]
-  /** The chat completions path. */
   path: string
+  /** The API that the path speaks; chat by default. */
+  dialect?: ApiDialect
   model: string
   headers: Record<string, string>
   /** Bearer credentials, all of one length, of which each request draws one; none: the header as it is. */
@@ -101,7 +103,7 @@ export async function runLoad(program: string, door: Door, order: Order, options
     if (options.measureAfterSeconds !== undefined) args.push('--after', String(options.measureAfterSeconds))
     if (options.drainSeconds !== undefined) args.push('--drain', String(options.drainSeconds))
     if (options.patienceSeconds !== undefined) args.push('--patience', String(options.patienceSeconds))
-    if (order.stream) args.push('--expect-done')
+    if (order.stream && (door.dialect ?? 'chat') === 'chat') args.push('--expect-done')
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'], signal: options.signal })
     const [output] = await Promise.all([text(child.stdout), once(child, 'exit')])
     return loadResult.parse(JSON.parse(output))
@@ -112,11 +114,18 @@ export async function runLoad(program: string, door: Door, order: Order, options
 
 const SENTENCE = 'Please summarise what the operator of a gateway should look at first. '
 
+/** The same question in each API. */
+const QUESTIONS: Record<ApiDialect, (content: string) => object> = {
+  chat: (content) => ({ max_tokens: 1_000, messages: [{ role: 'user', content }] }),
+  messages: (content) => ({ max_tokens: 1_000, messages: [{ role: 'user', content }] }),
+  responses: (content) => ({ max_output_tokens: 1_000, input: [{ role: 'user', content }] }),
+}
+
 function requestText(door: Door, order: Order): string {
   const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200 } = order
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
-  const body = JSON.stringify({ model: door.model, stream, max_tokens: 1_000, messages: [{ role: 'user', content }] })
+  const body = JSON.stringify({ model: door.model, stream, ...QUESTIONS[door.dialect ?? 'chat'](content) })
   const headers: Record<string, string> = {
     host: `127.0.0.1:${door.ports[0]}`,
     'content-type': 'application/json',

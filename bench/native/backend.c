@@ -1,6 +1,6 @@
 // An inference backend that costs next to nothing: one thread, epoll, answers made once and copied out.
 //
-// It speaks the OpenAI wire format for chat completions, plain and streamed, and takes its orders from the prompt, so that
+// It speaks the OpenAI wire format for chat completions, plain and streamed, and plain Messages and Responses. It takes its orders from the prompt, so that
 // every gateway in front of it can be used as it is: `bench chunks=100 every_us=50000 bytes=1000` anywhere in the body.
 // Each chunk carries the moment at which it was written, `@<nanoseconds>@`, from which the reader tells its lag.
 // SIGUSR1 prints what it has done so far as a line of JSON: the log against which a ledger can be compared.
@@ -96,15 +96,32 @@ static const char *words(unsigned count) {
 
 static unsigned tokens_of(unsigned content_bytes) { return content_bytes / 4 + 1; }
 
-static void answer_plain(struct connection *c, struct order o) {
+// The bodies of the three APIs: the text, then the tokens of the prompt, of the answer, and of both.
+static const char CHAT[] =
+    "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"bench\","
+    "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"%s\"},"
+    "\"logprobs\":null,\"finish_reason\":\"stop\"}],"
+    "\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%u,\"total_tokens\":%u}}";
+static const char MESSAGES[] =
+    "{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"bench\","
+    "\"content\":[{\"type\":\"text\",\"text\":\"%s\"}],\"stop_reason\":\"end_turn\",\"stop_sequence\":null,"
+    "\"usage\":{\"input_tokens\":%d,\"output_tokens\":%u}}";
+static const char RESPONSES[] =
+    "{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"status\":\"completed\",\"model\":\"bench\","
+    "\"output\":[{\"id\":\"msg_bench\",\"type\":\"message\",\"status\":\"completed\",\"role\":\"assistant\","
+    "\"content\":[{\"type\":\"output_text\",\"text\":\"%s\",\"annotations\":[]}]}],"
+    "\"usage\":{\"input_tokens\":%d,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%u,"
+    "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%u}}";
+
+static const char *form_for(const char *request) {
+  if (strncmp(request, "POST /v1/messages ", 18) == 0) return MESSAGES;
+  return strncmp(request, "POST /v1/responses ", 19) == 0 ? RESPONSES : CHAT;
+}
+
+static void answer_plain(struct connection *c, struct order o, const char *form) {
   static char body[MAX_CONTENT + 1024], head[256];
   unsigned tokens = tokens_of(o.bytes);
-  int n = snprintf(body, sizeof body,
-                   "{\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion\",\"created\":1700000000,\"model\":\"bench\","
-                   "\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"%s\"},"
-                   "\"logprobs\":null,\"finish_reason\":\"stop\"}],"
-                   "\"usage\":{\"prompt_tokens\":%d,\"completion_tokens\":%u,\"total_tokens\":%u}}",
-                   words(o.bytes), PROMPT_TOKENS, tokens, tokens + PROMPT_TOKENS);
+  int n = snprintf(body, sizeof body, form, words(o.bytes), PROMPT_TOKENS, tokens, tokens + PROMPT_TOKENS);
   int h = snprintf(head, sizeof head,
                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n", n);
   append(&c->out, head, (size_t)h);
@@ -179,6 +196,7 @@ static void answer_stream(struct connection *c, struct order o, bool wants_usage
 
 // --- reading
 
+// `method`: the beginning of the request. Streams are those of chat alone.
 static void answer(struct connection *c, const char *method, const char *body, size_t length) {
   if (method[0] != 'P') {
     static const char models[] = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 61\r\n\r\n"
@@ -189,7 +207,7 @@ static void answer(struct connection *c, const char *method, const char *body, s
   struct order o = read_order(body, length);
   if (has(body, length, "\"stream\":true", "\"stream\": true"))
     answer_stream(c, o, has(body, length, "\"include_usage\":true", "\"include_usage\": true"));
-  else answer_plain(c, o);
+  else answer_plain(c, o, form_for(method));
 }
 
 static void read_requests(struct connection *c) {

@@ -7,6 +7,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { signIn } from '@gateway/stand-ins/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
 import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
@@ -15,6 +16,8 @@ export interface GatewayOptions {
   edges?: number
   routers?: number
   accounts?: number
+  /** A lane `bench-<dialect>` for each, over a backend that speaks it alone. */
+  dialects?: readonly ApiDialect[]
   /** Added to the services' environment. */
   environment?: NodeJS.ProcessEnv
   log?(line: string): void
@@ -42,7 +45,7 @@ export const gateway: Subject = {
 }
 
 export async function launchGateway(backendPort: number, options: GatewayOptions = {}): Promise<LaunchedGateway> {
-  const { edges = 1, routers = 1, accounts = 100 } = options
+  const { edges = 1, routers = 1, accounts = 100, dialects = [] } = options
   await using opening = new AsyncDisposableStack()
   await mkdir(BENCH_DATA, { recursive: true })
   const folder = await mkdtemp(join(BENCH_DATA, 'gateway-'))
@@ -52,7 +55,7 @@ export async function launchGateway(backendPort: number, options: GatewayOptions
     keepWithoutParent()
   })
   const config = join(folder, 'gateway.yaml')
-  await writeFile(config, JSON.stringify(configOver(backendPort)))
+  await writeFile(config, JSON.stringify(configOver(backendPort, dialects)))
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', DRAIN_MS: '1000', ...options.environment }
   const dataDir = join(folder, 'data')
   const cluster = opening.use(
@@ -85,19 +88,28 @@ function processesOf({ processes, servers }: Cluster): Record<string, number> {
   return Object.fromEntries([...own, ...backing].filter(([, pid]) => pid !== undefined)) as Record<string, number>
 }
 
+export function laneOf(dialect: ApiDialect): string {
+  return `bench-${dialect}`
+}
+
 /** The limits are all in force and far away, so that what is measured is serving and not refusing. */
-function configOver(backendPort: number): object {
+function configOver(backendPort: number, dialects: readonly ApiDialect[]): object {
+  const lanes = [
+    { id: 'bench', model: BENCH_MODEL, spoken: {} },
+    ...dialects.map((dialect) => ({ id: laneOf(dialect), model: laneOf(dialect), spoken: { dialects: [dialect] } })),
+  ]
+  const url = `http://127.0.0.1:${backendPort}/v1`
+  const common = { url, maxConcurrent: MOST_STREAMS, timeouts: { idleMs: 120_000 } }
   return {
-    backends: [
-      {
-        id: 'bench',
-        url: `http://127.0.0.1:${backendPort}/v1`,
-        maxConcurrent: MOST_STREAMS,
-        timeouts: { idleMs: 120_000 },
-      },
-    ],
-    pools: [{ id: 'bench', targets: [{ backend: 'bench', model: 'bench' }] }],
-    models: [{ id: BENCH_MODEL, type: 'chat', pool: 'bench', multiplier: 1, maxOutputTokens: 8_192 }],
+    backends: lanes.map(({ id, spoken }) => ({ id, ...common, ...spoken })),
+    pools: lanes.map(({ id }) => ({ id, targets: [{ backend: id, model: 'bench' }] })),
+    models: lanes.map(({ id, model }) => ({
+      id: model,
+      type: 'chat',
+      pool: id,
+      multiplier: 1,
+      maxOutputTokens: 8_192,
+    })),
     plans: [
       { slug: 'guest-device', limit: 5_000, rpm: 60, tpm: 100_000, perDay: 100, guest: true },
       { slug: 'team', limit: 1e12, rpm: 1_000_000, tpm: 1e9, default: true },
