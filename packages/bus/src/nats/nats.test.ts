@@ -128,7 +128,7 @@ describe('a bus on NATS', () => {
           await server.restart()
         },
       ],
-    ])('%s', async (_, lose) => {
+    ])('%s', { timeout: 90_000 }, async (_, lose) => {
       const directory = await directoryOf()
       const server = closing.use(await startNats({ own: true, directory }))
       const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
@@ -143,7 +143,7 @@ describe('a bus on NATS', () => {
       const publish = async (count: number) => {
         const before = consumed.length
         for (let i = 0; i < count; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 10_000 })
-        await until(() => consumed.length >= before + count, 10_000)
+        await until(() => consumed.length >= before + count, 30_000)
       }
       /** Sweeps once `count` events are acknowledged, and says how many the stream has kept. */
       const keptAfter = async (count: number) => {
