@@ -34,7 +34,7 @@ const alone = [
   'tests/hostile-clients.test.ts',
 ]
 
-/** They begin first: a long file that began last would run when every other core is idle. */
+/** They kill and freeze processes of two edges and two routers and more: one after the other, before the others. */
 const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage'].map((name) => `tests/${name}.test.ts`)
 
 export default defineConfig({
@@ -71,10 +71,9 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          // Vitest begins with the project whose name comes first.
           name: 'long system',
           include: longest,
-          maxWorkers: atOnce(cores),
+          maxWorkers: 1,
           sequence: { groupOrder: 2 },
         },
       },
@@ -86,7 +85,7 @@ export default defineConfig({
           // Their servers and clients are not installed for these: `npm run test:backends`.
           exclude: ['tests/backends/**', 'tests/coding-tools/**', ...longest, ...alone],
           maxWorkers: atOnce(cores),
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -95,7 +94,7 @@ export default defineConfig({
           name: 'alone',
           include: alone,
           maxWorkers: 1,
-          sequence: { groupOrder: 3 },
+          sequence: { groupOrder: 4 },
         },
       },
     ],
