@@ -17,6 +17,14 @@ const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0
 export type JsonObject = Record<string, unknown>
 
 export function parseAnswer(bytes: Buffer): JsonObject {
+  const value = parseObject(bytes)
+  const fault = errorIn(value)
+  if (fault) throw fault
+  return value
+}
+
+/** The answer of a backend, of whatever API. Throws a `BackendFault` where it is no JSON object. */
+export function parseObject(bytes: Buffer): JsonObject {
   let value: unknown
   try {
     value = JSON.parse(bytes.toString('utf8'))
@@ -24,8 +32,6 @@ export function parseAnswer(bytes: Buffer): JsonObject {
     throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
   }
   if (!isObject(value)) throw invalid('the answer is not a JSON object')
-  const fault = errorIn(value)
-  if (fault) throw fault
   return value
 }
 

@@ -2,20 +2,13 @@
  * A whole answer of the Messages API.
  */
 
-import { BackendFault } from '../../core/backend-fault.ts'
 import { addText, noText } from '../../core/generated-text.ts'
-import { invalid, type JsonObject } from '../../core/plain-answer.ts'
+import { invalid, parseObject, type JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import { faultOf } from './errors.ts'
 
 export function parseMessage(bytes: Buffer): JsonObject {
-  let value: unknown
-  try {
-    value = JSON.parse(bytes.toString('utf8'))
-  } catch (cause) {
-    throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
-  }
-  if (!isObject(value)) throw invalid('the answer is not a JSON object')
+  const value = parseObject(bytes)
   if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
   if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
   return value
