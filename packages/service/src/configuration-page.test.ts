@@ -1,14 +1,17 @@
 /**
  * `docs/configuration.md` against the code: every field and variable is there, none is made up, and each default is true.
+ * `npm test -- packages/service/src/configuration-page.test.ts -u` writes the table of variables.
  */
 
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { configFile } from '@gateway/contracts/config'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { variables } from './environment.ts'
 
-const page = readFileSync(new URL('../../../docs/configuration.md', import.meta.url), 'utf8')
+const PAGE = join(import.meta.dirname, '../../../docs/configuration.md')
+const page = readFileSync(PAGE, 'utf8')
 
 /** The rows of the table below a heading: what stands in the first two columns. */
 function tableBelow(heading: string): [name: string, fallback: string][] {
@@ -74,22 +77,23 @@ describe('the config file', () => {
   })
 })
 
-describe('the environment', () => {
-  const rows = new Map(tableBelow('The environment'))
-
-  test('is on the page, every variable of it and no other', () => {
-    expect([...rows.keys()]).toEqual(Object.keys(variables))
-  })
-
-  test.each(Object.entries(variables))('%s: its default is true', (name, form: z.ZodType) => {
-    expect(rows.get(name)).toMatch(expectedDefault(form))
-  })
+test('the table of variables is the one that the code tells', async () => {
+  await expect(withVariables()).toMatchFileSnapshot(PAGE)
 })
 
-function expectedDefault(form: z.ZodType): RegExp {
+function withVariables(): string {
+  const table = /(?<=<!-- variables: [^\n]*\n)[^]*(?=<!-- \/variables -->)/
+  if (!table.test(page)) throw new Error(`${PAGE} has lost the marks of its table of variables`)
+  const rows = Object.entries<z.ZodType>(variables).map(([name, form]) => `${rowOf(name, form)}\n`)
+  return page.replace(table, () => `| Variable | Default | Meaning |\n|---|---|---|\n${rows.join('')}`)
+}
+
+/** A default that follows from another variable is told at the end of the description. */
+function rowOf(name: string, form: z.ZodType): string {
+  const [, meaning = '', fallback] = /^(.*?)(?:; ([^;]+) when not set)?$/.exec(form.description ?? '') ?? []
   const parsed = form.safeParse(undefined)
-  if (!parsed.success) return /^required/
-  // A default that follows from another variable is told in words.
-  if (parsed.data === undefined) return /^(?!required|none$)/
-  return new RegExp(`^${RegExp.escape(written(parsed.data))}`)
+  const value = parsed.success && parsed.data !== undefined ? written(parsed.data) : undefined
+  if (parsed.success && !value && !fallback)
+    throw new Error(`${name}: its description does not end in "… when not set"`)
+  return `| \`${name}\` | ${fallback ?? value ?? 'required'} | ${meaning} |`
 }

@@ -65,7 +65,7 @@ describe('a variable', () => {
   )
 
   test.each<[Name, string, string]>([
-    ['PORT', 'http', 'must be a whole number; set it to the port of the public HTTP address'],
+    ['PORT', 'http', 'must be a whole number; set it to the port of the public HTTP address; 0 takes a free one'],
     ['PORT', '-1', 'must be a whole number'],
     ['PORT', '8080.5', 'must be a whole number'],
     ['PORT', '70000', 'must be 65535 or less'],

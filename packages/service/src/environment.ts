@@ -83,9 +83,12 @@ const PLACEHOLDER_SECRET =
   /^(?:(?:change[-_ ]?me|secret|password|default|master|example|test|dev|insecure|xxx+|key)[-_ !0-9]*)+$/i
 
 export const variables = {
-  PORT: variable(port.default(8080), 'the port of the public HTTP address'),
+  PORT: variable(port.default(8080), 'the port of the public HTTP address; 0 takes a free one'),
   HOST: variable(z.string().default('127.0.0.1'), 'the address to listen on; 0.0.0.0 for all'),
-  HEALTH_PORT: variable(port.optional(), 'the port of /healthz, /readyz and /metrics; PORT + 1 when not set'),
+  HEALTH_PORT: variable(
+    port.optional(),
+    'the port of /healthz, /readyz and /metrics, which need no credentials; PORT + 1 when not set',
+  ),
   HEALTH_HOST: variable(
     z.string().default('127.0.0.1'),
     'the address that HEALTH_PORT listens on; 0.0.0.0 for all, where only the platform can reach it',
@@ -101,7 +104,7 @@ export const variables = {
   ),
   NATS_STREAM_REPLICAS: variable(
     whole(1, 5).default(1),
-    'how many servers of a NATS cluster keep each durable stream that is created; 3 for a cluster of three',
+    'how many servers of a NATS cluster keep each newly created durable stream; 3 for a cluster of three',
   ),
   REDIS_URL: variable(
     redisUrls,
@@ -117,7 +120,7 @@ export const variables = {
   ),
   STOP_NOTICE_MS: variable(
     whole(0, 600_000).default(0),
-    'how many milliseconds a stopping edge says so on /readyz while it still takes new connections',
+    'how many milliseconds a stopping edge says so on /readyz and still takes new connections, so that balancers look elsewhere',
   ),
   PUBLIC_BASE_URL: variable(
     httpUrl.optional(),
@@ -125,19 +128,25 @@ export const variables = {
   ),
   DOCS_URL: variable(
     httpUrl.optional(),
-    'the address of the documentation in error bodies; PUBLIC_BASE_URL/docs when not set',
+    'the address of the documentation in rate limit errors; PUBLIC_BASE_URL/docs when not set',
   ),
-  TOPUP_URL: variable(httpUrl.optional(), 'the address of the top-up page in error bodies; CONSOLE_URL when not set'),
-  CONSOLE_URL: variable(httpUrl.optional(), 'the address of the key console; PUBLIC_BASE_URL/console when not set'),
+  TOPUP_URL: variable(httpUrl.optional(), 'the address of the top-up page in quota errors; CONSOLE_URL when not set'),
+  CONSOLE_URL: variable(
+    httpUrl.optional(),
+    'the address of the key console; if it is elsewhere, the edge does not serve it and allows its calls; PUBLIC_BASE_URL/console when not set',
+  ),
   CONSOLE_DIR: variable(
     z.string().optional(),
-    'the folder of the built key console; where `npm run build:console` puts it when not set',
+    'the folder of the built key console; services/console/dist when not set',
   ),
   CONSOLE_CLIENT_ID: variable(
     z.string().default(CONSOLE_CLIENT_ID),
     "the key console's client id at the identity provider",
   ),
-  CONSOLE_SCOPE: variable(z.string().default(CONSOLE_SCOPE), 'what the key console asks the identity provider for'),
+  CONSOLE_SCOPE: variable(
+    z.string().default(CONSOLE_SCOPE),
+    'the scope that the key console requests at the identity provider',
+  ),
   CORS_ORIGINS: variable(
     z
       .string()
@@ -157,28 +166,28 @@ export const variables = {
   ),
   EDGE_REPLICAS_MAX: variable(
     whole(1, 10_000).default(1),
-    'the most edges that ever run at once; while Redis is away, each takes this share of the rates and counts what it runs this many times',
+    "the most edges that ever run at once, the autoscaler's maximum; while Redis is away, each takes this share of the rates and counts its running requests this many times",
   ),
   BYTES_IN_FLIGHT_MAX: variable(
     whole(64 * 1024 * 1024, Number.MAX_SAFE_INTEGER).optional(),
-    "the most bytes of clients' bodies and unread answers that an edge holds, 67108864 or more; a quarter of the memory when not set",
+    "the most bytes of clients' bodies and unread answers that an edge holds, 67108864 or more; a quarter of the container's or machine's memory, at most half of Node's heap when not set",
   ),
   KEYS_MASTER_SECRET: variable(
     z
       .string()
       .min(32, 'must have 32 characters or more')
       .refine((secret) => !PLACEHOLDER_SECRET.test(secret) && new Set(secret).size >= 10, 'must be a random secret'),
-    'a random secret, such as the output of: openssl rand -base64 32',
+    'a random secret of 32 characters or more that seals API keys at rest, such as the output of `openssl rand -base64 32`; two, separated by a comma, during a rotation',
   ),
-  DATA_DIR: variable(z.string().default('./data'), 'the folder for what is kept on disk'),
+  DATA_DIR: variable(z.string().default('./data'), 'the folder for data on disk'),
   AUTH_ISSUER: variable(
     z.url({ protocol: /^https?$/, error: 'must be an http or https address' }),
-    'the OIDC issuer of sign-in tokens, exactly as its tokens name it in `iss`',
+    'the OIDC issuer of sign-in tokens, exactly as in their `iss`',
   ),
   AUTH_AUDIENCE: variable(z.string().optional(), 'the audience of sign-in tokens; PUBLIC_BASE_URL when not set'),
   OTEL_EXPORTER_OTLP_ENDPOINT: variable(
     httpUrl.optional(),
-    'the OTLP/HTTP address of the collector that traces are sent to, without /v1/traces; no traces when not set',
+    'the OTLP/HTTP address of the collector for traces, such as http://127.0.0.1:4318; no traces when not set',
   ),
   OTEL_TRACES_SAMPLER: variable(
     z
@@ -191,7 +200,7 @@ export const variables = {
         'parentbased_traceidratio',
       ])
       .default('parentbased_always_on'),
-    "which requests are traced; the `parentbased_` ones follow the client's own traceparent where it sends one",
+    "the choice of traced requests: always_on, always_off, traceidratio, or parentbased_ and one of them, which follows the client's traceparent",
   ),
   OTEL_TRACES_SAMPLER_ARG: variable(
     z.coerce.number('must be a number').min(0, 'must be 0 or more').max(1, 'must be 1 or less').default(1),

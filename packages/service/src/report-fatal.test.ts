@@ -50,6 +50,6 @@ test('the process ends with 1 and the message on stderr', () => {
     status: 1,
     stdout: '',
     stderr:
-      'The environment cannot be used:\n  PORT  must be a whole number; set it to the port of the public HTTP address\n',
+      'The environment cannot be used:\n  PORT  must be a whole number; set it to the port of the public HTTP address; 0 takes a free one\n',
   })
 })

@@ -10,7 +10,7 @@ describe('npm start', () => {
     const page = readCommandLine([word]).page!
     expect(page).toContain('GATEWAY_CONFIG')
     expect(page).toContain('npm start -- --backend http://')
-    expect(page).toMatch(/^ {2}PORT +the port of the public HTTP address$/m)
+    expect(page).toMatch(/^ {2}PORT +the port of the public HTTP address; 0 takes a free one$/m)
     expect(page).not.toContain('undefined')
   })
 
