@@ -56,8 +56,16 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
     broadcast: (subject, payload) => wire.publish(subject, Buffer.from(payload)),
     listen: (subject, handler) => wire.subscribe(subject, undefined, (payload) => handler(payload)),
     dispatch: caller.dispatch,
-    serveJobs: (subject, group, handler) =>
-      wire.subscribe(subject, group, (message) => worker.onJob(message, peers.get, handler)),
+    async serveJobs(subject, group, handler) {
+      const queue = await wire.subscribe(subject, group, (message) => worker.onJob(message, peers.get, handler))
+      const offers = worker.takeOffers(subject, handler)
+      return {
+        async [Symbol.asyncDispose]() {
+          offers[Symbol.dispose]()
+          await queue[Symbol.asyncDispose]()
+        },
+      }
+    },
     publishDurable: (subject, payload, options) => durable.publish(subject, payload, options.timeoutMs),
     get durableHealthy() {
       return durable.healthy

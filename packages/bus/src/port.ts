@@ -69,6 +69,11 @@ export interface OutgoingJob {
   body: Uint8Array
   /** No accept within this time: `onUnavailable('timeout')`. */
   acceptTimeoutMs?: number
+  /**
+   * Dispatches of this job that ended with `timeout`. After one, the bus names a worker that has accepted others of late:
+   * the group's queue may pick the same frozen one again.
+   */
+  timeouts?: number
 }
 
 /**

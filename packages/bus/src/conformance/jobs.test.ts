@@ -77,6 +77,49 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(answer.log).toEqual(['unavailable timeout'])
   })
 
+  it('names a worker that is awake once the queue has picked a frozen one', async () => {
+    const other = await world.open()
+    let isFrozen = false
+    const unaccepted: IncomingJob[] = []
+    await using _a = await serve('job.freezes', (job) => {
+      if (isFrozen) unaccepted.push(job)
+      else job.end(text('frozen later'))
+    })
+    await using _b = await serveJobs(other, 'job.freezes', (job) => job.end(text('awake')))
+    const heard = new Set<string>()
+    while (heard.size < 2) heard.add(await ask(edge, { subject: 'job.freezes' }).over)
+    isFrozen = true
+
+    const ends = await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        const first = await ask(edge, { subject: 'job.freezes' }).over
+        return first === 'unavailable timeout' ? ask(edge, { subject: 'job.freezes', timeouts: 1 }).over : first
+      }),
+    )
+    expect(new Set(ends)).toEqual(new Set(['end awake']))
+    expect(unaccepted.length).toBeGreaterThan(0)
+    for (const job of unaccepted) job.reject('thawed')
+  })
+
+  it('rejects a job that names a worker which takes no more, and leaves the next to the queue', async () => {
+    const leaving = await serve('job.leaves', (job) => job.end(text('left')))
+    expect(await ask(edge, { subject: 'job.leaves' }).over).toBe('end left')
+    await leaving[Symbol.asyncDispose]()
+    const named = await ask(edge, { subject: 'job.leaves', timeouts: 1 }).over
+    expect(named).toBe('unavailable rejected takes no jobs of job.leaves')
+    expect(await ask(edge, { subject: 'job.leaves', timeouts: 1 }).over).toBe('unavailable no_responder')
+  })
+
+  it('brings a large body to a worker that it names', async () => {
+    const body = patterned(3 * MiB, 3)
+    await using _ = await serve('job.named', async (job) => {
+      job.accept()
+      job.end(text(body.equals(await job.body()) ? 'same' : 'different'))
+    })
+    await ask(edge, { subject: 'job.named', body }).over
+    expect(await ask(edge, { subject: 'job.named', body, timeouts: 1 }).over).toBe('end same')
+  })
+
   it('gives a worker time that is busy: of many jobs at once none is offered twice', async () => {
     const JOBS = 150
     const queue: IncomingJob[] = []

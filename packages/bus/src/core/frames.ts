@@ -37,6 +37,8 @@ export const frameKind = {
   stop: 18,
   /** Part `n` of the job's body. */
   part: 19,
+  /** A job for this worker by name; see `job-message.ts`. */
+  offer: 20,
 
   // between processes, `stream` is 0
   /** Marks a place in the flow of messages; see `flight.ts`. */

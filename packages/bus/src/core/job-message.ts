@@ -1,8 +1,10 @@
 /**
- * The message that offers a job to a group of workers.
+ * The message that offers a job to a group of workers, and, behind its subject, the frame that offers it to one.
  *
  *     version u8 · caller length u8 · caller (latin1) · stream u32 · part size u32 · body size u32 ·
  *     header length u32 · header · body, if it travels inline
+ *
+ *     offer = subject length u8 · subject (latin1) · message
  *
  * A body that is not inline is pulled by the worker, in parts of `part size`.
  */
@@ -67,4 +69,15 @@ export function decodeJob(message: Uint8Array): JobMessage {
     partBytes,
     inlineBody: inline ? buffer.subarray(bodyAt) : null,
   }
+}
+
+export function encodeOffer(subject: string, job: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.of(subject.length), Buffer.from(subject, 'latin1'), job])
+}
+
+/** Throws a RangeError where the offer ends inside its subject. */
+export function decodeOffer(offer: Uint8Array): { subject: string; job: Uint8Array } {
+  const past = 1 + (offer[0] ?? 0)
+  if (past > offer.length) throw new RangeError('offer ends inside its subject')
+  return { subject: Buffer.from(offer.subarray(1, past)).toString('latin1'), job: offer.subarray(past) }
 }

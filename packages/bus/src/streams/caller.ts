@@ -9,14 +9,15 @@
  */
 
 import { AcceptPatience } from '../core/accept-patience.ts'
-import { encodeJob, jobOverhead } from '../core/job-message.ts'
-import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
+import { encodeJob, encodeOffer, jobOverhead } from '../core/job-message.ts'
+import { encodeMessages, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import { isSettling } from '../core/liveness.ts'
 import { partOf } from '../core/body.ts'
+import { RecentWorkers } from '../core/recent-workers.ts'
 import { announced, consume, consumeAll, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
 import { InFlightMap } from '@gateway/in-flight/map'
 import type { Place } from '@gateway/in-flight/list'
-import type { Inbox } from '../inbox.ts'
+import { framesSubject, type Inbox } from '../inbox.ts'
 import { LivedTimeout } from '../lived-timeout.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 import type { StreamContext } from './context.ts'
@@ -37,6 +38,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
   const { wire, counters, now } = context
   const streams = new InFlightMap<number, CallerStream>()
   const patience = new AcceptPatience(context.tuning.acceptTimeoutMs, context.tuning.acceptTimeoutMostMs)
+  const workers = new RecentWorkers()
   let lastStream = 0
 
   inbox.on('j', (_payload, token, noResponder) => {
@@ -50,7 +52,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
     dispatch(job, events) {
       counters.jobsDispatched++
       lastStream = (lastStream + 1) >>> 0
-      const stream = new CallerStream(lastStream, job, events, context, inbox, streams, patience)
+      const stream = new CallerStream(lastStream, job, events, context, inbox, streams, patience, workers)
       stream.offer()
       return stream
     },
@@ -92,6 +94,7 @@ class CallerStream implements JobHandle, PeerStream {
   readonly #receiver: Receiver
   readonly #partBytes: number
   readonly #patience: AcceptPatience
+  readonly #workers: RecentWorkers
   #stage: Stage = 'offered'
   /** The reader has left, and the worker's last frame is all that is wanted. */
   #left = false
@@ -111,6 +114,7 @@ class CallerStream implements JobHandle, PeerStream {
     inbox: Inbox,
     open: InFlightMap<number, CallerStream>,
     patience: AcceptPatience,
+    workers: RecentWorkers,
   ) {
     this.#number = number
     this.#job = job
@@ -119,6 +123,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#inbox = inbox
     this.#open = open
     this.#patience = patience
+    this.#workers = workers
     this.#receiver = createReceiver(context.tuning.ackEveryBytes, context.tuning.resumeRetryMs)
     this.#partBytes = Math.min(context.tuning.frameBytes, context.wire.maxPayloadBytes >> 1)
     open.set(number, this)
@@ -152,7 +157,21 @@ class CallerStream implements JobHandle, PeerStream {
       inline,
       partBytes: this.#partBytes,
     })
-    wire.publish(subject, message, this.#inbox.address('j', this.#number))
+    if (!this.#offerByName(message)) wire.publish(subject, message, this.#inbox.address('j', this.#number))
+  }
+
+  /** False where the queue is to pick the worker. */
+  #offerByName(job: Uint8Array): boolean {
+    const { wire, tuning, processId } = this.#context
+    const { subject, timeouts = 0 } = this.#job
+    // Each earlier offer waited for so long at least: a worker that accepted since is awake.
+    const worker = this.#workers.choose(subject, timeouts, this.#offeredAtMs - tuning.acceptTimeoutMs)
+    if (worker === undefined) return false
+    const frame = { kind: frameKind.offer, stream: this.#number, n: 0, bytes: encodeOffer(subject, job) }
+    const [message] = encodeMessages(processId, [frame], wire.maxPayloadBytes)
+    if (message!.length > wire.maxPayloadBytes) return false
+    wire.publish(framesSubject(worker), message!)
+    return true
   }
 
   offerHeld(): void {
@@ -186,8 +205,9 @@ class CallerStream implements JobHandle, PeerStream {
 
   onFrame(peer: Peer, kind: FrameKind, n: number, bytes: Uint8Array, nowMs: number): void {
     if (kind === frameKind.reject) {
-      if (this.#peer === undefined) this.#unavailable('rejected', Buffer.from(bytes).toString())
-      return
+      if (this.#peer !== undefined) return
+      this.#workers.forget(this.#job.subject, peer.id)
+      return this.#unavailable('rejected', Buffer.from(bytes).toString())
     }
     if (kind === frameKind.unknown) {
       if (this.#peer === peer) this.lost()
@@ -209,7 +229,9 @@ class CallerStream implements JobHandle, PeerStream {
 
   #adopt(peer: Peer): void {
     this.#timer?.clear()
-    this.#patience.accepted(this.#context.now() - this.#offeredAtMs)
+    const nowMs = this.#context.now()
+    this.#patience.accepted(nowMs - this.#offeredAtMs)
+    this.#workers.accepted(this.#job.subject, peer.id, nowMs)
     this.#stage = 'taken'
     this.#peer = peer
     this.#atPeer = peer.streams.join(this)
@@ -320,6 +342,7 @@ class CallerStream implements JobHandle, PeerStream {
     // The service has the last frame already.
     if (stage === 'ended') return
     this.#context.counters.jobsLost++
+    if (this.#peer !== undefined) this.#workers.forget(this.#job.subject, this.#peer.id)
     this.#events.onLost()
   }
 

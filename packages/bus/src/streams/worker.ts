@@ -5,7 +5,7 @@
  * acknowledged are kept and sent again on request. A caller that has left still gets the last frame.
  */
 
-import { decodeJob, type JobMessage } from '../core/job-message.ts'
+import { decodeJob, decodeOffer, type JobMessage } from '../core/job-message.ts'
 import { frameKind, NO_BYTES, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import {
   acknowledge,
@@ -30,9 +30,13 @@ const READY = Promise.resolve()
 const ENDED = new JobAborted('stopped')
 const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.resume])
 
+export type JobHandler = (job: IncomingJob) => void
+
 export interface Worker {
+  /** Takes the jobs that callers offer to this worker by name, until disposed. */
+  takeOffers(subject: string, handler: JobHandler): Disposable
   /** Takes a job message and hands the job to the handler. */
-  onJob(message: Uint8Array, peerOf: (id: string) => Peer, handler: (job: IncomingJob) => void): void
+  onJob(message: Uint8Array, peerOf: (id: string) => Peer, handler: JobHandler): void
   readonly onFrame: FrameHandler
   close(): void
 }
@@ -40,25 +44,41 @@ export interface Worker {
 export function openWorker(context: StreamContext): Worker {
   const streams = new InFlightMap<string, WorkerStream>()
   const bodies: BodyQueue = { active: 0, waiting: [] }
+  const handlers = new Map<string, JobHandler>()
+
+  const onJob: Worker['onJob'] = (message, peerOf, handler) => {
+    let stream: WorkerStream | undefined
+    try {
+      const job = decodeJob(message)
+      const key = `${job.callerId}.${job.stream}`
+      if (streams.has(key)) return
+      const peer = peerOf(job.callerId)
+      peer.lastHeardAtMs = context.now()
+      stream = new WorkerStream(key, job, peer, context, streams, bodies)
+      handler(stream)
+    } catch (error) {
+      context.onStatus({ type: 'error', error, during: 'taking a job' })
+      stream?.giveUp('the worker failed')
+    }
+  }
+
+  const onOffer = (peer: Peer, number: number, bytes: Uint8Array) => {
+    const { subject, job } = decodeOffer(bytes)
+    const handler = handlers.get(subject)
+    if (handler !== undefined) onJob(job, () => peer, handler)
+    else peer.send(frameKind.reject, number, 0, Buffer.from(`takes no jobs of ${subject}`))
+  }
 
   return {
-    onJob(message, peerOf, handler) {
-      let stream: WorkerStream | undefined
-      try {
-        const job = decodeJob(message)
-        const key = `${job.callerId}.${job.stream}`
-        if (streams.has(key)) return
-        const peer = peerOf(job.callerId)
-        peer.lastHeardAtMs = context.now()
-        stream = new WorkerStream(key, job, peer, context, streams, bodies)
-        handler(stream)
-      } catch (error) {
-        context.onStatus({ type: 'error', error, during: 'taking a job' })
-        stream?.giveUp('the worker failed')
-      }
+    takeOffers(subject, handler) {
+      handlers.set(subject, handler)
+      return { [Symbol.dispose]: () => void handlers.delete(subject) }
     },
 
+    onJob,
+
     onFrame(peer, kind, number, n, bytes) {
+      if (kind === frameKind.offer) return onOffer(peer, number, bytes)
       const stream = streams.get(`${peer.id}.${number}`)
       if (stream !== undefined) stream.onFrame(kind, n, bytes)
       else if (WORKER_FRAMES.has(kind)) peer.send(frameKind.unknown, number, 0)

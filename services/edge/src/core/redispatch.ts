@@ -2,7 +2,7 @@
  * When a job that nobody serves is dispatched again.
  *
  * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
- * its share of the queue, so a timeout is repeated at once: the next attempt likely reaches another. A job may itself have
+ * its share of the queue, so a timeout is repeated at once: the bus names a router that is awake. A job may itself have
  * killed its router. So the edge waits longer after each loss, and gives the job up at the third.
  */
 

@@ -116,6 +116,29 @@ test('a job that a frozen router got goes to another, with the time that is left
   expect(new Set(headers.map(({ requestId }) => requestId)).size).toBe(1)
 })
 
+test('a job meets a frozen router once, however many routers there are', async () => {
+  const ROUTERS = 4
+  const answered = new Set<number>()
+  const offersOf = new Map<string, number>()
+  let isFrozen = false
+  for (let router = 0; router < ROUTERS; router++) {
+    await startRouter((job, header) => {
+      offersOf.set(header.requestId, header.attempt)
+      if (isFrozen && router > 0) return
+      answered.add(router)
+      answer(job)
+    })
+  }
+  while (answered.size < ROUTERS) await run().over
+  isFrozen = true
+  await run(10_000, undefined, { requestId: 'first' }).over
+
+  for (let job = 0; job < 40; job++) await run(10_000, undefined, { requestId: `frozen ${job}` }).over
+  const offers = [...offersOf].filter(([id]) => id.startsWith('frozen')).map(([, attempt]) => attempt)
+  expect(offers).toHaveLength(40)
+  expect(offers.filter((attempt) => attempt > 2)).toEqual([])
+})
+
 test('a job that a stopping router gives back goes to another', async () => {
   let asked = 0
   await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))

@@ -80,6 +80,7 @@ class RunningJob implements JobRun {
   /** The client has gone. */
   #isStopped = false
   #offers = 0
+  #timeouts = 0
   #losses = 0
   #waitingSinceMs = performance.now()
   #handle: JobHandle | undefined
@@ -113,6 +114,7 @@ class RunningJob implements JobRun {
         header: encodeJson(header),
         body: this.#body,
         acceptTimeoutMs: acceptPatienceMs(this.#offers),
+        timeouts: this.#timeouts,
       },
       {
         onAccept: (router) => {
@@ -166,6 +168,7 @@ class RunningJob implements JobRun {
 
   #offerAgain(reason: Unavailability): void {
     this.#enter('paused')
+    if (reason === 'timeout') this.#timeouts++
     const nowMs = performance.now()
     const delayMs = this.#isStopped
       ? null
