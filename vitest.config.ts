@@ -35,7 +35,7 @@ const alone = [
 ]
 
 /** They kill and freeze processes of two edges and two routers and more: one after the other, before the others. */
-const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage'].map((name) => `tests/${name}.test.ts`)
+const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage', 'skew'].map((name) => `tests/${name}.test.ts`)
 
 export default defineConfig({
   test: {

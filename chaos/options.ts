@@ -5,8 +5,9 @@
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { UsageError } from '@gateway/service/usage-error'
-import { KINDS, type FaultKind } from './plan/faults.ts'
+import { KINDS, type FaultAction, type FaultKind } from './plan/faults.ts'
 import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
+import type { Versions } from './stage/versions.ts'
 
 export interface ChaosOptions {
   requests: number
@@ -17,6 +18,11 @@ export interface ChaosOptions {
   only?: FaultKind[]
   /** For the suite's own test: the gateway is broken on purpose, and the run has to fail. */
   sabotage?: Sabotage
+  /** For the skew test: the run begins on the former version, and these switches are its faults. */
+  versions?: Versions
+  switches?: readonly FaultAction[]
+  /** Broken on purpose, it may never come to rest. */
+  isBroken?: boolean
 }
 
 export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--json]

@@ -12,8 +12,9 @@ import type { Facts } from './judge/facts.ts'
 import { judge, type Judgement } from './judge/judge.ts'
 import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
-import { KINDS, planFaults } from './plan/faults.ts'
+import { expectedMsOf, planFaults, spread } from './plan/faults.ts'
 import { ownersFor } from './plan/owners.ts'
+import { chance } from './plan/random.ts'
 import { sabotageHalfway } from './sabotage/prepare.ts'
 import { openStage } from './stage/open-stage.ts'
 
@@ -28,18 +29,20 @@ const SLOWEST_INTERVAL_MS = 60
 const WARM_UP_PROBES = 40
 /** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
 const RESTS_WITHIN_MS = 60_000
-const SABOTAGED_RESTS_WITHIN_MS = 5_000
+const BROKEN_RESTS_WITHIN_MS = 5_000
 
 export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
-  const { seed, requests, kills, only, sabotage } = options
+  const { seed, requests, kills, only, sabotage, versions, switches, isBroken = sabotage !== undefined } = options
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
-  const faults = planFaults({ seed, requests, kills, only })
-  const expectedMs = faults.reduce((sum, { kind }) => sum + KINDS[kind].expectedMs, 0)
+  const faults = switches
+    ? spread(switches, requests, chance(seed, 'switches'))
+    : planFaults({ seed, requests, kills, only })
+  const expectedMs = faults.reduce((sum, fault) => sum + expectedMsOf(fault), 0)
   const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
-  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage })
+  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions })
   const clients = openClients(stage, log)
   // A process' first requests are slow, which is no fault.
   for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
@@ -53,8 +56,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   ])
   await load.over
   say('all requests are over; waiting until nothing is pending')
-  // One that is broken on purpose may never come to rest.
-  const restsWithinMs = sabotage ? SABOTAGED_RESTS_WITHIN_MS : RESTS_WITHIN_MS
+  const restsWithinMs = isBroken ? BROKEN_RESTS_WITHIN_MS : RESTS_WITHIN_MS
   await comeToRest(stage, struck, restsWithinMs)
   await clients.sayFarewell()
   await comeToRest(stage, struck, restsWithinMs)

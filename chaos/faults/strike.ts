@@ -117,6 +117,8 @@ async function strikeOne(
       return olderThanItWas(stage, fault.ageMs)
     case 'commit-killed':
       return killedInCommit(stage)
+    case 'switch':
+      return stage.switchVersion(fault.process, fault.to)
   }
 }
 

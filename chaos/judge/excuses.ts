@@ -46,6 +46,8 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'restart':
       // Its clients have no other here; those whose answers run get them.
       return fault.victim === edge ? ['unreachable'] : []
+    case 'switch':
+      return fault.process === edge ? ['unreachable'] : []
     case 'cut':
     case 'mute':
     case 'slow':

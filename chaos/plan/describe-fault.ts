@@ -45,6 +45,8 @@ export function describeFault(fault: FaultAction): string {
       return `flood edge-${fault.edge + 1} with strangers for ${seconds(fault.forMs)}`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
+    case 'switch':
+      return `put the ${fault.to} version in the place of ${fault.process}`
   }
 }
 

@@ -56,8 +56,14 @@ export type FaultAction =
   | { kind: 'flood'; edge: 0 | 1; forMs: number }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
+  /** A process leaves in good order, and the other version of it takes its place. Planned by the skew test alone. */
+  | { kind: 'switch'; process: string; to: VersionName }
 
-export type FaultKind = FaultAction['kind']
+/** The last release, or this checkout. */
+export type VersionName = 'former' | 'present'
+
+/** Those that are drawn by chance. */
+export type FaultKind = Exclude<FaultAction['kind'], 'switch'>
 
 export type PlannedFault = FaultAction & {
   /** From 1. */
@@ -97,6 +103,12 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   failpoint: { expectedMs: 4_500, perKill: 0.4 },
 }
 
+const SWITCH_MS = 3_000
+
+export function expectedMsOf({ kind }: FaultAction): number {
+  return kind === 'switch' ? SWITCH_MS : KINDS[kind].expectedMs
+}
+
 /** Before the first and after the last strike. */
 const CALM_SHARE = 0.04
 const HOUR_MS = 3_600_000
@@ -107,9 +119,13 @@ export function planFaults({ seed, requests, kills, only }: FaultPlanOptions): P
   const actions = kinds
     .filter((kind) => only === undefined || only.includes(kind))
     .flatMap((kind) => actionsOf(kind, howMany(KINDS[kind].perKill * kills, random), random))
+  return spread(random.shuffled(actions), requests, random)
+}
+
+export function spread(actions: readonly FaultAction[], requests: number, random: Random): PlannedFault[] {
   const calm = Math.floor(requests * CALM_SHARE)
   const spacing = (requests - 2 * calm) / Math.max(1, actions.length)
-  return random.shuffled(actions).map((action, index) => ({
+  return actions.map((action, index) => ({
     ...action,
     number: index + 1,
     afterRequests: calm + Math.floor((index + random.next() * 0.5) * spacing),

@@ -15,6 +15,7 @@ import { signIn } from '@gateway/stand-ins/sign-in'
 import { askForKeys } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
+import type { VersionName } from '../plan/faults.ts'
 import type { Backend as BackendName, Victim } from '../plan/places.ts'
 import { sabotageLedger, sabotaged } from '../sabotage/prepare.ts'
 import type { Sabotage } from '../sabotage/sabotages.ts'
@@ -22,6 +23,7 @@ import { type Clocks, openClocks } from './clocks.ts'
 import { configOver, PLAN_OF } from './config.ts'
 import { type Disk, openDisk } from './disk.ts'
 import { type Links, openLinks } from './links.ts'
+import { entryOf, type Versions } from './versions.ts'
 import { type LogWatch, watchLogs } from './watch-logs.ts'
 
 export interface Stage extends AsyncDisposable {
@@ -44,6 +46,8 @@ export interface Stage extends AsyncDisposable {
   readonly backends: Readonly<Record<BackendName, Backend>>
   calls(): BackendCall[]
   pidOf(victim: Victim): number | undefined
+  /** Resolves when the process has ended and the other version of it is starting. */
+  switchVersion(process: string, to: VersionName): Promise<void>
 }
 
 const TOKENS_PER_SECOND = 200
@@ -55,9 +59,11 @@ export interface StageOptions {
   owners: readonly OwnerName[]
   /** Something that the gateway's promises rest on is taken away. */
   sabotage?: Sabotage | undefined
+  /** The cluster begins on the former one, with two of every service. */
+  versions?: Versions | undefined
 }
 
-export async function openStage({ folder, owners, sabotage }: StageOptions): Promise<Stage> {
+export async function openStage({ folder, owners, sabotage, versions }: StageOptions): Promise<Stage> {
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
   const start = async (tokensPerSecond: number) =>
@@ -82,12 +88,14 @@ export async function openStage({ folder, owners, sabotage }: StageOptions): Pro
     await startCluster({
       edges: 2,
       routers: 2,
+      keepers: versions ? 2 : 1,
       dataDir: folder,
       ownServers: true,
       environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback', FAILPOINTS: failpoints },
       log: (line) => appendFileSync(events, `${new Date().toISOString()} ${line}\n`),
       async prepare(plan) {
         const prepared = clocks.prepare(await links.prepare(plan))
+        if (versions && plan.script.startsWith('services/')) prepared.script = entryOf(plan, versions.former)
         return sabotage ? sabotaged(prepared, sabotage) : prepared
       },
     }),
@@ -118,6 +126,11 @@ export async function openStage({ folder, owners, sabotage }: StageOptions): Pro
       victim === 'nats' || victim === 'redis' || victim === 'postgres'
         ? cluster.servers[victim].pid
         : cluster.process(victim).pid,
+    async switchVersion(name, to) {
+      if (!versions) throw new Error('this run has one version')
+      const process = cluster.process(name)
+      await process.replace(entryOf(process.plan, versions[to]))
+    },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

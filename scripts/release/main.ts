@@ -9,6 +9,7 @@ import { join, resolve } from 'node:path'
 import { filesBelow } from './files-below.ts'
 import { npmPackage } from './npm-package.ts'
 import { provenanceOf } from './provenance.ts'
+import { servicesPackage } from './services-package.ts'
 import { differingVersions, versionOf } from './versions.ts'
 import { sha256, writeTarball } from './write-tar.ts'
 
@@ -25,6 +26,7 @@ const commit = git('rev-parse', 'HEAD')
 const committedAtSeconds = Number(git('log', '-1', '--format=%ct'))
 const files = new Map([
   [`model-gateway-${version}.tgz`, writeTarball('package', npmPackage(ROOT), committedAtSeconds)],
+  [`model-gateway-services-${version}.tgz`, writeTarball('services', servicesPackage(ROOT), committedAtSeconds)],
   [
     `model-gateway-chart-${version}.tgz`,
     writeTarball('model-gateway', filesBelow(join(ROOT, 'deploy/chart')), committedAtSeconds),

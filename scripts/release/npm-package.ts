@@ -41,14 +41,6 @@ export function npmPackage(root: string): ArchivedFile[] {
 
 function manifestOf(root: string, folders: readonly string[]): object {
   const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as RootManifest
-  const manifests = folders.map((folder) => readManifest(root, folder))
-  const merged = (kind: 'dependencies' | 'optionalDependencies') =>
-    Object.fromEntries(
-      manifests
-        .flatMap((manifest) => Object.entries(manifest[kind] ?? {}))
-        .filter(([, version]) => !version.startsWith('workspace:'))
-        .toSorted(([a], [b]) => (a < b ? -1 : 1)),
-    )
   return {
     name: own.name,
     version: own.version,
@@ -57,8 +49,25 @@ function manifestOf(root: string, folders: readonly string[]): object {
     type: 'module',
     bin: { 'model-gateway': 'bin/model-gateway.mjs' },
     engines: { node: '>=18' },
-    dependencies: merged('dependencies'),
+    dependencies: dependenciesOf(root, folders),
     // Where its install script is refused, the launcher takes a Node that is new enough.
-    optionalDependencies: { ...merged('optionalDependencies'), node: own.devDependencies['node'] },
+    optionalDependencies: {
+      ...dependenciesOf(root, folders, 'optionalDependencies'),
+      node: own.devDependencies['node'],
+    },
   }
+}
+
+/** What these folders of the workspace need of others, with its version. */
+export function dependenciesOf(
+  root: string,
+  folders: readonly string[],
+  kind: 'dependencies' | 'optionalDependencies' = 'dependencies',
+): Record<string, string> {
+  return Object.fromEntries(
+    folders
+      .flatMap((folder) => Object.entries(readManifest(root, folder)[kind] ?? {}))
+      .filter(([, version]) => !version.startsWith('workspace:'))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  )
 }

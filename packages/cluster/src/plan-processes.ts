@@ -9,6 +9,8 @@ import type { ProcessPlan } from './supervise.ts'
 export interface PlanFacts {
   edges: number
   routers: number
+  /** Of keys and of metering each; one when left out. */
+  keepers?: number
   root: string
   dataDir: string
   logDir: string
@@ -33,7 +35,7 @@ export interface ClusterPlan {
 }
 
 export function planProcesses(facts: PlanFacts): ClusterPlan {
-  const { host = '127.0.0.1', urls, natsPasswords } = facts
+  const { host = '127.0.0.1', keepers = 1, urls, natsPasswords } = facts
   const ports = facts.ports.values()
   const nextPort = () => ports.next().value ?? 0
   const at = (port: number) => `http://127.0.0.1:${port}`
@@ -117,7 +119,9 @@ export function planProcesses(facts: PlanFacts): ClusterPlan {
     backendUrl,
     waves: [
       fixtures,
-      [service('metering', 1, nextPort()), service('keys', 1, nextPort(), { KEYS_MASTER_SECRET: facts.masterSecret })],
+      many(keepers, (index) => service('metering', index, nextPort())).concat(
+        many(keepers, (index) => service('keys', index, nextPort(), { KEYS_MASTER_SECRET: facts.masterSecret })),
+      ),
       many(facts.routers, (index) =>
         service('router', index, nextPort(), { [SIMULATED_BACKEND_VARIABLE]: backendUrl }),
       ),

@@ -22,6 +22,8 @@ import { startNats, startPostgres, startRedis, type Server } from '@gateway/serv
 export interface ClusterOptions {
   edges: number
   routers: number
+  /** Of keys and of metering each; one when left out. */
+  keepers?: number
   dataDir: string
   /** edge-1's; 0 takes a free one. */
   port?: number
@@ -69,7 +71,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     root: ROOT,
     logDir,
     issuerPort: await chooseIssuerPort(options.port),
-    ports: await freePorts(2 * (options.edges + options.routers + 2) + 2),
+    ports: await freePorts(2 * (options.edges + options.routers + 2 * (options.keepers ?? 1)) + 2),
     urls: { nats: servers.nats.url, redis: servers.redis.url, postgres: servers.postgres.url },
     natsPasswords: options.natsUsers?.passwords,
     masterSecret: process.env['KEYS_MASTER_SECRET'] || (await keepMasterSecret(dataDir)),

@@ -14,7 +14,7 @@ export interface ProcessPlan {
   /** Unique: `edge-1`. */
   name: string
   service: string
-  /** Path of the entry, from the workspace's root. */
+  /** Path of the entry, absolute or from the workspace's root. */
   script: string
   environment: NodeJS.ProcessEnv
   url: string
@@ -31,6 +31,8 @@ export interface SupervisedProcess {
   /** Resolves when it answers that it is ready; rejects when it has died or `timeoutMs` has passed. */
   ready(timeoutMs?: number): Promise<void>
   kill(signal: NodeJS.Signals): void
+  /** Ends it in its own orderly way, and starts another version of it in its place. */
+  replace(script: string): Promise<void>
   /** Ends it in its own orderly way, and does not start it again. */
   stop(): Promise<void>
 }
@@ -44,11 +46,12 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
   let child: ChildProcess | undefined
   let restart: NodeJS.Timeout | undefined
   let isStopping = false
+  let { script } = plan
   let deaths = 0
 
   function start(): void {
     const log = openSync(plan.logFile, 'a')
-    const started = spawn(process.execPath, [plan.script], {
+    const started = spawn(process.execPath, [script], {
       cwd: root,
       env: plan.environment,
       stdio: ['ignore', log, log],
@@ -73,6 +76,18 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
     onChange(`${plan.name} started (process ${started.pid})`)
   }
 
+  async function stop(): Promise<void> {
+    isStopping = true
+    clearTimeout(restart)
+    const ending = child
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
+    const ended = once(ending, 'exit')
+    ending.kill('SIGTERM')
+    // One that a test has frozen would never see it.
+    ending.kill('SIGCONT')
+    await ended
+  }
+
   start()
   return {
     plan,
@@ -90,17 +105,13 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       throw new Error(`${plan.name} was not ready within ${timeoutMs / 1000} s:\n${endOf(plan.logFile)}`)
     },
     kill: (signal) => void child?.kill(signal),
-    async stop() {
-      isStopping = true
-      clearTimeout(restart)
-      const ending = child
-      if (!ending || ending.exitCode !== null || ending.signalCode !== null) return
-      const ended = once(ending, 'exit')
-      ending.kill('SIGTERM')
-      // One that a test has frozen would never see it.
-      ending.kill('SIGCONT')
-      await ended
+    async replace(other) {
+      await stop()
+      script = other
+      isStopping = false
+      start()
     },
+    stop,
   }
 }
 

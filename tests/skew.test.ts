@@ -1,0 +1,83 @@
+/**
+ * Two versions at once. The last release and this checkout share a bus, Redis and PostgreSQL, while chaos' clients ask and
+ * chaos' judge holds every promise. A run begins on the last release.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { FaultAction, VersionName } from '../chaos/plan/faults.ts'
+import { chance } from '../chaos/plan/random.ts'
+import { runChaos } from '../chaos/run-chaos.ts'
+import { readMessages, unreadBy } from './skew/messages.ts'
+import { PRESENT, unpackLastRelease, type Version, writeChanged } from './skew/versions.ts'
+
+const SEED = Number(process.env['CHAOS_SEED'] || 3)
+const PROCESSES = ['edge', 'router', 'keys', 'metering'].flatMap((service) => [`${service}-1`, `${service}-2`])
+
+let folder: string
+let former: Version
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gateway-skew-'))
+  former = await unpackLastRelease(join(folder, 'former'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+const to = (version: VersionName, processes: readonly string[]): FaultAction[] =>
+  processes.map((process) => ({ kind: 'switch', process, to: version }))
+
+async function runVersions(present: Version, switches: readonly FaultAction[], requests: number, isBroken = false) {
+  const evidence = await mkdtemp(join(tmpdir(), 'gateway-skew-run-'))
+  const said: string[] = []
+  const options = { requests, kills: 0, seed: SEED, json: false, versions: { former, present }, switches, isBroken }
+  const { judgement } = await runChaos(options, evidence, (line) => said.push(line))
+  const broken = judgement.verdicts.filter(({ breaches }) => breaches.length > 0)
+  return { broken, said, evidence, forget: () => rm(evidence, { recursive: true, force: true, maxRetries: 5 }) }
+}
+
+test('either version reads all messages of the other', async () => {
+  const [ours, theirs] = await Promise.all([readMessages(PRESENT), readMessages(former)])
+  expect(unreadBy(ours, theirs.golden)).toEqual([])
+  expect(unreadBy(theirs, ours.golden)).toEqual([])
+})
+
+test('services move to this version and back in any order, and every promise holds', { timeout: 300_000 }, async () => {
+  const order = chance(SEED, 'order')
+  const switches = [...to('present', order.shuffled(PROCESSES)), ...to('former', order.shuffled(PROCESSES))]
+  const { broken, said, evidence, forget } = await runVersions(PRESENT, switches, 800)
+  expect(broken, `${said.join('\n')}\nthe evidence lies in ${evidence}`).toEqual([])
+  await forget()
+})
+
+test('a version that renames a field of a message is found out', { timeout: 180_000 }, async () => {
+  const renamed = await writeChanged(join(folder, 'renamed'), (files) =>
+    files.map((file) => {
+      if (!/\.(?:js|lua|json)$/.test(file.path)) return file
+      return { ...file, content: Buffer.from(file.content.toString().replaceAll('endedAtMs', 'finishedAtMs')) }
+    }),
+  )
+  const messages = await readMessages(renamed)
+  expect(unreadBy(await readMessages(former), messages.golden)).toContain('usage.event')
+  const { broken, forget } = await runVersions(renamed, to('present', ['edge-1']), 150, true)
+  expect(broken.map(({ promise }) => promise)).toContain('lag, pending and leases go back to zero')
+  await forget()
+})
+
+test('a version that renames a column is found out', { timeout: 180_000 }, async () => {
+  const ledger = 'services/metering/src/db/ledger.js'
+  const renamed = await writeChanged(join(folder, 'renamed-column'), (files) => [
+    ...files.map((file) => {
+      if (file.path !== ledger) return file
+      return { ...file, content: Buffer.from(file.content.toString().replaceAll('reasoning_tokens', 'thought_tokens')) }
+    }),
+    {
+      path: 'services/metering/src/db/migrations/999-rename.sql',
+      content: Buffer.from('alter table metering.ledger rename column reasoning_tokens to thought_tokens;'),
+    },
+  ])
+  const switches = [...to('present', ['metering-1']), ...to('former', ['metering-1'])]
+  const { broken, forget } = await runVersions(renamed, switches, 150, true)
+  expect(broken.map(({ promise }) => promise)).toContain('lag, pending and leases go back to zero')
+  await forget()
+})

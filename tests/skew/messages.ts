@@ -1,0 +1,36 @@
+/** The messages of a version: its schemas, and one golden message for each kind. */
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ZodType } from 'zod'
+import type { Version } from './versions.ts'
+
+/** By row of `bus-roles.ts` and part. */
+type Golden = Record<string, Record<string, object[]>>
+
+export interface Messages {
+  schemaOf(row: string, part: string): ZodType | undefined
+  golden: Golden
+}
+
+export async function readMessages({ folder, isCompiled }: Version): Promise<Messages> {
+  const contracts = join(folder, 'packages/contracts/src')
+  const load = (name: string): Promise<unknown> => import(join(contracts, `${name}.${isCompiled ? 'js' : 'ts'}`))
+  const { talks } = (await load('bus-roles')) as { talks: Record<string, { messages: Record<string, ZodType> }> }
+  const { keptHead } = (await load('idempotency')) as { keptHead: ZodType }
+  const rows: typeof talks = { ...talks, keptAnswers: { messages: { head: keptHead } } }
+  return {
+    schemaOf: (row, part) => rows[row]?.messages[part],
+    golden: JSON.parse(await readFile(join(contracts, 'golden-messages.json'), 'utf8')) as Golden,
+  }
+}
+
+/** `row.part` of every message that these schemas refuse. Nobody sends a version a message that it has no row for. */
+export function unreadBy({ schemaOf }: Messages, golden: Golden): string[] {
+  return Object.entries(golden).flatMap(([row, parts]) =>
+    Object.entries(parts).flatMap(([part, messages]) => {
+      const schema = schemaOf(row, part)
+      return messages.filter((one) => schema?.safeParse(one).success === false).map(() => `${row}.${part}`)
+    }),
+  )
+}
