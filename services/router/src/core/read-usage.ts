@@ -4,21 +4,24 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 
-/** Null where there is no usage to believe: absent, malformed, or all zeros. */
+/**
+ * Null where there is no usage to believe: absent, malformed, or all zeros. A sum that is more than its parts counts the
+ * reasoning that `completion_tokens` leaves out, which vendors charge as output. Gemini's (pydantic/pydantic-ai, recorded
+ * 2025-06-02), Vertex' (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11) and xAI's do.
+ */
 export function readUsage(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
   const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
-  const total = count(value.total_tokens)
-  const completionTokens =
-    count(value.completion_tokens) ??
-    count(value.output_tokens) ??
-    (total !== null && promptTokens !== null ? Math.max(0, total - promptTokens) : 0)
-  if (promptTokens === null || promptTokens + completionTokens === 0) return null
+  if (promptTokens === null) return null
+  const told = count(value.completion_tokens) ?? count(value.output_tokens)
+  const completionTokens = Math.max(told ?? 0, (count(value.total_tokens) ?? 0) - promptTokens)
+  if (promptTokens + completionTokens === 0) return null
+  const untold = told === null ? 0 : completionTokens - told
   return {
     promptTokens,
     completionTokens,
     cachedTokens: Math.min(promptTokens, cachedTokensOf(value)),
-    reasoningTokens: Math.min(completionTokens, reasoningTokensOf(value)),
+    reasoningTokens: Math.min(completionTokens, Math.max(reasoningTokensOf(value), untold)),
     estimated: false,
   }
 }

@@ -21,7 +21,11 @@ const COMPLETION = {
   model: 'm',
   choices: [
     { index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' },
-    { index: 1, message: { role: 'assistant', content: 'Ho', tool_calls: [{ id: 't' }] }, finish_reason: 'length' },
+    {
+      index: 1,
+      message: { role: 'assistant', content: 'Ho', tool_calls: [{ id: 't', type: 'function' }] },
+      finish_reason: 'length',
+    },
   ],
   usage: USAGE,
 }
@@ -111,6 +115,18 @@ describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete })
 test.each<[string, JobKind, JsonObject, JsonObject]>([
   ['without a sum', 'chat', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
   ['under other names', 'chat', { input_tokens: 9, output_tokens: 3 }, { input_tokens: 9, output_tokens: 3, ...USAGE }],
+  [
+    'with reasoning in its sum alone',
+    'chat',
+    { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20 },
+    { prompt_tokens: 9, completion_tokens: 11, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
+  ],
+  [
+    'with reasoning beside its completion',
+    'chat',
+    { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
+    { prompt_tokens: 9, completion_tokens: 11, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
+  ],
   ['of vectors', 'embeddings', { prompt_tokens: 9 }, { prompt_tokens: 9, total_tokens: 9 }],
 ])('usage %s is completed', (_, kind, usage, expected) => {
   const record = { ...(kind === 'chat' ? COMPLETION : EMBEDDINGS), usage }
@@ -123,7 +139,7 @@ test('a chunk that holds filters alone, with empty names, is named', () => {
 })
 
 test('a choice without a reason has stopped, or calls tools', () => {
-  const message = { role: 'assistant', content: null, tool_calls: [{ id: 't' }] }
+  const message = { role: 'assistant', content: null, tool_calls: [{ id: 't', type: 'function' }] }
   const choices = [{ message }, { message: { role: 'assistant', content: 'Hi' } }]
   expect(wholeAnswer('chat', { ...COMPLETION, choices }, IDENTITY)).toMatchObject({
     choices: [

@@ -1,12 +1,14 @@
 /**
  * The contract's records are whole, whatever a backend leaves out. Each function answers null where nothing is missing,
  * so that the backend's own bytes travel on; else the record with its gaps filled. Nothing that a backend wrote is
- * changed, but for a kind of object that is another one and an empty text in the place of a name.
+ * changed, but for a kind of object that is another one, an empty text or null in the place of a name, and sums that do not fit.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { JsonObject } from './plain-answer.ts'
+import { filled, filledItems, isEmpty } from './fill-gaps.ts'
 import { isObject, readUsage, writeUsage } from './read-usage.ts'
+import { wholeToolCalls } from './whole-tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
 export interface Identity {
@@ -31,10 +33,10 @@ export function wholeAnswer(kind: JobKind, answer: JsonObject, identity: Identit
 
 function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
   const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat') }
-  const choices = wholeItems(answer.choices, (choice, position) => ({
+  const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
     ...(choice.finish_reason === undefined ? { finish_reason: finishReasonOf(choice.message) } : null),
-    ...messageGap(choice.message),
+    ...messageGap(choice.message, identity.id, position),
   }))
   return filled(answer, choices === null ? gaps : { ...gaps, choices })
 }
@@ -42,20 +44,19 @@ function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
 /** On the way of every streamed chunk. */
 export function wholeChunk(chunk: JsonObject, identity: Identity): Completed {
   const gaps = named(chunk, 'chat.completion.chunk', identity)
-  const choices = Array.isArray(chunk.choices) ? wholeItems(chunk.choices, chunkGaps) : []
+  const choices = Array.isArray(chunk.choices) ? filledItems(chunk.choices, chunkGaps) : []
   if (choices !== null) gaps.choices = choices
   return filled(chunk, gaps)
-}
-
-/** Of a chunk that carries it. */
-export function wholeUsage(chunk: JsonObject): Completed {
-  const gap = usageGap(chunk, 'chat')
-  return gap && { ...chunk, ...gap }
 }
 
 function chunkGaps(choice: JsonObject, position: number): JsonObject {
   const gaps = indexGap(choice, position)
   if (!isObject(choice.delta)) gaps.delta = {}
+  else if (choice.delta.role === null) {
+    // SGLang's in all chunks but the first (sgl-project/sglang#7860, 2025-07-08).
+    const { role: _, ...delta } = choice.delta
+    gaps.delta = delta
+  }
   return gaps
 }
 
@@ -63,7 +64,7 @@ function wholeEmbeddings(answer: JsonObject, { model }: Identity): Completed {
   const gaps: JsonObject = { ...usageGap(answer, 'embeddings') }
   if (answer.object !== 'list') gaps.object = 'list'
   if (!isName(answer.model)) gaps.model = model
-  const data = wholeItems(answer.data, (entry) => (entry.object === 'embedding' ? {} : { object: 'embedding' }))
+  const data = filledItems(answer.data, (entry) => (entry.object === 'embedding' ? {} : { object: 'embedding' }))
   return filled(answer, data === null ? gaps : { ...gaps, data })
 }
 
@@ -82,20 +83,33 @@ function named(record: JsonObject, object: string, { id, created, model }: Ident
   return gaps
 }
 
-/** Usage that a backend counted under other names, or without a sum. */
+/** Usage that a backend counted under other names, without a sum, or with a sum of more than its parts. */
 function usageGap({ usage }: JsonObject, kind: JobKind): JsonObject | null {
   if (!isObject(usage)) return null
-  const counted = readUsage(usage)
-  if (counted === null) return null
-  const gaps = Object.entries(writeUsage(counted, kind)).filter(([name]) => typeof usage[name] !== 'number')
-  return gaps.length === 0 ? null : { usage: { ...usage, ...Object.fromEntries(gaps) } }
+  const whole = wholeUsage(usage, kind)
+  return whole && { usage: whole }
 }
 
-function messageGap(message: unknown): JsonObject | null {
+export function wholeUsage(usage: JsonObject, kind: JobKind): Completed {
+  const counted = readUsage(usage)
+  if (counted === null) return null
+  const gaps: JsonObject = writeUsage(counted, kind)
+  for (const name in gaps) if (usage[name] === gaps[name]) delete gaps[name]
+  if (isEmpty(gaps)) return null
+  if (kind === 'chat' && counted.reasoningTokens > 0) {
+    const details = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
+    gaps.completion_tokens_details = { ...details, reasoning_tokens: counted.reasoningTokens }
+  }
+  return { ...usage, ...gaps }
+}
+
+function messageGap(message: unknown, answerId: string, choice: number): JsonObject | null {
   if (!isObject(message)) return null
   const gaps: JsonObject = {}
   if (!isName(message.role)) gaps.role = 'assistant'
   if (message.content === undefined) gaps.content = null
+  const calls = wholeToolCalls(message.tool_calls, answerId, choice)
+  if (calls !== null) gaps.tool_calls = calls
   return isEmpty(gaps) ? null : { message: { ...message, ...gaps } }
 }
 
@@ -105,29 +119,6 @@ function finishReasonOf(message: unknown): string {
 
 function indexGap({ index }: JsonObject, position: number): JsonObject {
   return Number.isInteger(index) ? {} : { index: position }
-}
-
-/** Null where each item is whole. Another kind of value than a list is for others to judge. */
-function wholeItems(items: unknown, gapsOf: (item: JsonObject, position: number) => JsonObject): unknown[] | null {
-  if (!Array.isArray(items)) return null
-  let isChanged = false
-  const whole = items.map((item: unknown, position) => {
-    if (!isObject(item)) return item
-    const gaps = gapsOf(item, position)
-    if (isEmpty(gaps)) return item
-    isChanged = true
-    return { ...item, ...gaps }
-  })
-  return isChanged ? whole : null
-}
-
-function filled(record: JsonObject, gaps: JsonObject): Completed {
-  return isEmpty(gaps) ? null : { ...record, ...gaps }
-}
-
-function isEmpty(gaps: JsonObject): boolean {
-  for (const _ in gaps) return false
-  return true
 }
 
 function isName(value: unknown): boolean {

@@ -358,7 +358,7 @@ describe('a whole answer', () => {
     expect(json.content).toEqual([
       { type: 'thinking', thinking: 'Hm.', signature: UNSIGNED },
       { type: 'tool_use', id: 'a', name: 'look', input: { x: 1 } },
-      { type: 'tool_use', id: 'chatcmpl-1_1', name: 'look', input: { invalid_arguments: '[1' } },
+      { type: 'tool_use', id: 'call_msg_own_0_1', name: 'look', input: { invalid_arguments: '[1' } },
       { type: 'tool_use', id: 'c', name: 'look', input: {} },
     ])
     const hidden = read(completion(message, 'stop'), { showsThinking: false })

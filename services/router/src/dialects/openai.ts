@@ -22,6 +22,7 @@ import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { addText, noText } from '../core/generated-text.ts'
+import { StreamedToolCalls } from '../core/whole-tool-calls.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
 
 const PATHS: Record<JobKind, string> = {
@@ -103,7 +104,10 @@ class OpenAiStream implements StreamReading {
   #includeUsage: boolean
   #choices: number
   #finished = new Set<unknown>()
+  /** With the backend's own details: of its cache, its reasoning, its cost. */
+  #told: Record<string, unknown> | null = null
   #usageSent = false
+  #calls: StreamedToolCalls
   /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
   #last: Chunk & Identity
   #isFirst = true
@@ -114,6 +118,7 @@ class OpenAiStream implements StreamReading {
     this.#includeUsage = includeUsage
     this.#choices = choices
     this.#last = identity as Chunk & Identity
+    this.#calls = new StreamedToolCalls(identity.id)
   }
 
   get complete(): boolean {
@@ -144,18 +149,27 @@ class OpenAiStream implements StreamReading {
         return null
       }
     }
-    const whole = wholeChunk(chunk, this.#last)
+    const named = wholeChunk(chunk, this.#last)
+    const whole = this.#calls.whole(named ?? chunk) ?? named
     this.#last = (whole ?? chunk) as Chunk & Identity
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
-    if (chunk.usage != null) this.usage = readUsage(chunk.usage) ?? this.usage
     if (!isObject(chunk.usage)) return whole ? writeEvent(whole) : event.raw
+    this.#readUsage(chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return writeEvent({ ...this.#last, usage: this.#includeUsage ? null : undefined })
     // What is no whole usage is written at the end instead.
     if (this.usage === null) return null
     this.#usageSent = true
-    return this.#includeUsage ? writeWhole(event, chunk, whole) : null
+    if (!this.#includeUsage) return null
+    return whole || this.#told !== chunk.usage ? writeEvent({ ...this.#last, usage: this.#told }) : event.raw
+  }
+
+  #readUsage(told: Record<string, unknown>): void {
+    const usage = readUsage(told)
+    if (usage === null) return
+    this.usage = usage
+    this.#told = wholeUsage(told, 'chat') ?? told
   }
 
   #readChoice(choice: Record<string, unknown>): void {
@@ -168,15 +182,16 @@ class OpenAiStream implements StreamReading {
   usageChunk(usage: TokenUsage): Buffer {
     if (this.#usageSent) return Buffer.alloc(0)
     const { id, created, model } = this.#last
-    const chunk = { id, object: 'chat.completion.chunk', created, model, choices: [], usage: writeUsage(usage, 'chat') }
+    const chunk = {
+      id,
+      object: 'chat.completion.chunk',
+      created,
+      model,
+      choices: [],
+      usage: this.#told ?? writeUsage(usage, 'chat'),
+    }
     return writeEvent(chunk)
   }
-}
-
-/** The chunk that carries the usage. */
-function writeWhole(event: SseEvent, chunk: Chunk, whole: Chunk | null): Buffer {
-  const completed = wholeUsage(whole ?? chunk)
-  return completed || whole ? writeEvent(completed ?? whole!) : event.raw
 }
 
 function writeEvent(chunk: Chunk): Buffer {

@@ -1,0 +1,67 @@
+/**
+ * Each recorded answer of a vendor goes through the router, and comes out as a whole record of the contract, with the
+ * vendor's text, calls and count.
+ */
+
+import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import { describe, expect, test } from 'vitest'
+import { openStream, type Answer } from '../http-backend.ts'
+import { backend, router } from '../open.ts'
+import { poolOver } from '../router-under-test.ts'
+import { assembledPlain, assembledStream } from './assembled.ts'
+import { bytesOf, RECORDED, type Recorded } from './recorded.ts'
+
+const isStream = ({ file }: Recorded) => file.endsWith('.sse')
+
+/** The bytes in pieces of one length, so that no event arrives whole. */
+const answering = (recorded: Recorded, pieceBytes: number): Answer => {
+  return async (response) => {
+    const bytes = Buffer.from(bytesOf(recorded))
+    if (!isStream(recorded)) {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return response.end(bytes)
+    }
+    openStream(response)
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      response.write(bytes.subarray(at, at + pieceBytes))
+      await new Promise(setImmediate)
+    }
+    return response.end()
+  }
+}
+
+test.each(Object.keys(VENDORS) as Vendor[])('%s has a recorded answer and a recorded stream', (vendor) => {
+  const streams = RECORDED.filter((one) => one.vendor === vendor).map(isStream)
+  expect(new Set(streams)).toEqual(new Set([true, false]))
+})
+
+describe('a recorded answer comes out whole', () => {
+  test.for(RECORDED)('$vendor, $file ($source)', async (recorded) => {
+    const stream = isStream(recorded)
+    for (const pieceBytes of [7, 1_000_000]) {
+      const a = await backend(answering(recorded, pieceBytes))
+      const under = await router(
+        poolOver([a.url], { backend: { vendor: recorded.vendor, apiKey: 'key', timeouts: {} } }),
+      )
+      const job = await under.ask({ stream, includeUsage: stream })
+      expect(job.failure).toBeNull()
+      const heard = (stream ? assembledStream : assembledPlain)(job.text())
+      expect(heard).toMatchObject({ text: recorded.text ?? '', reasoning: recorded.reasoning ?? heard.reasoning })
+      expect(heard.calls).toMatchObject(recorded.calls ?? [])
+      expect(heard.calls).toHaveLength(recorded.calls?.length ?? 0)
+      expect(heard.finishReason).toBe(recorded.finishReason)
+      const { usage } = job.end!
+      expect(usage).toMatchObject(recorded.usage ?? { estimated: true })
+      expect(usage.estimated).toBe(recorded.usage === null)
+      // The client is told what the ledger holds.
+      const { promptTokens, completionTokens, reasoningTokens, cachedTokens } = usage
+      expect(heard.usage).toMatchObject({
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
+        total_tokens: promptTokens + completionTokens,
+        ...(reasoningTokens > 0 ? { completion_tokens_details: { reasoning_tokens: reasoningTokens } } : {}),
+        ...(cachedTokens > 0 ? { prompt_tokens_details: { cached_tokens: cachedTokens } } : {}),
+      })
+    }
+  })
+})
