@@ -1,12 +1,13 @@
 /**
- * What happens in a gateway can be read at `/metrics` of its processes.
+ * What happens in a gateway can be read at `/metrics` of its processes. `npm test -- tests/metrics.test.ts -u` writes the
+ * table of metrics.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Cluster, startCluster } from '@gateway/cluster/start'
-import { readDocumentedMetrics, readPanelExpressions, readRules } from '@gateway/testing/observability-files'
+import { OBSERVABILITY_FOLDER, readPanelExpressions, readRules } from '@gateway/testing/observability-files'
 import { readExpression } from '@gateway/testing/promql'
 import { type Scrape, scrape, scrapeCluster, sumOf } from '@gateway/cluster/scrape'
 import { freePort } from '@gateway/embedded-postgres/free-port'
@@ -225,13 +226,21 @@ describe('what is shipped to watch a gateway with', () => {
   }
 
   test('is told of every metric that is exported, and of no other', async () => {
-    const { types, samples } = await scrapeCluster(cluster)
+    const { types, helps, samples } = await scrapeCluster(cluster)
     const labelsOf = (name: string) => {
       const of = samples.find((sample) => sample.name === name || sample.name === `${name}_count`)
       return Object.keys(of?.labels ?? { none: '' }).filter((label) => label !== 'service')
     }
-    const metrics = Array.from(types, ([name, type]) => `${name} ${type} ${labelsOf(name).join(',')}`)
-    expect((await readDocumentedMetrics()).toSorted()).toEqual(metrics.toSorted())
+    const rows = Array.from(types, ([name, type]) => {
+      return `| \`${name}\` | ${type} | ${labelsOf(name).join(', ')} | ${helps.get(name)} |\n`
+    })
+    const page = join(OBSERVABILITY_FOLDER, 'README.md')
+    const table = /(?<=<!-- metrics: [^\n]*\n)[^]*(?=<!-- \/metrics -->)/
+    const head = '| Metric | Type | Labels | Meaning |\n| --- | --- | --- | --- |\n'
+    const readme = await readFile(page, 'utf8')
+    expect(readme).toMatch(table)
+    const written = readme.replace(table, () => `${head}${rows.toSorted().join('')}`)
+    await expect(written).toMatchFileSnapshot(page)
   })
 
   test('asks only for metrics and labels that exist', async () => {

@@ -14,6 +14,8 @@ export interface Scrape {
   samples: Sample[]
   /** By metric: as the `# TYPE` lines say. */
   types: Map<string, string>
+  /** By metric: as the `# HELP` lines say. */
+  helps: Map<string, string>
 }
 
 /** All samples of every process of the cluster. */
@@ -23,6 +25,7 @@ export async function scrapeCluster(cluster: Cluster): Promise<Scrape> {
   return {
     samples: scrapes.flatMap(({ samples }) => samples),
     types: new Map(scrapes.flatMap(({ types }) => [...types])),
+    helps: new Map(scrapes.flatMap(({ helps }) => [...helps])),
   }
 }
 
@@ -37,10 +40,13 @@ const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g
 
 export function parseMetrics(text: string): Scrape {
   const types = new Map<string, string>()
+  const helps = new Map<string, string>()
   const samples: Sample[] = []
   for (const line of text.split('\n')) {
     const type = /^# TYPE (\S+) (counter|gauge|histogram)$/.exec(line)
     if (type) types.set(type[1]!, type[2]!)
+    const help = /^# HELP (\S+) (.+)$/.exec(line)
+    if (help) helps.set(help[1]!, help[2]!)
     if (line === '' || line.startsWith('#')) continue
     const sample = SAMPLE.exec(line)
     const value = Number(sample?.[3])
@@ -48,7 +54,7 @@ export function parseMetrics(text: string): Scrape {
     const labels = Object.fromEntries(Array.from(sample[2]!.matchAll(LABEL), ([, name, text]) => [name, text]))
     samples.push({ name: sample[1]!, labels, value })
   }
-  return { types, samples }
+  return { types, helps, samples }
 }
 
 /** The sum of a metric's series with these labels. */

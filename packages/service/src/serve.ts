@@ -28,12 +28,10 @@ export async function serve<Role extends keyof typeof groups>(
   role: Role,
   handlers: Handlers<Role>,
 ): Promise<AsyncDisposable> {
-  const seconds = metrics.histogram(
-    'gateway_bus_request_seconds',
-    'Bus requests by subject and outcome',
-    DURATION_BOUNDS,
-    ['subject', 'outcome'],
-  )
+  const seconds = metrics.histogram('gateway_bus_request_seconds', 'requests on the bus', DURATION_BOUNDS, [
+    'subject',
+    'outcome',
+  ])
   const answering = new Set<Promise<Uint8Array>>()
 
   async function serveOne(name: AnsweredBy<Role>): Promise<AsyncDisposable> {

@@ -8,7 +8,11 @@ import type { Metrics } from './metrics.ts'
 import { remember } from './remember.ts'
 
 export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage) => void {
-  const tokens = metrics.counter('gateway_tokens_total', 'Tokens of ended requests', ['model', 'kind'])
+  const tokens = metrics.counter(
+    'gateway_tokens_total',
+    '`prompt` (of it `cached`) and `completion` (of it `reasoning`); reported by edges, and by routers for lost edges',
+    ['model', 'kind'],
+  )
   const ofModel = remember((model) => ({
     prompt: tokens.labels(model, 'prompt'),
     completion: tokens.labels(model, 'completion'),

@@ -11,10 +11,10 @@ export async function measureBus(
   open: (measures: BusMeasures) => Promise<CountedBus>,
 ): Promise<CountedBus> {
   const acknowledge = metrics
-    .histogram('gateway_bus_acknowledge_seconds', 'From publishing usage to its acknowledgement', SHORT_BOUNDS)
+    .histogram('gateway_bus_acknowledge_seconds', "publishing usage to JetStream's acknowledgement", SHORT_BOUNDS)
     .labels()
   const roundTrip = metrics
-    .histogram('gateway_bus_round_trip_seconds', 'To a peer and back, through both event loops', SHORT_BOUNDS)
+    .histogram('gateway_bus_round_trip_seconds', 'router to edge and back', SHORT_BOUNDS)
     .labels()
   const bus = await open({
     acknowledged: (waitedMs) => acknowledge.observe(waitedMs / 1_000),
@@ -30,47 +30,59 @@ function observeCounters(metrics: Metrics, bus: CountedBus): void {
     const read = () => Object.entries(names).map(([value, counter]) => [[value], counters[counter]] as const)
     metrics.observedCounter(name, help, read, [label])
   }
-  grouped('gateway_bus_messages_total', 'Messages between processes', 'event', {
+  grouped('gateway_bus_messages_total', 'messages `sent`, `received`, `malformed`', 'event', {
     sent: 'messagesSent',
     received: 'messagesReceived',
     malformed: 'messagesMalformed',
   })
-  grouped('gateway_bus_frames_total', 'Frames of answers; dropped: came twice or after a gap', 'event', {
-    sent: 'framesSent',
-    received: 'framesReceived',
-    dropped: 'framesDropped',
-    resent: 'framesResent',
-  })
-  grouped('gateway_bus_jobs_total', 'Jobs sent to routers; lost: their router is gone', 'event', {
-    dispatched: 'jobsDispatched',
-    unavailable: 'jobsUnavailable',
-    lost: 'jobsLost',
-  })
-  grouped('gateway_bus_durable_total', 'Usage messages; retried: sent again for want of an acknowledgement', 'event', {
+  grouped(
+    'gateway_bus_frames_total',
+    'frames `sent`, `received`, `dropped` (repeated or after a gap), `resent`',
+    'event',
+    {
+      sent: 'framesSent',
+      received: 'framesReceived',
+      dropped: 'framesDropped',
+      resent: 'framesResent',
+    },
+  )
+  grouped(
+    'gateway_bus_jobs_total',
+    'jobs `dispatched`, `unavailable` (no worker took it), `lost` (with their router)',
+    'event',
+    {
+      dispatched: 'jobsDispatched',
+      unavailable: 'jobsUnavailable',
+      lost: 'jobsLost',
+    },
+  )
+  grouped('gateway_bus_durable_total', 'usage messages `acknowledged`, `retried`', 'event', {
     acknowledged: 'durableAcknowledged',
     retried: 'durableRetried',
   })
-  metrics.observedCounter('gateway_bus_resumes_total', 'Streams resumed after a gap', () => counters.resumesAsked)
-  metrics.observedCounter('gateway_bus_reconnects_total', 'Connections to the broker', () => counters.reconnects)
-  metrics.observedCounter('gateway_bus_pauses_total', 'Times this process stood still', () => counters.pauses)
-  metrics.observedGauge('gateway_bus_streams_open', 'Answers under way', () => counters.streamsOpen)
-  metrics.observedGauge('gateway_bus_durable_pending', 'Usage messages not yet stored', () => counters.durablePending)
+  metrics.observedCounter('gateway_bus_resumes_total', 'streams resumed after a gap', () => counters.resumesAsked)
+  metrics.observedCounter('gateway_bus_reconnects_total', 'connections to the broker', () => counters.reconnects)
+  metrics.observedCounter('gateway_bus_pauses_total', 'times this process stood still', () => counters.pauses)
+  metrics.observedGauge('gateway_bus_streams_open', 'answers under way', () => counters.streamsOpen)
+  metrics.observedGauge('gateway_bus_durable_pending', 'unacknowledged usage messages', () => counters.durablePending)
   metrics.observedGauge(
     'gateway_bus_durable_backlog',
-    'Usage messages that wait in the stream to be consumed',
+    'usage messages in the stream that metering has not taken',
     () => counters.durableBacklog,
   )
   metrics.observedGauge(
     'gateway_bus_durable_stored_bytes',
-    'Size of the stream of usage that this process consumes',
+    "size of the usage stream before metering's latest sweep; 0 without a consumer",
     () => counters.durableStoredBytes,
   )
   metrics.observedGauge(
     'gateway_bus_durable_room_bytes',
-    'The size at which that stream refuses more; 0: no bound',
+    "the usage stream's limit; 0: none",
     () => counters.durableRoomBytes,
   )
-  metrics.observedGauge('gateway_bus_durable_healthy', '1 while usage is being acknowledged', () =>
-    bus.durableHealthy ? 1 : 0,
+  metrics.observedGauge(
+    'gateway_bus_durable_healthy',
+    '0 while JetStream does not acknowledge; then edges refuse new work',
+    () => (bus.durableHealthy ? 1 : 0),
   )
 }

@@ -13,18 +13,18 @@ const RESOLUTION_MS = 10
 export function createProcessMetrics(of: { service: string }): Metrics {
   const metrics = createMetrics(of)
   metrics
-    .gauge('gateway_build_info', 'What runs here; always 1', ['version', 'node'])
+    .gauge('gateway_build_info', 'the versions that run here; always 1', ['version', 'node'])
     .labels(description.version, process.versions.node)
     .set(1)
   const startedAt = Math.round(performance.timeOrigin / 1000)
-  metrics.observedGauge('process_start_time_seconds', 'Start of the process, Unix time', () => startedAt)
-  metrics.observedCounter('process_cpu_seconds_total', 'CPU time used, user and system', () => {
+  metrics.observedGauge('process_start_time_seconds', 'start of the process, Unix time', () => startedAt)
+  metrics.observedCounter('process_cpu_seconds_total', 'CPU time, user and system', () => {
     const { user, system } = process.cpuUsage()
     return (user + system) / 1e6
   })
-  metrics.observedGauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
+  metrics.observedGauge('process_resident_memory_bytes', 'resident memory', () => process.memoryUsage.rss())
   metrics.observedGauge('nodejs_heap_used_bytes', 'JavaScript heap in use', () => process.memoryUsage().heapUsed)
-  metrics.observedGauge('process_open_fds', 'Open files and sockets', openFiles)
+  metrics.observedGauge('process_open_fds', 'open files and sockets', openFiles)
   observeEventLoop(metrics)
   return metrics
 }
@@ -41,14 +41,10 @@ function openFiles(): number | [] {
 function observeEventLoop(metrics: Metrics): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()
-  metrics.observedGauge(
-    'nodejs_eventloop_lag_p99_seconds',
-    'Event loop delay since the last reading, 99th percentile',
-    () => {
-      // It measures the time between two ticks of a timer, the requested pause included.
-      const p99Ms = delay.percentile(99) / 1e6 - RESOLUTION_MS
-      delay.reset()
-      return Math.max(0, p99Ms) / 1000
-    },
-  )
+  metrics.observedGauge('nodejs_eventloop_lag_p99_seconds', 'delay of the event loop since the last reading', () => {
+    // It measures the time between two ticks of a timer, the requested pause included.
+    const p99Ms = delay.percentile(99) / 1e6 - RESOLUTION_MS
+    delay.reset()
+    return Math.max(0, p99Ms) / 1000
+  })
 }

@@ -1,5 +1,5 @@
 /**
- * Every PromQL expression under deploy/observability, and what the README there says of the metrics.
+ * Every PromQL expression under deploy/observability.
  */
 
 import { readdir, readFile } from 'node:fs/promises'
@@ -42,18 +42,4 @@ export async function readPanelExpressions(): Promise<{ place: string; expr: str
     }),
   )
   return dashboards.flat()
-}
-
-/** As `name type label,label`, one a metric. */
-export async function readDocumentedMetrics(): Promise<string[]> {
-  const readme = await readFile(join(OBSERVABILITY_FOLDER, 'README.md'), 'utf8')
-  const rows = readme.matchAll(/^\| `([a-z0-9_]+)` \| (counter|gauge|histogram) \| ([^|]*)\|/gm)
-  return Array.from(
-    rows,
-    ([, name, type, labels]) =>
-      `${name} ${type} ${labels!
-        .split(',')
-        .map((l) => l.trim())
-        .join(',')}`,
-  )
 }

@@ -50,47 +50,57 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
 }
 
 export function observeRunning(metrics: Metrics, running: RunningRequests): void {
-  metrics.observedGauge('gateway_requests_in_flight', 'Admitted requests under way', () => running.count)
-  metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () => running.streams)
+  metrics.observedGauge('gateway_requests_in_flight', 'admitted requests under way', () => running.count)
+  metrics.observedGauge(
+    'gateway_streams_in_flight',
+    "streams under way, of edges and of routers; an autoscaler's metric",
+    () => running.streams,
+  )
 }
 
 export function observeIntake(metrics: Metrics, intake: { readonly count: number; readonly limit: number }): void {
-  metrics.observedGauge('gateway_intake', 'Requests on their way to a router', () => intake.count)
-  metrics.observedGauge('gateway_intake_limit', 'The most that are taken on at once', () => intake.limit)
+  metrics.observedGauge('gateway_intake', 'requests at an edge between arrival and router', () => intake.count)
+  metrics.observedGauge(
+    'gateway_intake_limit',
+    'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
+    () => intake.limit,
+  )
 }
 
 /** By what holds them. */
 export function observeBytes(metrics: Metrics, { budget }: BytesInFlight): void {
   metrics.observedGauge(
     'gateway_bytes_in_flight',
-    'Bytes of bodies and unread answers that are held',
+    'bytes at an edge: bodies of `unproven` keys, of keys in look-up (`proving`), of `guests` and `accounts`; unread `answers`',
     () => Object.entries(budget.pots).map(([pot, { used }]) => [[pot], used] as const),
     ['pot'],
   )
 }
 
 function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added' | 'firstToken'> {
-  const requests = metrics.counter('gateway_requests_total', 'Responses by how they ended', [
-    'endpoint',
-    'model',
-    'outcome',
-  ])
-  const seconds = metrics.histogram('gateway_request_seconds', 'From request to end of answer', DURATION_BOUNDS, [
+  const requests = metrics.counter(
+    'gateway_requests_total',
+    "responses: `ok`, `client_gone`, or the error's code; `model` is the requested one",
+    ['endpoint', 'model', 'outcome'],
+  )
+  const seconds = metrics.histogram('gateway_request_seconds', 'request to end of answer', DURATION_BOUNDS, [
     'endpoint',
   ])
   const added = metrics.histogram(
     'gateway_added_seconds',
-    'From request to beginning of answer, less what backends took',
+    "request to beginning of answer (a stream: first content), without the backends' time",
     SHORT_BOUNDS,
     ['endpoint'],
   )
   const firstToken = metrics.histogram(
     'gateway_time_to_first_token_seconds',
-    'From request to the first content of a streamed answer',
+    "request to a stream's first content; `model` is the lane",
     DURATION_BOUNDS,
     ['model'],
   )
-  const defects = metrics.counter('gateway_internal_errors_total', 'Answers that were INTERNAL_ERROR').labels()
+  const defects = metrics
+    .counter('gateway_internal_errors_total', 'defects of the gateway: answers INTERNAL_ERROR')
+    .labels()
   const byEndpoint = remember((endpoint) => ({
     seconds: seconds.labels(endpoint),
     ok: remember((model) => requests.labels(endpoint, model, OK)),
@@ -116,7 +126,7 @@ const DEFECT: ErrorCode = 'INTERNAL_ERROR'
 function countLosses(metrics: Metrics): EdgeMetrics['routerLost'] {
   const counter = metrics.counter(
     'gateway_router_losses_total',
-    'Requests whose router was lost; given_up: too often',
+    'requests with a lost router; `yes`: for the third time',
     ['given_up'],
   )
   const [once, tooOften] = [counter.labels('no'), counter.labels('yes')]
@@ -124,25 +134,32 @@ function countLosses(metrics: Metrics): EdgeMetrics['routerLost'] {
 }
 
 function countIdempotent(metrics: Metrics): EdgeMetrics['idempotent'] {
-  const counter = metrics.counter('gateway_idempotent_requests_total', 'Requests with an Idempotency-Key', ['outcome'])
+  const counter = metrics.counter(
+    'gateway_idempotent_requests_total',
+    'requests with an `Idempotency-Key`: `ran`, `joined` a running one, `replayed` a kept answer, `refused` with another body',
+    ['outcome'],
+  )
   const cells = new Map(IDEMPOTENCY_OUTCOMES.map((outcome) => [outcome, counter.labels(outcome)]))
   return (outcome) => cells.get(outcome)?.add()
 }
 
 function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
-  const counter = metrics.counter('gateway_auto_choices_total', 'Lanes that Auto chose; acted: no in shadow mode', [
-    'lane',
-    'acted',
-  ])
+  const counter = metrics.counter(
+    'gateway_auto_choices_total',
+    'lanes that Auto chose; `acted` is `no` in shadow mode',
+    ['lane', 'acted'],
+  )
   const heeded = remember((wanted) => counter.labels(wanted, 'yes'))
   const unheeded = remember((wanted) => counter.labels(wanted, 'no'))
   return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
 }
 
 function countShed(metrics: Metrics): EdgeMetrics['shed'] {
-  const counter = metrics.counter('gateway_shed_total', 'Requests refused or given up so that the rest is served', [
-    'reason',
-  ])
+  const counter = metrics.counter(
+    'gateway_shed_total',
+    "refusals for overload: `late`, `routers_busy`, `no_room`, `sender_full`, `unread_answer`; a router's returned jobs: `late`",
+    ['reason'],
+  )
   const cells = new Map(SHED_REASONS.map((reason) => [reason, counter.labels(reason)]))
   return (reason) => cells.get(reason)?.add()
 }
@@ -151,13 +168,14 @@ type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']
 const DENY_REASONS: DenyReason[] = ['key', 'plan', 'requests', 'tokens', 'day', 'allowance', 'pending']
 
 function admissionMetrics(metrics: Metrics): Pick<EdgeMetrics, 'admission' | 'admittedWithoutStore'> {
-  const answers = metrics.counter('gateway_admission_answers_total', 'Answers of admission; limit: what denied', [
-    'answer',
-    'limit',
-  ])
-  const seconds = metrics.histogram('gateway_admission_seconds', 'Time to be admitted or not', SHORT_BOUNDS).labels()
+  const answers = metrics.counter(
+    'gateway_admission_answers_total',
+    '`allow`, `deny` (by `limit`), `plan`, `miss`, `cold`',
+    ['answer', 'limit'],
+  )
+  const seconds = metrics.histogram('gateway_admission_seconds', 'calls of admission', SHORT_BOUNDS).labels()
   const alone = metrics
-    .counter('gateway_admission_without_store_total', 'Decisions of this edge alone, the store being away')
+    .counter('gateway_admission_without_store_total', 'decisions of an edge alone while Redis is away')
     .labels()
   const undenied = {
     allow: answers.labels('allow', ''),

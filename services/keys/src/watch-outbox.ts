@@ -15,9 +15,13 @@ const LOOK_EVERY_MS = 5_000
 export function watchOutbox(parts: { database: KeysDatabase; metrics: Metrics; logger: Logger }): AsyncDisposable {
   const { database, metrics, logger } = parts
   const lanes = ['lane']
-  const depth = metrics.gauge('gateway_keys_outbox_depth', 'Changes of keys not yet known everywhere', lanes)
-  const age = metrics.gauge('gateway_keys_outbox_age_seconds', 'How long the oldest of them has waited', lanes)
-  const help = 'How long the one that has failed most often pauses between attempts'
+  const depth = metrics.gauge(
+    'gateway_keys_outbox_depth',
+    'unannounced changes: `revocation` (of keys), `account` (plan, overage, top-ups)',
+    lanes,
+  )
+  const age = metrics.gauge('gateway_keys_outbox_age_seconds', 'age of the oldest unannounced change', lanes)
+  const help = 'longest pause between attempts to announce a change; 0: none has failed'
   const pause = metrics.gauge('gateway_keys_outbox_pause_seconds', help, lanes)
 
   async function look(): Promise<void> {

@@ -9,23 +9,17 @@ export interface MeteringMetrics {
 }
 
 export function meteringMetrics(metrics: Metrics, observed: { storeAway(): boolean }): MeteringMetrics {
-  const reports = metrics.counter('gateway_metering_reports_total', 'Usage reports by what became of them', ['outcome'])
+  const reports = metrics.counter('gateway_metering_reports_total', 'usage reports `recorded`, `rejected`', ['outcome'])
   const recorded = reports.labels('recorded')
   const rejected = reports.labels('rejected')
   const seconds = metrics
-    .histogram('gateway_metering_batch_seconds', 'Time to record a batch', DURATION_BOUNDS)
+    .histogram('gateway_metering_batch_seconds', 'time to record a batch', DURATION_BOUNDS)
     .labels()
   const lag = metrics
-    .histogram(
-      'gateway_metering_lag_seconds',
-      'From the end of a request to its row, oldest of a batch',
-      DURATION_BOUNDS,
-    )
+    .histogram('gateway_metering_lag_seconds', 'end of a request to its row, the oldest of each batch', DURATION_BOUNDS)
     .labels()
-  metrics.observedGauge(
-    'gateway_metering_store_away',
-    '1 while totals are kept for an admission store that is away',
-    () => (observed.storeAway() ? 1 : 0),
+  metrics.observedGauge('gateway_metering_store_away', '1 while totals wait for Redis', () =>
+    observed.storeAway() ? 1 : 0,
   )
   return {
     batch(counts) {

@@ -30,20 +30,29 @@ export interface RouterMetrics {
 }
 
 export function routerMetrics(metrics: Metrics): RouterMetrics {
-  const failovers = metrics.counter('gateway_router_failovers_total', 'Attempts after a failed one, by who failed', [
-    'pool',
-    'backend',
-  ])
-  const ejections = metrics.counter('gateway_router_ejections_total', 'Times a backend was taken out', ['backend'])
-  const coolings = metrics.counter('gateway_router_coolings_total', 'Times a backend asked for a pause', ['backend'])
-  const waits = metrics.histogram('gateway_router_wait_seconds', 'Waits for a place at a backend', DURATION_BOUNDS, [
+  const failovers = metrics.counter(
+    'gateway_router_failovers_total',
+    'attempts after a failed one; `backend` is the failed one',
+    ['pool', 'backend'],
+  )
+  const ejections = metrics.counter('gateway_router_ejections_total', 'times a backend was taken out', ['backend'])
+  const coolings = metrics.counter('gateway_router_coolings_total', 'pauses after a 429', ['backend'])
+  const waits = metrics.histogram('gateway_router_wait_seconds', 'waits for a place at a backend', DURATION_BOUNDS, [
     'pool',
   ])
   const chunks = metrics
-    .histogram('gateway_router_chunk_lag_seconds', 'From receiving a part of a stream to passing it on', CHUNK_BOUNDS)
+    .histogram(
+      'gateway_router_chunk_lag_seconds',
+      'from receiving a part of a stream to passing it on, with waits for slow clients',
+      CHUNK_BOUNDS,
+    )
     .labels()
   const shed = metrics
-    .counter('gateway_shed_total', 'Requests refused or given up so that the rest is served', ['reason'])
+    .counter(
+      'gateway_shed_total',
+      "refusals for overload: `late`, `routers_busy`, `no_room`, `sender_full`, `unread_answer`; a router's returned jobs: `late`",
+      ['reason'],
+    )
     .labels('late')
   return {
     ...callMetrics(metrics),
@@ -63,14 +72,15 @@ const CHUNK_BOUNDS = [0.0001, 0.00025, ...SHORT_BOUNDS]
 
 /** Every request passes here, and nearly every attempt is served: those series are looked up once. */
 function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
-  const jobs = metrics.counter('gateway_router_jobs_total', 'Jobs by how they ended', ['pool', 'outcome'])
-  const attempts = metrics.counter('gateway_router_attempts_total', 'Calls to backends by how they ended', [
-    'backend',
-    'outcome',
-  ])
+  const jobs = metrics.counter('gateway_router_jobs_total', 'jobs by how they ended', ['pool', 'outcome'])
+  const attempts = metrics.counter(
+    'gateway_router_attempts_total',
+    'calls to backends: `served`, `http_503`, `connect`, …',
+    ['backend', 'outcome'],
+  )
   const seconds = metrics.histogram(
     'gateway_router_attempt_seconds',
-    'Duration of calls to backends',
+    'duration of calls to backends',
     DURATION_BOUNDS,
     ['backend'],
   )
@@ -99,22 +109,28 @@ export function observeRouter(
   parts: { fleet: Fleet; places: Places; runs: InFlightList<Run>; intake: Intake },
 ): void {
   const { fleet, places, runs, intake } = parts
-  metrics.observedGauge('gateway_intake_limit', 'The most that are taken on at once', () => intake.limit)
-  metrics.observedGauge('gateway_router_jobs_running', 'Jobs under way', () => runs.size)
-  metrics.observedGauge('gateway_router_jobs_waiting', 'Jobs that wait for a place at a backend', () => places.waiting)
-  metrics.observedGauge('gateway_streams_in_flight', 'Streamed answers under way', () =>
-    [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
+  metrics.observedGauge(
+    'gateway_intake_limit',
+    'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
+    () => intake.limit,
+  )
+  metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => runs.size)
+  metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
+  metrics.observedGauge(
+    'gateway_streams_in_flight',
+    "streams under way, of edges and of routers; an autoscaler's metric",
+    () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
   )
   const pools = () => [...fleet.pools()]
   metrics.observedGauge(
     'gateway_router_targets',
-    'Targets of a pool',
+    'targets of a pool',
     () => pools().map(({ id, targets }) => [[id], targets.length] as const),
     ['pool'],
   )
   metrics.observedGauge(
     'gateway_router_targets_usable',
-    'Targets of a pool that are neither ejected nor cooling',
+    'targets neither ejected nor cooling',
     () => {
       const now = performance.now()
       return pools().map(({ id, targets }) => [[id], targets.filter((target) => isUsable(target, now)).length] as const)
@@ -124,13 +140,13 @@ export function observeRouter(
   const backends = () => [...fleet.backends()]
   metrics.observedGauge(
     'gateway_router_backend_running',
-    'Calls under way at a backend',
+    'calls under way at a backend',
     () => backends().map(({ config, outstanding }) => [[config.id], outstanding] as const),
     ['backend'],
   )
   metrics.observedGauge(
     'gateway_router_backend_places',
-    'Calls that this router may have under way at a backend',
+    "this router's share of `maxConcurrent`",
     () => backends().map((backend) => [[backend.config.id], placesAt(backend)] as const),
     ['backend'],
   )
