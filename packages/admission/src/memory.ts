@@ -56,7 +56,7 @@ interface Account {
 }
 
 export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: MemoryAdmissionOptions = {}): Admission {
-  const accounts = rememberAccounts(onLapsed)
+  const accounts = openAccounts(onLapsed)
   return {
     ...edgeFace(accounts, now),
     ...keysFace(accounts, now),
@@ -67,7 +67,7 @@ export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: Mem
   }
 }
 
-type Accounts = ReturnType<typeof rememberAccounts>
+type Accounts = ReturnType<typeof openAccounts>
 
 function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   return {
@@ -170,7 +170,7 @@ function clockFace(now: () => number): StoreClock {
 }
 
 /** The accounts, those touched last at the end. */
-function rememberAccounts(onLapsed: (count: number) => void) {
+function openAccounts(onLapsed: (count: number) => void) {
   const accounts = new Map<string, Account>()
 
   const forgetIdle = (nowMs: number): void => {

@@ -5,7 +5,7 @@
  * bounded time, then leaves the wire.
  */
 
-import { createLiveness, isSettling } from './core/liveness.ts'
+import { createLiveness, isRecovering } from './core/liveness.ts'
 import { createCounters, UNMEASURED, type BusCounters, type BusMeasures } from './counters.ts'
 import type { Durable } from './durable.ts'
 import { openInbox, type Inbox } from './inbox.ts'
@@ -42,7 +42,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
   const context: StreamContext = { processId, wire, tuning, counters, measures, liveness, onStatus, now }
 
   const inbox = await openInbox(wire, processId)
-  const requests = openRequests(wire, inbox, () => isSettling(liveness, now()), onStatus)
+  const requests = openRequests(wire, inbox, () => isRecovering(liveness, now()), onStatus)
   const caller = openCaller(context, inbox)
   const worker = openWorker(context)
   const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })

@@ -39,7 +39,7 @@ interface Pending {
   reject(error: Error): void
 }
 
-export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean, onStatus: OnStatus): Requests {
+export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boolean, onStatus: OnStatus): Requests {
   const pending = new InFlightMap<number, Pending>()
   let lastNumber = 0
 
@@ -56,7 +56,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isSettling: () => boolean
   }
   const asksAgain = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
     const triesAgainAtMs = performance.now() + ASK_AGAIN_AFTER_MS
-    if (noResponder) return isSettling() || triesAgainAtMs < request.absentUntilMs
+    if (noResponder) return isRecovering() || triesAgainAtMs < request.absentUntilMs
     return payload[0] === FAILED && triesAgainAtMs < request.failingUntilMs
   }
   const publishAgain = (number: number) => {

@@ -1,8 +1,8 @@
 /**
- * A configuration that cannot be used: every problem at once, each with the place to change.
+ * A configuration that cannot be used: every problem at once, each with the line to change.
  */
 
-export interface PlacedProblem {
+export interface LocatedProblem {
   /** `pools[0].targets[1].backend`; empty for the file as a whole. */
   field: string
   /** The fault and the expectation. */
@@ -14,9 +14,9 @@ export interface PlacedProblem {
 export class ConfigError extends Error {
   /** The file, or the name of another source. */
   readonly source: string
-  readonly problems: PlacedProblem[]
+  readonly problems: LocatedProblem[]
 
-  constructor(source: string, problems: PlacedProblem[], options?: { cause?: unknown }) {
+  constructor(source: string, problems: LocatedProblem[], options?: { cause?: unknown }) {
     super(describe(source, problems), options)
     this.name = 'ConfigError'
     this.source = source
@@ -24,11 +24,11 @@ export class ConfigError extends Error {
   }
 }
 
-function describe(source: string, problems: PlacedProblem[]): string {
+function describe(source: string, problems: LocatedProblem[]): string {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
   const lines = problems.map(({ field, message, line, column }) => {
-    const place = line === undefined ? source : `${source}:${line}:${column ?? 1}`
-    return `  ${place}  ${field ? `${field}: ` : ''}${message}`
+    const position = line === undefined ? source : `${source}:${line}:${column ?? 1}`
+    return `  ${position}  ${field ? `${field}: ` : ''}${message}`
   })
   return [`The configuration in ${source} cannot be used (${count}):`, ...lines].join('\n')
 }

@@ -5,7 +5,7 @@
  * with line and field in the log, and the running configuration stays. It watches the file's directory, because editors
  * rename and Kubernetes swaps a symbolic link. Without notifications it reads the file again from time to time.
  *
- * A change is taken up when the file has settled (`read-settled.ts`). A writer may also die half-way, and leave an empty
+ * A change is taken up when the file is steady (`read-steady.ts`). A writer may also die half-way, and leave an empty
  * file or one that ends where a section ends. Both are valid. So a file that lacks a section of the running one is refused.
  */
 
@@ -17,7 +17,7 @@ import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { readSettled, SETTLE_MS } from './read-settled.ts'
+import { readSteady, STEADY_MS } from './read-steady.ts'
 
 export interface ConfigSource extends AsyncDisposable {
   readonly current: GatewayConfig
@@ -81,7 +81,7 @@ function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): 
   async function reread() {
     let read: string | undefined
     try {
-      read = await readSettled(path, known, closing.signal)
+      read = await readSteady(path, known, closing.signal)
     } catch (error) {
       if (readable) logger.error({ file: path, err: error }, 'configuration cannot be read; the running one stays')
       readable = false
@@ -135,7 +135,7 @@ function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): 
 
   let reading: Promise<void> | undefined
   let again = false
-  /** While a change settles, further ones belong to it. */
+  /** Until the file is steady, further ones belong to it. */
   const check = () => {
     again = reading !== undefined
     reading ??= reread().finally(() => {
@@ -165,11 +165,11 @@ function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): 
 
 /** Calls `changed` once after each burst of changes in the directory, and now and then regardless. */
 function watchDirectory(directory: string, changed: () => void, rereadMs: number, logger: Logger): Disposable {
-  let settling: NodeJS.Timeout | undefined
+  let rereadSoon: NodeJS.Timeout | undefined
   const rereading = setInterval(changed, rereadMs).unref()
   const watcher = watch(directory, { persistent: false }, () => {
-    clearTimeout(settling)
-    settling = setTimeout(changed, SETTLE_MS).unref()
+    clearTimeout(rereadSoon)
+    rereadSoon = setTimeout(changed, STEADY_MS).unref()
   })
   watcher.on('error', (error) =>
     logger.warn({ err: error, directory }, 'directory is not watched; the file is read instead'),
@@ -177,7 +177,7 @@ function watchDirectory(directory: string, changed: () => void, rereadMs: number
   return {
     [Symbol.dispose]() {
       clearInterval(rereading)
-      clearTimeout(settling)
+      clearTimeout(rereadSoon)
       watcher.close()
     },
   }

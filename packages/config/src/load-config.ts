@@ -14,8 +14,8 @@ import {
   type ServedModelConfig,
 } from '@gateway/contracts/config'
 import { listRates } from '@gateway/pricing/list-rates'
-import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
-import { readConfigDocument, type FindPlace } from './config-places.ts'
+import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
+import { readConfigDocument, type Locate } from './config-document.ts'
 
 export interface LoadedConfig {
   config: GatewayConfig
@@ -23,7 +23,7 @@ export interface LoadedConfig {
   notices: string[]
   /** The sections that the file names; the others are defaults. */
   named: ReadonlySet<keyof ConfigSections>
-  place: FindPlace
+  locate: Locate
   /** A path into the configuration as the file has it: with `extends` its items stand elsewhere, or not in the file. */
   inFile(path: ConfigPath): ConfigPath
 }
@@ -34,13 +34,13 @@ export function loadDefaultConfig(): LoadedConfig {
 }
 
 export function loadConfig(text: string, source: string): LoadedConfig {
-  const { document, place, syntaxProblem } = readConfigDocument(text)
+  const { document, locate, syntaxProblem } = readConfigDocument(text)
   if (syntaxProblem) throw new ConfigError(source, [syntaxProblem])
   const parsed = configFile.safeParse(document.toJS() ?? {}, { reportInput: true })
   if (!parsed.success)
     throw new ConfigError(
       source,
-      parsed.error.issues.flatMap((issue) => describeIssue(issue, place)),
+      parsed.error.issues.flatMap((issue) => describeIssue(issue, locate)),
     )
 
   const notices: string[] = []
@@ -51,14 +51,14 @@ export function loadConfig(text: string, source: string): LoadedConfig {
   if (problems.length > 0) {
     throw new ConfigError(
       source,
-      problems.map(({ path, message }) => ({ field: writePath(inFile(path)), message, ...place(inFile(path)) })),
+      problems.map(({ path, message }) => ({ field: writePath(inFile(path)), message, ...locate(inFile(path)) })),
     )
   }
   return {
     config: { revision: revisionOf(sections), ...sections },
     notices: [...notices, ...noticesOf(unservedModels)],
     named,
-    place,
+    locate,
     inFile,
   }
 }
@@ -113,16 +113,16 @@ function noticesOf(unservedModels: string[]): string[] {
 
 type Issue = NonNullable<ReturnType<typeof configFile.safeParse>['error']>['issues'][number]
 
-function describeIssue(issue: Issue, place: FindPlace): PlacedProblem[] {
+function describeIssue(issue: Issue, locate: Locate): LocatedProblem[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const path = [...issue.path, key]
-      return { field: writePath(path), message: 'is not a field of the config file here', ...place(path) }
+      return { field: writePath(path), message: 'is not a field of the config file here', ...locate(path) }
     })
   }
   const missing = issue.code === 'invalid_type' && issue.input === undefined
   const message = missing ? `is required: expected ${issue.expected}` : plainWords(issue.message)
-  return [{ field: writePath(issue.path), message, ...place(issue.path) }]
+  return [{ field: writePath(issue.path), message, ...locate(issue.path) }]
 }
 
 /** The schema library's sentence without the part that only says that something is wrong. */

@@ -4,11 +4,11 @@
  */
 
 import { backendUrl, PLACEHOLDER, type BackendConfig } from '@gateway/contracts/config'
-import { ConfigError, type PlacedProblem } from './config-error.ts'
+import { ConfigError, type LocatedProblem } from './config-error.ts'
 
 /** Throws a `ConfigError` that names each missing variable, and never a value. */
 export function resolveSecrets(backend: BackendConfig, environment: NodeJS.ProcessEnv): BackendConfig {
-  const problems: PlacedProblem[] = []
+  const problems: LocatedProblem[] = []
   const resolve = (text: string, field: string) =>
     text.replaceAll(PLACEHOLDER, (placeholder, name: string) => {
       const value = environment[name]

@@ -5,15 +5,15 @@
 
 import { findOversights } from '@gateway/contracts/find-oversights'
 import type { GatewayConfig } from '@gateway/contracts/config'
-import { ConfigError, writePath, type PlacedProblem } from './config-error.ts'
+import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
 import { loadConfig, type LoadedConfig } from './load-config.ts'
 import { resolveSecrets } from './resolve-secrets.ts'
 
 export interface ConfigReview {
   /** Null where the file cannot be read as a configuration at all. */
   config: GatewayConfig | null
-  problems: PlacedProblem[]
-  warnings: PlacedProblem[]
+  problems: LocatedProblem[]
+  warnings: LocatedProblem[]
   notices: string[]
 }
 
@@ -26,15 +26,15 @@ export function reviewConfig(text: string, source: string, environment: NodeJS.P
     if (!(error instanceof ConfigError)) throw error
     return { config: null, problems: error.problems, warnings: [], notices: [] }
   }
-  const { config, named, notices, place, inFile } = loaded
+  const { config, named, notices, locate, inFile } = loaded
   const warnings = findOversights(config, named).map(({ path, message }) => {
-    return { field: writePath(inFile(path)), message, ...place(inFile(path)) }
+    return { field: writePath(inFile(path)), message, ...locate(inFile(path)) }
   })
   const looksForSecrets = environment !== null && named.has('backends')
   return { config, problems: looksForSecrets ? missingSecrets(loaded, environment) : [], warnings, notices }
 }
 
-function missingSecrets({ config, place }: LoadedConfig, environment: NodeJS.ProcessEnv): PlacedProblem[] {
+function missingSecrets({ config, locate }: LoadedConfig, environment: NodeJS.ProcessEnv): LocatedProblem[] {
   return config.backends.flatMap((backend, index) => {
     try {
       resolveSecrets(backend, environment)
@@ -43,7 +43,7 @@ function missingSecrets({ config, place }: LoadedConfig, environment: NodeJS.Pro
       if (!(error instanceof ConfigError)) throw error
       return error.problems.map(({ field, message }) => {
         const at = ['backends', index] as const
-        return { field: `${writePath(at)}.${field}`, message, ...place([...at, ...field.split('.')]) }
+        return { field: `${writePath(at)}.${field}`, message, ...locate([...at, ...field.split('.')]) }
       })
     }
   })

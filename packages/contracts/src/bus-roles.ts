@@ -218,12 +218,8 @@ export const talks = {
 
 type Talks = typeof talks
 export type TalkName = keyof Talks
-type NamesOf<Kind extends Talk['kind'], Place extends 'from' | 'to', Role> = {
-  [Name in TalkName]: Talks[Name]['kind'] extends Kind
-    ? Role extends Talks[Name][Place][number]
-      ? Name
-      : never
-    : never
+type NamesOf<Kind extends Talk['kind'], Side extends 'from' | 'to', Role> = {
+  [Name in TalkName]: Talks[Name]['kind'] extends Kind ? (Role extends Talks[Name][Side][number] ? Name : never) : never
 }[TalkName]
 
 export type AskedBy<Role extends BusRole> = NamesOf<'question', 'from', Role>

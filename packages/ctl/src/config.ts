@@ -4,8 +4,8 @@
  */
 
 import { readFile } from 'node:fs/promises'
-import { writePath, type PlacedProblem } from '@gateway/config/config-error'
-import { readConfigDocument } from '@gateway/config/config-places'
+import { writePath, type LocatedProblem } from '@gateway/config/config-error'
+import { readConfigDocument } from '@gateway/config/config-document'
 import { reviewConfig, type ConfigReview } from '@gateway/config/review-config'
 import type { ConfigFileInput } from '@gateway/contracts/config'
 import { lostDirectModels } from '@gateway/contracts/lost-models'
@@ -42,7 +42,7 @@ export async function readText(file: string): Promise<string> {
   })
 }
 
-function lostSince(file: string, text: string, { config }: ConfigReview): PlacedProblem[] {
+function lostSince(file: string, text: string, { config }: ConfigReview): LocatedProblem[] {
   const former = reviewConfig(text, file, null).config
   if (!former) throw new CommandError(`${file} cannot be used itself, so nothing can be held against it`)
   const lost = config ? lostDirectModels(former.models, config.models, Date.now()) : []
@@ -77,12 +77,12 @@ function tableOf({ problems, warnings }: ConfigReview): string[] {
     ...warnings.map((warning) => ({ kind: 'warning', ...warning })),
   ]
   if (rows.length === 0) return []
-  const placeOf = ({ line, column }: PlacedProblem) => (line === undefined ? '' : `${line}:${column ?? 1}`)
+  const positionOf = ({ line, column }: LocatedProblem) => (line === undefined ? '' : `${line}:${column ?? 1}`)
   const columns = [
     { title: 'kind', cell: (row: (typeof rows)[number]) => row.kind },
-    { title: 'line', cell: placeOf },
-    { title: 'field', cell: (row: PlacedProblem) => row.field },
-    { title: 'what', cell: (row: PlacedProblem) => row.message },
+    { title: 'line', cell: positionOf },
+    { title: 'field', cell: (row: LocatedProblem) => row.field },
+    { title: 'what', cell: (row: LocatedProblem) => row.message },
   ]
   return [renderTable(columns, rows)]
 }

@@ -63,12 +63,12 @@ function tooLate(): Promise<never> {
 function throughSocket(socketPath: string): Gateway {
   return {
     ask: <Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
-      new Promise<Read<Name, 'reply'>>((settle, reject) => {
+      new Promise<Read<Name, 'reply'>>((resolve, reject) => {
         const fail = (error: Error) => reject(new CommandError(`the gateway does not answer: ${error.message}`))
         const { subject, messages } = talks[name]
         const asking = request({ socketPath, path: `/${subject}`, method: 'POST' }, (response) => {
           text(response).then((body) => {
-            if (response.statusCode === 200) settle(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
+            if (response.statusCode === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
             else reject(new CommandError(body || `the gateway answered ${response.statusCode}`))
           }, fail)
         })

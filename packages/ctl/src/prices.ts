@@ -4,7 +4,7 @@
  */
 
 import { rename, writeFile } from 'node:fs/promises'
-import { readConfigDocument, type ConfigDocument } from '@gateway/config/config-places'
+import { readConfigDocument, type ConfigDocument } from '@gateway/config/config-document'
 import { reviewConfig } from '@gateway/config/review-config'
 import { servedModelConfig, vendorRates, type ServedModelConfig, type VendorRates } from '@gateway/contracts/config'
 import { listRates, PRICE_LIST, PUBLISHED_AT, readPriceList, type PriceList } from '@gateway/pricing/list-rates'

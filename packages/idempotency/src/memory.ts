@@ -2,13 +2,13 @@
  * Idempotency inside one process: for standalone. Forgets everything with it. Never unavailable.
  */
 
-import type { Claim, ClaimAnswer, IdempotencyStore, Place } from './port.ts'
+import type { Claim, ClaimAnswer, IdempotencyStore, ClientKey } from './port.ts'
 
 /** What a dead owner left is forgotten this long after its lease, as in Redis. */
 const ABANDONED_MS = 900_000
 const SWEEP_EVERY_MS = 60_000
 
-type Entry = Omit<Claim, keyof Place> & { goesAtMs: number } & (
+type Entry = Omit<Claim, keyof ClientKey> & { goesAtMs: number } & (
     | { state: 'running'; lapsesAtMs: number }
     | { state: 'kept'; answer: Uint8Array; settled: boolean }
   )
@@ -23,16 +23,16 @@ export function openMemoryIdempotency({ now = Date.now }: { now?: () => number }
   const accounts = new Map<string, Account>()
   const sweeping = setInterval(() => forgetGone(accounts, now()), SWEEP_EVERY_MS).unref()
 
-  function find({ account, name }: Place): Entry | undefined {
+  function find({ account, name }: ClientKey): Entry | undefined {
     const entry = accounts.get(account)?.entries.get(name)
     return entry && entry.goesAtMs > now() ? entry : undefined
   }
 
-  function write({ account: name, ...place }: Place, entry: Entry): Account {
+  function write({ account: name, ...key }: ClientKey, entry: Entry): Account {
     const account = accounts.get(name) ?? { entries: new Map<string, Entry>(), keptBytes: 0 }
     accounts.set(name, account)
-    remove(account, place.name)
-    account.entries.set(place.name, entry)
+    remove(account, key.name)
+    account.entries.set(key.name, entry)
     if (entry.state === 'kept') account.keptBytes += entry.answer.byteLength
     return account
   }
@@ -85,7 +85,7 @@ export function openMemoryIdempotency({ now = Date.now }: { now?: () => number }
   }
 }
 
-function entryOf({ requestId, owner, fingerprint }: Claim): Omit<Claim, keyof Place> {
+function entryOf({ requestId, owner, fingerprint }: Claim): Omit<Claim, keyof ClientKey> {
   return { requestId, owner, fingerprint }
 }
 

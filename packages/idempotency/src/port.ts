@@ -7,15 +7,18 @@
  * `redis.ts`, which all edges share, and `memory.ts`.
  */
 
-/** Where the answer belongs. */
-export interface Place {
+/** A client's key within its account. */
+export interface ClientKey {
   account: string
   /** The key, in a form that does not show it. */
   name: string
 }
 
+/** The key and the request that holds it. */
+export type HeldKey = ClientKey & { requestId: string }
+
 /** One request's hold on a key. The request id makes it unlike any other claim on that key. */
-export interface Claim extends Place {
+export interface Claim extends ClientKey {
   requestId: string
   /** The process that runs the request. */
   owner: string
@@ -53,7 +56,7 @@ export interface IdempotencyStore extends AsyncDisposable {
   /** Keeps the answer of a claim, which ends it. False: another has the key by now, and nothing was kept. */
   keep(claim: Claim, answer: Uint8Array, keeping: Keeping): Promise<boolean>
   /** The usage of the kept answer is stored. */
-  settle(held: Place & { requestId: string }): Promise<void>
+  settle(held: HeldKey): Promise<void>
   /** Frees the key, unless another request has it by now. */
-  release(held: Place & { requestId: string }): Promise<void>
+  release(held: HeldKey): Promise<void>
 }

@@ -1,43 +1,43 @@
 /**
- * A list for what is under way: whoever joins it is handed the place to leave again. What has left can be collected at
+ * A list for what is under way: whoever joins it gets the entry by which it leaves. What has left can be collected at
  * once; README.md says why a `Set` does not let it.
  */
 
-export interface Place {
+export interface Entry {
   /** Once; later calls do nothing. */
   leave(): void
 }
 
 export class InFlightList<Item extends object> {
-  readonly #places = new Set<TakenPlace<Item>>()
+  readonly #entries = new Set<ListEntry<Item>>()
 
   get size(): number {
-    return this.#places.size
+    return this.#entries.size
   }
 
-  join(item: Item): Place {
-    const place = new TakenPlace(item, this.#places)
-    this.#places.add(place)
-    return place
+  join(item: Item): Entry {
+    const entry = new ListEntry(item, this.#entries)
+    this.#entries.add(entry)
+    return entry
   }
 
   /** Oldest first. Whoever joins or leaves meanwhile is seen or left out, as with a `Set`. */
   *[Symbol.iterator](): Generator<Item> {
-    for (const { item } of this.#places) if (item !== undefined) yield item
+    for (const { item } of this.#entries) if (item !== undefined) yield item
   }
 }
 
-class TakenPlace<Item> implements Place {
+class ListEntry<Item> implements Entry {
   item: Item | undefined
-  readonly #places: Set<TakenPlace<Item>>
+  readonly #entries: Set<ListEntry<Item>>
 
-  constructor(item: Item, places: Set<TakenPlace<Item>>) {
+  constructor(item: Item, entries: Set<ListEntry<Item>>) {
     this.item = item
-    this.#places = places
+    this.#entries = entries
   }
 
   leave(): void {
     this.item = undefined
-    this.#places.delete(this)
+    this.#entries.delete(this)
   }
 }

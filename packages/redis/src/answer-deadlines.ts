@@ -9,7 +9,7 @@
  * up.
  */
 
-import { InFlightList, type Place } from '@gateway/in-flight/list'
+import { InFlightList, type Entry } from '@gateway/in-flight/list'
 
 /** Of a call that waits behind others, and of a connection that says nothing. */
 export const LONGEST_TIMEOUTS = 4
@@ -20,7 +20,7 @@ interface Waiting {
   /** Set when it leaves. */
   sentAtTick: number
   isOver: boolean
-  place?: Place
+  entry?: Entry
   tooLate(afterMs: number): void
 }
 
@@ -56,7 +56,7 @@ export function createAnswerDeadlines(
     tick++
     for (const waiting of underWay) {
       if (!isLate(waiting)) break
-      waiting.place?.leave()
+      waiting.entry?.leave()
       waiting.tooLate(performance.now() - waiting.sentAtMs)
     }
     if (silentSinceTick !== undefined && tick - silentSinceTick >= LONGEST_TIMEOUTS * TICKS) {
@@ -79,7 +79,7 @@ export function createAnswerDeadlines(
         leaving.push(waiting)
         const over = (): void => {
           waiting.isOver = true
-          waiting.place?.leave()
+          waiting.entry?.leave()
         }
         const answered = (value: Answer): void => {
           lastAnswerAtTick = tick
@@ -103,7 +103,7 @@ export function createAnswerDeadlines(
         if (waiting.isOver) continue
         waiting.sentAtMs = nowMs
         waiting.sentAtTick = tick
-        waiting.place = underWay.join(waiting)
+        waiting.entry = underWay.join(waiting)
       }
       leaving.length = 0
       silentSinceTick ??= tick

@@ -1,5 +1,5 @@
 /**
- * Seals with AES-256-GCM under a key derived from the current master secret. The seal is bound to the value's place, so
+ * Seals with AES-256-GCM under a key derived from the current master secret. The seal is bound to the value's owner, so
  * a moved value does not open. Opening anything altered, moved or sealed under an unknown master key throws.
  */
 
@@ -26,20 +26,20 @@ export interface Sealed {
 const NONCE_LENGTH = 12
 const TAG_LENGTH = 16
 
-export function seal(keys: SealingKeys, plaintext: string | Uint8Array, place: string): Sealed {
+export function seal(keys: SealingKeys, plaintext: string | Uint8Array, boundTo: string): Sealed {
   const nonce = randomBytes(NONCE_LENGTH)
   const cipher = createCipheriv('aes-256-gcm', keys.current.sealingKey, nonce)
-  cipher.setAAD(Buffer.from(place))
+  cipher.setAAD(Buffer.from(boundTo))
   const ciphertext = Buffer.concat([cipher.update(Buffer.from(plaintext)), cipher.final()])
   return { masterKeyId: keys.current.id, sealed: Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]) }
 }
 
-export function open(keys: SealingKeys, { masterKeyId, sealed }: Sealed, place: string): Buffer {
+export function open(keys: SealingKeys, { masterKeyId, sealed }: Sealed, boundTo: string): Buffer {
   const key = keys.byId.get(masterKeyId)
   if (!key) throw new Error(`sealed under master key ${masterKeyId}, which KEYS_MASTER_SECRET does not hold`)
   const nonce = sealed.subarray(0, NONCE_LENGTH)
   const decipher = createDecipheriv('aes-256-gcm', key.sealingKey, nonce, { authTagLength: TAG_LENGTH })
-  decipher.setAAD(Buffer.from(place))
+  decipher.setAAD(Buffer.from(boundTo))
   decipher.setAuthTag(sealed.subarray(NONCE_LENGTH, NONCE_LENGTH + TAG_LENGTH))
   return Buffer.concat([decipher.update(sealed.subarray(NONCE_LENGTH + TAG_LENGTH)), decipher.final()])
 }

@@ -5,7 +5,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { Metrics } from './metrics.ts'
-import { remember } from './remember.ts'
+import { memoize } from './memoize.ts'
 
 export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage) => void {
   const tokens = metrics.counter(
@@ -13,7 +13,7 @@ export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage
     '`prompt` (of it `cached`) and `completion` (of it `reasoning`); reported by edges, and by routers for lost edges',
     ['model', 'kind'],
   )
-  const ofModel = remember((model) => ({
+  const ofModel = memoize((model) => ({
     prompt: tokens.labels(model, 'prompt'),
     completion: tokens.labels(model, 'completion'),
     cached: tokens.labels(model, 'cached'),

@@ -35,8 +35,8 @@ export function navigate(
   for (const listener of listeners) listener()
 }
 
-/** Keeps the address and changes what is remembered with it. */
-export function remember(state: EntryState): void {
+/** Keeps the address and changes the state with it. */
+export function keepState(state: EntryState): void {
   window.history.replaceState({ ...entryState(), ...state }, '')
 }
 

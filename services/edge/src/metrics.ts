@@ -8,7 +8,7 @@ import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/count-tokens'
-import { remember } from '@gateway/telemetry/remember'
+import { memoize } from '@gateway/telemetry/memoize'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
@@ -101,12 +101,12 @@ function requestMetrics(metrics: Metrics): Pick<EdgeMetrics, 'answered' | 'added
   const defects = metrics
     .counter('gateway_internal_errors_total', 'defects of the gateway: answers INTERNAL_ERROR')
     .labels()
-  const byEndpoint = remember((endpoint) => ({
+  const byEndpoint = memoize((endpoint) => ({
     seconds: seconds.labels(endpoint),
-    ok: remember((model) => requests.labels(endpoint, model, OK)),
+    ok: memoize((model) => requests.labels(endpoint, model, OK)),
   }))
-  const addedAt = remember((endpoint) => added.labels(endpoint))
-  const firstTokenOf = remember((lane) => firstToken.labels(lane))
+  const addedAt = memoize((endpoint) => added.labels(endpoint))
+  const firstTokenOf = memoize((lane) => firstToken.labels(lane))
   return {
     answered(endpoint, model, outcome, tookMs) {
       const cells = byEndpoint(endpoint)
@@ -149,8 +149,8 @@ function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
     'lanes that Auto chose; `acted` is `no` in shadow mode',
     ['lane', 'acted'],
   )
-  const heeded = remember((wanted) => counter.labels(wanted, 'yes'))
-  const unheeded = remember((wanted) => counter.labels(wanted, 'no'))
+  const heeded = memoize((wanted) => counter.labels(wanted, 'yes'))
+  const unheeded = memoize((wanted) => counter.labels(wanted, 'no'))
   return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
 }
 

@@ -6,7 +6,7 @@ import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { openDatabase, type Database } from '@gateway/postgres/database'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { rememberingAdmission, type RememberingAdmission } from '../test/ledger.ts'
+import { recordingAdmission, type RecordingAdmission } from '../test/ledger.ts'
 import { messageOf, usageEvent, WINDOW } from '../test/usage-events.ts'
 import { startMetering } from './start.ts'
 
@@ -16,7 +16,7 @@ let hub: MemoryHub
 let bus: Bus
 let databaseUrl: string
 let database: Database
-let admission: RememberingAdmission
+let admission: RecordingAdmission
 
 beforeAll(async () => void (postgres = await startPostgres()), 60_000)
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -26,7 +26,7 @@ beforeEach(async () => {
   database = running.use(await openDatabase(databaseUrl))
   hub = createMemoryHub({ streams: [usageStream] })
   bus = running.use(await openMemoryBus({ hub }))
-  admission = rememberingAdmission()
+  admission = recordingAdmission()
   await startReplica()
 })
 afterEach(() => running.disposeAsync())

@@ -2,7 +2,7 @@
  * Tells keys the accounts' totals, some seconds after they moved. Keys knows the allowances, and notices accounts that have
  * passed 80 % or 100 %.
  *
- * Which totals have moved is remembered in this process only, which costs the ledger nothing. It tells every total of
+ * Which totals have moved is noted in this process only, which costs the ledger nothing. It tells every total of
  * the month at the start and every hour, so a killed process loses none. A total is read when it is told, and telling
  * one twice does no harm; while keys is away, totals wait here.
  */
@@ -47,7 +47,7 @@ export function startTellingStanding(parts: {
     let away = false
     while (!stopping.signal.aborted) {
       try {
-        if (performance.now() >= nextRoundAtMs) await rememberEverything()
+        if (performance.now() >= nextRoundAtMs) await noteEveryTotal()
         while (!stopping.signal.aborted && untold.size > 0) await tellSome()
         if (away) logger.info('keys takes the standing of accounts again')
         away = false
@@ -60,7 +60,7 @@ export function startTellingStanding(parts: {
   }
 
   /** In pages, each told before the next is read. */
-  async function rememberEverything(): Promise<void> {
+  async function noteEveryTotal(): Promise<void> {
     const window = monthOf(now())
     let page: WindowName[] = [{ account: '', window }]
     while (!stopping.signal.aborted && page.length > 0) {

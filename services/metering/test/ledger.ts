@@ -17,7 +17,7 @@ import { IN_WINDOW_MS, WINDOW } from './usage-events.ts'
 type Total = Parameters<MeteringAdmission['applyTotal']>[0]
 
 /** Keeps the promises of the port as far as metering can tell: newer versions only, requests released by id. */
-export interface RememberingAdmission extends MeteringAdmission {
+export interface RecordingAdmission extends MeteringAdmission {
   away: boolean
   readonly told: Total[]
   total(account: string): { settled: number; version: number } | undefined
@@ -25,14 +25,11 @@ export interface RememberingAdmission extends MeteringAdmission {
   readonly released: Set<string>
 }
 
-export function rememberingAdmission(): RememberingAdmission {
+export function recordingAdmission(): RecordingAdmission {
   const totals = new Map<string, { settled: number; version: number }>()
   const told: Total[] = []
   const released = new Set<string>()
-  const take = (
-    admission: RememberingAdmission,
-    total: { account: string; settled: number; version: number },
-  ): void => {
+  const take = (admission: RecordingAdmission, total: { account: string; settled: number; version: number }): void => {
     if (admission.away) throw new Error('the store is away')
     const held = totals.get(total.account)
     if (!held || total.version > held.version)
@@ -67,7 +64,7 @@ export function rememberingAdmission(): RememberingAdmission {
 
 export interface TestLedger extends UsageContext, AsyncDisposable {
   database: Database<MeteringTables>
-  admission: RememberingAdmission
+  admission: RecordingAdmission
   /** What an auditor sees: the rows of the account and their sum, beside the window's total. */
   audit(account: string): Promise<{ rows: number; sum: number; total: number; version: number }>
 }
@@ -82,7 +79,7 @@ export async function openLedger(
   const database = opening.use(await openDatabase<MeteringTables>(url, options))
   await migrate(url, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'metering', level: 'silent' })
-  const admission = rememberingAdmission()
+  const admission = recordingAdmission()
   const settlement = opening.use(startSettlement({ database, admission: store ?? admission, logger }))
   const opened = opening.move()
   return {

@@ -6,7 +6,7 @@ import type { InFlightList } from '@gateway/in-flight/list'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { countTokens } from '@gateway/telemetry/count-tokens'
 import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
-import { remember } from '@gateway/telemetry/remember'
+import { memoize } from '@gateway/telemetry/memoize'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, placesAt, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
@@ -84,8 +84,8 @@ function callMetrics(metrics: Metrics): Pick<RouterMetrics, 'job' | 'attempt'> {
     DURATION_BOUNDS,
     ['backend'],
   )
-  const servedJobs = remember((pool) => jobs.labels(pool, 'served'))
-  const servedAttempts = remember((backend) => ({
+  const servedJobs = memoize((pool) => jobs.labels(pool, 'served'))
+  const servedAttempts = memoize((backend) => ({
     count: attempts.labels(backend, 'served'),
     seconds: seconds.labels(backend),
   }))

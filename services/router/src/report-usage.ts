@@ -16,7 +16,7 @@ export interface UsageReports {
   /** Never throws; a report that is not stored in time is still being delivered by the bus. */
   report(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): void
   /** Resolves when every report so far has been stored or given up on. */
-  settled(): Promise<void>
+  finished(): Promise<void>
 }
 
 const STORED_WITHIN_MS = 30_000
@@ -52,7 +52,7 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
         .finally(() => pending.delete(done))
       pending.add(done)
     },
-    async settled() {
+    async finished() {
       await Promise.all(pending)
     },
   }

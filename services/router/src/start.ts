@@ -111,7 +111,7 @@ export async function startRouter({
       await open.drained(drainMs)
       await description[Symbol.asyncDispose]()
       await routers[Symbol.asyncDispose]()
-      await router.reports.settled()
+      await router.reports.finished()
       await bus.flush()
       probes[Symbol.dispose]()
       turns[Symbol.dispose]()

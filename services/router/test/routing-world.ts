@@ -81,7 +81,7 @@ export class World {
         textsOf: () => Promise.resolve([]),
         close: () => Promise.resolve(),
       },
-      reports: { report() {}, settled: () => Promise.resolve() },
+      reports: { report() {}, finished: () => Promise.resolve() },
       answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
       intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       metrics: routerMetrics(metrics),

@@ -4,7 +4,7 @@ import {
   createLiveness,
   heardOurselves,
   isLost,
-  isSettling,
+  isRecovering,
   tick,
   type Liveness,
 } from './liveness.ts'
@@ -63,9 +63,9 @@ describe('a silent peer', () => {
 describe('a missing responder', () => {
   it('may still be reconnecting for three seconds after an outage, and only then', () => {
     const liveness = livenessAt(1)
-    expect(isSettling(liveness, 1)).toBe(false)
+    expect(isRecovering(liveness, 1)).toBe(false)
     connectionChanged(liveness, false, 1_000)
     connectionChanged(liveness, true, 2_000)
-    expect([isSettling(liveness, 4_999), isSettling(liveness, 5_000)]).toEqual([true, false])
+    expect([isRecovering(liveness, 4_999), isRecovering(liveness, 5_000)]).toEqual([true, false])
   })
 })

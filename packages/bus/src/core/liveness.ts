@@ -19,7 +19,7 @@ export interface Liveness {
   /** Silence is not judged before this time. */
   judgeFromMs: number
   /** Until then peers are still reconnecting after an outage that we shared. */
-  settlingUntilMs: number
+  recoveringUntilMs: number
   tickedAtMs: number
 }
 
@@ -42,26 +42,26 @@ export function createLiveness(timing: LivenessTiming, nowMs: number): Liveness 
     connected: true,
     heardOurselvesAtMs: nowMs,
     judgeFromMs: 0,
-    settlingUntilMs: 0,
+    recoveringUntilMs: 0,
     tickedAtMs: nowMs,
   }
 }
 
 export function connectionChanged(liveness: Liveness, connected: boolean, nowMs: number): void {
   liveness.connected = connected
-  if (connected) settle(liveness, nowMs)
+  if (connected) startRecovery(liveness, nowMs)
 }
 
 /** Our own heartbeat came back to us. */
 export function heardOurselves(liveness: Liveness, nowMs: number): void {
-  if (isDeaf(liveness, nowMs)) settle(liveness, nowMs)
+  if (isDeaf(liveness, nowMs)) startRecovery(liveness, nowMs)
   liveness.heardOurselvesAtMs = nowMs
 }
 
-function settle(liveness: Liveness, nowMs: number): void {
+function startRecovery(liveness: Liveness, nowMs: number): void {
   liveness.heardOurselvesAtMs = nowMs
   liveness.judgeFromMs = nowMs + liveness.graceMs
-  liveness.settlingUntilMs = nowMs + liveness.graceMs
+  liveness.recoveringUntilMs = nowMs + liveness.graceMs
 }
 
 function isDeaf(liveness: Liveness, nowMs: number): boolean {
@@ -83,6 +83,6 @@ export function isLost(liveness: Liveness, lastHeardAtMs: number, nowMs: number)
 }
 
 /** A missing responder may only not have reconnected yet. */
-export function isSettling(liveness: Liveness, nowMs: number): boolean {
-  return nowMs < liveness.settlingUntilMs
+export function isRecovering(liveness: Liveness, nowMs: number): boolean {
+  return nowMs < liveness.recoveringUntilMs
 }

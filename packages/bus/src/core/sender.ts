@@ -18,7 +18,7 @@ export interface Sender {
   readonly frameBytes: number
   /** Frames that are not acknowledged, in order. */
   readonly frames: NumberedFrame[]
-  /** Place in `frames` of the next one to send. */
+  /** Index in `frames` of the next one to send. */
   next: number
   /** The number that the next produced frame gets. */
   nextNumber: number

@@ -24,13 +24,13 @@ export function memoryDurable(store: DurableStore, counters: BusCounters, measur
       const publishedAtMs = performance.now()
       pending.set(id, publishedAtMs)
       counters.durablePending++
-      const settled = committed.then(() => {
+      const handled = committed.then(() => {
         pending.delete(id)
         counters.durablePending--
         counters.durableAcknowledged++
         measures.acknowledged(performance.now() - publishedAtMs)
       })
-      await within(settled, timeoutMs, subject)
+      await within(handled, timeoutMs, subject)
     },
 
     consume: async (options) => store.register(options),

@@ -79,8 +79,8 @@ export class BodyPull {
   abandon(aborted: JobAborted): void {
     this.#aborted = aborted
     this.#result?.reject(aborted)
-    const place = this.#queue.waiting.indexOf(this)
-    if (place >= 0) this.#queue.waiting.splice(place, 1)
+    const index = this.#queue.waiting.indexOf(this)
+    if (index >= 0) this.#queue.waiting.splice(index, 1)
     if (this.#assembly !== undefined) this.#finish()
   }
 

@@ -11,12 +11,12 @@
 import { AcceptPatience } from '../core/accept-patience.ts'
 import { encodeJob, encodeOffer, jobOverhead } from '../core/job-message.ts'
 import { encodeMessages, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
-import { isSettling } from '../core/liveness.ts'
+import { isRecovering } from '../core/liveness.ts'
 import { partOf } from '../core/body.ts'
 import { RecentWorkers } from '../core/recent-workers.ts'
 import { announced, consume, consumeAll, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'
 import { InFlightMap } from '@gateway/in-flight/map'
-import type { Place } from '@gateway/in-flight/list'
+import type { Entry } from '@gateway/in-flight/list'
 import { framesSubject, type Inbox } from '../inbox.ts'
 import { LivedTimeout } from '../lived-timeout.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
@@ -101,7 +101,7 @@ class CallerStream implements JobHandle, PeerStream {
   #offeredAtMs = 0
   /** The worker that took the job. */
   #peer: Peer | undefined
-  #atPeer: Place | undefined
+  #atPeer: Entry | undefined
   #waitedMs = 0
   #timer: LivedTimeout | undefined
   #pieces: Uint8Array[] = []
@@ -198,7 +198,7 @@ class CallerStream implements JobHandle, PeerStream {
   noResponder(): void {
     if (this.#stage !== 'offered') return
     const { liveness, now } = this.#context
-    if (this.#left || !isSettling(liveness, now())) return this.#unavailable('no_responder')
+    if (this.#left || !isRecovering(liveness, now())) return this.#unavailable('no_responder')
     this.#timer?.clear()
     this.#timer = new LivedTimeout(() => this.offer(), SETTLING_RETRY_MS)
   }

@@ -18,7 +18,7 @@ import {
   type Sender,
 } from '../core/sender.ts'
 import { InFlightMap } from '@gateway/in-flight/map'
-import type { Place } from '@gateway/in-flight/list'
+import type { Entry } from '@gateway/in-flight/list'
 import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
@@ -96,7 +96,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly #key: string
   readonly #number: number
   readonly #peer: Peer
-  readonly #atPeer: Place
+  readonly #atPeer: Entry
   readonly #context: StreamContext
   readonly #open: InFlightMap<string, WorkerStream>
   readonly #sender: Sender

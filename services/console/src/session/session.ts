@@ -9,7 +9,7 @@
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore, type User } from 'oidc-client-ts'
 import type { Problem } from '../core/explain-problem.ts'
-import { addressOf, currentPath, entryState, navigate, remember, type EntryState } from '../navigation.ts'
+import { addressOf, currentPath, entryState, navigate, keepState, type EntryState } from '../navigation.ts'
 import { explainSignIn } from './explain-sign-in.ts'
 
 export type SessionState =
@@ -60,14 +60,14 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
     user = signedIn
     clearTimeout(expiry)
     expiry = setTimeout(end, Math.min(MAX_TIMER_MS, Math.max(0, (signedIn.expires_in ?? 3_600) * 1_000)))
-    remember({ signedIn: true })
+    keepState({ signedIn: true })
     become({ kind: 'signed-in', name: nameOf(signedIn), ended: false })
   }
 
   function leave(problem: Problem | null): void {
     user = null
     clearTimeout(expiry)
-    remember({ signedIn: false })
+    keepState({ signedIn: false })
     become({ kind: 'signed-out', problem })
   }
 

@@ -1,23 +1,23 @@
 /**
  * The component library with the console's look. The colour scheme follows the system until it is switched, and is
- * remembered with the history entry: the browser's storage stays empty.
+ * kept with the history entry: the browser's storage stays empty.
  */
 
 import { MantineProvider, type MantineColorSchemeManager } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { entryState, onNavigation, remember } from '../navigation.ts'
+import { entryState, onNavigation, keepState } from '../navigation.ts'
 import { theme } from './theme.ts'
 
 let stopListening = () => {}
 const schemeManager: MantineColorSchemeManager = {
   get: (fallback) => entryState().colorScheme ?? fallback,
-  set: (colorScheme) => remember({ colorScheme }),
+  set: (colorScheme) => keepState({ colorScheme }),
   // Back from the identity provider, the entry is that of the page that was left.
   subscribe(onUpdate) {
     stopListening = onNavigation(() => onUpdate(entryState().colorScheme ?? 'auto'))
   },
   unsubscribe: () => stopListening(),
-  clear: () => remember({ colorScheme: 'auto' }),
+  clear: () => keepState({ colorScheme: 'auto' }),
 }
 
 /** The variables and global classes are in style sheets: a `<style>` element would break the policy. */

@@ -7,7 +7,7 @@ import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
 import { claimKey, findAccount, proveKey, signIn, type Caller, type ProvenCaller } from './authenticate.ts'
 import type { Edge } from '../edge.ts'
 import { makeRoom } from '../read/make-room.ts'
-import type { StepRequest, StepResponse } from '../listen/walk.ts'
+import type { StepRequest, StepResponse } from '../listen/take-steps.ts'
 
 /** The principal of each credential. */
 export interface Principals {

@@ -16,7 +16,7 @@ import { invalidKey, proveKey, type Caller } from '../credentials/authenticate.t
 import { fingerprintOf, isFingerprintOf, nameOf, type Question } from '../core/answer-keys.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
-import type { StepResponse } from '../listen/walk.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 import { followAnswer } from './follow-answer.ts'
 import { replayAnswer } from './replay-answer.ts'
 import { runClaimed } from './run-claimed.ts'

@@ -8,7 +8,7 @@
 import { monthOf } from '@gateway/admission/month'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { ClaimAnswer, Place } from '@gateway/idempotency/port'
+import type { ClaimAnswer, HeldKey } from '@gateway/idempotency/port'
 import { fromPlanUnit } from '@gateway/pricing/units'
 import type { ProvenCaller } from '../credentials/authenticate.ts'
 import { findPlan } from '../core/find-plan.ts'
@@ -17,22 +17,20 @@ import type { Edge } from '../edge.ts'
 import { openAnswer, type KeptAnswer } from './kept-answer.ts'
 import type { HttpClient } from '../relay/reader.ts'
 
-type KeptPlace = Place & { requestId: string }
-
 /** False: it cannot be read any more and is forgotten. */
 export async function replayAnswer(
   edge: Edge,
-  place: KeptPlace,
+  held: HeldKey,
   kept: Extract<ClaimAnswer, { kind: 'kept' }>,
   caller: ProvenCaller,
   reader: HttpClient,
 ): Promise<boolean> {
-  const answer = await openKept(edge, place, kept.answer)
+  const answer = await openKept(edge, held, kept.answer)
   if (!answer) return false
-  if (!kept.settled) await reportUsage(edge, place, answer.head.usage)
+  if (!kept.settled) await reportUsage(edge, held, answer.head.usage)
   const headers = { ...answer.head.headers, ...(await quotaNow(edge, caller)) }
   if (reader.isOver()) return true
-  reader.replays(place.requestId)
+  reader.replays(held.requestId)
   reader.begin(answer.head.contentType, () => headers)
   reader.write(answer.body)
   reader.finish(() => headers)
@@ -41,28 +39,28 @@ export async function replayAnswer(
 }
 
 /** Null: it is sealed under a master secret that keys does not hold any more, or was altered. */
-async function openKept(edge: Edge, place: KeptPlace, sealed: Uint8Array): Promise<KeptAnswer | null> {
+async function openKept(edge: Edge, held: HeldKey, sealed: Uint8Array): Promise<KeptAnswer | null> {
   try {
-    return await openAnswer(await edge.idempotency.keys.current(), place, sealed)
+    return await openAnswer(await edge.idempotency.keys.current(), held, sealed)
   } catch (error) {
     if (error instanceof GatewayError) throw error
     edge.logger.error(
-      { err: error, requestId: place.requestId },
+      { err: error, requestId: held.requestId },
       'a kept answer cannot be opened; the request runs anew',
     )
-    await edge.idempotency.store.release(place).catch(() => {})
+    await edge.idempotency.store.release(held).catch(() => {})
     return null
   }
 }
 
-async function reportUsage(edge: Edge, place: KeptPlace, usage: UsageEvent): Promise<void> {
+async function reportUsage(edge: Edge, held: HeldKey, usage: UsageEvent): Promise<void> {
   try {
     await edge.usage.report(usage)
   } catch (cause) {
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause })
   }
   // Otherwise the next one reports it once more, which changes nothing.
-  edge.idempotency.store.settle(place).catch(() => {})
+  edge.idempotency.store.settle(held).catch(() => {})
 }
 
 async function quotaNow(edge: Edge, caller: ProvenCaller): Promise<Record<string, string>> {

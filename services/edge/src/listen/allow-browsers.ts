@@ -5,7 +5,7 @@
 
 import cors from 'cors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
-import type { Step } from './walk.ts'
+import type { Step } from './take-steps.ts'
 
 const EXPOSED_HEADERS = [
   'x-request-id',

@@ -12,7 +12,7 @@ import { refuseAmbiguous } from './refuse-ambiguous.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
 import type { Method } from '../reference/api-reference.ts'
 import { stepsOf, type Route, type Routes } from './route.ts'
-import { walk, type Step } from './walk.ts'
+import { takeSteps, type Step } from './take-steps.ts'
 
 export function createApp(edge: Edge, routes: Routes): RequestListener {
   const first: Step[] = [measureRequest(edge), nameRequest, refuseAmbiguous, allowBrowsers(edge.settings.corsOrigins)]
@@ -27,7 +27,7 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
   app.set('trust proxy', edge.settings.trustProxy)
   app.use(...first)
 
-  // Nearly every request asks a model, and walks its steps without asking Express for the way. Express knows them, too: a path
+  // Nearly every request asks a model, and takes its steps without asking Express for the way. Express knows them, too: a path
   // may come with a query, and each has other methods.
   const ways = new Map<string, RequestListener>()
   for (const [path, methods] of Object.entries(routes)) {
@@ -35,7 +35,7 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
     for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
       const steps = stepsOf(edge, route)
       onPath[method === 'GET' ? 'get' : 'post'](...steps)
-      if ('asks' in route && method === 'POST') ways.set(path, walk(path, [...first, ...steps], fail))
+      if ('asks' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
     }
     onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
   }

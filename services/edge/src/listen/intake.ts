@@ -16,7 +16,7 @@ import {
 } from '@gateway/service/intake-limit'
 import { measuredOf } from './measure-request.ts'
 import type { EdgeMetrics } from '../metrics.ts'
-import type { Step } from './walk.ts'
+import type { Step } from './take-steps.ts'
 
 /** A client waits for some turns of the same event loops more until its answer begins. */
 const TUNING = { targetMs: 250, least: 8, most: 1_024 }

@@ -6,7 +6,7 @@
 import { NO_SPAN, type Span, type Tracer } from '@gateway/telemetry/tracing'
 import { OK, type EdgeMetrics } from '../metrics.ts'
 import { requestIdOf } from './name-request.ts'
-import type { Step, StepResponse } from './walk.ts'
+import type { Step, StepResponse } from './take-steps.ts'
 
 export interface Measured {
   readonly startedAtMs: number

@@ -5,7 +5,7 @@
 
 import { randomFillSync } from 'node:crypto'
 import { v7 as uuidv7 } from 'uuid'
-import type { Step, StepResponse } from './walk.ts'
+import type { Step, StepResponse } from './take-steps.ts'
 
 const BYTES_OF_AN_ID = 16
 /** Asking the system for randomness costs the same for one id as for hundreds. */

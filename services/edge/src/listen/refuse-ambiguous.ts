@@ -5,7 +5,7 @@
 
 import { GatewayError } from '@gateway/contracts/errors'
 import { ambiguityOf } from '../core/ambiguity.ts'
-import type { Step } from './walk.ts'
+import type { Step } from './take-steps.ts'
 
 export const refuseAmbiguous: Step = (request, response, next) => {
   const { httpVersion, url = '', headers, rawHeaders } = request

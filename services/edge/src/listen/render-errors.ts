@@ -10,7 +10,7 @@ import type { Edge } from '../edge.ts'
 import { measuredOf } from './measure-request.ts'
 import { requestIdOf } from './name-request.ts'
 import { dialectOfPath } from '../core/dialect-of-path.ts'
-import type { Fail, StepRequest, StepResponse } from './walk.ts'
+import type { Fail, StepRequest, StepResponse } from './take-steps.ts'
 
 export const notFound: RequestHandler = (request) => {
   throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
@@ -23,7 +23,7 @@ export function methodNotAllowed(allowed: string[]): RequestHandler {
   }
 }
 
-/** For a walk, and for Express, which knows it by its fourth parameter. */
+/** For the direct path, and for Express, which knows it by its fourth parameter. */
 export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
   return (thrown: unknown, request: StepRequest, response: StepResponse, _next?: unknown) => {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { Edge } from '../edge.ts'
 import { chat } from '../read/inference-kinds.ts'
 import { stepsOf, type Handler, type Route } from './route.ts'
-import type { StepRequest, StepResponse } from './walk.ts'
+import type { StepRequest, StepResponse } from './take-steps.ts'
 
 const key = formatKey({ keyId: 'key00001', accountTag: 'account1', secret: 'x'.repeat(32) })
 const active = { kind: 'active', plan: 'free', overage: false, extra: 0, used: null }

@@ -16,9 +16,9 @@ import { readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
 import type { Method } from '../reference/api-reference.ts'
 import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
-import type { Step, StepRequest, StepResponse } from './walk.ts'
+import type { Step, StepRequest, StepResponse } from './take-steps.ts'
 
-/** A request to a model. It walks the direct path (`walk.ts`). */
+/** A request to a model. It takes the direct path (`take-steps.ts`). */
 export interface InferenceRoute {
   credential: 'key at admission'
   asks: InferenceKind

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type Hold } from './bytes-in-flight.ts'
 import { bytesInFlight } from '../core/byte-budget.ts'
-import type { StepResponse } from '../listen/walk.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 

@@ -9,7 +9,7 @@ import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
 import { createByteBudget, give, isCrowding, take, takeAnyway, type ByteBudget, type Pot } from '../core/byte-budget.ts'
 import { clientAddress, networkOf, type Trusts } from '../listen/client-network.ts'
-import type { StepResponse } from '../listen/walk.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 /** Of a request to a model. */

@@ -11,7 +11,7 @@ import { LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
 import { findPlan } from '../core/find-plan.ts'
 import type { Edge } from '../edge.ts'
 import { countsItself } from './read-json-body.ts'
-import type { StepResponse } from '../listen/walk.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 
 /** Up to this size a body is read before its sender's key is looked up. */
 const SMALL_BODY_BYTES = 64 * 1024

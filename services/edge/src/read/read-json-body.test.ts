@@ -7,14 +7,14 @@ import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_LEVELS } from '../core/json-shape.ts'
 import { readJsonBody, readSmallJsonBody } from './read-json-body.ts'
-import { type Step, walk } from '../listen/walk.ts'
+import { type Step, takeSteps } from '../listen/take-steps.ts'
 
 let port: number
 const server = createServer()
 beforeAll(async () => {
   const echo: Step = (asked, response) => void response.end(JSON.stringify({ body: asked.body ?? null }))
   const listenerOf = (read: Step) =>
-    walk('/', [read, echo], (error, _request, response) => {
+    takeSteps('/', [read, echo], (error, _request, response) => {
       if (!(error instanceof GatewayError)) throw error
       response.end(JSON.stringify({ code: error.code, message: error.message }))
     })

@@ -9,7 +9,7 @@ import express from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { holdOf, LARGEST_BODY_BYTES } from './bytes-in-flight.ts'
 import { shapeProblem } from '../core/json-shape.ts'
-import type { Next, Step, StepRequest, StepResponse } from '../listen/walk.ts'
+import type { Next, Step, StepRequest, StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'

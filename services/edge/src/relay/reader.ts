@@ -10,7 +10,7 @@ import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ApiDialect } from '@gateway/contracts/vendors'
 import { measuredOf } from '../listen/measure-request.ts'
-import type { StepResponse } from '../listen/walk.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
 
 export interface Reader {

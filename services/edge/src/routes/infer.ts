@@ -27,7 +27,7 @@ import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
 import { endpointOf, measuredOf } from '../listen/measure-request.ts'
 import { requestIdOf } from '../listen/name-request.ts'
 import { relayAnswer } from '../relay/relay-answer.ts'
-import type { StepRequest, StepResponse } from '../listen/walk.ts'
+import type { StepRequest, StepResponse } from '../listen/take-steps.ts'
 
 type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
 

@@ -31,13 +31,13 @@ export function newKey(masterKeys: MasterKeys, accountTag: string): NewKey {
 }
 
 export function sealKey(masterKeys: MasterKeys, keyId: string, value: string): Sealed {
-  return seal(masterKeys, value, placeOf(keyId))
+  return seal(masterKeys, value, bindingOf(keyId))
 }
 
 export function openKey(masterKeys: MasterKeys, key: Sealed & { keyId: string }): string {
-  return open(masterKeys, key, placeOf(key.keyId)).toString()
+  return open(masterKeys, key, bindingOf(key.keyId)).toString()
 }
 
-function placeOf(keyId: string): string {
+function bindingOf(keyId: string): string {
   return `key ${keyId}`
 }

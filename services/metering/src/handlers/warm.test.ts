@@ -5,7 +5,7 @@ import { openDatabase, type Database } from '@gateway/postgres/database'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { rememberingAdmission, type RememberingAdmission } from '../../test/ledger.ts'
+import { recordingAdmission, type RecordingAdmission } from '../../test/ledger.ts'
 import { WINDOW } from '../../test/usage-events.ts'
 import { startMetering } from '../start.ts'
 
@@ -14,7 +14,7 @@ let running: AsyncDisposableStack
 let bus: Bus
 let database: Database
 let queries: number
-let admission: RememberingAdmission
+let admission: RecordingAdmission
 
 beforeAll(async () => void (postgres = await startPostgres()), 60_000)
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -31,7 +31,7 @@ beforeEach(async () => {
   })
   const hub = createMemoryHub({ streams: [usageStream] })
   bus = running.use(await openMemoryBus({ hub }))
-  admission = rememberingAdmission()
+  admission = recordingAdmission()
   const logger = createLogger({ service: 'metering', level: 'silent' })
   running.use(await startMetering({ bus, admission, databaseUrl: url, database: counted, logger }))
   queries = 0

@@ -63,7 +63,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
   } catch (thrown) {
     call?.exchange.abort(thrown)
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
-    outcome = settleHealth(run, trial, error, call !== null, router)
+    outcome = judgeHealth(run, trial, error, call !== null, router)
     throw error
   } finally {
     if (noteEnd(seat)) router.places.look()
@@ -190,7 +190,7 @@ function circumstances(run: AskedRun, { backend }: Target): Circumstances {
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
+function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
   const { seat } = trial
   const now = performance.now()
   const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
@@ -200,11 +200,11 @@ function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean
   if (fault) tellOperator(seat.target, fault, router.logger)
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
-    if (isOverdue) settleSilence(trial, seat.startedAt, router)
+    if (isOverdue) judgeSilence(trial, seat.startedAt, router)
   } else if (isRequestsOwnFault(fault)) {
     if (noteSuccess(seat, now)) router.places.look()
   } else if (run.shown && fault.kind === 'idle_timeout') {
-    settleSilence(trial, now - idleMs, router)
+    judgeSilence(trial, now - idleMs, router)
   } else if (!isLeftWaiting(fault)) {
     blame(seat, fault, router)
   }
@@ -215,7 +215,7 @@ function settleHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean
  * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
  * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
  */
-function settleSilence({ seat, othersAnsweredSince }: Trial, silentSince: number, router: Router): void {
+function judgeSilence({ seat, othersAnsweredSince }: Trial, silentSince: number, router: Router): void {
   if (othersAnsweredSince(silentSince)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
 }
 

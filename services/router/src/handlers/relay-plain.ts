@@ -32,7 +32,7 @@ export async function relayPlain(
   const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageTold(run, read)
   if (known) call.usage = telling(known)
-  const answer = await settle(run, target, read, hold)
+  const answer = await fulfil(run, target, read, hold)
   const told = usageTold(run, answer)
   const usage = told ?? (await estimate(run, answer, dialect, tokens))
   const bytes = told ? answer.bytes : dialect.withUsage(answer, usage, run.header.kind)
@@ -43,7 +43,7 @@ export async function relayPlain(
 }
 
 /** What the contract asks beyond the backend's own JSON. */
-async function settle(run: AskedRun, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
+async function fulfil(run: AskedRun, target: Target, answer: PlainAnswer, hold: Hold): Promise<PlainAnswer> {
   const changed = await changedForm(run, target, answer, hold)
   return changed ? { ...answer, json: changed, bytes: Buffer.from(JSON.stringify(changed)) } : answer
 }

@@ -37,20 +37,20 @@ export function openTokenCounter(): TokenCounter {
 
   function giveUp(): void {
     worker = null
-    for (const settle of waiting.values()) settle(null)
+    for (const finish of waiting.values()) finish(null)
   }
 
   function ask(question: Question): Promise<Told | null> {
     worker ??= start()
     const id = ++lastId
     return new Promise((resolve) => {
-      const settle = (told: Told | null) => {
+      const finish = (told: Told | null) => {
         clearTimeout(timer)
         waiting.delete(id)
         resolve(told)
       }
-      const timer = setTimeout(() => settle(null), ANSWERED_WITHIN_MS)
-      waiting.set(id, settle)
+      const timer = setTimeout(() => finish(null), ANSWERED_WITHIN_MS)
+      waiting.set(id, finish)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker thread has no origin
       worker?.postMessage({ id, ...question } satisfies Asked)
     })

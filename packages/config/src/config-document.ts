@@ -3,29 +3,33 @@
  */
 
 import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
-import type { PlacedProblem } from './config-error.ts'
+import type { LocatedProblem } from './config-error.ts'
 
-/** The place of a field; of one that is missing, of the nearest thing around it. None in an empty file. */
-export type FindPlace = (path: readonly PropertyKey[]) => Pick<PlacedProblem, 'line' | 'column'>
+/** The position of a field; of one that is missing, of the nearest thing around it. None in an empty file. */
+export type Locate = (path: readonly PropertyKey[]) => Pick<LocatedProblem, 'line' | 'column'>
 
 export interface ConfigDocument {
   document: Document
-  place: FindPlace
+  locate: Locate
   /** The first one only: the others mostly follow from it. */
-  syntaxProblem: PlacedProblem | null
+  syntaxProblem: LocatedProblem | null
 }
 
 export function readConfigDocument(text: string): ConfigDocument {
-  const places = new LineCounter()
-  const document = parseDocument(text, { lineCounter: places, prettyErrors: false })
-  const place: FindPlace = (path) => placeOf(document, places, path)
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const locate: Locate = (path) => positionOf(document, lines, path)
   const error = document.errors[0]
-  if (!error) return { document, place, syntaxProblem: null }
-  const { line, col: column } = places.linePos(error.pos[0])
-  return { document, place, syntaxProblem: { field: '', message: `is not valid YAML: ${error.message}`, line, column } }
+  if (!error) return { document, locate, syntaxProblem: null }
+  const { line, col: column } = lines.linePos(error.pos[0])
+  return {
+    document,
+    locate,
+    syntaxProblem: { field: '', message: `is not valid YAML: ${error.message}`, line, column },
+  }
 }
 
-function placeOf(document: Document, places: LineCounter, path: readonly PropertyKey[]): ReturnType<FindPlace> {
+function positionOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): ReturnType<Locate> {
   let node: Node | null = document.contents
   let offset = node?.range?.[0]
   for (const part of path) {
@@ -35,11 +39,11 @@ function placeOf(document: Document, places: LineCounter, path: readonly Propert
     offset = child.offset
   }
   if (offset === undefined) return {}
-  const { line, col: column } = places.linePos(offset)
+  const { line, col: column } = lines.linePos(offset)
   return { line, column }
 }
 
-/** A map's entry is placed at its key, a list's at its value. */
+/** A map's entry stands at its key, a list's at its value. */
 function childOf(
   document: Document,
   parent: Node | null,

@@ -22,7 +22,7 @@ export type Step = (request: StepRequest, response: StepResponse, next: Next) =>
 export type Fail = (error: unknown, request: StepRequest, response: StepResponse) => void
 
 /** `endpoint`: the route as it is documented. */
-export function walk(endpoint: string, steps: readonly Step[], fail: Fail): RequestListener {
+export function takeSteps(endpoint: string, steps: readonly Step[], fail: Fail): RequestListener {
   return (request, incoming) => {
     const response = Object.assign(incoming, { locals: { endpoint } })
     let taken = 0

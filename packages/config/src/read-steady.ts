@@ -8,22 +8,22 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export const SETTLE_MS = 100
-const SHRUNK_SETTLE_MS = 1_000
+export const STEADY_MS = 100
+const SHRUNK_STEADY_MS = 1_000
 
 interface Known {
-  /** As the file was last read. Nothing has to settle while it is the same. */
+  /** As the file was last read. Nothing has to be steady while it is the same. */
   lastRead: string
   /** As the file was when it was taken up. */
   running: string
 }
 
 /** Resolves with undefined once it is not wanted any more; rejects when the file cannot be read. */
-export async function readSettled(path: string, known: Known, signal: AbortSignal): Promise<string | undefined> {
+export async function readSteady(path: string, known: Known, signal: AbortSignal): Promise<string | undefined> {
   let last = await look(path)
   while (last.text !== known.lastRead && !signal.aborted) {
-    const settleMs = last.text.length < known.running.length ? SHRUNK_SETTLE_MS : SETTLE_MS
-    await sleep(settleMs, undefined, { signal }).catch(() => {})
+    const steadyMs = last.text.length < known.running.length ? SHRUNK_STEADY_MS : STEADY_MS
+    await sleep(steadyMs, undefined, { signal }).catch(() => {})
     const next = await look(path)
     if (next.text === last.text && next.written === last.written) return next.text
     last = next

@@ -2,11 +2,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { type Step, walk } from './walk.ts'
+import { type Step, takeSteps } from './take-steps.ts'
 
 /** What a client is told by these steps; failures are told by their message. */
 async function take(...steps: Step[]): Promise<string> {
-  const way = walk('/way', steps, (error, _request, response) => void response.end(`failed: ${String(error)}`))
+  const way = takeSteps('/way', steps, (error, _request, response) => void response.end(`failed: ${String(error)}`))
   const server = createServer(way).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const answer = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)

@@ -2,7 +2,7 @@
  * Makes a thing once for each name, for names from a bounded set.
  */
 
-export function remember<T>(make: (name: string) => T): (name: string) => T {
+export function memoize<T>(make: (name: string) => T): (name: string) => T {
   const made = new Map<string, T>()
   return (name) => {
     const known = made.get(name)
