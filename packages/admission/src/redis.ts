@@ -8,6 +8,7 @@
 
 import { connectTo } from '@gateway/redis/connect'
 import type { ScriptConnection } from '@gateway/redis/connection'
+import { argumentsOf, type Argument } from '@gateway/redis/script'
 import { monthOf } from './core/month.ts'
 import type {
   Admission,
@@ -19,7 +20,7 @@ import type {
   StoreAudit,
   StoreClock,
 } from './port.ts'
-import { admitArguments, endArguments, readAdmitAnswer } from './redis/admit-answer.ts'
+import { admitArguments, endOf, readAdmitAnswer } from './redis/admit-answer.ts'
 import { readHeldAccount } from './redis/held-account.ts'
 import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
 import { AdmissionUnavailableError } from './unavailable.ts'
@@ -61,9 +62,9 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
 interface Store {
   partOf(account: string): string
   /** Runs a script on an account. */
-  ask(script: ScriptName, account: string, args: (string | number)[], epoch?: string): Promise<unknown>
+  ask(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown>
   /** The same for scripts that open the account's use: their first figure is how many leases have lapsed. */
-  change(script: ScriptName, account: string, args: (string | number)[], epoch?: string): Promise<unknown[]>
+  change(script: ScriptName, account: string, args: Argument[], epoch?: string): Promise<unknown[]>
 }
 
 function openStore(connection: ScriptConnection, { now, onLapsed }: RedisAdmissionOptions): Store {
@@ -90,20 +91,20 @@ function edgeFace({ ask, change, partOf }: Store): EdgeAdmission {
     },
 
     finish: async ({ account, ...end }) => {
-      await change('finish', account, endArguments(end))
+      await change('finish', account, argumentsOf(scripts.finish, endOf(end)))
     },
 
     renew: async (leases, leaseMs) => {
       const lost = await Promise.all(
         portionsByAccount(leases).map(([account, portion]) =>
-          change('renew', account, [leaseMs, ...portion.flatMap(renewArguments)]),
+          change('renew', account, argumentsOf(scripts.renew, { leaseMs }, portion.map(renewalOf))),
         ),
       )
       return lost.flat() as string[]
     },
 
     authenticate: async ({ account, keyHash }) => {
-      const answer = await ask('authenticate', account, [keyHash])
+      const answer = await ask('authenticate', account, argumentsOf(scripts.authenticate, { keyHash }))
       const [kind, plan, overage, extra, used] = answer as ['active' | 'deny' | 'miss', string, number, number, number]
       if (kind !== 'active') return { kind }
       return { kind, plan, overage: overage === 1, extra, used: used < 0 ? null : used }
@@ -119,20 +120,21 @@ function portionsByAccount(leases: RunningLease[]): [account: string, portion: R
   })
 }
 
-function renewArguments(lease: RunningLease): (string | number)[] {
-  return [lease.requestId, lease.worstCharge ?? '', lease.window ?? '']
+function renewalOf({ requestId, worstCharge, window }: RunningLease) {
+  return { request: requestId, worstCharge: worstCharge ?? '', window: window ?? '' }
 }
 
 function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
-      const facts = [version, plan, overage ? 1 : 0, extra, window ?? '', moreLater ? 1 : 0]
-      const states = keys.flatMap((key) => [key.keyHash, key.version, key.active ? 1 : 0])
-      await ask('fill', account, [...facts, ...states], epoch)
+      const flags = { overage: overage ? 1 : 0, moreLater: moreLater ? 1 : 0 }
+      const facts = { version, plan, extra, extraWindow: window ?? '', ...flags }
+      const states = keys.map((key) => ({ ...key, active: key.active ? 1 : 0 }))
+      await ask('fill', account, argumentsOf(scripts.fill, facts, states), epoch)
     },
 
     deactivate: async ({ account, keyHash, version }) => {
-      await ask('deactivate', account, [keyHash, version])
+      await ask('deactivate', account, argumentsOf(scripts.deactivate, { keyHash, version }))
     },
   }
 }
@@ -140,17 +142,19 @@ function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof 
 function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
   return {
     applyTotal: async ({ account, window, settled, version, included }) => {
-      await change('settle', account, [window, settled, version, 0, ...included.flatMap(includedArguments)])
+      const total = { totalWindow: window, settled, version, makesKnown: 0 }
+      await change('settle', account, argumentsOf(scripts.settle, total, included.map(inclusionOf)))
     },
 
     warm: async ({ account, window, settled, version, epoch }) => {
-      await change('settle', account, [window, settled, version, 1], epoch)
+      const total = { totalWindow: window, settled, version, makesKnown: 1 }
+      await change('settle', account, argumentsOf(scripts.settle, total), epoch)
     },
   }
 }
 
-function includedArguments({ requestId, tokens, mayChange }: IncludedRequest): (string | number)[] {
-  return [requestId, tokens ?? '', mayChange ? 1 : 0]
+function inclusionOf({ requestId, tokens, mayChange }: IncludedRequest) {
+  return { request: requestId, tokens: tokens ?? '', mayChange: mayChange ? 1 : 0 }
 }
 
 function auditFace({ ask, change }: Store): StoreAudit {

@@ -7,18 +7,22 @@
 
 import { connectTo } from '@gateway/redis/connect'
 import type { ScriptConnection } from '@gateway/redis/connection'
-import { composeScript, type Script } from '@gateway/redis/script'
+import { argumentsOf, composeScript, type Argument, type Script } from '@gateway/redis/script'
 import type { Claim, ClaimAnswer, IdempotencyStore } from './port.ts'
 import { IdempotencyUnavailableError } from './unavailable.ts'
 
 const RENEW_AT_ONCE = 200
 
+const LUA = new URL('./lua/', import.meta.url)
+const HELD = ['request', 'owner', 'fingerprint'] as const
+
+/** With the names of their arguments. `after`: the request whose lapsed claim may be taken over, or empty. */
 const SCRIPTS = {
-  claim: script('claim'),
-  renew: script('renew'),
-  keep: script('keep'),
-  settle: script('settle'),
-  release: script('release'),
+  claim: composeScript(LUA, ['prelude', 'claim'], { once: [...HELD, 'leaseMs', 'after'] }),
+  renew: composeScript(LUA, ['prelude', 'renew'], { once: ['leaseMs'], each: HELD }),
+  keep: composeScript(LUA, ['prelude', 'keep'], { once: [...HELD, 'answer', 'forMs', 'accountBytes'] }),
+  settle: composeScript(LUA, ['prelude', 'settle'], { once: ['request'] }),
+  release: composeScript(LUA, ['prelude', 'release'], { once: ['request'] }),
 }
 
 export interface RedisIdempotencyOptions {
@@ -48,47 +52,40 @@ export async function openRedisIdempotency({
 
   return {
     claim: async (claim, { leaseMs, after = '' }) => {
-      return readClaimAnswer(await run(SCRIPTS.claim, claim.account, [claim.name], [...heldBy(claim), leaseMs, after]))
+      const args = argumentsOf(SCRIPTS.claim, { ...heldBy(claim), leaseMs, after })
+      return readClaimAnswer(await run(SCRIPTS.claim, claim.account, [claim.name], args))
     },
 
     renew: async (claims, leaseMs) => {
       const lost = await Promise.all(
         portionsByAccount(claims).map(([account, portion]) => {
           const names = portion.map(({ name }) => name)
-          return run(SCRIPTS.renew, account, names, [leaseMs, ...portion.flatMap(heldBy)])
+          return run(SCRIPTS.renew, account, names, argumentsOf(SCRIPTS.renew, { leaseMs }, portion.map(heldBy)))
         }),
       )
       return lost.flat().map(String)
     },
 
     keep: async (claim, answer, { forMs, accountBytes }) => {
-      const args = [
-        ...heldBy(claim),
-        Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength),
-        forMs,
-        accountBytes,
-      ]
+      const bytes = Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength)
+      const args = argumentsOf(SCRIPTS.keep, { ...heldBy(claim), answer: bytes, forMs, accountBytes })
       return (await run(SCRIPTS.keep, claim.account, [claim.name], args)) === 1
     },
 
     settle: async (held) => {
-      await run(SCRIPTS.settle, held.account, [held.name], [held.requestId])
+      await run(SCRIPTS.settle, held.account, [held.name], argumentsOf(SCRIPTS.settle, { request: held.requestId }))
     },
 
     release: async (held) => {
-      await run(SCRIPTS.release, held.account, [held.name], [held.requestId])
+      await run(SCRIPTS.release, held.account, [held.name], argumentsOf(SCRIPTS.release, { request: held.requestId }))
     },
 
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
 
-function script(name: string): Script {
-  return composeScript(new URL('./lua/', import.meta.url), ['prelude', name])
-}
-
 function runner(connection: ScriptConnection, now: (() => number) | undefined) {
-  return (called: Script, account: string, names: string[], args: (string | number | Buffer)[]) =>
+  return (called: Script, account: string, names: string[], args: Argument[]) =>
     connection.run(called, keysOf(account, names), [now ? now() : '', ...args])
 }
 
@@ -98,8 +95,8 @@ function keysOf(account: string, names: string[]): string[] {
   return [`${tag}kept`, `${tag}bytes`, ...names.map((name) => `${tag}key:${name}`)]
 }
 
-function heldBy({ requestId, owner, fingerprint }: Claim): string[] {
-  return [requestId, owner, fingerprint]
+function heldBy({ requestId, owner, fingerprint }: Claim) {
+  return { request: requestId, owner, fingerprint }
 }
 
 /** Calls that touch one account each, and keep Redis from others only shortly. */

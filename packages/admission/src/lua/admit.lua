@@ -1,22 +1,19 @@
 -- May this request run now? Ends those that have ended, checks everything, then writes everything.
 --
--- ARGV  3 request id, 4 key hash, 5 plan hint, 6 the hinted plan includes the model (1 or 0), 7 requests per minute,
---       8 tokens per minute, 9 requests per day or -1, 10 allowance, 11 usual tokens, 12 worst charge, 13 lease (ms),
---       then for each request that has ended: id, charge, tokens
 -- Answers { released leases, kind, ... }: 'deny' (the key), 'miss', 'cold', 'plan' <plan>, or
 --       'allow' '' <tight (1 or 0)> | 'deny' <reason> <retry after ms>, each with the standing.
 
-local REQUEST = ARGV[3]
-local RPM, TPM, PER_DAY = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
-local USUAL_TOKENS, WORST, LEASE_MS = tonumber(ARGV[11]), tonumber(ARGV[12]), tonumber(ARGV[13])
+local RPM, TPM, PER_DAY = tonumber(REQUESTS_PER_MINUTE), tonumber(TOKENS_PER_MINUTE), tonumber(REQUESTS_PER_DAY)
+local USUAL, WORST = tonumber(USUAL_TOKENS), tonumber(WORST_CHARGE)
 -- When a running request ends is not known. They usually take seconds.
 local PENDING_RETRY_MS = 1000
 
 local REQUESTS = { REQUEST }
-for i = 14, #ARGV, 3 do REQUESTS[#REQUESTS + 1] = ARGV[i] end
+for at = RECORDS, #ARGV, RECORD do REQUESTS[#REQUESTS + 1] = ARGV[at + OF_REQUEST] end
 local use, released, records = open_use(REQUESTS)
-for i = 14, #ARGV, 3 do
-  end_request(use, ARGV[i], records[ARGV[i]], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]))
+for at = RECORDS, #ARGV, RECORD do
+  local ended = ARGV[at + OF_REQUEST]
+  end_request(use, ended, records[ended], tonumber(ARGV[at + OF_CHARGE]), tonumber(ARGV[at + OF_TOKENS]))
 end
 local held = records[REQUEST]
 
@@ -25,17 +22,17 @@ local function answer(...)
   return { released, ... }
 end
 
-local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[4]), 'more_later', 'version')
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(KEY_HASH), 'more_later', 'version')
 local of_this_life = is_of_this_life(facts[1])
 local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
 if key and not key.active then return answer('deny') end
 if not key or not of_this_life or not extra then return answer('miss') end
 local plan = facts[2]
-if plan ~= ARGV[5] then return answer('plan', plan) end
+if plan ~= PLAN_HINT then return answer('plan', plan) end
 if not use.known then return answer('cold') end
 
 local overage = facts[3] == '1'
-local limit = tonumber(ARGV[10]) + extra
+local limit = tonumber(ALLOWANCE) + extra
 local used = use.settled + use.ended
 
 redis.call('ZREMRANGEBYSCORE', LOG, '-inf', NOW_US - MINUTE_US)
@@ -77,7 +74,7 @@ local function deny(reason, retry_after_ms)
   return answer('deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)))
 end
 
-if ARGV[6] ~= '1' then return deny('plan', 0) end
+if PLAN_INCLUDES_MODEL ~= '1' then return deny('plan', 0) end
 -- The limit that stands in the way longest is told: waiting less than that would not admit.
 local longest, wait_ms = nil, 0
 local function in_the_way(reason, for_ms)
@@ -85,7 +82,7 @@ local function in_the_way(reason, for_ms)
 end
 if logged >= RPM then in_the_way('requests', leaves_in_ms(logged - RPM)) end
 -- More than the bucket holds passes when it is full.
-local needed = min(USUAL_TOKENS, TPM) * BUCKET_SCALE
+local needed = min(USUAL, TPM) * BUCKET_SCALE
 if level < needed then in_the_way('tokens', math.ceil((needed - level) / TPM)) end
 if PER_DAY >= 0 and day_count >= PER_DAY then in_the_way('day', (TODAY + 1) * DAY_MS - NOW_MS) end
 if not overage then
@@ -104,7 +101,7 @@ if logged == 0 or use.log_until < NOW_MS + MINUTE_MS then
   redis.call('PEXPIRE', LOG, 2 * MINUTE_MS)
 end
 logged = logged + 1
-level = level - USUAL_TOKENS * BUCKET_SCALE
+level = level - USUAL * BUCKET_SCALE
 use.level, use.level_at, use.tpm = level, NOW_MS, TPM
 if PER_DAY >= 0 then
   day_count = day_count + 1
@@ -112,7 +109,7 @@ if PER_DAY >= 0 then
 end
 use.running = use.running + WORST
 -- Admitted, over and admitted again: the bucket holds both.
-local in_bucket = held and held.tokens and int(USUAL_TOKENS + held.tokens) or ARGV[11]
-write_record(use, REQUEST, running_record(WINDOW, ARGV[12], in_bucket))
+local in_bucket = held and held.tokens and int(USUAL + held.tokens) or USUAL_TOKENS
+write_record(use, REQUEST, running_record(WINDOW, WORST_CHARGE, in_bucket))
 save_leases(use, { REQUEST }, NOW_MS + LEASE_MS)
 return { released, 'allow', '', tight(), standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS) }

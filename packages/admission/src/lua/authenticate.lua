@@ -1,9 +1,8 @@
 -- The state of a key, and its account's standing where the window's total is known. Changes nothing.
 --
--- ARGV  3 key hash
 -- Answers { 'deny' }, { 'miss' } or { 'active', plan, overage (1 or 0), extra, used or -1 }.
 
-local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(ARGV[3]), 'more_later')
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(KEY_HASH), 'more_later')
 local of_this_life = is_of_this_life(facts[1])
 local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
 if key and not key.active then return { 'deny' } end

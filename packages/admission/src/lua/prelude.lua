@@ -10,6 +10,7 @@
 --       4 log      zset  a member for each request admitted in the last minute, by time (us)
 -- ARGV  1 epoch    the life of this server that the caller is connected to
 --       2 now      empty; tests put a time (ms) in place of Redis' own clock
+--       The others have the names of the script's table (`redis/scripts.ts`).
 
 local ACCOUNT, USE, LEASES, LOG = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 -- The layout of the state. A change that former processes would misread raises it. What they wrote is then of another

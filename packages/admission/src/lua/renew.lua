@@ -2,15 +2,12 @@
 -- cost: its lease has lapsed, or the store has lost it. Of one that the store has lost, the bucket holds nothing, and its
 -- end corrects nothing. One that the ledger includes is not held again.
 --
--- ARGV  3 lease (ms), then for each request: id, worst charge or '', window
 -- Answers { released leases, ids that are not held... }.
-
-local LEASE_MS = tonumber(ARGV[3])
 
 local use, released = open_use({})
 local answer, kept, held_again = { released }, {}, {}
-for i = 4, #ARGV, 3 do
-  local request, worst, window = ARGV[i], ARGV[i + 1], ARGV[i + 2]
+for at = RECORDS, #ARGV, RECORD do
+  local request, worst, window = ARGV[at + OF_REQUEST], ARGV[at + OF_WORST_CHARGE], ARGV[at + OF_WINDOW]
   local text = redis.call('HGET', USE, request_field(request))
   local record = text and parse_record(text)
   local running = held_again[request] or (record and record.running)

@@ -1,22 +1,23 @@
 -- The window's total from the ledger, and the requests that it now includes, with the tokens that the ledger has of each:
 -- where the bucket holds others, it holds these from now on, however the request ended. Told again, nothing changes.
 --
--- ARGV  3 window, 4 settled, 5 version, 6 whether the total was asked for and makes the window known (1 or 0),
---       then for each included request: id, tokens or '', whether another report may replace this one (1 or 0)
 -- Answers { released leases }.
 
-local SETTLED, VERSION = tonumber(ARGV[4]), tonumber(ARGV[5])
+local SETTLED, VERSION = tonumber(SETTLED), tonumber(VERSION)
 
 local use, released = open_use({})
 
-for first = 7, #ARGV, 3 * READ_AT_ONCE do
+for first = RECORDS, #ARGV, RECORD * READ_AT_ONCE do
   local fields, gone, not_leased = {}, {}, {}
-  for at = first, min(first + 3 * READ_AT_ONCE - 1, #ARGV), 3 do fields[#fields + 1] = request_field(ARGV[at]) end
+  for at = first, min(first + RECORD * READ_AT_ONCE - 1, #ARGV), RECORD do
+    fields[#fields + 1] = request_field(ARGV[at + OF_REQUEST])
+  end
   for i, text in ipairs(redis.call('HMGET', USE, unpack(fields))) do
     local record = text and parse_record(text)
     if record then
-      local at = first + 3 * (i - 1)
-      local id, tokens, may_change = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2] == '1'
+      local at = first + RECORD * (i - 1)
+      local id, tokens = ARGV[at + OF_REQUEST], tonumber(ARGV[at + OF_TOKENS])
+      local may_change = ARGV[at + OF_MAY_CHANGE] == '1'
       if record.window == WINDOW and not record.over then
         local sum = record.running and 'running' or 'ended'
         use[sum] = use[sum] - record.amount
@@ -39,10 +40,10 @@ for first = 7, #ARGV, 3 * READ_AT_ONCE do
 end
 
 -- A window that has a total before it begins does not begin with nothing.
-use.latest = max_window(use.latest, ARGV[3])
-if ARGV[3] == WINDOW then
+use.latest = max_window(use.latest, TOTAL_WINDOW)
+if TOTAL_WINDOW == WINDOW then
   if VERSION > use.version then use.settled, use.version = SETTLED, VERSION end
-  if ARGV[6] == '1' then use.known = true end
+  if MAKES_KNOWN == '1' then use.known = true end
 end
 save_use(use)
 return { released }

@@ -2,28 +2,30 @@
  * What `lua/admit.lua` is asked and answers, as values of the port.
  */
 
+import { argumentsOf, type Argument } from '@gateway/redis/script'
 import type { AdmitAnswer, AdmitAsk, DenyReason, PlanLimits, RequestEnd, Standing } from '../port.ts'
+import { scripts } from './scripts.ts'
 
-export function admitArguments(ask: AdmitAsk): (string | number)[] {
-  const { limits } = ask
-  return [
-    ask.requestId,
-    ask.keyHash,
-    ask.planHint ?? '',
-    ask.planIncludesModel ? 1 : 0,
-    limits.requestsPerMinute,
-    limits.tokensPerMinute,
-    limits.requestsPerDay ?? -1,
-    limits.allowance,
-    ask.usualTokens,
-    ask.worstCharge,
-    ask.leaseMs,
-    ...(ask.ends ?? []).flatMap(endArguments),
-  ]
+export function admitArguments(ask: AdmitAsk): Argument[] {
+  const { requestId, keyHash, planHint, planIncludesModel, limits, usualTokens, worstCharge, leaseMs, ends = [] } = ask
+  const once = {
+    request: requestId,
+    keyHash,
+    planHint: planHint ?? '',
+    planIncludesModel: planIncludesModel ? 1 : 0,
+    requestsPerMinute: limits.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute,
+    requestsPerDay: limits.requestsPerDay ?? -1,
+    allowance: limits.allowance,
+    usualTokens,
+    worstCharge,
+    leaseMs,
+  }
+  return argumentsOf(scripts.admit, once, ends.map(endOf))
 }
 
-export function endArguments({ requestId, charge, tokens }: RequestEnd): (string | number)[] {
-  return [requestId, charge, tokens]
+export function endOf({ requestId, charge, tokens }: RequestEnd): Record<'request' | 'charge' | 'tokens', Argument> {
+  return { request: requestId, charge, tokens }
 }
 
 type Reply = [kind: AdmitAnswer['kind'], ...rest: unknown[]]

@@ -9,8 +9,9 @@
 --       3 ...    hash    a record
 -- ARGV  1 epoch  the life of this server that the caller is connected to; nothing depends on it
 --       2 now    empty; tests put a time (ms) in place of Redis' own clock
+--       The others have the names of the script's table (`redis.ts`).
 
-local KEPT, BYTES, RECORD = KEYS[1], KEYS[2], KEYS[3]
+local KEPT, BYTES, HASH = KEYS[1], KEYS[2], KEYS[3]
 
 -- What a dead owner left is forgotten this long after its lease.
 local ABANDONED_MS = 900000
