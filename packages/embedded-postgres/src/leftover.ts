@@ -35,8 +35,8 @@ export async function stopLeftover(dataDirectory: string, log: (line: string) =>
 }
 
 async function untilNone(left: () => Promise<number[]>): Promise<boolean> {
-  const deadline = Date.now() + FAST_STOP_MS
-  while (Date.now() < deadline) {
+  const deadlineMs = Date.now() + FAST_STOP_MS
+  while (Date.now() < deadlineMs) {
     if ((await left()).length === 0) return true
     await delay(POLL_MS)
   }

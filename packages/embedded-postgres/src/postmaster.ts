@@ -113,8 +113,8 @@ async function untilReady(
 ): Promise<void> {
   let gone = false
   void exited.then(() => (gone = true))
-  const deadline = Date.now() + START_TIMEOUT_MS
-  while (Date.now() < deadline) {
+  const deadlineMs = Date.now() + START_TIMEOUT_MS
+  while (Date.now() < deadlineMs) {
     if (gone) throw new Error(`PostgreSQL did not start: ${output().trim() || `cannot run ${child.spawnfile}`}`)
     const lines = await readFile(join(dataDirectory, 'postmaster.pid'), 'utf8').then(
       (text) => text.split('\n'),

@@ -57,12 +57,12 @@ function whyNot(): string | undefined {
 }
 
 async function waitForLock(): Promise<AsyncDisposable> {
-  const deadline = Date.now() + WAIT_MS
+  const deadlineMs = Date.now() + WAIT_MS
   for (;;) {
     try {
       return await ownFolder(LOCK)
     } catch (error) {
-      if (Date.now() > deadline) throw error
+      if (Date.now() > deadlineMs) throw error
       await delay(500)
     }
   }

@@ -46,14 +46,14 @@ export async function runProgram(program: Program): Promise<Running> {
   })
   dieWithParent(child)
 
-  const deadline = Date.now() + START_TIMEOUT_MS
+  const deadlineMs = Date.now() + START_TIMEOUT_MS
   for (;;) {
     const serves = await greets(program)
     // Something else may have answered on the port while our process was failing to get it.
     const life = await Promise.race([exited, delay(serves ? 0 : POLL_MS, 'lives' as const)])
     if (life === 'exited') throw new Error(`${program.file} did not start: ${output.trim()}`)
     if (serves) break
-    if (Date.now() > deadline) {
+    if (Date.now() > deadlineMs) {
       child.kill('SIGKILL')
       const limit = `${START_TIMEOUT_MS / 1000} s`
       throw new Error(`${program.file} did not serve on port ${program.port} within ${limit}: ${output.trim()}`)

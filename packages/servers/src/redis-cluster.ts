@@ -179,19 +179,19 @@ function operatorsOf(from: Server, to: Server): { source: Redis; target: Redis }
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + READY_TIMEOUT_MS
+  const deadlineMs = Date.now() + READY_TIMEOUT_MS
   while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`it did not come to pass: ${what}`)
+    if (Date.now() > deadlineMs) throw new Error(`it did not come to pass: ${what}`)
     await delay(20)
   }
 }
 
 async function untilWhole(client: Redis): Promise<void> {
-  const deadline = Date.now() + READY_TIMEOUT_MS
+  const deadlineMs = Date.now() + READY_TIMEOUT_MS
   for (;;) {
     const state = await client.cluster('INFO')
     if (state.includes('cluster_state:ok') && state.includes(`cluster_slots_ok:${SLOTS}`)) return
-    if (Date.now() > deadline) throw new Error(`the Redis Cluster did not come together:\n${state}`)
+    if (Date.now() > deadlineMs) throw new Error(`the Redis Cluster did not come together:\n${state}`)
     await delay(20)
   }
 }

@@ -62,7 +62,7 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
 }
 
 function viewRouter({ bus, router, configRevision }: DescribedRouter): RouterView {
-  const clocks: Clocks = { now: performance.now(), wallMs: Date.now() }
+  const clocks: Clocks = { nowMs: performance.now(), wallMs: Date.now() }
   return {
     router: bus.processId,
     host: hostname(),

@@ -29,7 +29,7 @@ export interface Backend {
   ways: Record<ApiDialect, BackendWay | null>
   health: health.Health
   /** The start of the newest attempt that brought content, by `performance.now()`. */
-  answeredFrom: number
+  answeredFromMs: number
   outstanding: number
   /** This router's part of every backend's limit; the same object everywhere. */
   share: Share
@@ -101,7 +101,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,
       health: health.newHealth(),
-      answeredFrom: -Infinity,
+      answeredFromMs: -Infinity,
       outstanding: 0,
       share: ownShare,
     }
@@ -213,8 +213,8 @@ export function capableTargets({ targets }: TargetPool, header: JobHeader): Targ
   )
 }
 
-export function isUsable(target: Target, now: number): boolean {
-  return health.isUsable(target.backend.health, now) && health.isUsable(target.state.health, now)
+export function isUsable(target: Target, nowMs: number): boolean {
+  return health.isUsable(target.backend.health, nowMs) && health.isUsable(target.state.health, nowMs)
 }
 
 export function isOnTrial({ backend, state }: Target): boolean {
@@ -222,50 +222,50 @@ export function isOnTrial({ backend, state }: Target): boolean {
 }
 
 /** When time alone makes it usable. */
-export function usableFrom(target: Target): number {
-  return Math.max(health.usableFrom(target.backend.health), health.usableFrom(target.state.health))
+export function usableFromMs(target: Target): number {
+  return Math.max(health.usableFromMs(target.backend.health), health.usableFromMs(target.state.health))
 }
 
 /** One attempt at a target: a place at its backend, and its trial where it is on one. */
 export interface Seat {
   readonly target: Target
-  readonly startedAt: number
+  readonly startedAtMs: number
 }
 
-export function noteStart(target: Target, now: number): Seat {
-  const seat: Seat = { target, startedAt: now }
+export function noteStart(target: Target, nowMs: number): Seat {
+  const seat: Seat = { target, startedAtMs: nowMs }
   target.backend.health = health.afterStart(target.backend.health, seat)
   target.state.health = health.afterStart(target.state.health, seat)
   return seat
 }
 
 /** The first content has come. True when the target is back by it. */
-export function noteContent(seat: Seat, now: number): boolean {
+export function noteContent(seat: Seat, nowMs: number): boolean {
   const { backend, state } = seat.target
-  if (seat.startedAt > backend.answeredFrom) backend.answeredFrom = seat.startedAt
+  if (seat.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = seat.startedAtMs
   return change(
     seat.target,
-    health.afterContent(backend.health, seat, now),
-    health.afterContent(state.health, seat, now),
+    health.afterContent(backend.health, seat, nowMs),
+    health.afterContent(state.health, seat, nowMs),
   )
 }
 
 /** True when the target is back by it. */
-export function noteSuccess(seat: Seat, now: number): boolean {
+export function noteSuccess(seat: Seat, nowMs: number): boolean {
   const { backend, state } = seat.target
   return change(
     seat.target,
-    health.afterSuccess(backend.health, seat, now),
-    health.afterSuccess(state.health, seat, now),
+    health.afterSuccess(backend.health, seat, nowMs),
+    health.afterSuccess(state.health, seat, nowMs),
   )
 }
 
-export function noteFault(seat: Seat, fault: BackendFault, now: number): health.Change {
+export function noteFault(seat: Seat, fault: BackendFault, nowMs: number): health.Change {
   const blame = blameFor(fault)
   if (blame.on === 'nobody') return 'none'
   const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
   const before = blamed.health
-  blamed.health = health.afterFault(before, seat, blame, now, Math.random())
+  blamed.health = health.afterFault(before, seat, blame, nowMs, Math.random())
   return health.changeOf(before, blamed.health)
 }
 

@@ -132,8 +132,10 @@ export function observeRouter(
     'gateway_router_targets_usable',
     'targets neither ejected nor cooling',
     () => {
-      const now = performance.now()
-      return pools().map(({ id, targets }) => [[id], targets.filter((target) => isUsable(target, now)).length] as const)
+      const nowMs = performance.now()
+      return pools().map(
+        ({ id, targets }) => [[id], targets.filter((target) => isUsable(target, nowMs)).length] as const,
+      )
     },
     ['pool'],
   )

@@ -51,7 +51,7 @@ const MOST_WAITING = 1_024
 export function openPlaces(): Places {
   const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(IN_VAIN))
   let timer: NodeJS.Timeout | undefined
-  let timerAt = Infinity
+  let timerAtMs = Infinity
 
   function take(target: Target): Seat {
     target.backend.outstanding++
@@ -65,15 +65,15 @@ export function openPlaces(): Places {
 
   function look(): void {
     clearTimeout(timer)
-    timerAt = Infinity
+    timerAtMs = Infinity
     while (queue.take((waiting) => waiting.choose()));
     queue.each((waiting) => lookAt(waiting.choiceAt()))
   }
 
   /** One timer for all who wait. */
   function lookAt(at: number): void {
-    if (at >= timerAt) return
-    timerAt = at
+    if (at >= timerAtMs) return
+    timerAtMs = at
     clearTimeout(timer)
     timer = setTimeout(look, Math.max(1, Math.ceil(at - performance.now())))
     timer.unref()

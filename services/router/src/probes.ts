@@ -15,20 +15,20 @@ export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
   const probing = new Set<Backend>()
 
   async function probe(backend: Backend): Promise<void> {
-    const startedAt = performance.now()
+    const startedAtMs = performance.now()
     probing.add(backend)
     const found = await backend.client.probe()
     probing.delete(backend)
     const before = backend.health
-    backend.health = health.afterProbe(before, { startedAt }, found, performance.now(), Math.random())
+    backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
     metrics.health(backend.config.id, health.changeOf(before, backend.health))
   }
 
   const timer = setInterval(() => {
-    const now = performance.now()
+    const nowMs = performance.now()
     for (const backend of fleet.backends()) {
-      const { ejectedUntil, onTrial } = backend.health
-      const isDue = onTrial && now < ejectedUntil && ejectedUntil - now < PROBE_AHEAD_MS
+      const { ejectedUntilMs, onTrial } = backend.health
+      const isDue = onTrial && nowMs < ejectedUntilMs && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
       if (isDue && !probing.has(backend)) void probe(backend)
     }
   }, LOOK_EVERY_MS)

@@ -193,7 +193,7 @@ function outUntil(world: World): number {
       .targets(router, 'all')
       .filter((target) => world.isWell(target, performance.now()))
       .flatMap(({ backend, state }) =>
-        [backend.health, state.health].flatMap((health) => [health.ejectedUntil, health.coolingUntil]),
+        [backend.health, state.health].flatMap((health) => [health.ejectedUntilMs, health.coolingUntilMs]),
       ),
   )
   return Math.max(0, ...ends)

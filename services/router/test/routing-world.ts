@@ -33,7 +33,7 @@ export interface SentJob {
   requestId: string
   router: number
   pool: string
-  sentAt: number
+  sentAtMs: number
   remainingMs: number
   left: boolean
 }
@@ -106,7 +106,7 @@ export class World {
     const header = headerOf({ stream, dialect, includeUsage: dialect === 'messages', pool, account, remainingMs })
     const job = fakeJob(header, { messages: [{ role: 'user', content: JSON.stringify(wish) }] })
     const { requestId } = header
-    const sent: SentJob = { job, requestId, router, pool, sentAt: performance.now(), remainingMs, left: false }
+    const sent: SentJob = { job, requestId, router, pool, sentAtMs: performance.now(), remainingMs, left: false }
     this.open.add(sent)
     void serveJob(job.job, this.routers[router]!)
     void job.over.then(() => {
@@ -127,20 +127,20 @@ export class World {
   }
 
   isWell(target: Target, since: number): boolean {
-    return this.network.backends.get(target.backend.config.id)!.wellSince <= since
+    return this.network.backends.get(target.backend.config.id)!.wellSinceMs <= since
   }
 
   /** A job that failed before its first content, with time left, beside a target that was well all the while. */
-  #judgeEnd({ job, router, pool, sentAt, remainingMs, left }: SentJob): void {
+  #judgeEnd({ job, router, pool, sentAtMs, remainingMs, left }: SentJob): void {
     const isAlone = this.targets(router, pool).length === 1
     if (this.#isMerelySlow && isAlone && (job.end?.attempts.length ?? 0) > 1) {
       this.broken.push('the only target of a pool that is slow was given up')
     }
     if (!job.failure || job.head || left) return
-    if (performance.now() >= sentAt + remainingMs - 1_000) return
+    if (performance.now() >= sentAtMs + remainingMs - 1_000) return
     if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
     for (const target of this.targets(router, pool)) {
-      if (!this.isWell(target, sentAt) || isFull(target.backend)) continue
+      if (!this.isWell(target, sentAtMs) || isFull(target.backend)) continue
       this.broken.push(`a job failed with ${job.failure.code} beside ${target.key}, which was well and had a place`)
     }
   }

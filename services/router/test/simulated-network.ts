@@ -30,7 +30,7 @@ export type Mood =
 export interface SimulatedBackend {
   mood: Mood
   /** By `performance.now()`: since when it serves whatever it is asked; Infinity while it does not. */
-  wellSince: number
+  wellSinceMs: number
   running: number
   change(mood: Mood): void
 }
@@ -112,11 +112,11 @@ export class SimulatedNetwork {
     this.#resets.set(id, resets)
     const backend: SimulatedBackend = {
       mood: 'well',
-      wellSince: 0,
+      wellSinceMs: 0,
       running: 0,
       change(mood) {
-        if (!serves(mood)) backend.wellSince = Infinity
-        else if (!serves(backend.mood)) backend.wellSince = performance.now()
+        if (!serves(mood)) backend.wellSinceMs = Infinity
+        else if (!serves(backend.mood)) backend.wellSinceMs = performance.now()
         backend.mood = mood
         if (mood === 'refuses') for (const reset of [...resets]) reset()
       },

@@ -77,9 +77,9 @@ export function whole(answer: Answer): Buffer {
 
 /** Waits until `condition` holds; fails after `timeoutMs`. */
 export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
-  const deadline = performance.now() + timeoutMs
+  const deadlineMs = performance.now() + timeoutMs
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`)
+    if (performance.now() > deadlineMs) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`)
     await sleep(5)
   }
 }

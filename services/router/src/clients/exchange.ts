@@ -37,17 +37,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** Resolves, never rejects, when the connection is free again or gone. */
   readonly closed: Promise<void>
   /** When the piece that was read last had come, by `performance.now()`. */
-  receivedAt = 0
+  receivedAtMs = 0
 
   #timeouts: Timeouts
   #patience: Patience
-  #budgetEndsAt: number
+  #budgetEndsAtMs: number
   #timer: NodeJS.Timeout | undefined
-  #timerDueAt = Infinity
+  #timerDueAtMs = Infinity
   /** The silence that the present phase allows. */
   #phaseMs = 0
   /** Since when the backend has been silent, or its reader ready again. */
-  #silentSince = 0
+  #silentSinceMs = 0
   #phase: 'connect_timeout' | 'first_byte_timeout' | 'idle_timeout' | 'over' = 'connect_timeout'
   #controller: Dispatcher.DispatchController | null = null
   /** Of the answer, since its headers are there. */
@@ -55,7 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #fault: unknown = null
   #answered = Promise.withResolvers<ExchangeResponse>()
   #over = Promise.withResolvers<void>()
-  #queue: { piece: Buffer; receivedAt: number }[] = []
+  #queue: { piece: Buffer; receivedAtMs: number }[] = []
   #queuedBytes = 0
   #paused = false
   #discarding = false
@@ -64,7 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   constructor(timeouts: Timeouts, budgetMs: number, patience: Patience) {
     this.#timeouts = timeouts
     this.#patience = patience
-    this.#budgetEndsAt = performance.now() + budgetMs
+    this.#budgetEndsAtMs = performance.now() + budgetMs
     this.response = this.#answered.promise
     this.response.catch(() => {})
     this.closed = this.#over.promise
@@ -80,8 +80,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   read(): Promise<Buffer | null> {
     const queued = this.#queue.shift()
     if (queued) {
-      const { piece, receivedAt } = queued
-      this.receivedAt = receivedAt
+      const { piece, receivedAtMs } = queued
+      this.receivedAtMs = receivedAtMs
       this.#queuedBytes -= piece.length
       this.#hear(performance.now())
       if (this.#paused && this.#queue.length === 0) this.#resume()
@@ -114,14 +114,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   /** The stream has begun: there is no other target now, so it may take what is left of the request's time. */
   begin(budgetMs: number): void {
     if (this.#phase === 'over') return
-    this.#budgetEndsAt = performance.now() + budgetMs
+    this.#budgetEndsAtMs = performance.now() + budgetMs
     this.#listen()
   }
 
   /** All that matters has come: the rest must follow soon. */
   expectEnd(): void {
     if (this.#status === undefined || this.#phase === 'over') return
-    this.#budgetEndsAt = Math.min(this.#budgetEndsAt, performance.now() + GOODBYE_MS)
+    this.#budgetEndsAtMs = Math.min(this.#budgetEndsAtMs, performance.now() + GOODBYE_MS)
     this.#listen()
   }
 
@@ -171,17 +171,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#discarding || this.#phase === 'over') return
-    const now = performance.now()
+    const nowMs = performance.now()
     if (this.#phase === 'first_byte_timeout' && !this.#patience.stream) this.#listen()
-    else this.#hear(now)
+    else this.#hear(nowMs)
     const reader = this.#reader
     if (reader) {
       this.#reader = null
-      this.receivedAt = now
+      this.receivedAtMs = nowMs
       reader.resolve(chunk)
       return
     }
-    this.#queue.push({ piece: chunk, receivedAt: now })
+    this.#queue.push({ piece: chunk, receivedAtMs: nowMs })
     this.#queuedBytes += chunk.length
     if (this.#queuedBytes >= READ_AHEAD_BYTES && !this.#paused) {
       this.#paused = true
@@ -226,21 +226,21 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Before the answer has begun, pieces are no sign that it will. */
-  #hear(now: number): void {
-    if (this.#phase === 'idle_timeout') this.#silentSince = now
+  #hear(nowMs: number): void {
+    if (this.#phase === 'idle_timeout') this.#silentSinceMs = nowMs
   }
 
   #arm(phaseMs: number): void {
     this.#phaseMs = phaseMs
-    this.#silentSince = performance.now()
-    this.#lookIn(Math.min(phaseMs, this.#budgetEndsAt - this.#silentSince), this.#silentSince)
+    this.#silentSinceMs = performance.now()
+    this.#lookIn(Math.min(phaseMs, this.#budgetEndsAtMs - this.#silentSinceMs), this.#silentSinceMs)
   }
 
   /** A timer that is due earlier stays: it looks again, and most calls are over by then. */
-  #lookIn(waitMs: number, now: number): void {
-    if (now + waitMs >= this.#timerDueAt) return
+  #lookIn(waitMs: number, nowMs: number): void {
+    if (nowMs + waitMs >= this.#timerDueAtMs) return
     clearTimeout(this.#timer)
-    this.#timerDueAt = now + waitMs
+    this.#timerDueAtMs = nowMs + waitMs
     this.#timer = setTimeout(() => this.#onTimer(), Math.max(0, waitMs))
   }
 
@@ -248,13 +248,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #onTimer(): void {
     if (this.#phase === 'over') return
     const phaseMs = this.#phaseMs
-    this.#timerDueAt = Infinity
-    const now = performance.now()
-    if (this.#queue.length > 0) this.#hear(now)
-    const budgetLeftMs = this.#budgetEndsAt - now
-    let lookInMs = this.#silentSince + phaseMs - now
+    this.#timerDueAtMs = Infinity
+    const nowMs = performance.now()
+    if (this.#queue.length > 0) this.#hear(nowMs)
+    const budgetLeftMs = this.#budgetEndsAtMs - nowMs
+    let lookInMs = this.#silentSinceMs + phaseMs - nowMs
     if (lookInMs <= 1 && !this.#isSilenceTheEnd()) lookInMs = Math.min(phaseMs, LOOK_AGAIN_MS)
-    if (lookInMs > 1 && budgetLeftMs > 1) return this.#lookIn(Math.min(lookInMs, budgetLeftMs), now)
+    if (lookInMs > 1 && budgetLeftMs > 1) return this.#lookIn(Math.min(lookInMs, budgetLeftMs), nowMs)
     const isShareOver = this.#phase === 'first_byte_timeout' && phaseMs < this.#timeouts.firstByteMs
     const kind: FaultKind = budgetLeftMs <= 1 || isShareOver ? 'out_of_time' : this.#phase
     this.abort(new BackendFault(kind, `the backend took too long: ${kind}`))

@@ -10,14 +10,14 @@ import {
   afterSuccess,
   isUsable,
   newHealth,
-  usableFrom,
+  usableFromMs,
   type Attempt,
   type Health,
 } from './backend-health.ts'
 
 const hard: Blame = { on: 'backend', weight: 'hard' }
 const soft: Blame = { on: 'backend', weight: 'soft' }
-const at = (startedAt: number): Attempt => ({ startedAt })
+const at = (startedAtMs: number): Attempt => ({ startedAtMs })
 /** Of an attempt that has only just begun, unless told otherwise. */
 const fault = (health: Health, blame: Blame, now: number, attempt = at(now)) =>
   afterFault(health, attempt, blame, now, 0)
@@ -48,16 +48,16 @@ describe('the health of a backend', () => {
     const lasted: number[] = []
     for (let i = 0; i < 9; i++) {
       health = fault(health, hard, now)
-      lasted.push(health.ejectedUntil - now)
-      now = health.ejectedUntil
+      lasted.push(health.ejectedUntilMs - now)
+      now = health.ejectedUntilMs
     }
     expect(lasted).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
   })
 
   test('requests that were under way when it was ejected do not lengthen it, then or later', () => {
     const ejected = fault(newHealth(), hard, 100)
-    expect(fault(ejected, hard, 500).ejectedUntil).toBe(1_100)
-    expect(fault(ejected, hard, 5_000, at(50)).ejectedUntil).toBe(1_100)
+    expect(fault(ejected, hard, 500).ejectedUntilMs).toBe(1_100)
+    expect(fault(ejected, hard, 5_000, at(50)).ejectedUntilMs).toBe(1_100)
   })
 
   test('nor do they bring it back', () => {
@@ -74,9 +74,9 @@ describe('the health of a backend', () => {
   test('a minute without a fault forgets earlier ejections', () => {
     let health = fault(fault(newHealth(), hard, 0), hard, 1_000)
     health = afterSuccess(health, at(4_000), 4_000)
-    expect(fault(health, hard, 5_000).ejectedUntil).toBe(9_000)
+    expect(fault(health, hard, 5_000).ejectedUntilMs).toBe(9_000)
     health = afterSuccess(health, at(70_000), 70_000)
-    expect(fault(health, hard, 70_000).ejectedUntil).toBe(71_000)
+    expect(fault(health, hard, 70_000).ejectedUntilMs).toBe(71_000)
   })
 
   test('a 429 cools it for as long as it asked, without a mark', () => {
@@ -111,7 +111,7 @@ describe('a trial', () => {
   })
 
   test('that fails ejects at once, though its fault is a soft one; that of another does not', () => {
-    expect(fault(onTrial, soft, 1_000, trial).ejectedUntil).toBe(3_000)
+    expect(fault(onTrial, soft, 1_000, trial).ejectedUntilMs).toBe(3_000)
     expect(fault(onTrial, soft, 1_000, at(900)).trial).toBe(trial)
   })
 
@@ -124,8 +124,8 @@ describe('a probe', () => {
   const ejected = fault(newHealth(), hard, 0)
 
   test('that finds it dead keeps it out for longer', () => {
-    expect(afterProbe(ejected, at(700), 'dead', 900, 0).ejectedUntil).toBe(2_900)
-    expect(afterProbe(ejected, at(700), 'failing', 900, 0).ejectedUntil).toBe(2_900)
+    expect(afterProbe(ejected, at(700), 'dead', 900, 0).ejectedUntilMs).toBe(2_900)
+    expect(afterProbe(ejected, at(700), 'failing', 900, 0).ejectedUntilMs).toBe(2_900)
     expect(afterProbe(ejected, at(700), 'alive', 900, 0)).toBe(ejected)
   })
 
@@ -137,9 +137,9 @@ describe('a probe', () => {
   test('that fails while the backend answers does not keep it out for good: a request decides', () => {
     let health = ejected
     for (let i = 0; i < 10; i++) {
-      health = afterProbe(health, at(health.ejectedUntil - 1), 'failing', health.ejectedUntil, 0)
+      health = afterProbe(health, at(health.ejectedUntilMs - 1), 'failing', health.ejectedUntilMs, 0)
     }
-    expect(isUsable(health, health.ejectedUntil)).toBe(true)
+    expect(isUsable(health, health.ejectedUntilMs)).toBe(true)
     expect(health.ejections).toBe(7)
   })
 })
@@ -181,10 +181,10 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
         running.splice(running.indexOf(attempt), 1)
       }
       for (const attempt of running) health = afterEnd(health, attempt)
-      expect(usableFrom(health)).toBeLessThanOrEqual(now + 60_000)
+      expect(usableFromMs(health)).toBeLessThanOrEqual(now + 60_000)
       const last = at(now + 60_000)
-      health = afterEnd(afterContent(afterStart(health, last), last, last.startedAt), last)
-      expect(health).toMatchObject({ onTrial: false, trial: null, ejectedUntil: expect.any(Number) })
+      health = afterEnd(afterContent(afterStart(health, last), last, last.startedAtMs), last)
+      expect(health).toMatchObject({ onTrial: false, trial: null, ejectedUntilMs: expect.any(Number) })
     }),
     { numRuns: 2_000 },
   )

@@ -14,7 +14,7 @@ import type { Blame } from './backend-fault.ts'
 
 /** One attempt; a trial knows its own by identity. */
 export interface Attempt {
-  readonly startedAt: number
+  readonly startedAtMs: number
 }
 
 export interface Health {
@@ -23,15 +23,15 @@ export interface Health {
   /** Ejections without a recovery that lasted; each doubles the next interval. */
   ejections: number
   /** Out of the choice until then; 0 when it never was. */
-  ejectedUntil: number
-  coolingUntil: number
+  ejectedUntilMs: number
+  coolingUntilMs: number
   /** Back on trial since its last ejection: one request at a time until one has content. */
   onTrial: boolean
   /** The attempt that holds the trial. */
   trial: Attempt | null
-  recoveredAt: number
+  recoveredAtMs: number
   /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
-  turnedAt: number
+  turnedAtMs: number
 }
 
 const SOFT_FAULTS_IN_A_ROW = 3
@@ -44,64 +44,64 @@ export function newHealth(): Health {
   return {
     faultsInARow: 0,
     ejections: 0,
-    ejectedUntil: 0,
-    coolingUntil: 0,
+    ejectedUntilMs: 0,
+    coolingUntilMs: 0,
     onTrial: false,
     trial: null,
-    recoveredAt: 0,
-    turnedAt: -Infinity,
+    recoveredAtMs: 0,
+    turnedAtMs: -Infinity,
   }
 }
 
-export function isUsable(health: Health, now: number): boolean {
-  return now >= usableFrom(health)
+export function isUsable(health: Health, nowMs: number): boolean {
+  return nowMs >= usableFromMs(health)
 }
 
 /** When time alone makes it usable; Infinity while a trial has to end first. */
-export function usableFrom(health: Health): number {
-  return health.trial === null ? Math.max(health.ejectedUntil, health.coolingUntil) : Infinity
+export function usableFromMs(health: Health): number {
+  return health.trial === null ? Math.max(health.ejectedUntilMs, health.coolingUntilMs) : Infinity
 }
 
 /** An attempt starts. On trial it is the only one; one that comes as the last resort, earlier, is no trial. */
 export function afterStart(health: Health, attempt: Attempt): Health {
-  return health.onTrial && isUsable(health, attempt.startedAt) ? { ...health, trial: attempt } : health
+  return health.onTrial && isUsable(health, attempt.startedAtMs) ? { ...health, trial: attempt } : health
 }
 
 /** The first content of an attempt proves that the target is back. */
-export function afterContent(health: Health, attempt: Attempt, now: number): Health {
+export function afterContent(health: Health, attempt: Attempt, nowMs: number): Health {
   if (!health.onTrial || isOldNews(health, attempt)) return health
   return {
     ...health,
     faultsInARow: 0,
-    ejectedUntil: 0,
+    ejectedUntilMs: 0,
     onTrial: false,
     trial: null,
-    recoveredAt: now,
-    turnedAt: attempt.startedAt,
+    recoveredAtMs: nowMs,
+    turnedAtMs: attempt.startedAtMs,
   }
 }
 
 /** An attempt has ended well. */
-export function afterSuccess(health: Health, attempt: Attempt, now: number): Health {
+export function afterSuccess(health: Health, attempt: Attempt, nowMs: number): Health {
   if (!health.onTrial && health.faultsInARow === 0 && health.ejections === 0) return health
   if (isOldNews(health, attempt)) return health
-  const back = afterContent(health, attempt, now)
-  const forgiven = now - back.recoveredAt > FORGIVEN_AFTER_MS
+  const back = afterContent(health, attempt, nowMs)
+  const forgiven = nowMs - back.recoveredAtMs > FORGIVEN_AFTER_MS
   if (back.faultsInARow === 0 && !(forgiven && back.ejections > 0)) return back
   return { ...back, faultsInARow: 0, ejections: forgiven ? 0 : back.ejections }
 }
 
 /** `jitter` in [0, 1) spreads the returns of many routers. */
-export function afterFault(health: Health, attempt: Attempt, blame: Blame, now: number, jitter: number): Health {
+export function afterFault(health: Health, attempt: Attempt, blame: Blame, nowMs: number, jitter: number): Health {
   if (blame.coolMs !== undefined) {
-    return { ...health, coolingUntil: Math.max(health.coolingUntil, now + blame.coolMs) }
+    return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + blame.coolMs) }
   }
   // Requests that were under way when it was ejected tell nothing new, nor do those of the last resort.
-  if (isOldNews(health, attempt) || now < health.ejectedUntil) return health
+  if (isOldNews(health, attempt) || nowMs < health.ejectedUntilMs) return health
   const faultsInARow = health.faultsInARow + 1
   const isTrial = health.trial === attempt
   const ejects = blame.weight === 'hard' || isTrial || faultsInARow >= SOFT_FAULTS_IN_A_ROW
-  return ejects ? ejected(health, now, jitter) : { ...health, faultsInARow }
+  return ejects ? ejected(health, nowMs, jitter) : { ...health, faultsInARow }
 }
 
 /** An attempt is over, however it ended: a trial of its own is, too. */
@@ -114,7 +114,7 @@ export type Change = 'ejected' | 'cooled' | 'none'
 /** What a fault has led to. */
 export function changeOf(before: Health, after: Health): Change {
   if (after.ejections > before.ejections) return 'ejected'
-  return after.coolingUntil > before.coolingUntil ? 'cooled' : 'none'
+  return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
 }
 
 /** `failing`: it answers, but with an error of its own. */
@@ -124,21 +124,21 @@ export type Probed = 'alive' | 'failing' | 'dead'
  * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
  * its probe fails, so at the longest interval a request decides. What happened since the probe began outweighs it.
  */
-export function afterProbe(health: Health, probe: Attempt, found: Probed, now: number, jitter: number): Health {
+export function afterProbe(health: Health, probe: Attempt, found: Probed, nowMs: number, jitter: number): Health {
   if (found === 'alive' || !health.onTrial || health.trial !== null || isOldNews(health, probe)) return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
-  return ejected(health, now, jitter)
+  return ejected(health, nowMs, jitter)
 }
 
-function ejected(health: Health, now: number, jitter: number): Health {
+function ejected(health: Health, nowMs: number, jitter: number): Health {
   return {
     ...health,
     faultsInARow: 0,
     ejections: health.ejections + 1,
-    ejectedUntil: now + intervalMs(health.ejections) * (1 + jitter * 0.2),
+    ejectedUntilMs: nowMs + intervalMs(health.ejections) * (1 + jitter * 0.2),
     onTrial: true,
     trial: null,
-    turnedAt: now,
+    turnedAtMs: nowMs,
   }
 }
 
@@ -147,5 +147,5 @@ function intervalMs(ejections: number): number {
 }
 
 function isOldNews(health: Health, attempt: Attempt): boolean {
-  return attempt.startedAt < health.turnedAt
+  return attempt.startedAtMs < health.turnedAtMs
 }

@@ -38,6 +38,6 @@ export function pauseBeforeRepeat(options: {
   random: number
 }): number | null {
   const backoff = FIRST_PAUSE_MS * 2 ** options.repeats * (0.5 + options.random)
-  const pause = Math.max(backoff, options.retryAfterMs ?? 0)
-  return pause <= LONGEST_PAUSE_MS && pause <= options.remainingMs / 2 ? pause : null
+  const pauseMs = Math.max(backoff, options.retryAfterMs ?? 0)
+  return pauseMs <= LONGEST_PAUSE_MS && pauseMs <= options.remainingMs / 2 ? pauseMs : null
 }

@@ -14,6 +14,6 @@ const SCOPE = 'https://cognitiveservices.azure.com/.default'
 export function openCredential(): Credential {
   return bearerTokens(async () => {
     const { token, expiresOnTimestamp } = await new DefaultAzureCredential().getToken(SCOPE)
-    return { value: token, expiresAt: expiresOnTimestamp }
+    return { value: token, expiresAtMs: expiresOnTimestamp }
   })
 }

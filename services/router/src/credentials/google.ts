@@ -22,6 +22,6 @@ export function openCredential(): Credential {
     const client = await auth.getClient()
     const { token } = await client.getAccessToken()
     if (!token) throw new Error('Google answered without a token')
-    return { value: token, expiresAt: client.credentials.expiry_date ?? Date.now() + USUAL_LIFE_MS }
+    return { value: token, expiresAtMs: client.credentials.expiry_date ?? Date.now() + USUAL_LIFE_MS }
   })
 }

@@ -7,11 +7,11 @@ const ONE_EVERY_MS = 60_000
 
 /** Whether one more renewal may begin now. */
 export function rationRenewals(): () => boolean {
-  let lastAt = -Infinity
+  let lastAtMs = -Infinity
   return () => {
-    const now = Date.now()
-    if (now - lastAt < ONE_EVERY_MS) return false
-    lastAt = now
+    const nowMs = Date.now()
+    if (nowMs - lastAtMs < ONE_EVERY_MS) return false
+    lastAtMs = nowMs
     return true
   }
 }

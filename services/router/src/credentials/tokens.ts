@@ -10,7 +10,7 @@ import { rationRenewals } from './renewals.ts'
 export interface Token {
   value: string
   /** By `Date.now()`. */
-  expiresAt: number
+  expiresAtMs: number
 }
 
 /** No call takes longer to begin, and no two clocks differ by more. */
@@ -38,11 +38,11 @@ export function bearerTokens(ask: () => Promise<Token>): Credential {
   }
 
   async function current(): Promise<Token> {
-    const now = Date.now()
-    if (token && token.expiresAt - now > RENEW_AHEAD_MS) return token
+    const nowMs = Date.now()
+    if (token && token.expiresAtMs - nowMs > RENEW_AHEAD_MS) return token
     asking ??= renew()
     // The old one is good until its end: nobody waits, and no failure is told yet.
-    if (token && token.expiresAt > now) {
+    if (token && token.expiresAtMs > nowMs) {
       asking.catch(() => {})
       return token
     }

@@ -43,7 +43,7 @@ const LARGEST_ERROR_BYTES = 64 * 1024
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
 export async function attempt(run: AskedRun, trial: Trial, router: Router): Promise<TokenUsage> {
   const { seat } = trial
-  const { target, startedAt } = seat
+  const { target, startedAtMs } = seat
   let outcome = 'aborted'
   const span = beginSpan(run, target, router)
   let call: Call | null = null
@@ -72,7 +72,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     if (outcome !== 'served') span.fail(outcome)
     span.end()
     void (call?.exchange.closed ?? Promise.resolve()).then(() => router.places.free(target.backend))
-    const durationMs = Math.round(performance.now() - startedAt)
+    const durationMs = Math.round(performance.now() - startedAtMs)
     run.attempts.push({ backend: target.backend.config.id, model: target.model, outcome, durationMs })
     router.metrics.attempt(target.backend.config.id, outcome, durationMs)
   }
@@ -151,9 +151,9 @@ async function relayAnswer(
   router: Router,
 ): Promise<TokenUsage> {
   const begun = () => {
-    const now = performance.now()
-    if (noteContent(seat, now)) router.places.look()
-    onContent(seat, now - seat.startedAt)
+    const nowMs = performance.now()
+    if (noteContent(seat, nowMs)) router.places.look()
+    onContent(seat, nowMs - seat.startedAtMs)
   }
   if (!run.header.stream) return relayPlain(run, call, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
@@ -192,19 +192,19 @@ function circumstances(run: AskedRun, { backend }: Target): Circumstances {
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
 function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
   const { seat } = trial
-  const now = performance.now()
+  const nowMs = performance.now()
   const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
   const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault) tellOperator(seat.target, fault, router.logger)
   if (fault === null || fault.kind === 'out_of_time') {
-    const isOverdue = run.header.stream && !run.shown && now - seat.startedAt >= firstByteMs
-    if (isOverdue) judgeSilence(trial, seat.startedAt, router)
+    const isOverdue = run.header.stream && !run.shown && nowMs - seat.startedAtMs >= firstByteMs
+    if (isOverdue) judgeSilence(trial, seat.startedAtMs, router)
   } else if (isRequestsOwnFault(fault)) {
-    if (noteSuccess(seat, now)) router.places.look()
+    if (noteSuccess(seat, nowMs)) router.places.look()
   } else if (run.shown && fault.kind === 'idle_timeout') {
-    judgeSilence(trial, now - idleMs, router)
+    judgeSilence(trial, nowMs - idleMs, router)
   } else if (!isLeftWaiting(fault)) {
     blame(seat, fault, router)
   }
@@ -215,8 +215,8 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
  * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
  * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
  */
-function judgeSilence({ seat, othersAnsweredSince }: Trial, silentSince: number, router: Router): void {
-  if (othersAnsweredSince(silentSince)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
+function judgeSilence({ seat, othersAnsweredSince }: Trial, silentSinceMs: number, router: Router): void {
+  if (othersAnsweredSince(silentSinceMs)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
 }
 
 /** Our own patience ended it: whether that is the target's fault shows when another one has answered. */

@@ -78,7 +78,8 @@ export async function failOver(run: AskedRun, pool: TargetPool, router: Router):
         continue
       }
       faults.set(target.key, fault)
-      if (isLeftWaiting(fault)) leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAt, capable })
+      if (isLeftWaiting(fault))
+        leftWaiting.push({ seat, fault, afterMs: performance.now() - seat.startedAtMs, capable })
       if (refused) return refusal(run, refused.fault)
       if (isRequestsOwnFault(fault) && !canLargerTargetHelp(fault, target, capable, faults)) {
         refused = { fault, by: target }
@@ -96,20 +97,20 @@ interface Refused {
 /** Only one that could serve it at once: its client has its answer already. */
 function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[]): Target[] {
   const kind = kindOf(refusing.config)
-  const now = performance.now()
+  const nowMs = performance.now()
   return capable.filter(
-    (target) => kindOf(target.backend.config) !== kind && isUsable(target, now) && !isFull(target.backend),
+    (target) => kindOf(target.backend.config) !== kind && isUsable(target, nowMs) && !isFull(target.backend),
   )
 }
 
 /** Another target has answered the request: those that had been given longer than it took were too slow. */
 function blameSlower(leftWaiting: LeftWaiting[], answering: Seat, tookMs: number, router: Router): void {
-  const now = performance.now()
+  const nowMs = performance.now()
   for (const { seat, fault, afterMs, capable } of leftWaiting.splice(0)) {
     const { backend } = seat.target
     if (backend === answering.target.backend || !wasFaster(tookMs, afterMs)) continue
     // The last usable target stays, however slow: there is nobody to go to instead.
-    if (capable.some((other) => other.backend !== backend && isUsable(other, now))) blame(seat, fault, router)
+    if (capable.some((other) => other.backend !== backend && isUsable(other, nowMs))) blame(seat, fault, router)
   }
 }
 

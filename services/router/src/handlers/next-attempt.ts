@@ -18,7 +18,7 @@ import {
   isOnTrial,
   isUsable,
   noteEnd,
-  usableFrom,
+  usableFromMs,
   wayOf,
   type Seat,
   type Target,
@@ -116,9 +116,9 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
     shareMs: attemptBudgetMs(remainingMs(run), untried),
     othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
     othersAnsweredSince(at) {
-      const now = performance.now()
+      const nowMs = performance.now()
       return capable.some(
-        (other) => other.backend !== target.backend && other.backend.answeredFrom >= at && isUsable(other, now),
+        (other) => other.backend !== target.backend && other.backend.answeredFromMs >= at && isUsable(other, nowMs),
       )
     },
     onContent,
@@ -127,23 +127,23 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
 
 /** Whether another of the targets would take the request now, and can hold its prompt as well as this one. */
 function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
-  const now = performance.now()
+  const nowMs = performance.now()
   return targets.some((other) => {
-    if (other === target || isFull(other.backend) || !isUsable(other, now)) return false
+    if (other === target || isFull(other.backend) || !isUsable(other, nowMs)) return false
     return fitsPrompt(other, run) || !fitsPrompt(target, run)
   })
 }
 
 /** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
 function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
-  const now = performance.now()
+  const nowMs = performance.now()
   const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
-  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, now) && !isFull(other.backend))
+  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
 }
 
 async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
   const { run, router } = choosing
-  const waitingSince = performance.now()
+  const waitingSinceMs = performance.now()
   const waited = await router.places.wait<Next>({
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
@@ -152,7 +152,7 @@ async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
-  router.metrics.waited(run.header.pool, performance.now() - waitingSince)
+  router.metrics.waited(run.header.pool, performance.now() - waitingSinceMs)
   if (run.job.signal.aborted) {
     if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
     throw run.job.signal.reason
@@ -168,11 +168,11 @@ function giveBack(seat: Seat, router: Router): void {
 
 /** When the next of those that are out is usable. */
 function nextChoiceAt(targets: Target[]): number {
-  const now = performance.now()
+  const nowMs = performance.now()
   let at = Infinity
   for (const target of targets) {
-    const from = usableFrom(target)
-    if (from > now) at = Math.min(at, from)
+    const from = usableFromMs(target)
+    if (from > nowMs) at = Math.min(at, from)
   }
   return at
 }

@@ -49,7 +49,7 @@ export async function relayStream(
       exchange.begin(remainingMs(run))
       onContent()
     }
-    metrics.chunk(performance.now() - exchange.receivedAt)
+    metrics.chunk(performance.now() - exchange.receivedAtMs)
     return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
   }
 

@@ -40,7 +40,7 @@ describe('a token', () => {
   function issuer(lifeMs: number) {
     let count = 0
     const ask = vi.fn<() => Promise<Token>>(async () => {
-      return { value: `token-${++count}-of-the-issuer`, expiresAt: Date.now() + lifeMs }
+      return { value: `token-${++count}-of-the-issuer`, expiresAtMs: Date.now() + lifeMs }
     })
     const credential = bearerTokens(ask)
     const call = async () => (await credential.authorize({ ...CALL, url: new URL('http://a/') }))['authorization']
@@ -98,7 +98,7 @@ describe('a token that the vendor refuses before its end', () => {
   async function vendorOf(tokensTaken: string[]) {
     let count = 0
     const ask = vi.fn<() => Promise<Token>>(async () => {
-      return { value: `token-${++count}`, expiresAt: Date.now() + 3_600_000 }
+      return { value: `token-${++count}`, expiresAtMs: Date.now() + 3_600_000 }
     })
     const a = await backend((response, request, socket) => {
       const isTaken = tokensTaken.some((token) => request.headers.authorization === `Bearer ${token}`)
@@ -148,7 +148,7 @@ describe('a token that the vendor refuses before its end', () => {
 
   test('and whose issuer is away fails the call, which ends', async () => {
     const { ask, client } = await vendorOf([])
-    ask.mockResolvedValueOnce({ value: 'old', expiresAt: Date.now() + 3_600_000 })
+    ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
     ask.mockRejectedValueOnce(new Error('away'))
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
     await expect(exchange.response).rejects.toMatchObject({ kind: 'connect', account: 'credential' })
@@ -158,14 +158,14 @@ describe('a token that the vendor refuses before its end', () => {
   test('is given up with its call when the client leaves meanwhile', async () => {
     const { ask, client } = await vendorOf([])
     const coming = Promise.withResolvers<Token>()
-    ask.mockResolvedValueOnce({ value: 'old', expiresAt: Date.now() + 3_600_000 })
+    ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
     ask.mockReturnValueOnce(coming.promise)
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
     await vi.waitFor(() => expect(ask).toHaveBeenCalledTimes(2))
     exchange.abort(new Error('gone'))
     await expect(exchange.response).rejects.toThrow('gone')
     await exchange.closed
-    coming.resolve({ value: 'late', expiresAt: Date.now() + 3_600_000 })
+    coming.resolve({ value: 'late', expiresAtMs: Date.now() + 3_600_000 })
   })
 })
 

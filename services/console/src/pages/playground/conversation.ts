@@ -70,18 +70,18 @@ export async function askTurn(caller: Caller, dialect: ApiDialect, model: string
   const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())
   put([...turns, { ...EMPTY, id, model, question }])
-  const startedAt = performance.now()
-  const elapsed = () => performance.now() - startedAt
+  const startedAtMs = performance.now()
+  const elapsedMs = () => performance.now() - startedAtMs
   const seen = { thought: '', text: '', firstTokenMs: null as number | null }
   const show = oncePerFrame(() => change(id, { ...seen, state: 'streaming' }))
   const take = (part: 'thought' | 'text') => (piece: string) => {
     seen[part] += piece
-    seen.firstTokenMs ??= elapsed()
+    seen.firstTokenMs ??= elapsedMs()
     show.soon()
   }
   const end = (part: Partial<Turn>) => {
     show.never()
-    change(id, { ...seen, ...part, totalMs: elapsed() })
+    change(id, { ...seen, ...part, totalMs: elapsedMs() })
   }
 
   try {
