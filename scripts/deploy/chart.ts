@@ -6,8 +6,8 @@ import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { helm } from './helm.ts'
 
-const DEPLOY = join(import.meta.dirname, '../../deploy')
-const CHART = join(DEPLOY, 'chart')
+export const DEPLOY = join(import.meta.dirname, '../../deploy')
+export const CHART = join(DEPLOY, 'chart')
 const RELEASE = ['gateway', CHART, '--namespace', 'ai']
 
 export const valueSets = readdirSync(join(DEPLOY, 'values')).map((file) => basename(file, '.yaml'))

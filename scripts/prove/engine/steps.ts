@@ -10,20 +10,24 @@ export interface Step {
 
 const done: Step[] = []
 
-/** `work` answers its finding in a few words, or throws. */
-export async function step(title: string, work: () => Promise<string>): Promise<void> {
+/** Answers what `work` answers, or throws what it throws. A text is its finding, in a few words. */
+export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now()
-  const secondsUntilNow = (): number => (performance.now() - startedAt) / 1000
+  const end = (finding: string): Step => {
+    const row = { title, seconds: (performance.now() - startedAt) / 1000, finding }
+    done.push(row)
+    return row
+  }
   process.stderr.write(`… ${title}\n`)
   try {
-    const finding = await work()
-    done.push({ title, seconds: secondsUntilNow(), finding })
+    const answer = await work()
+    const { seconds, finding } = end(typeof answer === 'string' ? answer : '')
+    process.stderr.write(`✓ ${title}: ${finding} (${seconds.toFixed(1)} s)\n`)
+    return answer
   } catch (error) {
-    done.push({ title, seconds: secondsUntilNow(), finding: 'FAILED' })
+    end('FAILED')
     throw error
   }
-  const last = done.at(-1)!
-  process.stderr.write(`✓ ${title}: ${last.finding} (${last.seconds.toFixed(1)} s)\n`)
 }
 
 export function tableOfSteps(): string {

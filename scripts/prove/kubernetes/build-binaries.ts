@@ -1,0 +1,62 @@
+/**
+ * The cluster's programs, built from the Go module proxy: once, and again when `binaries/` changes.
+ */
+
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, rename, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { findProgram } from '@gateway/servers/find-program'
+
+const SOURCES = join(import.meta.dirname, 'binaries')
+/** One file holds them all, and each is a link to it under its own name. */
+const LINKS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy']
+const VERSION_PACKAGE = 'k8s.io/component-base/version'
+
+/** The folder of etcd's and Kubernetes' programs. */
+export async function buildKubernetes(cache: string): Promise<string> {
+  const [main, module, sums] = ['main.go', 'go.mod', 'go.sum'].map((file) => readFileSync(join(SOURCES, file), 'utf8'))
+  const digest = createHash('sha256').update(`${main}\0${module}\0${sums}`).digest('hex').slice(0, 12)
+  return fillOnce(join(cache, `kubernetes-${digest}`), 'Kubernetes: some minutes', async (folder) => {
+    const version = versionOf(module!)
+    const [major, minor] = version.slice(1).split('.')
+    // Helm refuses a server that cannot tell its version.
+    const variables = { gitVersion: version, gitMajor: major, gitMinor: minor }
+    const links = Object.entries(variables).map(([name, value]) => `-X ${VERSION_PACKAGE}.${name}=${value}`)
+    const flags = ['-mod=readonly', '-trimpath', '-ldflags', ['-s', '-w', ...links].join(' ')]
+    await go(['build', ...flags, '-o', join(folder, 'kubernetes'), '.'])
+    for (const program of LINKS) await symlink('kubernetes', join(folder, program))
+  })
+}
+
+/** Fills the folder where it is not there. */
+async function fillOnce(folder: string, name: string, fill: (draft: string) => Promise<void>): Promise<string> {
+  if (existsSync(folder)) return folder
+  process.stderr.write(`building from the Go module proxy, once: ${name}\n`)
+  const draft = `${folder}.new`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(draft, { recursive: true })
+  await fill(draft)
+  await rename(draft, folder)
+  return folder
+}
+
+async function go(args: string[]): Promise<void> {
+  const child = spawn(findGo(), args, { cwd: SOURCES, stdio: 'inherit' })
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`go ${args[0]} failed; it needs Go 1.24 or later and a module proxy (GOPROXY)`)
+}
+
+function findGo(): string {
+  const program = findProgram('go')
+  if (!program) throw new Error('Go is missing: install it (https://go.dev/dl), it builds Kubernetes')
+  return program
+}
+
+function versionOf(module: string): string {
+  const version = /k8s\.io\/kubernetes (v\S+)/.exec(module)?.[1]
+  if (!version) throw new Error('binaries/go.mod requires no k8s.io/kubernetes')
+  return version
+}

@@ -1,0 +1,87 @@
+/**
+ * The machine inside an own world: folders in memory for all state, and two hosts that a bridge connects.
+ */
+
+import { execFile } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+export const execute = promisify(execFile)
+
+export interface Host {
+  readonly name: string
+  readonly address: string
+  /** Of its pods. */
+  readonly podRange: string
+  /** How a program is run on it. */
+  command(file: string, args: string[]): Command
+}
+
+export interface Command {
+  file: string
+  args: string[]
+}
+
+/** Beside `/run`: whatever programs write here goes with the mount namespace. */
+const FOLDERS = ['/var/lib', '/var/log']
+const STATE = '/run/prove'
+const BRIDGE = 'hosts'
+const OTHER = 'two'
+
+/** Answers the folder for state. */
+export async function openMachine(): Promise<string> {
+  await mkdir(STATE)
+  for (const folder of [STATE, ...FOLDERS])
+    await run('mount', '-t', 'tmpfs', '-o', 'size=12g,mode=0755', 'tmpfs', folder)
+  await run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
+  await run('ip', 'link', 'set', BRIDGE, 'up')
+  return STATE
+}
+
+/** The machine itself. */
+export async function openFirstHost(): Promise<Host> {
+  const host = { ...placeOf(1), name: 'one', command: (file: string, args: string[]) => ({ file, args }) }
+  await run('ip', 'address', 'add', `${host.address}/24`, 'dev', BRIDGE)
+  return host
+}
+
+/** A network namespace that is plugged into the bridge. */
+export async function openSecondHost(first: Host): Promise<Host> {
+  const host: Host = {
+    ...placeOf(2),
+    name: OTHER,
+    command: (file, args) => ({ file: 'nsenter', args: [`--net=/run/netns/${OTHER}`, file, ...args] }),
+  }
+  await run('ip', 'netns', 'add', OTHER)
+  await run('ip', 'link', 'add', OTHER, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', OTHER)
+  await run('ip', 'link', 'set', OTHER, 'master', BRIDGE, 'up')
+  await runOn(host, 'ip', 'link', 'set', 'lo', 'up')
+  await runOn(host, 'ip', 'address', 'add', `${host.address}/24`, 'dev', 'eth0')
+  await runOn(host, 'ip', 'link', 'set', 'eth0', 'up')
+  await runOn(host, 'ip', 'route', 'add', 'default', 'via', first.address)
+  await run('ip', 'route', 'add', host.podRange, 'via', host.address)
+  return host
+}
+
+export async function runOn(host: Host, program: string, ...words: string[]): Promise<string> {
+  const { file, args } = host.command(program, words)
+  return (await execute(file, args)).stdout
+}
+
+async function run(program: string, ...words: string[]): Promise<void> {
+  await execute(program, words)
+}
+
+/** As a node has it. */
+export async function forwardPackets(host: Host): Promise<void> {
+  // The filters of Services see packets between pods of one bridge, too.
+  for (const name of ['ipv4/ip_forward', 'bridge/bridge-nf-call-iptables']) {
+    await runOn(host, 'sh', '-c', `echo 1 > /proc/sys/net/${name}`)
+  }
+  // A container engine has set DROP.
+  await runOn(host, 'iptables', '--policy', 'FORWARD', 'ACCEPT')
+}
+
+function placeOf(index: number): Pick<Host, 'address' | 'podRange'> {
+  return { address: `10.200.0.${index}`, podRange: `10.85.${index}.0/24` }
+}
