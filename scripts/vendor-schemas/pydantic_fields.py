@@ -1,4 +1,4 @@
-"""Writes a JSON schema of SGLang's chat request: the members of its pydantic class, read without running it."""
+"""Writes a JSON schema of a server's chat request: the members of its pydantic class, read from a wheel without running it."""
 
 import ast
 import glob
@@ -6,24 +6,37 @@ import json
 import sys
 import zipfile
 
-FILE = "sglang/srt/entrypoints/openai/protocol.py"
 CLASS = "ChatCompletionRequest"
 TYPES = {"str": "string", "bool": "boolean", "int": "integer", "float": "number"}
 
+folder, file = sys.argv[1:]
+with zipfile.ZipFile(glob.glob(f"{folder}/*.whl")[0]) as wheel:
+    tree = ast.parse(wheel.read(file))
+classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def types_of(annotation):
+    """Of plain types; None where a class of its own or another kind of union is left open."""
+    if isinstance(annotation, ast.Constant) and annotation.value is None:
+        return ["null"]
+    if isinstance(annotation, ast.Name) and annotation.id in TYPES:
+        return [TYPES[annotation.id]]
+    if isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "Optional":
+        return joined(types_of(annotation.slice), ["null"])
+    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        return joined(types_of(annotation.left), types_of(annotation.right))
+    return None
+
+
+def joined(some, others):
+    return None if some is None or others is None else some + others
+
 
 def schema_of(annotation):
-    """Only plain types: what a union or a class of its own takes is left open."""
-    if isinstance(annotation, ast.Name) and annotation.id in TYPES:
-        return {"type": TYPES[annotation.id]}
-    if isinstance(annotation, ast.Subscript) and getattr(annotation.value, "id", "") == "Optional":
-        inner = schema_of(annotation.slice)
-        return {"type": [inner["type"], "null"]} if "type" in inner else {}
-    return {}
-
-
-with zipfile.ZipFile(glob.glob(f"{sys.argv[1]}/*.whl")[0]) as wheel:
-    tree = ast.parse(wheel.read(FILE))
-classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    types = types_of(annotation)
+    if types is None:
+        return {}
+    return {"type": types[0] if len(types) == 1 else types}
 
 
 def members_of(name):

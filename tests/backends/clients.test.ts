@@ -67,8 +67,9 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     { id: 'llama', url: llama.url, timeouts, maxConcurrent: 2, capabilities: chat },
     { id: 'embeddings', url: embeddings.url, capabilities: ['embeddings'] },
     { id: 'flaky', url: flakyUrl, capabilities: chat },
-    ...strict.map(({ id, vendor, url, apiKey }) => ({
-      ...{ id, vendor, url, apiKey, capabilities: chat },
+    ...strict.map(({ id, vendor, url, apiKey, asks }) => ({
+      ...{ id, vendor, url, apiKey },
+      capabilities: asks.includes('embeddings') ? [...chat, 'embeddings'] : chat,
       // The simulated backend behind the stand-ins knows no other path.
       dialects: [vendor === 'anthropic' ? 'messages' : 'chat'],
     })),
@@ -78,6 +79,7 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     { id: 'flaky', model: 'flaky' },
     ...strict.map(({ id, model }) => ({ id, model })),
   ]
+  const embedding = strict.filter(({ asks }) => asks.includes('embeddings'))
   return {
     backends,
     pools: [
@@ -87,6 +89,7 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
     models: [
       ...models.map(({ id }) => ({ id, type: 'chat', pool: id, multiplier: 1, maxOutputTokens: 1_000 })),
       { id: 'embeddings', type: 'embeddings', pool: 'embeddings', dimensions: DIMENSIONS },
+      ...embedding.map(({ id }) => ({ id: embeddingsOf(id), type: 'embeddings', pool: id, dimensions: 768 })),
     ],
     plans: [
       { slug: 'guest-device', limit: 1e9, rpm: 1_000, tpm: 1e9, perDay: 1_000, guest: true },
@@ -95,6 +98,7 @@ function configFor(llama: LlamaServer, embeddings: LlamaServer, flakyUrl: string
   }
 }
 
+const embeddingsOf = (id: string) => `${id}-embeddings`
 const clients = Object.entries(CLIENTS).map(([client, script]) => ({ client, script }))
 const ofOpenAi = clients.filter(({ script }) => script.startsWith('openai'))
 
@@ -105,11 +109,10 @@ describe.each(ofOpenAi)('$client by the Responses API', ({ client, script }) => 
     expect(told).toEqual([{ name: ask, value: expect.stringMatching(/./) }])
   })
 
-  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks }: StrictBackend) => {
-    const wanted = RESPONSES.slice(0, asks.length)
-    const told = await asked(script, id, wanted)
+  test.each(strict)('in front of a strict $vendor', async ({ id, vendor }: StrictBackend) => {
+    const told = await asked(script, id, RESPONSES)
     note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: told }] })
-    expect(told).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    expect(told).toEqual(RESPONSES.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 
@@ -125,10 +128,11 @@ describe.each(clients)('$client', ({ client, script }) => {
     if (ask === 'embeddings') expect(told[0]!.value).toBe(String(DIMENSIONS))
   })
 
-  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks }: StrictBackend) => {
-    const told = await asked(script, id, asks)
+  test.each(strict)('in front of a strict $vendor', async ({ id, vendor, asks: some }: StrictBackend) => {
+    const wanted = some.filter((ask) => asks.includes(ask))
+    const told = await asked(script, id, wanted, embeddingsOf(id))
     note({ clients: [{ client, server: `${vendor}, a stand-in`, outcomes: told }] })
-    expect(told).toEqual(asks.map((name) => ({ name, value: expect.stringMatching(/./) })))
+    expect(told).toEqual(wanted.map((name) => ({ name, value: expect.stringMatching(/./) })))
   })
 })
 
@@ -138,7 +142,12 @@ export interface Outcome {
   error?: string
 }
 
-async function asked(script: string, model: string, asks: readonly Ask[]): Promise<Outcome[]> {
+async function asked(
+  script: string,
+  model: string,
+  asks: readonly Ask[],
+  embeddings = 'embeddings',
+): Promise<Outcome[]> {
   const folder = process.env['CLIENTS_FOLDER']!
   const program = script.endsWith('.py') ? process.env['CLIENTS_PYTHON']! : process.execPath
   const child = spawn(program, [join(folder, script)], {
@@ -151,7 +160,7 @@ async function asked(script: string, model: string, asks: readonly Ask[]): Promi
       ANTHROPIC_BASE_URL: gateway.url,
       ANTHROPIC_API_KEY: key,
       CHAT_MODEL: model,
-      EMBEDDINGS_MODEL: 'embeddings',
+      EMBEDDINGS_MODEL: embeddings,
       FLAKY_MODEL: 'flaky',
       TIKTOKEN_CACHE_DIR: process.env['TIKTOKEN_CACHE_DIR'] ?? '',
       ASKS: asks.join(','),

@@ -9,10 +9,11 @@ import { buffer } from 'node:stream/consumers'
 import type { Vendor } from '@gateway/contracts/vendors'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { sendJson, startHttpBackend, type Answer } from '../../services/router/test/http-backend.ts'
+import { VENDOR_TABLE } from '../../services/router/test/vendors/capabilities.ts'
 import { violationOf } from '../../services/router/test/vendors/schemas.ts'
 import { KEY, refusalOf, STAND_INS, TOKEN, type StandIn } from '../../services/router/test/vendors/stand-ins.ts'
 
-type Ask = 'chat' | 'stream' | 'tools' | 'structured output'
+type Ask = 'chat' | 'stream' | 'tools' | 'structured output' | 'embeddings'
 
 export interface StrictBackend {
   vendor: Vendor
@@ -24,8 +25,7 @@ export interface StrictBackend {
   asks: readonly Ask[]
 }
 
-const TEXT: readonly Ask[] = ['chat', 'stream']
-const ALL: readonly Ask[] = [...TEXT, 'tools', 'structured output']
+const OF_CHAT: readonly Ask[] = ['chat', 'stream', 'tools', 'structured output']
 
 export async function startStrictBackends(stack: AsyncDisposableStack): Promise<StrictBackend[]> {
   const simulated = stack.use(await startBackend())
@@ -42,7 +42,7 @@ export async function startStrictBackends(stack: AsyncDisposableStack): Promise<
         url: url + standIn.base,
         model: standIn.model,
         apiKey: vendor === 'vertex' ? TOKEN : KEY,
-        asks: speaksOwnDialect ? TEXT : ALL,
+        asks: VENDOR_TABLE[vendor].but.embeddings === 'no' ? OF_CHAT : [...OF_CHAT, 'embeddings'],
       }
     }),
   )
@@ -56,6 +56,7 @@ function judgmentOf(vendor: Vendor, { complaint, answer, ignores }: StandIn): An
     if (bad !== null) return sendJson(response, status, body as object)
     const violation = violationOf(vendor, request.path, request.body)
     if (violation !== null) return sendJson(response, 400, { error: { message: violation } })
+    if (request.path.endsWith('/embeddings')) return sendJson(response, 200, {})
     const ignored = ignores.find((name) => name in request.body)
     if (ignored)
       return sendJson(response, 400, { error: { message: `${ignored} must not arrive: it would be ignored` } })

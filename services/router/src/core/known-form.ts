@@ -20,9 +20,9 @@ const OF_CHAT: Record<string, Form> = {
   openai: () => NEVER('max_tokens'),
   // It refuses `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12).
   mistral: () => NEVER('max_completion_tokens'),
-  // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5). The others are not among
-  // its request fields (docs.ollama.com/api/openai-compatibility, read in November 2026), and ignored, too.
-  ollama: () => NEVER('max_completion_tokens', 'parallel_tool_calls', 'n', 'tool_choice', 'user', 'logit_bias'),
+  // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5), and whatever else is not
+  // in its request (`taken-members.ts`).
+  ollama: () => NEVER('max_completion_tokens', 'n', 'tool_choice'),
   // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it answers one choice then is assumed.
   openrouter: (model) => [...BY_NAME(model), ...NEVER('n')],
   // Its documents name `max_tokens` alone (lmstudio.ai/docs/api/openai-api, read in November 2026); that it ignores the

@@ -46,7 +46,6 @@ describe('a chat', () => {
     ['a tool that must be called', { tool_choice: 'required' }, ['tool_choice'], {}, ['tool_choice']],
     ['a free choice of tools', { tools: [], tool_choice: 'auto' }, ['tool_choice'], { tools: [] }, []],
     ['no tool to be called', { tools: [{}], tool_choice: 'none', n: 1 }, ['tool_choice'], { n: 1 }, []],
-    ['a user', { user: 'u', seed: 1 }, ['user', 'seed'], {}, ['seed', 'user']],
     ['one choice where no more are known', { n: 1, seed: 1 }, ['n'], { seed: 1 }, []],
     ['no number of choices', { n: null }, ['n'], {}, []],
     ['log probabilities', { logprobs: true, top_logprobs: 1 }, ['logprobs'], {}, ['logprobs', 'top_logprobs']],

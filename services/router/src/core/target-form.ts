@@ -25,7 +25,7 @@ const DROPPED = [
   'top_k',
 ] as const
 /** The client's, which some servers ignore without a word. Never learnt: others refuse only some values of them. */
-const IGNORED = ['n', 'tool_choice', 'user'] as const
+const IGNORED = ['n', 'tool_choice'] as const
 /** Each may be written as the other. */
 const CAPS = ['max_completion_tokens', 'max_tokens'] as const
 const SYSTEM_ROLES = ['system', 'developer'] as const
@@ -147,7 +147,6 @@ function dropIgnored(chat: Record<string, unknown>, applying: TargetForm): strin
 const USUAL: Record<(typeof IGNORED)[number], unknown[]> = {
   n: [1, null],
   tool_choice: ['auto', 'none', null],
-  user: [null],
 }
 
 function joined(some: string[] | null, others: string[] | null): string[] | null {

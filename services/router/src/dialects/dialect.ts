@@ -38,6 +38,8 @@ export interface Question {
   dimensions?: number | undefined
   /** What the target refuses. */
   form: TargetForm
+  /** chat: the members of a request that the target takes, where it ignores all others. */
+  taken?: ReadonlySet<string> | undefined
 }
 
 export interface BackendRequest {

@@ -22,6 +22,7 @@ import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { addText, noText } from '../core/generated-text.ts'
+import { withTaken } from '../core/taken-members.ts'
 import { StreamedToolCalls } from '../core/whole-tool-calls.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
 
@@ -54,9 +55,9 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   }
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
-  if (form.length === 0) return { body: prependMembers(members, question.body), dropped: [] }
-  const { body, dropped } = fitChat(question.body, form)
-  return { body: prependMembers(members, body), dropped }
+  const fitted = form.length === 0 ? { body: question.body, dropped: [] } : fitChat(question.body, form)
+  const { body, dropped } = question.taken ? withTaken(fitted.body, question.taken) : fitted
+  return { body: prependMembers(members, body), dropped: [...new Set([...fitted.dropped, ...dropped])] }
 }
 
 const OPENING_BRACE = 0x7b

@@ -14,7 +14,9 @@ import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import { BackendFault, isRequestsOwnFault, understood, type Circumstances } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/retry-after.ts'
+import { takenMembers } from '../core/taken-members.ts'
 import type { TargetForm } from '../core/target-form.ts'
+import { vendorOf } from '../core/target-kind.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
 import { tellOperator } from '../tell-operator.ts'
@@ -110,6 +112,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     maxTokens: maxTokensFor(run, target),
     dimensions: dimensionsToAsk(target.model, run.header),
     form,
+    taken: kind === 'chat' && asked === 'chat' ? takenMembers(vendorOf(target.backend.config)) : undefined,
   })
   const exchange = target.backend.client.call({
     path,

@@ -147,9 +147,12 @@ export const VENDOR_TABLE: Record<Vendor, VendorRow> = {
   },
   'llama.cpp': {
     models: 'what the server was started with',
-    sources: ['github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md, November 2026'],
-    but: {},
-    assumed: ['role developer', 'reasoning_effort'],
+    sources: [
+      'github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md, November 2026',
+      'tools/server of b11434, 2026-11-22',
+    ],
+    but: { user: 'dropped and said' },
+    assumed: ['role developer'],
   },
   ollama: {
     models: 'all',

@@ -10,11 +10,13 @@ import { describe, expect, test } from 'vitest'
 import { sendJson } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
-import { sourceOf, violationOf } from './schemas.ts'
+import { takenMembers } from '../../src/core/taken-members.ts'
+import { membersOf, sourceOf, violationOf } from './schemas.ts'
 import { STAND_INS } from './stand-ins.ts'
 
 const vendors = Object.keys(VENDORS) as Vendor[]
 
+const SAY = { role: 'user', content: 'Say hello' }
 const text = fc.constantFrom('Say hello', 'Wie geht es?', '你好')
 const SCHEMA = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false }
 const TOOL = { type: 'function', function: { name: 'look', description: 'Looks', parameters: SCHEMA } }
@@ -113,6 +115,40 @@ describe('every request of the contract', () => {
       }),
       { numRuns: 60 },
     )
+  })
+})
+
+/** Of other vendors, of older servers, and mistyped. */
+const FOREIGN = ['invented', 'temprature', 'metadata', 'store', 'service_tier', 'guided_json', 'top_k', 'user', 'ключ']
+
+describe('a member that would be ignored', () => {
+  test.for(vendors.filter((vendor) => takenMembers(vendor)))('is left out for %s, and told', async (vendor) => {
+    const violations: string[] = []
+    const server = await backend((response, request, socket) => {
+      const violation = violationOf(vendor, request.path, request.body)
+      if (violation !== null) violations.push(violation)
+      return STAND_INS[vendor].answer(response, request, socket)
+    })
+    const under = await router(poolOver([server.url], { backend: { vendor }, targets: [{ model: 'm' }] }))
+    const taken = takenMembers(vendor)!
+    await fc.assert(
+      fc.asyncProperty(fc.subarray(FOREIGN), fc.boolean(), async (names, stream) => {
+        const foreign = Object.fromEntries(names.map((name) => [name, name === 'user' ? 'someone' : 3]))
+        const { failure, head } = await under.ask({ stream }, { messages: [SAY], ...foreign, absent: null })
+        expect(failure).toBeNull()
+        const untaken = names.filter((name) => !taken.has(name))
+        expect(head!.droppedParams ?? []).toEqual(untaken.map(encodeURIComponent))
+        for (const name of names) expect(name in server.seen.at(-1)!.body).toBe(taken.has(name))
+      }),
+      { numRuns: 40 },
+    )
+    expect(violations).toEqual([])
+  })
+
+  test.each(vendors)('is one that %s publishes, or none', (vendor) => {
+    const taken = takenMembers(vendor)
+    if (taken) expect([...taken].toSorted()).toEqual(membersOf(vendor).toSorted())
+    else expect(['vllm', 'sglang', 'llama.cpp', 'ollama']).not.toContain(vendor)
   })
 })
 

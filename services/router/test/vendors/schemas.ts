@@ -17,9 +17,9 @@ const DESCRIPTIONS: Record<Vendor, readonly [string, string?]> = {
   vertex: OPENAI,
   bedrock: OPENAI,
   openrouter: ['openrouter', 'openai-embeddings'],
-  vllm: OPENAI,
+  vllm: ['vllm', 'openai-embeddings'],
   sglang: ['sglang', 'openai-embeddings'],
-  'llama.cpp': OPENAI,
+  'llama.cpp': ['llama-cpp', 'openai-embeddings'],
   ollama: ['ollama', 'ollama-embeddings'],
   'lm-studio': OPENAI,
 }
@@ -33,7 +33,7 @@ const BESIDE: Partial<Record<Vendor, readonly string[]>> = { anthropic: ['temper
 interface Description {
   source: string
   readOn: string
-  schema: object
+  schema: { properties?: object }
 }
 
 const ajv = new Ajv({ strict: false, allErrors: false, discriminator: false })
@@ -47,6 +47,11 @@ function describe(name: string): Description {
 export function sourceOf(vendor: Vendor): string {
   const { source, readOn } = describe(DESCRIPTIONS[vendor][0])
   return `${source}, ${readOn}`
+}
+
+/** Of the vendor's chats. */
+export function membersOf(vendor: Vendor): string[] {
+  return Object.keys(describe(DESCRIPTIONS[vendor][0]).schema.properties ?? {})
 }
 
 /** Null where the request is as described. */

@@ -1,0 +1,76 @@
+/**
+ * Whatever a vendor's manners are, the client gets the whole text once, one end, and exact usage if it asked; and the
+ * config's times bear the vendor's silence.
+ */
+
+import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import { describe, expect, test } from 'vitest'
+import { openStream, type Answer } from '../http-backend.ts'
+import { backend, router } from '../open.ts'
+import { poolOver } from '../router-under-test.ts'
+import { assembledStream } from './assembled.ts'
+import { STAND_INS } from './stand-ins.ts'
+import { COUNTED, STREAM_MANNERS, streamOf, TEXTS } from './stream-manners.ts'
+
+const vendors = Object.keys(VENDORS) as Vendor[]
+const IDLE_MS = 400
+
+/** Its signs one after the other, for longer than the router would wait in silence. */
+const slowly =
+  (events: string[], sign: string | null): Answer =>
+  async (response) => {
+    openStream(response)
+    for (const one of events) {
+      response.write(one)
+      for (let at = 0; one === sign && at < 6; at++) {
+        await new Promise((resolve) => setTimeout(resolve, IDLE_MS / 4))
+        response.write(one)
+      }
+    }
+    response.end()
+  }
+
+async function heardFrom(vendor: Vendor, answer: Answer, includeUsage: boolean) {
+  const a = await backend(answer)
+  const timeouts = { connectMs: 2_000, firstByteMs: 10_000, idleMs: IDLE_MS }
+  const under = await router(
+    poolOver([a.url], { backend: { vendor, apiKey: 'key', timeouts }, targets: [{ model: STAND_INS[vendor].model }] }),
+  )
+  const job = await under.ask({ stream: true, includeUsage, remainingMs: 20_000 })
+  expect(job.failure).toBeNull()
+  expect(job.end!.attempts).toHaveLength(1)
+  return { job, heard: assembledStream(job.text()) }
+}
+
+describe.each(vendors)('%s', (vendor) => {
+  test.each([true, false])('a stream is whole; the client asks for usage: %s', async (includeUsage) => {
+    const { job, heard } = await heardFrom(vendor, STAND_INS[vendor].answer, includeUsage)
+    expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop' })
+    expect(job.end!.usage).toMatchObject({ promptTokens: 9, completionTokens: 3, estimated: false })
+    expect(heard.usage).toEqual(includeUsage ? expect.objectContaining(COUNTED) : undefined)
+  })
+
+  test('the times of its config bear its silence', () => {
+    const { firstByteMs, idleMs } = VENDORS[vendor].timeouts
+    const { first, between } = STREAM_MANNERS[vendor].silentMs
+    expect(firstByteMs).toBeGreaterThanOrEqual(first)
+    expect(idleMs).toBeGreaterThanOrEqual(between)
+  })
+})
+
+/** Anthropic's end and its pings are events of its own dialect. */
+const ofChat = vendors
+  .filter((vendor) => vendor !== 'anthropic')
+  .map((vendor) => [vendor, STREAM_MANNERS[vendor]] as const)
+
+test.for(ofChat)('%s: a stream without [DONE] is whole after its finish', async ([vendor, manners]) => {
+  const { heard } = await heardFrom(vendor, slowly(streamOf(manners, true).slice(0, -1), null), true)
+  expect(heard).toMatchObject({ text: TEXTS.join(''), finishReason: 'stop', usage: COUNTED })
+})
+
+const withSigns = ofChat.filter(([, { sign }]) => sign !== null)
+test.for(withSigns)('%s: its signs of life keep a stream, and no client sees them', async ([vendor, manners]) => {
+  const { job, heard } = await heardFrom(vendor, slowly(streamOf(manners, true), manners.sign), true)
+  expect(heard.text).toBe(TEXTS.join(''))
+  expect(job.text()).not.toMatch(/^:/m)
+})
