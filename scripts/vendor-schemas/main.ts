@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { npmPackages } from '../npm-packages.ts'
 import { CACHE, run } from '../python.ts'
+import { DOCUMENTED, schemaOfMembers } from './documented.ts'
 import { schemaOfStructs } from './go-structs.ts'
 import { schemaOfLlama } from './llama-cpp-fields.ts'
 
@@ -32,10 +33,10 @@ const LLAMA_SOURCES = ['schema', 'common', 'context', 'task']
 const MEMBERS = join(import.meta.dirname, '../../services/router/src/core/taken-members.ts')
 const OXFMT = join(import.meta.dirname, '../../node_modules/.bin/oxfmt')
 /** Their schemas. */
-const IGNORING = { vllm: 'vllm', sglang: 'sglang', 'llama.cpp': 'llama-cpp', ollama: 'ollama' }
+const IGNORING = { vllm: 'vllm', sglang: 'sglang', 'llama.cpp': 'llama-cpp', ollama: 'ollama', vertex: 'vertex' }
 interface Described {
   source: string
-  schema: { properties: object }
+  schema: { properties: Record<string, object> }
 }
 
 interface Typed {
@@ -71,6 +72,7 @@ try {
   await writePydantic('sglang', SGLANG, 'sglang/srt/entrypoints/openai/protocol.py')
   await writePydantic('vllm', VLLM, 'vllm/entrypoints/openai/chat_completion/protocol.py')
   await writeLlama()
+  await writeDocumented()
   await writeMembers()
 } catch (error) {
   reportFatal(error)
@@ -161,6 +163,12 @@ async function withDownload(words: string[], use: (folder: string) => Promise<vo
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+async function writeDocumented(): Promise<void> {
+  const { schema } = JSON.parse(await readFile(join(TARGET, 'openai.json'), 'utf8')) as Described
+  for (const [name, { source, members }] of Object.entries(DOCUMENTED))
+    await write(name, source, schemaOfMembers(members, schema))
 }
 
 /** Servers that ignore members without a word: the router leaves those out, and says so. */

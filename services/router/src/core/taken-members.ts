@@ -17,12 +17,17 @@ const TAKEN: Record<string, string> = {
   // github.com/ollama/ollama@v0.17.4, openai/openai.go, ChatCompletionRequest
   ollama:
     '_debug_render_only frequency_penalty logprobs max_tokens messages model presence_penalty reasoning reasoning_effort response_format seed stop stream stream_options temperature tools top_logprobs top_p',
+  // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, of google/ models, 2026-09-17
+  vertex:
+    'extra_body frequency_penalty function_call functions max_completion_tokens max_tokens messages modalities model n presence_penalty reasoning_effort response_format seed stop stream stream_options temperature tool_choice tools top_p web_search_options',
 }
 
 const sets = new Map(Object.entries(TAKEN).map(([vendor, names]) => [vendor, new Set(names.split(' '))]))
 
 /** Undefined where the vendor refuses by name what it does not know, or has not published its list. */
-export function takenMembers(vendor: string): ReadonlySet<string> | undefined {
+export function takenMembers(vendor: string, model: string): ReadonlySet<string> | undefined {
+  // The list is of Google's own models there.
+  if (vendor === 'vertex' && !model.startsWith('google/')) return undefined
   return sets.get(vendor)
 }
 

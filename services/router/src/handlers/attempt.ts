@@ -112,7 +112,8 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     maxTokens: maxTokensFor(run, target),
     dimensions: dimensionsToAsk(target.model, run.header),
     form,
-    taken: kind === 'chat' && asked === 'chat' ? takenMembers(vendorOf(target.backend.config)) : undefined,
+    taken:
+      kind === 'chat' && asked === 'chat' ? takenMembers(vendorOf(target.backend.config), target.model) : undefined,
   })
   const exchange = target.backend.client.call({
     path,

@@ -114,9 +114,14 @@ export const VENDOR_TABLE: Record<Vendor, VendorRow> = {
   },
   vertex: {
     models: 'google/gemini-2.5 and later',
-    sources: ['cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, November 2026'],
-    but: {},
-    assumed: ['role developer', 'logprobs', 'logit_bias', 'parallel_tool_calls', 'embeddings'],
+    sources: ['cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, 2026-09-17'],
+    but: {
+      logprobs: 'dropped and said',
+      logit_bias: 'dropped and said',
+      user: 'dropped and said',
+      parallel_tool_calls: 'dropped and said',
+    },
+    assumed: ['role developer', 'embeddings'],
   },
   bedrock: {
     models: 'openai.gpt-oss',

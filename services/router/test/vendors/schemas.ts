@@ -14,7 +14,7 @@ const DESCRIPTIONS: Record<Vendor, readonly [string, string?]> = {
   azure: OPENAI,
   anthropic: ['anthropic'],
   gemini: OPENAI,
-  vertex: OPENAI,
+  vertex: ['vertex', 'openai-embeddings'],
   bedrock: OPENAI,
   openrouter: ['openrouter', 'openai-embeddings'],
   vllm: ['vllm', 'openai-embeddings'],
