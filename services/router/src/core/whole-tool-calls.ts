@@ -22,20 +22,24 @@ export function wholeToolCalls(calls: unknown, answerId: string, choice: number)
   return filledItems(calls, (call, position) => callGaps(call, ownIdOf(answerId, choice, position)))
 }
 
-interface KnownCall {
-  choice: unknown
+interface Call {
   id: unknown
-  /** As the backend last wrote it. */
-  theirIndex: unknown
   index: number
+}
+
+/** Of one choice. By index: the one of which the backend last wrote under it. */
+interface Calls {
+  byId: Map<unknown, Call>
+  byIndex: Map<unknown, Call>
+  last: Call | undefined
+  /** One had no index. Such a server does not tell either why it stops (googleapis/python-genai#2868, 2026-08-17). */
+  isUnnumbered: boolean
 }
 
 /** The calls of one stream. */
 export class StreamedToolCalls {
   #answerId: string
-  #calls: KnownCall[] = []
-  /** The choices whose calls had no index: their servers do not tell either why they stop (googleapis/python-genai#2868, 2026-08-17). */
-  #unnumbered = new Set<unknown>()
+  #choices = new Map<unknown, Calls>()
 
   constructor(answerId: string) {
     this.#answerId = answerId
@@ -49,40 +53,46 @@ export class StreamedToolCalls {
 
   #choiceGaps({ index, delta, finish_reason: reason }: JsonObject): JsonObject | null {
     const pieces = isObject(delta) ? delta.tool_calls : null
-    if (pieces == null && this.#unnumbered.size === 0) return null
+    if (pieces == null && reason !== 'stop') return null
     const calls = filledItems(pieces, (piece) => this.#pieceGaps(index, piece))
     const gaps: JsonObject = calls ? { delta: { ...(delta as JsonObject), tool_calls: calls } } : {}
-    if (reason === 'stop' && this.#unnumbered.has(index)) gaps.finish_reason = 'tool_calls'
+    if (reason === 'stop' && this.#choices.get(index)?.isUnnumbered) gaps.finish_reason = 'tool_calls'
     return gaps
   }
 
   #pieceGaps(choice: unknown, piece: JsonObject): JsonObject {
-    const known = this.#find(choice, piece)
-    const call = known ?? this.#begin(choice, piece)
-    call.theirIndex = piece.index
-    if (piece.index === undefined) this.#unnumbered.add(choice)
+    const calls = this.#callsOf(choice)
+    const known = find(calls, piece)
+    const call = known ?? { id: piece.id, index: calls.last ? calls.last.index + 1 : 0 }
+    if (!known) {
+      calls.last = call
+      calls.byId.set(piece.id, call)
+    }
+    if (piece.index === undefined) calls.isUnnumbered = true
+    else calls.byIndex.set(piece.index, call)
     const gaps = known ? {} : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
     return piece.index === call.index ? gaps : { ...gaps, index: call.index }
   }
 
-  /** The call that the piece belongs to; undefined where it begins one. */
-  #find(choice: unknown, { id, index, function: called }: JsonObject): KnownCall | undefined {
-    const calls = this.#calls.filter((call) => call.choice === choice)
-    const ofId = isText(id) ? calls.find((call) => call.id === id) : undefined
-    if (ofId) return ofId
-    const ofIndex = index === undefined ? undefined : calls.findLast((call) => call.theirIndex === index)
-    const namesFunction = isObject(called) && isText(called.name)
-    if (!namesFunction) return ofIndex ?? calls.at(-1)
-    // Another id at the same index is another call.
-    return isText(id) && isText(ofIndex?.id) ? undefined : ofIndex
+  #callsOf(choice: unknown): Calls {
+    let calls = this.#choices.get(choice)
+    if (calls === undefined) {
+      calls = { byId: new Map(), byIndex: new Map(), last: undefined, isUnnumbered: false }
+      this.#choices.set(choice, calls)
+    }
+    return calls
   }
+}
 
-  #begin(choice: unknown, { id, index: theirIndex }: JsonObject): KnownCall {
-    const index = this.#calls.filter((call) => call.choice === choice).length
-    const call = { choice, id, theirIndex, index }
-    this.#calls.push(call)
-    return call
-  }
+/** The call that the piece belongs to; undefined where it begins one. */
+function find({ byId, byIndex, last }: Calls, { id, index, function: called }: JsonObject): Call | undefined {
+  const ofId = isText(id) ? byId.get(id) : undefined
+  if (ofId) return ofId
+  const ofIndex = byIndex.get(index)
+  const namesFunction = isObject(called) && isText(called.name)
+  if (!namesFunction) return ofIndex ?? last
+  // Another id at the same index is another call.
+  return isText(id) && isText(ofIndex?.id) ? undefined : ofIndex
 }
 
 function ownIdOf(answerId: string, choice: unknown, index: number): string {
