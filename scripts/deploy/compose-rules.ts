@@ -24,7 +24,7 @@ export interface ComposeService {
   networks?: string[]
   network_mode?: string
   depends_on?: Record<string, { condition: string }> | string[]
-  healthcheck?: object
+  healthcheck?: { start_interval?: string }
   stop_grace_period?: string
   stop_signal?: string
 }
@@ -54,6 +54,7 @@ export function problemsOfCompose(text: string): string[] {
         ...buildProblems(service),
         ...dependencyProblems(service, compose),
         ...stopProblems(service),
+        ...engineProblems(service),
       ].map((problem) => `${name}: ${problem}`)
     }),
   ]
@@ -134,4 +135,8 @@ function tellsHealth(service: ComposeService | undefined): boolean {
 function stopProblems({ environment = {}, stop_grace_period = '10s' }: ComposeService): string[] {
   const neededMs = Number(environment['DRAIN_MS'] ?? 0) + Number(environment['STOP_NOTICE_MS'] ?? 0)
   return Number.parseInt(stop_grace_period, 10) * 1000 > neededMs ? [] : ['is killed before it has stopped']
+}
+
+function engineProblems({ healthcheck }: ComposeService): string[] {
+  return healthcheck?.start_interval === undefined ? [] : ['has start_interval, which engines before 25 refuse']
 }

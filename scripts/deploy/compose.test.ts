@@ -64,6 +64,12 @@ describe('what is wrong is found', () => {
       'stop_grace_period: 20s',
       'is killed before it has stopped',
     ],
+    [
+      'a health check that engines before 25 refuse',
+      'start_period: 60s',
+      'start_period: 60s\n    start_interval: 1s',
+      'start_interval',
+    ],
   ])('%s', (_, wanted, replacement, complaint) => {
     const changed = text.replace(wanted, replacement)
     expect(changed).not.toBe(text)

@@ -80,8 +80,10 @@ function removeControlGroups(own?: number): void {
   for (const root of roots) {
     const pid = Number(root.slice(root.lastIndexOf('-') + 1))
     if (own === undefined ? existsSync(`/proc/${pid}`) : pid !== own) continue
-    const folders = globSync('**/', { cwd: root }).toSorted((a, b) => b.length - a.length)
-    for (const folder of [...folders.map((name) => `${root}/${name}`), root]) removeEmptied(folder)
+    const inner = globSync('**/', { cwd: root }).filter((name) => name !== '.')
+    // The innermost first.
+    for (const name of inner.toSorted((a, b) => b.length - a.length)) removeEmptied(`${root}/${name}`)
+    removeEmptied(root)
   }
 }
 
