@@ -1,11 +1,13 @@
 /**
- * A text as the model sees it: cues of the lexicon by where they stand, its shape, and hashed n-grams of words for what
- * neither names. Training and choosing run this very code.
+ * A text as the model sees it: cues of the lexicon by where they stand, its shape, its meaning if it is English, and
+ * hashed n-grams of words. Training and choosing run this very code.
  */
 
-import { countCues, type Cue, CUES } from './find-cues.ts'
+import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
 import { LANES } from './lanes.ts'
+import { MEANING_AXES, MEANING_ZONES, writeMeaning } from './meaning.ts'
+import type { PhraseTrie } from './phrase-trie.ts'
 import { SHAPE_NAMES, writeShape } from './shape.ts'
 import { sentences, type Span } from './split-text.ts'
 
@@ -57,10 +59,13 @@ export const DENSE_NAMES = [
   ...SHAPE_NAMES,
   ...FOLLOW_NAMES,
   ...THING_ZONES.flatMap((zone) => THINGS.map((thing) => `${thing}@${zone}`)),
+  ...MEANING_ZONES.flatMap((zone) => Array.from({ length: MEANING_AXES }, (_, axis) => `meaning-${axis}@${zone}`)),
 ]
 const SHAPE_AT = ZONES.length * CUES.length
 const FOLLOW_AT = SHAPE_AT + SHAPE_NAMES.length
 const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
+/** The dense features from here on tell what the text is about; the ones before, how it asks. */
+export const MEANING_AT = THINGS_AT + THING_ZONES.length * THINGS.length
 
 export interface Features {
   /** One value per name of `DENSE_NAMES`. */
@@ -71,13 +76,15 @@ export interface Features {
   pieces: number[]
 }
 
-export function readFeatures(raw: string, length: number): Features {
+export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = LEXICON_TRIE): Features {
   const dense = new Float32Array(DENSE_NAMES.length)
   const text = foldText(raw)
   const spans = sentences(text)
-  writeCues(text, spans, dense)
+  writeCues(lexicon, text, spans, dense)
   writeShape(raw, spans, length, dense, SHAPE_AT)
-  return { dense, ...ngrams(text, spans) }
+  const near = nearSpans(spans)
+  writeMeaning(text, near, dense, MEANING_AT)
+  return { dense, ...ngrams(text, near) }
 }
 
 /**
@@ -103,7 +110,7 @@ export function cueInAsk({ dense }: Features, cue: Cue): boolean {
   return [0, 2, 3].some((zone) => dense[zone * CUES.length + at] !== 0)
 }
 
-function writeCues(text: string, spans: readonly Span[], dense: Float32Array): void {
+function writeCues(lexicon: PhraseTrie, text: string, spans: readonly Span[], dense: Float32Array): void {
   const all = new Uint16Array(CUES.length)
   const head = new Uint16Array(CUES.length)
   const tail = new Uint16Array(CUES.length)
@@ -112,7 +119,7 @@ function writeCues(text: string, spans: readonly Span[], dense: Float32Array): v
     const isTail = index === spans.length - 1
     const counts = isHead ? head : isTail ? tail : all
     const order: number[] = []
-    countCues(text, span.start, span.end, counts, isHead || isTail ? order : undefined)
+    countCues(lexicon, text, span.start, span.end, counts, isHead || isTail ? order : undefined)
     if (isHead) writeThings(order, THINGS_AT, dense)
     if (isTail) writeThings(order, THINGS_AT + 2 * THINGS.length, dense)
   })
@@ -141,12 +148,16 @@ function writeThings(order: readonly number[], at: number, dense: Float32Array):
  * Words, pairs and pieces of words of the first and the last sentences; of ideographic text, characters, pairs and
  * triples of them.
  */
-function ngrams(text: string, spans: readonly Span[]): { words: number[]; pieces: number[] } {
+function ngrams(text: string, near: readonly Span[]): { words: number[]; pieces: number[] } {
   const words = new Set<number>()
   const pieces = new Set<number>()
-  const near = spans.length <= 4 ? spans : [spans[0], spans[1], spans.at(-2), spans.at(-1)]
-  for (const span of near) if (span) addNgrams(text, span, words, pieces)
+  for (const span of near) addNgrams(text, span, words, pieces)
   return { words: [...words], pieces: [...pieces] }
+}
+
+/** The first two sentences and the last two. */
+function nearSpans(spans: readonly Span[]): readonly Span[] {
+  return spans.length <= 4 ? spans : [...spans.slice(0, 2), ...spans.slice(-2)]
 }
 
 function addNgrams(text: string, span: Span, words: Set<number>, pieces: Set<number>): void {

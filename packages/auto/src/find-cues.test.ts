@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { countCues, type Cue, CUES } from './find-cues.ts'
+import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
 import { foldText } from './fold-text.ts'
 
 function cuesOf(text: string): Set<Cue> {
   const counts = new Uint16Array(CUES.length)
   const folded = foldText(text)
-  countCues(folded, 0, folded.length, counts)
+  countCues(LEXICON_TRIE, folded, 0, folded.length, counts)
   return new Set(CUES.filter((_, index) => counts[index] !== 0))
 }
 

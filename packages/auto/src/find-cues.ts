@@ -8,31 +8,40 @@ import { ANSWER_WORDS } from './lexicon/answer.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
 import { LIVE_WORDS } from './lexicon/live.ts'
-import { buildTrie, descend, type Phrase } from './phrase-trie.ts'
+import { buildTrie, descend, type Phrase, type PhraseTrie } from './phrase-trie.ts'
 
 const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...ANSWER_WORDS }
 
 export type Cue = keyof typeof LEXICON
 export const CUES = Object.keys(LEXICON) as Cue[]
 
-const TRIE = buildTrie(CUES.flatMap((cue, mark) => phrases(LEXICON[cue], mark)))
+/** Each phrase's mark is its cue's place in `CUES`. */
+export const PHRASES: readonly Phrase[] = CUES.flatMap((cue, mark) => phrases(LEXICON[cue], mark))
+export const LEXICON_TRIE = buildTrie(PHRASES)
 
-/** Adds to `counts` (one cell per cue) what `text.slice(start, end)` holds; `order` gets each cue when it is met. */
-export function countCues(text: string, start: number, end: number, counts: Uint16Array, order?: number[]): void {
+/** Adds to `counts` (one cell per mark of `trie`) what `text.slice(start, end)` holds; `order` gets each mark when it is met. */
+export function countCues(
+  trie: PhraseTrie,
+  text: string,
+  start: number,
+  end: number,
+  counts: Uint16Array,
+  order?: number[],
+): void {
   let before = SEPARATOR
   for (let at = start; at < end; at++) {
     const kind = charClass(text.charCodeAt(at))
     const startsWord = kind !== SEPARATOR && (kind !== before || (kind !== ALPHABETIC && kind !== HANGUL))
-    if (startsWord) walk(text, at, end, counts, order)
+    if (startsWord) walk(trie, text, at, end, counts, order)
     before = kind
   }
 }
 
-function walk(text: string, from: number, end: number, counts: Uint16Array, order?: number[]): void {
-  let node = TRIE.first[text.charCodeAt(from)] ?? -1
-  for (let at = from; node >= 0; node = ++at < end ? descend(TRIE, node, text.charCodeAt(at)) : -1) {
-    const open = TRIE.open[node]
-    const whole = TRIE.whole[node]
+function walk(trie: PhraseTrie, text: string, from: number, end: number, counts: Uint16Array, order?: number[]): void {
+  let node = trie.first[text.charCodeAt(from)] ?? -1
+  for (let at = from; node >= 0; node = ++at < end ? descend(trie, node, text.charCodeAt(at)) : -1) {
+    const open = trie.open[node]
+    const whole = trie.whole[node]
     if (open?.length) add(open, counts, order)
     if (whole?.length && endsWord(text, at, end)) add(whole, counts, order)
   }

@@ -40,12 +40,18 @@ export function laneShares(network: Network, { dense, words, pieces }: Features)
   const innerWidth = DENSE_NAMES.length + 1
   const outerWidth = hidden + innerWidth
   const present: number[] = []
-  dense.forEach((value, cell) => value !== 0 && present.push(cell))
+  const values: number[] = []
+  for (let cell = 0; cell < dense.length; cell++) {
+    const value = dense[cell] ?? 0
+    if (value === 0) continue
+    present.push(cell)
+    values.push(value)
+  }
   const units = new Float64Array(hidden)
   for (let unit = 0; unit < hidden; unit++) {
     const row = unit * innerWidth
     let sum = inner[row + innerWidth - 1] ?? 0
-    for (const cell of present) sum += (inner[row + cell] ?? 0) * (dense[cell] ?? 0)
+    for (let k = 0; k < present.length; k++) sum += (inner[row + (present[k] ?? 0)] ?? 0) * (values[k] ?? 0)
     units[unit] = Math.max(0, sum)
   }
   const scores = new Float64Array(LANES.length)
@@ -53,7 +59,7 @@ export function laneShares(network: Network, { dense, words, pieces }: Features)
     const row = lane * outerWidth
     let sum = outer[row + outerWidth - 1] ?? 0
     for (let unit = 0; unit < hidden; unit++) sum += (outer[row + unit] ?? 0) * (units[unit] ?? 0)
-    for (const cell of present) sum += (outer[row + hidden + cell] ?? 0) * (dense[cell] ?? 0)
+    for (let k = 0; k < present.length; k++) sum += (outer[row + hidden + (present[k] ?? 0)] ?? 0) * (values[k] ?? 0)
     scores[lane] = sum
   }
   addCells(network.words, words, scores)

@@ -1,28 +1,35 @@
 /**
  * How often the chooser is right on sources that it never trained on: `npm run auto:evaluate -- <labelled.jsonl>`.
- * Training reads this repository's prompts alone, so every source of the file is unseen. What a fit may vary (`SETTINGS`)
- * is chosen for each source by all the other ones, so no source has a say in its own figure.
+ * Training reads this repository's prompts alone, so every source of the file is unseen. The nested estimate gives no
+ * source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks what it alone attests.
  */
 
 import modelFile from '../src/model.json' with { type: 'json' }
 import { LANE_IDS, type Lane, LANES } from '../src/lanes.ts'
 import { laneShares, type Network, unpackModel } from '../src/model.ts'
+import type { PhraseTrie } from '../src/phrase-trie.ts'
 import { findEchoes } from './echoes.ts'
 import { isRight, readInContext, train } from './examples.ts'
 import type { FitOptions } from './fit.ts'
+import { lexiconWithout } from './fold-lexicon.ts'
 import { origins, type Prompt, readPrompts } from './prompts.ts'
 
-const SETTINGS: Partial<FitOptions>[] = [
-  {},
-  { dropAllWords: 0.3, dropAllPieces: 0.3 },
-  { dropDense: 0.2 },
-  { hidden: 40 },
-]
-/** One network for each setting; the shipped model joins five. */
+const SETTINGS: Partial<FitOptions>[] = [{}, { dropAllWords: 0.3, dropAllPieces: 0.3 }, { dropMeaning: 0.6 }]
+/** One network for each setting; the shipped model joins two. */
 const SEEDS = [7]
 const CONFIDENCES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0]
 /** What a lane costs per token, by the catalogue's multipliers. */
 const MULTIPLIERS: Record<Lane, number> = { spark: 1, bolt: 1.5, nova: 3.75, atlas: 6.7, research: 2.3, code: 1 }
+
+/** Which lanes cannot do a lane's work; any other wrong choice only costs more or takes longer. */
+const TOO_WEAK: Record<Lane, readonly Lane[]> = {
+  spark: [],
+  bolt: ['spark'],
+  nova: ['spark', 'bolt'],
+  atlas: ['spark', 'bolt', 'nova'],
+  research: ['spark', 'bolt', 'nova', 'atlas', 'code'],
+  code: ['spark', 'bolt'],
+}
 
 interface Verdict {
   prompt: Prompt
@@ -35,48 +42,63 @@ const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('-
 const isQuick = process.argv.includes('--quick')
 if (paths.length === 0) throw new Error('usage: npm run auto:evaluate -- [--quick] <labelled.jsonl>…')
 const prompts = paths.flatMap((path) => readPrompts(path))
-const shipped = judge(unpackModel(modelFile))
-if (!isQuick) reportNested(SETTINGS.map((options) => judge(train([], options, SEEDS))))
+const bySource = Map.groupBy(prompts, sourceOf)
+const echoes = findEchoes(prompts)
+if (!isQuick) reportNested()
+const network = unpackModel(modelFile)
+const shipped = prompts.map((prompt) => judge(prompt, network))
 console.log(`\n## The shipped model, ${shipped.length} prompts\n`)
 reportSources(shipped)
-reportGroups('language', shipped, ({ prompt }) => prompt.lang)
-reportGroups('turn', shipped, ({ prompt }) => (prompt.messages.length > 1 ? 'later' : 'first'))
-reportGroups('confidence', shipped, ({ confidence }) => `${CONFIDENCES.find((least) => confidence >= least)} and above`)
-reportConfusion(shipped)
+reportAll(shipped)
 
-function judge(network: Network): Verdict[] {
-  return prompts.map((prompt) => {
-    const shares = laneShares(network, readInContext(prompt, network))
-    const confidence = Math.max(...shares)
-    const [source = '', other] = origins(prompt)
-    return {
-      prompt,
-      source: other ? 'composed of two sources' : source,
-      lane: LANES[shares.indexOf(confidence)] ?? 'nova',
-      confidence,
-    }
-  })
+function sourceOf(prompt: Prompt): string {
+  const [source = '', other] = origins(prompt)
+  return other ? 'composed of two sources' : source
 }
 
-/** Each source is judged by the setting that is best on all others. */
-function reportNested(bySetting: readonly Verdict[][]): void {
-  const sources = [...new Set(shipped.map(({ source }) => source))].toSorted()
-  const nested = sources.map((source) => {
-    const others = bySetting.map((verdicts) => share(verdicts.filter((verdict) => verdict.source !== source)))
-    const best = bySetting[others.indexOf(Math.max(...others))] ?? []
-    return best.filter((verdict) => verdict.source === source)
+function judge(prompt: Prompt, by: Network, lexicon?: PhraseTrie): Verdict {
+  const shares = laneShares(by, readInContext(prompt, by, lexicon))
+  const confidence = Math.max(...shares)
+  return { prompt, source: sourceOf(prompt), lane: LANES[shares.indexOf(confidence)] ?? 'nova', confidence }
+}
+
+/**
+ * Each source is judged by the setting that is best on all others, with the lexicon as it would be without the source,
+ * on those of its prompts that do not echo ours.
+ */
+function reportNested(): void {
+  const networks = SETTINGS.map((options) => train([], options, SEEDS))
+  const right = networks.map((one) => new Set(prompts.filter((prompt) => isRight(prompt, judge(prompt, one).lane))))
+  const nested = [...bySource].map(([source, list]) => {
+    const others = right.map((set) => set.difference(new Set(list)).size)
+    const best = networks[others.indexOf(Math.max(...others))] ?? networks[0]!
+    const lexicon = lexiconWithout(source, bySource)
+    return list.filter((prompt) => !echoes.has(prompt)).map((prompt) => judge(prompt, best, lexicon))
   })
   const shares = nested.filter((list) => list.length >= 20).map(share)
   const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length
   const spread = Math.sqrt(shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (shares.length - 1))
-  console.log(`settings by themselves: ${bySetting.map((verdicts) => share(verdicts).toFixed(3)).join(', ')}`)
-  console.log(`nested, all prompts: ${share(nested.flat()).toFixed(3)}`)
-  console.log(`nested, mean of ${shares.length} sources: ${mean.toFixed(3)}, standard deviation ${spread.toFixed(3)}`)
+  console.log(
+    `## Nested\n\nsettings by themselves: ${right.map(({ size }) => (size / prompts.length).toFixed(3)).join(', ')}`,
+  )
+  console.log(`all ${nested.flat().length} prompts: ${share(nested.flat()).toFixed(3)}`)
+  console.log(`mean of ${shares.length} sources: ${mean.toFixed(3)}, standard deviation ${spread.toFixed(3)}`)
+  reportAll(nested.flat())
+}
+
+function reportAll(verdicts: Verdict[]): void {
+  reportGroups('language', verdicts, ({ prompt }) => prompt.lang)
+  reportGroups('turn', verdicts, ({ prompt }) => (prompt.messages.length > 1 ? 'later' : 'first'))
+  reportGroups(
+    'confidence',
+    verdicts,
+    ({ confidence }) => `${CONFIDENCES.find((least) => confidence >= least)} and above`,
+  )
+  reportConfusion(verdicts)
 }
 
 function reportSources(verdicts: Verdict[]): void {
   const strict = verdicts.filter(({ prompt, lane }) => lane === prompt.lane).length / verdicts.length
-  const echoes = findEchoes(prompts)
   const fresh = verdicts.filter(({ prompt }) => !echoes.has(prompt))
   console.log(`right: ${share(verdicts).toFixed(3)}; the label itself: ${strict.toFixed(3)}`)
   console.log(`without echoes of our prompts: ${share(fresh).toFixed(3)} of ${fresh.length}\n`)
@@ -97,17 +119,16 @@ function byName(verdicts: Verdict[], nameOf: (verdict: Verdict) => string): [str
 
 /** Rows are labels, columns choices; a choice that is acceptable counts as the label's own. */
 function reportConfusion(verdicts: Verdict[]): void {
-  console.log(
-    `\n| Label | ${LANES.join(' | ')} | Right | Price |\n| --- | ${LANES.map(() => '---').join(' | ')} | --- | --- |`,
-  )
+  const columns = ['Label', ...LANES, 'Right', 'Too weak', 'Price']
+  console.log(`\n| ${columns.join(' | ')} |\n| ${columns.map(() => '---').join(' | ')} |`)
   for (const label of LANES) {
     const list = verdicts.filter(({ prompt }) => prompt.lane === label)
     const credited = list.map(({ prompt, lane }) => (isRight(prompt, lane) ? label : lane))
     const counts = LANES.map((lane) => credited.filter((one) => one === lane).length)
+    const weak = credited.filter((lane) => TOO_WEAK[label].includes(lane)).length / list.length
     const paid = list.reduce((sum, { lane }) => sum + MULTIPLIERS[lane], 0) / (list.length * MULTIPLIERS[label])
-    console.log(
-      `| ${label} (${LANE_IDS[label]}) | ${counts.join(' | ')} | ${share(list).toFixed(3)} | ${paid.toFixed(2)} |`,
-    )
+    const figures = [share(list).toFixed(3), weak.toFixed(3), paid.toFixed(2)]
+    console.log(`| ${label} (${LANE_IDS[label]}) | ${[...counts, ...figures].join(' | ')} |`)
   }
 }
 

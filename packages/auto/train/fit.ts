@@ -5,7 +5,7 @@
 
 import { LANES } from '../src/lanes.ts'
 import { cellScale, type Network, softmax } from '../src/model.ts'
-import { DENSE_NAMES, type Features, PIECE_CELLS, WORD_CELLS } from '../src/features.ts'
+import { DENSE_NAMES, type Features, MEANING_AT, PIECE_CELLS, WORD_CELLS } from '../src/features.ts'
 
 export interface Example {
   features: Features
@@ -27,6 +27,7 @@ export interface FitOptions {
   dropCells: number
   dropAllWords: number
   dropAllPieces: number
+  dropMeaning: number
 }
 
 export const FIT: FitOptions = {
@@ -41,6 +42,7 @@ export const FIT: FitOptions = {
   dropCells: 0.3,
   dropAllWords: 0.5,
   dropAllPieces: 0.2,
+  dropMeaning: 0.3,
 }
 
 const DENSE = DENSE_NAMES.length
@@ -146,7 +148,8 @@ function keepSome(
   random: () => number,
 ): void {
   bench.count = 0
-  for (let cell = 0; cell < DENSE; cell++) {
+  const end = random() < options.dropMeaning ? MEANING_AT : DENSE
+  for (let cell = 0; cell < end; cell++) {
     const value = dense[cell]!
     if (value === 0 || random() < options.dropDense) continue
     bench.kept[bench.count] = cell

@@ -11,7 +11,7 @@ import type { Prompt } from './prompts.ts'
 const FOLDER = new URL('grammar/', import.meta.url)
 const SEED = 5
 /** How often a template is filled; one with few fillings gives fewer. */
-const FILLINGS = 12
+const FILLINGS = 6
 const DEPTH = 6
 
 interface Template {
@@ -38,7 +38,7 @@ export function promptsOf(grammar: string, lang: string): Prompt[] {
         role: place % 2 === 0 ? ('user' as const) : ('assistant' as const),
         content: turn.replaceAll('\\n', '\n').trim(),
       }))
-      return { id: `${lang}-${at}-${index}`, messages, lane, also, source: `gateway/grammar-${lang}`, lang }
+      return { id: `${lang}-${at}-${index}`, messages, lane, also, source: `gateway/grammar-${lang}-${at}`, lang }
     })
   })
 }

@@ -1,21 +1,24 @@
 /**
- * Prompts of our own, short and in many languages: they show the model ways of asking that data sets lack. Also the
- * sentences that stand around a request without changing what is asked.
+ * Prompts of our own in many languages, each written by hand: they show the model ways of asking that no grammar has.
+ * Each is a source of its own.
  */
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { Lane } from '../src/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
-const FILES = ['quick', 'deep', 'made', 'tasks', 'traps', 'varied']
+const FOLDER = new URL('written/', import.meta.url)
 
 export function readWritten(): Prompt[] {
-  return FILES.flatMap((file) => {
-    const lines = readFileSync(new URL(`written/${file}.txt`, import.meta.url), 'utf8').split('\n')
-    return lines
-      .filter((line) => line !== '' && !line.startsWith('#'))
-      .map((line, index) => parse(line, `${file}-${index}`))
-  })
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.txt'))
+    .toSorted()
+    .flatMap((file) => {
+      const lines = readFileSync(new URL(file, FOLDER), 'utf8').split('\n')
+      return lines
+        .filter((line) => line !== '' && !line.startsWith('#'))
+        .map((line, index) => parse(line, `${file.replace('.txt', '')}-${index}`))
+    })
 }
 
 function parse(line: string, id: string): Prompt {
@@ -25,5 +28,5 @@ function parse(line: string, id: string): Prompt {
     role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
     content: turn.replaceAll('\\n', '\n'),
   }))
-  return { id, messages, lane, also, source: 'gateway/written', lang: '' }
+  return { id, messages, lane, also, source: `gateway/${id}`, lang: '' }
 }

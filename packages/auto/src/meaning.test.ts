@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { foldText } from './fold-text.ts'
+import { MEANING_AXES, MEANING_ZONES, writeMeaning } from './meaning.ts'
+import { sentences } from './split-text.ts'
+
+function meaningOf(raw: string): Float32Array {
+  const text = foldText(raw)
+  const into = new Float32Array(MEANING_ZONES.length * MEANING_AXES + 2)
+  writeMeaning(text, sentences(text), into, 1)
+  return into
+}
+
+function likeness(one: string, other: string): number {
+  const [a, b] = [meaningOf(one), meaningOf(other)]
+  return a.reduce((sum, value, axis) => sum + value * (b[axis] ?? 0), 0) / (Math.hypot(...a) * Math.hypot(...b))
+}
+
+test('texts that share a subject and no word are more alike than texts that share words and no subject', () => {
+  const flight = 'cheap airline tickets'
+  expect(likeness(flight, 'inexpensive flight fares')).toBeGreaterThan(likeness(flight, 'cheap cake recipe'))
+})
+
+test('a word outside the vocabulary counts by its pieces', () => {
+  const text = 'the best of all dishwashers'
+  expect(likeness(text, 'kitchen appliances')).toBeGreaterThan(likeness('the best of all', 'kitchen appliances'))
+})
+
+test('other languages have none, so nothing is read into their words', () => {
+  for (const text of [
+    'Wie hoch ist der Kölner Dom?',
+    '北京今天天气怎么样',
+    'Почему небо синее?',
+    '하늘은 왜 파란가요',
+    '',
+    '!?',
+  ])
+    expect(meaningOf(text).every((value) => value === 0)).toBe(true)
+})
+
+test('it writes its own places alone', () => {
+  const values = meaningOf('a sailing boat on a lake')
+  expect([values[0], values.at(-1)]).toEqual([0, 0])
+  expect(Math.hypot(...values)).toBeCloseTo(4 * Math.sqrt(MEANING_ZONES.length), 3)
+})

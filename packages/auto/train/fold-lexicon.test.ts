@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { countCues, CUES, LEXICON_TRIE } from '../src/find-cues.ts'
+import { foldText } from '../src/fold-text.ts'
+import type { PhraseTrie } from '../src/phrase-trie.ts'
+import { lexiconWithout } from './fold-lexicon.ts'
+import type { Prompt } from './prompts.ts'
+
+/** The lexicon has it, and none of our prompts. */
+const RARE = 'arrivederci'
+const COMMON = 'weather'
+
+function prompt(content: string): Prompt {
+  return { id: content, messages: [{ role: 'user', content }], lane: 'bolt', also: [], source: '', lang: '' }
+}
+
+function cuesOf(lexicon: PhraseTrie, text: string): number {
+  const counts = new Uint16Array(CUES.length)
+  const folded = foldText(text)
+  countCues(lexicon, folded, 0, folded.length, counts)
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+test('a phrase that one source alone attests goes with the source', () => {
+  const lexicon = lexiconWithout(
+    'one',
+    new Map([
+      ['one', [prompt(RARE)]],
+      ['other', [prompt('hello')]],
+    ]),
+  )
+  expect(cuesOf(lexicon, RARE)).toBeLessThan(cuesOf(LEXICON_TRIE, RARE))
+  expect(cuesOf(lexicon, COMMON)).toBe(cuesOf(LEXICON_TRIE, COMMON))
+})
+
+test('a phrase that another source or our own prompts attest stays', () => {
+  const bySource = new Map([
+    ['one', [prompt(RARE), prompt(COMMON)]],
+    ['other', [prompt(RARE)]],
+  ])
+  const lexicon = lexiconWithout('one', bySource)
+  for (const text of [RARE, COMMON]) expect(cuesOf(lexicon, text)).toBe(cuesOf(LEXICON_TRIE, text))
+})
