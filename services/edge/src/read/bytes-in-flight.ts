@@ -18,7 +18,7 @@ export const LARGEST_BODY_BYTES = 25 * MEGABYTE
 export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
 /** An answer that waits with less than this is never cut for want of room. */
-const SPARED_BYTES = 64 * 1024
+export const SPARED_BYTES = 64 * 1024
 
 export interface BytesInFlight {
   /** What this request holds, nothing at first. */

@@ -1,12 +1,13 @@
 /**
  * Passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
  * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
- * the usage is stored.
+ * the usage is stored. What it holds is the process' memory, and counts as such.
  */
 
 import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
+import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
 import { terminalEventIn } from '../core/stream-forms.ts'
 import { countEvents, wholeEvents } from '../core/whole-events.ts'
 
@@ -20,15 +21,28 @@ export interface Passage {
   readonly taken: Consumed
   /** Whole events so far. */
   readonly events: number
+  /** The answer is over: nothing is held any more. */
+  close(): void
 }
 
-/** `dialect`: a stream's; null where the answer is JSON. `consumed` tells the router how many bytes the client has taken. */
-export function openPassage(dialect: ApiDialect | null, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
-  return dialect ? passEvents(dialect, reader, consumed) : passBytes(reader, consumed)
+export interface PassageEnds {
+  reader: Pick<Reader, 'write'>
+  /** The router is told how many bytes the client has taken. */
+  consumed: Consumed
+  /** Where the bytes count that the passage holds. */
+  hold: AnswerHold
+  /** There is no room for them. */
+  onNoRoom(): void
 }
 
-function passBytes(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
+/** `dialect`: a stream's; null where the answer is JSON. */
+export function openPassage(dialect: ApiDialect | null, ends: PassageEnds): Passage {
+  return dialect ? passEvents(dialect, ends) : passBytes(ends)
+}
+
+function passBytes({ reader, consumed }: PassageEnds): Passage {
   return {
+    close() {},
     pass: (bytes) => reader.write(bytes),
     note() {},
     rest: () => NOTHING,
@@ -39,7 +53,7 @@ function passBytes(reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
 
 const NOTHING = new Uint8Array(0)
 
-function passEvents(dialect: ApiDialect, reader: Pick<Reader, 'write'>, consumed: Consumed): Passage {
+function passEvents(dialect: ApiDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
   const whole = wholeEvents()
   const terminalIn = terminalEventIn(dialect)
   /** From the terminal event on. */
@@ -47,6 +61,14 @@ function passEvents(dialect: ApiDialect, reader: Pick<Reader, 'write'>, consumed
   let events = 0
   /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
   let toldAhead = 0
+  let heldBytes = 0
+
+  /** Small ones are spared, as those are that wait for a slow client. */
+  function holdMore(bytes: number): void {
+    heldBytes += bytes
+    if (bytes < 0) hold.paid(-bytes)
+    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onNoRoom()
+  }
 
   function take(bytes: Uint8Array): Uint8Array {
     const taken = whole.push(bytes)
@@ -71,8 +93,10 @@ function passEvents(dialect: ApiDialect, reader: Pick<Reader, 'write'>, consumed
         consumed(held)
       }
       if (ready.length > 0) reader.write(ready)
+      holdMore(held)
     },
     note: (bytes) => void take(bytes),
+    close: () => holdMore(-heldBytes),
     rest: () => Buffer.concat([...ending, whole.end()]),
     taken(bytes) {
       const untold = Math.max(0, bytes - toldAhead)

@@ -15,6 +15,7 @@ import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
 import type { Admitted } from '../admit/admit.ts'
 import type { Edge } from '../edge.ts'
 import { measuredOf, measureRequest } from '../listen/measure-request.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { httpClient, type Client } from './reader.ts'
 import { relayAnswer } from './relay-answer.ts'
@@ -47,6 +48,8 @@ interface StageOptions {
   dialect?: ApiDialect
   routers?: number
   store?: () => Promise<void>
+  /** All that may be in the process at once. */
+  mostBytes?: number
   /** What precedes the relay. */
   admit?: (response: ServerResponse) => Promise<unknown>
   /** The client that the relay meets. */
@@ -61,6 +64,7 @@ async function stage(
     dialect = 'chat',
     routers = 1,
     store = async () => {},
+    mostBytes = LEAST_BYTES_IN_FLIGHT,
     admit = async () => {},
     seen = (client) => client,
   }: StageOptions,
@@ -74,8 +78,14 @@ async function stage(
   const finished: { charge: number; tokens: number }[] = []
   const running = new Map<string, RunningRequest>()
   const metrics = createMetrics({ service: 'edge' })
+  const bytes = trackBytesInFlight(
+    mostBytes,
+    () => false,
+    () => {},
+  )
   const edge = {
     bus,
+    bytes,
     metrics: edgeMetrics(metrics),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
@@ -120,7 +130,7 @@ async function stage(
     await new Promise((resolve) => server.close(resolve))
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, reports, finished, running, job, metrics }
+  return { url, reports, finished, running, job, metrics, answerPot: bytes.budget.pots.answers }
 }
 
 const admitted = {
@@ -534,6 +544,30 @@ describe.each(STREAMS)('a stream of $dialect', ({ dialect, content, terminal, fa
     const { text } = await readAll(await fetch(url))
     expect(text).not.toContain(terminal)
     expect(lastOf(text)).toEqual(failed('SERVICE_UNAVAILABLE'))
+  })
+
+  test('holds back no more than the process has room for while usage is stored slowly', async () => {
+    const large = terminal.replace('}\n\n', `,"output":"${'x'.repeat(200_000)}"}\n\n`)
+    const stored = Promise.withResolvers<void>()
+    const { url, answerPot } = await stage(
+      (job) => {
+        begin(job)
+        send(job, ...content, large)
+        job.signal.addEventListener('abort', () => job.failure(encode({ ...LEFT, usage: USAGE })))
+        job.end(END)
+      },
+      { stream: true, dialect, store: () => stored.promise, mostBytes: 4_000_000 },
+    )
+    const mostHeld = () => expect(answerPot.used).toBeLessThanOrEqual(answerPot.limit + large.length)
+    const reading = Array.from({ length: 20 }, async () => readAll(await fetch(url)).finally(mostHeld))
+    const first = await Promise.any(reading)
+    expect(lastOf(first.text)).toEqual(failed('SERVICE_UNAVAILABLE'))
+    stored.resolve()
+    const texts = (await Promise.all(reading)).map(({ text }) => text)
+    const whole = texts.filter((text) => text.endsWith(large))
+    expect(whole.length).toBeGreaterThanOrEqual(Math.floor(answerPot.limit / large.length))
+    for (const text of texts.filter((text) => !whole.includes(text))) expect(text).not.toContain(large.slice(0, 25))
+    await expect.poll(() => answerPot).toMatchObject({ used: 0, bySender: new Map() })
   })
 
   test('whose backend failed after content ends with a failure', async () => {

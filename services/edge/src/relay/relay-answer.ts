@@ -115,6 +115,7 @@ class RelayedAnswer implements AnswerEvents, Source {
     tellLoss(this.#edge, this.#relay.job, loss)
     if (!this.#client.restart()) return false
     this.#head = null
+    this.#passage.close()
     this.#passage = this.#openPassage()
     return true
   }
@@ -149,7 +150,16 @@ class RelayedAnswer implements AnswerEvents, Source {
   }
 
   #openPassage(): Passage {
-    return openPassage(streamDialect(this.#relay.job), this.#client, (bytes) => this.#run?.consumed(bytes))
+    const { job } = this.#relay
+    return openPassage(streamDialect(job), {
+      reader: this.#client,
+      consumed: (bytes) => this.#run?.consumed(bytes),
+      hold: this.#edge.bytes.holdAnswer(job.account),
+      onNoRoom: () => {
+        if (!this.#depart('cut')) return
+        this.#client.fail(new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer'))
+      },
+    })
   }
 
   /** The client has gone: the router stops the backend, and its last word tells the cost. */
@@ -161,6 +171,14 @@ class RelayedAnswer implements AnswerEvents, Source {
   }
 
   async #conclude(word: LastWord): Promise<void> {
+    try {
+      await this.#answerAndBill(word)
+    } finally {
+      this.#passage.close()
+    }
+  }
+
+  async #answerAndBill(word: LastWord): Promise<void> {
     const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
     this.#phase = 'over'
     const head = this.#head
