@@ -19,6 +19,10 @@ export function parseChunk(data: string): Chunk {
   return value
 }
 
+export function writeChunk(chunk: Chunk): Buffer {
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+}
+
 export function choicesOf(chunk: Chunk): Record<string, unknown>[] {
   return Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
 }

@@ -309,7 +309,7 @@ describe('an answer by our own tool', () => {
       {},
     ])
     expect(chunks.at(-1)!.choices[0]!.finish_reason).toBe('stop')
-    expect(reading.usage).toMatchObject({ reasoningTokens: 5 })
+    expect(reading.progress.usage).toMatchObject({ reasoningTokens: 5 })
   })
 })
 
@@ -349,8 +349,8 @@ describe('a stream', () => {
         model: start.message.model,
       })
     }
-    expect(reading).toMatchObject({ begun: true, complete: true, done: true, text: { kept: 'Hello!' } })
-    expect(reading.usage).toEqual({
+    expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true, text: { kept: 'Hello!' } })
+    expect(reading.progress.usage).toEqual({
       promptTokens: 35,
       completionTokens: 15,
       cachedTokens: 10,
@@ -364,7 +364,7 @@ describe('a stream', () => {
       start,
       { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
     ])
-    expect(reading).toMatchObject({
+    expect(reading.progress).toMatchObject({
       begun: false,
       complete: false,
       prompt: { promptTokens: 35, cachedTokens: 10 },
@@ -406,7 +406,7 @@ describe('a stream', () => {
       {},
     ])
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls')
-    expect(reading.usage).toMatchObject({ promptTokens: 35, completionTokens: 89 })
+    expect(reading.progress.usage).toMatchObject({ promptTokens: 35, completionTokens: 89 })
   })
 
   test('keeps silent about tools that the backend runs itself', () => {

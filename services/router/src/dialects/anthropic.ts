@@ -9,10 +9,10 @@ import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
 import { readMessage } from './anthropic/answer.ts'
 import { writeMessagesRequest } from './anthropic/request.ts'
 import { MessagesStream } from './anthropic/stream.ts'
-import type { Dialect } from './dialect.ts'
+import type { ChatDialect } from './dialect.ts'
 import { messages } from './messages.ts'
 
-export const anthropic: Dialect = {
+export const anthropic: ChatDialect = {
   headers: messages.headers,
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
   readAnswer: (_, bytes, identity) => readMessage(bytes, identity),

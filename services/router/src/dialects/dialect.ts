@@ -9,7 +9,7 @@ import type { TargetForm } from '../core/target-form.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import type { GeneratedText } from '../core/generated-text.ts'
+import { noText, type GeneratedText } from '../core/generated-text.ts'
 
 export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
@@ -69,24 +69,44 @@ export interface StreamOptions {
   echo?: unknown
 }
 
-/** One stream being read, event by event. */
-export interface StreamReading {
-  /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
-  read(event: SseEvent): Buffer | null
+/** What the events of a stream have told of its answer so far. */
+export interface Progress {
   /** Content has come, or the answer has ended properly without any. A bare role is no content. */
-  readonly begun: boolean
+  begun: boolean
   /** Every choice has its finish reason, or the backend has said that it is done. */
-  readonly complete: boolean
+  complete: boolean
   /** Nothing more is to come. */
-  readonly done: boolean
-  readonly usage: TokenUsage | null
+  done: boolean
+  usage: TokenUsage | null
   /** Where the backend tells it ahead of the whole usage. */
-  readonly prompt: TokenUsage | null
+  prompt: TokenUsage | null
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
+}
+
+export function noProgress(): Progress {
+  return { begun: false, complete: false, done: false, usage: null, prompt: null, text: noText() }
+}
+
+/** One stream being read, event by event. */
+export interface StreamReading {
+  readonly progress: Readonly<Progress>
+  /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
+  read(event: SseEvent): Buffer | null
   /**
    * What follows the backend's last event: a usage chunk that the client asked for and the backend did not send; in other
    * dialects than chat, the events that carry the usage, of which the terminal one is the last.
    */
   usageChunk(usage: TokenUsage): Buffer
+}
+
+/** A stream that becomes chat: another dialect may take its chunks before they are bytes. */
+export interface ChatReading extends StreamReading {
+  /** The chunks that `read` would write. */
+  chunks(event: SseEvent): JsonObject[]
+}
+
+/** Of clients that speak chat. */
+export interface ChatDialect extends Dialect {
+  readStream(options: StreamOptions): ChatReading
 }

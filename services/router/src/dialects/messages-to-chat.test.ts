@@ -477,8 +477,8 @@ describe('a stream', () => {
     for (const piece of cut(Buffer.from(text), sizes)) {
       for (const event of splitter.push(piece)) out.push(reading.read(event) ?? Buffer.alloc(0))
     }
-    expect(reading).toMatchObject({ begun: true, complete: true, done: true })
-    return Buffer.concat([...out, reading.usageChunk(reading.usage!)])
+    expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
+    return Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)])
   }
 
   /** The official SDK over a connection that answers these pieces. */

@@ -160,10 +160,10 @@ describe('a stream', () => {
     fc.assert(
       fc.property(events, fc.integer({ min: 1, max: 200 }), (all, size) => {
         const { reading, out } = passed(textOf(all), size)
-        expect(reading).toMatchObject({ begun: true, complete: true, done: true })
+        expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
         const usage = { promptTokens: 11, completionTokens: 7, cachedTokens: 0, cacheWriteTokens: 2 }
-        expect(reading.usage).toMatchObject(usage)
-        expect(Buffer.concat([...out, reading.usageChunk(reading.usage!)]).toString()).toBe(textOf(all))
+        expect(reading.progress.usage).toMatchObject(usage)
+        expect(Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)]).toString()).toBe(textOf(all))
       }),
     )
   })
@@ -172,7 +172,7 @@ describe('a stream', () => {
     const [all] = fc.sample(events, { seed: 2, numRuns: 1 })
     const text = textOf(all!).replaceAll('\n', '\r\n').replaceAll('event: ', 'event:')
     const { reading, out } = passed(text)
-    const sent = Buffer.concat([...out, reading.usageChunk(reading.usage!)]).toString()
+    const sent = Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)]).toString()
     const end = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
     expect(sent).toBe(text.slice(0, text.lastIndexOf('event:message_stop')) + end)
   })
@@ -190,7 +190,7 @@ describe('a stream', () => {
       { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
     ]
     const { reading, out } = passed(textOf(all))
-    expect(reading).toMatchObject({ complete: true, done: false, usage: null, text: { kept: 'Hi' } })
+    expect(reading.progress).toMatchObject({ complete: true, done: false, usage: null, text: { kept: 'Hi' } })
     const counted = { promptTokens: 3, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
     const sent = Buffer.concat([...out, reading.usageChunk(counted)]).toString()
     expect(sent).toContain('"message":{"model":"of-the-target","id":"msg_own"}')
@@ -199,7 +199,7 @@ describe('a stream', () => {
 
   test('of a role alone has not begun', () => {
     const { reading } = passed(textOf([{ type: 'message_start', message: { id: 'm', model: 'c' } }, { type: 'ping' }]))
-    expect(reading.begun).toBe(false)
+    expect(reading.progress.begun).toBe(false)
   })
 
   test.each([

@@ -54,6 +54,7 @@ function wholeMessage(message: JsonObject, { id, model }: Identity): JsonObject 
 
 class MessagesPassing implements StreamReading {
   #watch = new MessageWatch()
+  readonly progress = this.#watch.progress
   #identity: Identity
   /** From the first event that names a reason to stop. */
   #closing: { event: JsonObject; raw: Buffer }[] = []
@@ -62,30 +63,11 @@ class MessagesPassing implements StreamReading {
     this.#identity = identity
   }
 
-  get begun(): boolean {
-    return this.#watch.begun
-  }
-  get complete(): boolean {
-    return this.#watch.complete
-  }
-  get done(): boolean {
-    return this.#watch.done
-  }
-  get usage(): TokenUsage | null {
-    return this.#watch.usage
-  }
-  get prompt(): StreamReading['prompt'] {
-    return this.#watch.prompt
-  }
-  get text(): StreamReading['text'] {
-    return this.#watch.text
-  }
-
   read({ name, data, raw }: SseEvent): Buffer | null {
     if (name === 'error') throw faultOf(errorMessageOf(data))
     const event = parseChunk(data)
-    this.#watch.note(event)
-    if (this.#watch.complete) {
+    if (this.#watch.note(event)) this.progress.begun = true
+    if (this.progress.complete) {
       this.#closing.push({ event, raw })
       return null
     }
@@ -93,7 +75,7 @@ class MessagesPassing implements StreamReading {
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    const isCounted = this.#watch.usage !== null
+    const isCounted = this.progress.usage !== null
     const closing = this.#closing.flatMap(({ event, raw }) => {
       if (event.type === 'message_stop') return []
       const lacksUsage = event.type === 'message_delta' && !isCounted

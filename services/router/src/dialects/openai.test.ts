@@ -83,34 +83,34 @@ describe('a stream has begun', () => {
     ['a refusal', { refusal: 'no' }],
     ['audio', { audio: { data: 'UklGRg==' } }],
   ])('with %s', (_, value) => {
-    expect(read([delta(value)]).reading.begun).toBe(true)
+    expect(read([delta(value)]).reading.progress.begun).toBe(true)
   })
 
   test('with its end, also when it is empty', () => {
-    expect(read([delta({ role: 'assistant', content: '' }), delta({}, 'length')]).reading.begun).toBe(true)
+    expect(read([delta({ role: 'assistant', content: '' }), delta({}, 'length')]).reading.progress.begun).toBe(true)
   })
 
   test.each([
     ['a role', { role: 'assistant' }],
     ['a role and empty fields', { role: 'assistant', content: '', tool_calls: [], refusal: null, function_call: {} }],
   ])('not with %s', (_, value) => {
-    expect(read([delta(value)]).reading.begun).toBe(false)
+    expect(read([delta(value)]).reading.progress.begun).toBe(false)
   })
 })
 
 describe('a stream is complete', () => {
   test('when every choice that was asked for has finished', () => {
     const { reading } = read([delta({ content: 'a' }), delta({}, 'stop')], { choices: 2 })
-    expect(reading.complete).toBe(false)
-    expect(read([delta({}, 'stop', 0), delta({}, 'stop', 1)], { choices: 2 }).reading.complete).toBe(true)
+    expect(reading.progress.complete).toBe(false)
+    expect(read([delta({}, 'stop', 0), delta({}, 'stop', 1)], { choices: 2 }).reading.progress.complete).toBe(true)
   })
 
   test('not by the empty finish reasons that some backends write', () => {
-    expect(read([delta({ content: 'a' }, '')]).reading.complete).toBe(false)
+    expect(read([delta({ content: 'a' }, '')]).reading.progress.complete).toBe(false)
   })
 
   test('when the backend says that it is done', () => {
-    expect(read([delta({ content: 'a' }), '[DONE]']).reading).toMatchObject({ complete: true, done: true })
+    expect(read([delta({ content: 'a' }), '[DONE]']).reading.progress).toMatchObject({ complete: true, done: true })
   })
 })
 
@@ -127,7 +127,7 @@ describe('usage beside content', () => {
   test('is passed on once, at the end, to one that did', () => {
     const { passed, reading } = read([counted, { ...delta({}, 'stop'), usage: counted.usage }], { includeUsage: true })
     expect(passed.map(usageIn)).toEqual([null, null])
-    expect(usageIn(reading.usageChunk(reading.usage!).toString())).toMatchObject({ completion_tokens: 1 })
+    expect(usageIn(reading.usageChunk(reading.progress.usage!).toString())).toMatchObject({ completion_tokens: 1 })
   })
 })
 
@@ -144,7 +144,7 @@ describe('the usage of a stream', () => {
     const chunks = [delta({ content: 'a' }), { choices: [], usage }]
     expect(read(chunks).passed.map((bytes) => bytes !== null)).toEqual([true, false])
     expect(read(chunks, { includeUsage: true }).passed.map((bytes) => bytes !== null)).toEqual([true, true])
-    expect(read(chunks).reading.usage).toEqual({
+    expect(read(chunks).reading.progress.usage).toEqual({
       promptTokens: 8,
       completionTokens: 5,
       cachedTokens: 4,
@@ -159,13 +159,14 @@ describe('the usage of a stream', () => {
       { ...delta({ content: 'b' }), usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } },
       { ...delta({}, 'stop'), usage: null },
     ])
-    expect(reading.usage?.completionTokens).toBe(2)
+    expect(reading.progress.usage?.completionTokens).toBe(2)
     expect(passed).not.toContain(null)
   })
 
   test('of all zeros is none', () => {
     expect(
-      read([{ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]).reading.usage,
+      read([{ choices: [], usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 } }]).reading.progress
+        .usage,
     ).toBeNull()
   })
 

@@ -13,6 +13,7 @@ import {
   hasContent,
   isFinished,
   parseChunk,
+  writeChunk,
   type Chunk,
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
@@ -21,10 +22,17 @@ import { checkChatAnswer, generatedTextOf, parseAnswer, usageOf, withUsage } fro
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
 import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { addText, noText } from '../core/generated-text.ts'
+import { addText } from '../core/generated-text.ts'
 import { withTaken } from '../core/taken-members.ts'
 import { StreamedToolCalls } from '../core/whole-tool-calls.ts'
-import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
+import {
+  noProgress,
+  type ChatDialect,
+  type ChatReading,
+  type PlainAnswer,
+  type Question,
+  type StreamOptions,
+} from './dialect.ts'
 
 const PATHS: Record<JobKind, string> = {
   chat: '/chat/completions',
@@ -32,7 +40,7 @@ const PATHS: Record<JobKind, string> = {
   images: '/images/generations',
 }
 
-export const openai: Dialect = {
+export const openai: ChatDialect = {
   headers: (apiKey): Record<string, string> => (apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
   request: (question) => ({ path: PATHS[question.kind], ...writeBody(question) }),
   readAnswer,
@@ -96,12 +104,8 @@ function readErrorBody(body: string): string | null {
   }
 }
 
-class OpenAiStream implements StreamReading {
-  begun = false
-  done = false
-  usage: TokenUsage | null = null
-  readonly prompt = null
-  readonly text = noText()
+class OpenAiStream implements ChatReading {
+  readonly progress = noProgress()
   #includeUsage: boolean
   #choices: number
   #finished = new Set<unknown>()
@@ -114,6 +118,8 @@ class OpenAiStream implements StreamReading {
   #isFirst = true
   /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
   #nameless: Chunk | null = null
+  /** As the backend wrote it. */
+  #own: Chunk | null = null
 
   constructor({ includeUsage, choices, identity }: StreamOptions) {
     this.#includeUsage = includeUsage
@@ -122,25 +128,30 @@ class OpenAiStream implements StreamReading {
     this.#calls = new StreamedToolCalls(identity.id)
   }
 
-  get complete(): boolean {
-    return this.done || this.#finished.size >= this.#choices
-  }
-
+  /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
-    const bytes = this.#read(event)
-    if (this.#nameless === null || bytes === null) return bytes
-    const named = writeEvent(wholeChunk(this.#nameless, this.#last)!)
-    this.#nameless = null
-    return Buffer.concat([named, bytes])
+    const written = this.chunks(event).map((chunk) => (chunk === this.#own ? event.raw : writeChunk(chunk)))
+    return written.length > 1 ? Buffer.concat(written) : (written[0] ?? null)
   }
 
-  #read(event: SseEvent): Buffer | null {
+  chunks(event: SseEvent): Chunk[] {
+    const chunk = this.#take(event)
+    if (chunk === null) return []
+    if (this.#nameless === null) return [chunk]
+    const named = wholeChunk(this.#nameless, this.#last)!
+    this.#nameless = null
+    return [named, chunk]
+  }
+
+  #take(event: SseEvent): Chunk | null {
+    const { progress } = this
     if (event.data === '[DONE]') {
-      this.done = true
+      progress.done = progress.complete = true
       return null
     }
     if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
+    this.#own = chunk
     const fault = errorIn(chunk)
     if (fault) throw fault
     if (this.#isFirst) {
@@ -150,33 +161,37 @@ class OpenAiStream implements StreamReading {
         return null
       }
     }
-    const named = wholeChunk(chunk, this.#last)
-    const whole = this.#calls.whole(named ?? chunk) ?? named
-    this.#last = (whole ?? chunk) as Chunk & Identity
+    const named = wholeChunk(chunk, this.#last) ?? chunk
+    const whole = this.#calls.whole(named) ?? named
+    this.#last = whole as Chunk & Identity
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
-    if (!isObject(chunk.usage)) return whole ? writeEvent(whole) : event.raw
+    if (!isObject(chunk.usage)) return whole
     this.#readUsage(chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
-    if (choices.length > 0) return writeEvent({ ...this.#last, usage: this.#includeUsage ? null : undefined })
+    if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
     // What is no whole usage is written at the end instead.
-    if (this.usage === null) return null
+    if (progress.usage === null) return null
     this.#usageSent = true
     if (!this.#includeUsage) return null
-    return whole || this.#told !== chunk.usage ? writeEvent({ ...this.#last, usage: this.#told }) : event.raw
+    return this.#told === chunk.usage ? whole : { ...whole, usage: this.#told }
   }
 
   #readUsage(told: Record<string, unknown>): void {
     const usage = readUsage(told)
     if (usage === null) return
-    this.usage = usage
+    this.progress.usage = usage
     this.#told = wholeUsage(told, 'chat') ?? told
   }
 
   #readChoice(choice: Record<string, unknown>): void {
-    addText(this.text, generatedText(choice.delta))
-    if (isFinished(choice)) this.#finished.add(choice.index)
-    if (!this.begun) this.begun = isFinished(choice) || hasContent(choice)
+    const { progress } = this
+    addText(progress.text, generatedText(choice.delta))
+    if (isFinished(choice)) {
+      this.#finished.add(choice.index)
+      progress.complete ||= this.#finished.size >= this.#choices
+    }
+    if (!progress.begun) progress.begun = isFinished(choice) || hasContent(choice)
   }
 
   /** Empty when the backend has sent its own. */
@@ -191,10 +206,6 @@ class OpenAiStream implements StreamReading {
       choices: [],
       usage: this.#told ?? writeUsage(usage, 'chat'),
     }
-    return writeEvent(chunk)
+    return writeChunk(chunk)
   }
-}
-
-function writeEvent(chunk: Chunk): Buffer {
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }

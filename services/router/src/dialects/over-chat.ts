@@ -4,12 +4,18 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { parseChunk } from '../core/chat-chunk.ts'
-import type { GeneratedText } from '../core/generated-text.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import type { Identity } from '../core/whole-record.ts'
-import type { BackendRequest, Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+import type {
+  BackendRequest,
+  ChatDialect,
+  ChatReading,
+  Dialect,
+  PlainAnswer,
+  Question,
+  StreamReading,
+} from './dialect.ts'
 
 /** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
 export interface Front<Echo> {
@@ -29,7 +35,7 @@ export interface FrontStream {
   close(usage: TokenUsage): Buffer
 }
 
-export function overChat<Echo>(front: Front<Echo>, target: Dialect): Dialect {
+export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect {
   return {
     headers: (apiKey) => target.headers(apiKey),
     request: (question) => writeRequest(front, target, question),
@@ -61,53 +67,22 @@ function plainAnswer(json: JsonObject, usage: TokenUsage | null): PlainAnswer {
 }
 
 class StreamOverChat implements StreamReading {
-  #inner: StreamReading
+  readonly progress: StreamReading['progress']
+  #inner: ChatReading
   #front: FrontStream
 
-  constructor(inner: StreamReading, front: FrontStream) {
+  constructor(inner: ChatReading, front: FrontStream) {
+    this.progress = inner.progress
     this.#inner = inner
     this.#front = front
   }
 
-  get begun(): boolean {
-    return this.#inner.begun
-  }
-
-  get complete(): boolean {
-    return this.#inner.complete
-  }
-
-  get done(): boolean {
-    return this.#inner.done
-  }
-
-  get usage(): TokenUsage | null {
-    return this.#inner.usage
-  }
-
-  get prompt(): StreamReading['prompt'] {
-    return this.#inner.prompt
-  }
-
-  get text(): GeneratedText {
-    return this.#inner.text
-  }
-
   read(event: SseEvent): Buffer | null {
-    const chunks = chunksIn(this.#inner.read(event), event)
-    const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
+    const written = this.#inner.chunks(event).flatMap((chunk) => this.#front.take(chunk) ?? [])
     return written.length > 1 ? Buffer.concat(written) : (written[0] ?? null)
   }
 
   usageChunk(usage: TokenUsage): Buffer {
     return this.#front.close(usage)
   }
-}
-
-/** The backend's own event, or events that a dialect wrote: one line of data each. */
-function chunksIn(bytes: Buffer | null, event: SseEvent): JsonObject[] {
-  if (bytes === null) return []
-  if (bytes === event.raw) return [parseChunk(event.data)]
-  const events = bytes.toString('utf8').split('\n\n')
-  return events.filter((text) => text !== '').map((text) => parseChunk(text.slice('data: '.length)))
 }

@@ -452,13 +452,13 @@ function chunksOf(generated: Generated): string {
 }
 
 /** All that a client reads of a stream, as the relay writes it. */
-function relayed(generated: Generated): Buffer {
-  const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary } })
+function relayed(generated: Generated, settings: Json = {}): Buffer {
+  const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary }, ...settings })
   const reading = overOpenAi.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
   const events = createSseSplitter().push(Buffer.from(chunksOf(generated)))
   const written = events.flatMap((event) => reading.read(event) ?? [])
-  expect(reading).toMatchObject({ begun: true, complete: true, done: true })
-  return Buffer.concat([...written, reading.usageChunk(reading.usage!)])
+  expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
+  return Buffer.concat([...written, reading.usageChunk(reading.progress.usage!)])
 }
 
 function eventsIn(bytes: Buffer): ResponseStreamEvent[] {
@@ -525,6 +525,21 @@ describe('a stream', () => {
     )
   })
 
+  test('has the JSON that one whole `JSON.stringify` of each event would have written', () => {
+    const odd = fc.string({ unit: 'binary', maxLength: 12 })
+    const settings = fc.record({ instructions: odd, metadata: fc.dictionary(odd, odd), tools: fc.constant(TOOLS) })
+    fc.assert(
+      fc.property(fc.array(odd, { minLength: 1 }), odd, settings, (texts, args, request) => {
+        const pieces = [...texts.map((content) => ({ content })), { call: 0, args }]
+        const bytes = relayed({ pieces, finish: 'stop', summary: null }, request)
+        const events = createSseSplitter().push(bytes)
+        for (const { data } of events) expect(JSON.stringify(JSON.parse(data))).toBe(data)
+        const answered = JSON.parse(events.at(-1)!.data) as { response: Json }
+        expect(answered.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
+      }),
+    )
+  })
+
   test('opens and closes each item and each part once, with the whole of its pieces', () => {
     fc.assert(fc.property(answer, (generated) => judgeOrder(eventsIn(relayed(generated)))))
   })
@@ -535,7 +550,7 @@ describe('a stream', () => {
     const role = { index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }
     const [event] = createSseSplitter().push(Buffer.from(`data: ${JSON.stringify({ choices: [role] })}\n\n`))
     expect(reading.read(event!)).toBeNull()
-    expect(reading.begun).toBe(false)
+    expect(reading.progress.begun).toBe(false)
   })
 })
 

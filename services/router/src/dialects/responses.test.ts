@@ -32,7 +32,7 @@ function relayed(events: Event[]) {
   const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
   const bytes = createSseSplitter()
     .push(Buffer.concat(events.map(written)))
-    .map((event) => ({ bytes: reading.read(event), begun: reading.begun }))
+    .map((event) => ({ bytes: reading.read(event), begun: reading.progress.begun }))
   return { bytes, reading }
 }
 
@@ -107,22 +107,22 @@ describe('a stream', () => {
   test('keeps its bytes, and holds its opening until the first content, whatever its size', () => {
     const { bytes, reading } = relayed([CREATED, ADDED, DELTA, COMPLETED])
     expect(bytes.map(({ begun }) => begun)).toEqual([false, false, true, true])
-    const all = Buffer.concat([...bytes.flatMap((one) => one.bytes ?? []), reading.usageChunk(reading.usage!)])
+    const all = Buffer.concat([...bytes.flatMap((one) => one.bytes ?? []), reading.usageChunk(reading.progress.usage!)])
     expect(all.equals(Buffer.concat([CREATED, ADDED, DELTA, COMPLETED].map(written)))).toBe(true)
-    expect(reading).toMatchObject({ complete: true, done: true, usage: COUNTED })
-    expect(reading.text.kept).toBe('Hi')
+    expect(reading.progress).toMatchObject({ complete: true, done: true, usage: COUNTED })
+    expect(reading.progress.text.kept).toBe('Hi')
   })
 
   test('begins with a call, or ends properly without any content', () => {
     const call = { ...ADDED, item: { type: 'function_call', name: 'look' } }
-    expect(relayed([CREATED, call]).reading.begun).toBe(true)
+    expect(relayed([CREATED, call]).reading.progress.begun).toBe(true)
     const incomplete = { ...COMPLETED, type: 'response.incomplete' }
-    expect(relayed([CREATED, incomplete]).reading).toMatchObject({ begun: true, complete: true })
+    expect(relayed([CREATED, incomplete]).reading.progress).toMatchObject({ begun: true, complete: true })
   })
 
   test('without usage gets one in its terminal event, which is named', () => {
     const { reading } = relayed([CREATED, DELTA, { ...COMPLETED, response: { id: 'resp_1', output: [] } }])
-    expect(reading.usage).toBeNull()
+    expect(reading.progress.usage).toBeNull()
     const last = reading.usageChunk(COUNTED).toString()
     expect(last).toMatch(/^event: response\.completed\ndata: \{.*"input_tokens":12.*\}\n\n$/)
   })

@@ -8,11 +8,11 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
-import { addText, noText } from '../core/generated-text.ts'
+import { addText } from '../core/generated-text.ts'
 import { invalid, parseAnswer, type JsonObject } from '../core/plain-answer.ts'
 import { isObject, readUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import type { Dialect, PlainAnswer, Question, StreamReading } from './dialect.ts'
+import { noProgress, type Dialect, type PlainAnswer, type Question, type StreamReading } from './dialect.ts'
 import { openai, prependMembers } from './openai.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
@@ -76,12 +76,7 @@ const ENDS = new Set<unknown>(['response.completed', 'response.incomplete'])
 const MOST_BEFORE_CONTENT_BYTES = 64 * 1024
 
 class ResponsesStream implements StreamReading {
-  begun = false
-  complete = false
-  done = false
-  usage: TokenUsage | null = null
-  readonly prompt = null
-  readonly text = noText()
+  readonly progress = noProgress()
   /** All before the first content. The opening events hold the request's tools, whatever their size. */
   #unbegun: Buffer[] = []
   #unbegunBytes = 0
@@ -90,19 +85,19 @@ class ResponsesStream implements StreamReading {
 
   read({ name, data, raw }: SseEvent): Buffer | null {
     if (data === '[DONE]') {
-      this.done = true
+      this.progress.done = true
       return null
     }
     const event = parseChunk(data)
     if (name === 'error' || event.type === 'error') throw errorEvent(data)
     if (event.type === 'response.failed') throw failureOf(isObject(event.response) ? event.response : {})
     if (ENDS.has(event.type)) return this.#end(event, raw)
-    if (this.begun) {
+    if (this.progress.begun) {
       this.#note(event)
       return raw
     }
     if (!this.#note(event)) return this.#hold(event, raw)
-    this.begun = true
+    this.progress.begun = true
     return Buffer.concat([...this.#unbegun.splice(0), raw])
   }
 
@@ -111,19 +106,20 @@ class ResponsesStream implements StreamReading {
     if (this.#last === null) throw new Error('a response without a terminal event has no usage')
     const { raw, event } = this.#last
     const named = `event: ${String(event.type)}\n`
-    if (this.usage !== null && raw.toString('latin1', 0, named.length) === named) return raw
-    const whole = this.usage === null ? { ...event, response: withUsage(event.response as JsonObject, usage) } : event
+    if (this.progress.usage !== null && raw.toString('latin1', 0, named.length) === named) return raw
+    const whole =
+      this.progress.usage === null ? { ...event, response: withUsage(event.response as JsonObject, usage) } : event
     return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
   }
 
   /** Whether it brings content. */
   #note({ type, delta, item }: JsonObject): boolean {
     if (typeof delta === 'string' && delta !== '') {
-      addText(this.text, delta)
+      addText(this.progress.text, delta)
       return true
     }
     if (type !== 'response.output_item.added' || !isObject(item)) return false
-    if (typeof item.name === 'string') addText(this.text, item.name)
+    if (typeof item.name === 'string') addText(this.progress.text, item.name)
     return item.type !== 'message' && item.type !== 'reasoning'
   }
 
@@ -137,11 +133,11 @@ class ResponsesStream implements StreamReading {
 
   #end(event: JsonObject, raw: Buffer): Buffer | null {
     if (!isObject(event.response)) throw invalid('the last event has no response')
-    this.usage = readUsage(event.response.usage)
+    this.progress.usage = readUsage(event.response.usage)
     this.#last = { event, raw }
-    this.begun = true
-    this.complete = true
-    this.done = true
+    this.progress.begun = true
+    this.progress.complete = true
+    this.progress.done = true
     return this.#unbegun.length > 0 ? Buffer.concat(this.#unbegun.splice(0)) : null
   }
 }

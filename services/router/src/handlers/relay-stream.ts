@@ -54,30 +54,30 @@ export async function relayStream(
   }
 
   async function relay(): Promise<void> {
-    if (reading.begun && unsent.ready.length > 0) await send(unsent.ready.splice(0))
+    if (reading.progress.begun && unsent.ready.length > 0) await send(unsent.ready.splice(0))
   }
 
   try {
-    while (!reading.done && unsent.keptBytes < MOST_KEPT_BYTES) {
+    while (!reading.progress.done && unsent.keptBytes < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
       for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
-      if (!piece || reading.done) break
+      if (!piece || reading.progress.done) break
       await relay()
       const wait = room.hold(splitter.heldBytes)
       if (wait) await wait
-      if (reading.complete) exchange.expectEnd()
+      if (reading.progress.complete) exchange.expectEnd()
     }
   } catch (fault) {
     if (!(fault instanceof BackendFault)) throw fault
     // After the last finish reason only the goodbye is missing: the answer is whole, unless the backend says that it is not.
-    if (!reading.complete || fault.kind === 'error_event') {
+    if (!reading.progress.complete || fault.kind === 'error_event') {
       if (run.shown) await relay()
       throw fault
     }
   } finally {
     room.leave()
   }
-  if (!reading.begun || !reading.complete) {
+  if (!reading.progress.begun || !reading.progress.complete) {
     if (run.shown) await relay()
     throw new BackendFault('truncated', 'the stream stopped without an end')
   }
@@ -101,15 +101,15 @@ interface Unsent {
 }
 
 function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void {
-  if (reading.done) return
+  if (reading.progress.done) return
   const bytes = reading.read(event)
   if (!bytes) return
-  if (!reading.complete) return addReady(unsent, reading, bytes)
+  if (!reading.progress.complete) return addReady(unsent, reading, bytes)
   unsent.kept.push(bytes)
   unsent.keptBytes += bytes.length
 }
 
-function addReady(unsent: Unsent, { begun }: StreamReading, bytes: Buffer): void {
+function addReady(unsent: Unsent, { progress: { begun } }: StreamReading, bytes: Buffer): void {
   if (!begun) {
     if (unsent.readyBytes + bytes.length > MOST_BEFORE_CONTENT_BYTES) return
     unsent.readyBytes += bytes.length
@@ -153,9 +153,13 @@ function split(push: () => SseEvent[]): SseEvent[] {
 
 async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   return (
-    reading.usage ?? {
-      ...(reading.prompt ?? { promptTokens: run.header.promptTokensEstimate, cachedTokens: 0, reasoningTokens: 0 }),
-      completionTokens: scaleToWhole(reading.text, await tokens.count(reading.text.kept)),
+    reading.progress.usage ?? {
+      ...(reading.progress.prompt ?? {
+        promptTokens: run.header.promptTokensEstimate,
+        cachedTokens: 0,
+        reasoningTokens: 0,
+      }),
+      completionTokens: scaleToWhole(reading.progress.text, await tokens.count(reading.progress.text.kept)),
       estimated: true,
     }
   )

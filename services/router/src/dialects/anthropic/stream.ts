@@ -3,21 +3,21 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { parseChunk } from '../../core/chat-chunk.ts'
+import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isText } from '../../core/read-error-body.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
-import type { StreamReading } from '../dialect.ts'
+import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages/errors.ts'
 import { MessageWatch } from '../messages/watch-message.ts'
 import { finishReasonOf, isAnswer, refusalOf, writeUsage } from './answer.ts'
 
-export class MessagesStream implements StreamReading {
-  /** A client of chat sees nothing of a tool that the backend runs itself. */
-  begun = false
+export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
+  /** A client of chat sees nothing of a tool that the backend runs itself: `begun` is told here. */
+  readonly progress = this.#watch.progress
   /** Replaced by what the backend says of it. */
   #identity: Identity
   /** The position of each tool call among the tool calls, by the index of its block. */
@@ -29,23 +29,17 @@ export class MessagesStream implements StreamReading {
     this.#identity = identity
   }
 
-  get complete(): boolean {
-    return this.#watch.complete
-  }
-  get done(): boolean {
-    return this.#watch.done
-  }
-  get usage(): TokenUsage | null {
-    return this.#watch.usage
-  }
-  get prompt(): StreamReading['prompt'] {
-    return this.#watch.prompt
-  }
-  get text(): StreamReading['text'] {
-    return this.#watch.text
+  read(event: SseEvent): Buffer | null {
+    const [chunk] = this.chunks(event)
+    return chunk ? writeChunk(chunk) : null
   }
 
-  read(event: SseEvent): Buffer | null {
+  chunks(event: SseEvent): Chunk[] {
+    const chunk = this.#chunkOf(event)
+    return chunk ? [chunk] : []
+  }
+
+  #chunkOf(event: SseEvent): Chunk | null {
     if (event.name === 'error') throw faultOf(errorMessageOf(event.data))
     const message = parseChunk(event.data)
     this.#watch.note(message)
@@ -65,10 +59,10 @@ export class MessagesStream implements StreamReading {
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    return this.#event({ choices: [], usage: writeUsage(usage) })
+    return writeChunk(this.#whole({ choices: [], usage: writeUsage(usage) }))
   }
 
-  #start({ message }: JsonObject): Buffer | null {
+  #start({ message }: JsonObject): Chunk | null {
     if (!isObject(message)) return null
     const { id, model } = message
     this.#identity = {
@@ -79,7 +73,7 @@ export class MessagesStream implements StreamReading {
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
-  #startBlock({ index, content_block: block }: JsonObject): Buffer | null {
+  #startBlock({ index, content_block: block }: JsonObject): Chunk | null {
     if (!isObject(block)) return null
     if (block.type === 'text') return this.#content('content', block.text)
     if (isAnswer(block)) {
@@ -87,14 +81,14 @@ export class MessagesStream implements StreamReading {
       return null
     }
     if (block.type !== 'tool_use') return null
-    this.begun = true
+    this.progress.begun = true
     const position = this.#toolCalls.size
     this.#toolCalls.set(index, position)
     const called = { name: block.name, arguments: '' }
     return this.#chunk({ tool_calls: [{ index: position, id: block.id, type: 'function', function: called }] })
   }
 
-  #delta({ index, delta }: JsonObject): Buffer | null {
+  #delta({ index, delta }: JsonObject): Chunk | null {
     if (!isObject(delta)) return null
     switch (delta.type) {
       case 'text_delta':
@@ -108,34 +102,33 @@ export class MessagesStream implements StreamReading {
     }
   }
 
-  #content(field: 'content' | 'reasoning_content', text: unknown): Buffer | null {
+  #content(field: 'content' | 'reasoning_content', text: unknown): Chunk | null {
     if (typeof text !== 'string' || text === '') return null
-    this.begun = true
+    this.progress.begun = true
     return this.#chunk({ [field]: text })
   }
 
   /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
-  #arguments(index: unknown, fragment: unknown): Buffer | null {
+  #arguments(index: unknown, fragment: unknown): Chunk | null {
     if (this.#answers.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
   }
 
-  #finish({ delta }: JsonObject): Buffer | null {
+  #finish({ delta }: JsonObject): Chunk | null {
     if (!isObject(delta) || delta.stop_reason == null) return null
-    this.begun = true
+    this.progress.begun = true
     const refusal = refusalOf(delta.stop_details)
     return this.#chunk(refusal === null ? {} : { refusal }, finishReasonOf(delta.stop_reason, this.#answers.size > 0))
   }
 
-  #chunk(delta: JsonObject, finishReason: string | null = null): Buffer {
-    return this.#event({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
+  #chunk(delta: JsonObject, finishReason: string | null = null): Chunk {
+    return this.#whole({ choices: [{ index: 0, delta, finish_reason: finishReason }] })
   }
 
-  #event(rest: JsonObject): Buffer {
+  #whole(rest: JsonObject): Chunk {
     const { id, created, model } = this.#identity
-    const chunk = { id, object: 'chat.completion.chunk', created, model, ...rest }
-    return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+    return { id, object: 'chat.completion.chunk', created, model, ...rest }
   }
 }

@@ -7,7 +7,7 @@ import { choicesOf } from '../../core/chat-chunk.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
-import { Output } from './output.ts'
+import { NOBODY, Output } from './output.ts'
 import type { Echo } from './request.ts'
 
 export function readCompletion(
@@ -17,15 +17,12 @@ export function readCompletion(
   identity: Identity,
 ): JsonObject {
   const [choice = {}] = choicesOf(completion)
-  const output = new Output(() => {}, echo.own, identity.id)
+  const output = new Output(NOBODY, echo.own, identity.id)
   addDelta(output, isObject(choice.message) ? choice.message : {}, choice.logprobs, echo)
   const end = endOf(choice.finish_reason, hasRefused(choice.message))
   output.end(end.status)
   const made = { ...identity, ...modelOf(completion) }
-  return {
-    ...responseOf(made, echo.settings, end.status, output.items, end.incomplete),
-    usage: usage && writeUsage(usage),
-  }
+  return { ...responseOf(made, end, output.items), ...echo.settings, usage: usage && writeUsage(usage) }
 }
 
 /** The model by which the backend answers, as in chat. */
@@ -74,12 +71,11 @@ export function endOf(finishReason: unknown, refused: boolean): End {
   return { status: 'completed', incomplete: null }
 }
 
+/** All of a response but the settings, which its request decides. */
 export function responseOf(
   { id, created, model }: Identity,
-  settings: JsonObject,
-  status: End['status'] | 'in_progress',
+  { status, incomplete }: { status: End['status'] | 'in_progress'; incomplete: string | null },
   output: unknown[],
-  incomplete: string | null,
 ): JsonObject {
   return {
     id,
@@ -90,7 +86,6 @@ export function responseOf(
     incomplete_details: incomplete === null ? null : { reason: incomplete },
     model,
     output,
-    ...settings,
   }
 }
 

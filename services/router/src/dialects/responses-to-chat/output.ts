@@ -11,17 +11,29 @@ import { customInput, ownTool, type OwnTools } from './tools.ts'
 /** How the ids of thoughts begin that came out of chat: no vendor keeps them. */
 export const OWN_THOUGHT = 'rs_svc_'
 
-export type Tell = (type: string, members: JsonObject) => void
+/** Hears of all that happens to the output. */
+export interface Listener {
+  tell(type: string, members: JsonObject): void
+  /** `place`: all but the piece itself, and the same object for all pieces of a text. */
+  tellPiece(type: string, place: JsonObject, piece: string): void
+}
+
+/** Of a plain answer, which has no events. */
+export const NOBODY: Listener = { tell() {}, tellPiece() {} }
 
 type PartKind = 'output_text' | 'refusal' | 'reasoning_text' | 'summary_text'
 
 /** The names that the API has for the pieces of each kind of part. */
 const PARTS = {
-  output_text: { delta: 'response.output_text', member: 'text', index: 'content_index' },
-  refusal: { delta: 'response.refusal', member: 'refusal', index: 'content_index' },
-  reasoning_text: { delta: 'response.reasoning_text', member: 'text', index: 'content_index' },
-  summary_text: { delta: 'response.reasoning_summary_text', member: 'text', index: 'summary_index' },
-} as const
+  output_text: partNames('response.output_text', 'text', 'content_index'),
+  refusal: partNames('response.refusal', 'refusal', 'content_index'),
+  reasoning_text: partNames('response.reasoning_text', 'text', 'content_index'),
+  summary_text: partNames('response.reasoning_summary_text', 'text', 'summary_index'),
+}
+
+function partNames(event: string, member: 'text' | 'refusal', index: 'content_index' | 'summary_index') {
+  return { pieces: `${event}.delta`, end: `${event}.done`, member, index }
+}
 
 type Status = 'completed' | 'incomplete'
 
@@ -29,6 +41,8 @@ interface Part {
   kind: PartKind
   text: string
   logprobs: unknown[]
+  /** Of its pieces, where they bring no logprobs. */
+  place: JsonObject
 }
 
 interface Spoken {
@@ -46,12 +60,14 @@ interface Call {
   /** Of the function. */
   called: string
   args: string
+  /** Of its pieces. */
+  place: JsonObject
 }
 
 export class Output {
   /** Their end as items; null while they are open. */
   readonly items: (JsonObject | null)[] = []
-  #tell: Tell
+  #listener: Listener
   #own: OwnTools
   /** Ids of items are made of it. */
   #suffix: string
@@ -59,8 +75,8 @@ export class Output {
   #calls = new Map<number, Call>()
   #callIds = new Set<string>()
 
-  constructor(tell: Tell, own: OwnTools, responseId: string) {
-    this.#tell = tell
+  constructor(listener: Listener, own: OwnTools, responseId: string) {
+    this.#listener = listener
     this.#own = own
     this.#suffix = responseId.replace(/^resp_/, '')
   }
@@ -75,17 +91,15 @@ export class Output {
     let part = spoken.parts.at(-1)
     if (part?.kind !== kind) {
       if (part) this.#endPart(spoken)
-      part = { kind, text: '', logprobs: [] }
+      part = { kind, text: '', logprobs: [], place: {} }
       spoken.parts.push(part)
+      part.place = { ...placeOf(spoken), ...(kind === 'output_text' ? { logprobs: [] } : {}) }
       this.#tellPart('added', spoken)
     }
     part.text += piece
     part.logprobs.push(...logprobs)
-    this.#tell(`${PARTS[kind].delta}.delta`, {
-      ...placeOf(spoken),
-      delta: piece,
-      ...(kind === 'output_text' ? { logprobs } : {}),
-    })
+    const place = logprobs.length === 0 ? part.place : { ...part.place, logprobs }
+    this.#listener.tellPiece(PARTS[kind].pieces, place, piece)
   }
 
   /** A piece of a call; `index` is its place among the calls. The first piece names it. */
@@ -99,11 +113,7 @@ export class Output {
     call.args += args
     // The input of a custom tool is a text within the arguments; it is told when it is whole.
     if (!ownTool(this.#own, call.called).isCustom) {
-      this.#tell('response.function_call_arguments.delta', {
-        item_id: call.id,
-        output_index: call.position,
-        delta: args,
-      })
+      this.#listener.tellPiece('response.function_call_arguments.delta', call.place, args)
     }
   }
 
@@ -119,7 +129,10 @@ export class Output {
     const id = `${type === 'message' ? 'msg_' : OWN_THOUGHT}${this.#suffix}_${position}`
     const spoken: Spoken = { type, position, id, parts: [] }
     this.#speaking = spoken
-    this.#tell('response.output_item.added', { output_index: position, item: spokenItem(spoken, 'in_progress') })
+    this.#listener.tell('response.output_item.added', {
+      output_index: position,
+      item: spokenItem(spoken, 'in_progress'),
+    })
     return spoken
   }
 
@@ -133,23 +146,35 @@ export class Output {
 
   #endPart(spoken: Spoken): void {
     const { kind, text, logprobs } = spoken.parts.at(-1)!
-    const { delta, member } = PARTS[kind]
-    this.#tell(`${delta}.done`, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
+    const { end, member } = PARTS[kind]
+    this.#listener.tell(end, { ...placeOf(spoken), [member]: text, ...(kind === 'output_text' ? { logprobs } : {}) })
     this.#tellPart('done', spoken)
   }
 
   #tellPart(what: 'added' | 'done', spoken: Spoken): void {
     const part = spoken.parts.at(-1)!
     const event = part.kind === 'summary_text' ? 'response.reasoning_summary_part' : 'response.content_part'
-    this.#tell(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
+    this.#listener.tell(`${event}.${what}`, { ...placeOf(spoken), part: partItem(part) })
   }
 
   #startCall(index: number, id: unknown, called: string): Call {
     const position = this.items.push(null) - 1
-    const call: Call = { type: 'call', position, id: '', callId: this.#callId(id, position), called, args: '' }
-    call.id = `${ownTool(this.#own, called).isCustom ? 'ctc' : 'fc'}_${this.#suffix}_${position}`
+    const itemId = `${ownTool(this.#own, called).isCustom ? 'ctc' : 'fc'}_${this.#suffix}_${position}`
+    const place = { item_id: itemId, output_index: position }
+    const call: Call = {
+      type: 'call',
+      position,
+      id: itemId,
+      callId: this.#callId(id, position),
+      called,
+      args: '',
+      place,
+    }
     this.#calls.set(index, call)
-    this.#tell('response.output_item.added', { output_index: position, item: this.#callItem(call, 'in_progress') })
+    this.#listener.tell('response.output_item.added', {
+      output_index: position,
+      item: this.#callItem(call, 'in_progress'),
+    })
     return call
   }
 
@@ -162,13 +187,13 @@ export class Output {
   }
 
   #endCall(call: Call, status: Status): void {
-    const place = { item_id: call.id, output_index: call.position }
+    const { place } = call
     if (ownTool(this.#own, call.called).isCustom) {
       const input = customInput(call.args)
-      this.#tell('response.custom_tool_call_input.delta', { ...place, delta: input })
-      this.#tell('response.custom_tool_call_input.done', { ...place, input })
+      this.#listener.tell('response.custom_tool_call_input.delta', { ...place, delta: input })
+      this.#listener.tell('response.custom_tool_call_input.done', { ...place, input })
     } else {
-      this.#tell('response.function_call_arguments.done', {
+      this.#listener.tell('response.function_call_arguments.done', {
         ...place,
         name: ownTool(this.#own, call.called).name,
         arguments: call.args,
@@ -193,7 +218,7 @@ export class Output {
 
   #finish(position: number, item: JsonObject): void {
     this.items[position] = item
-    this.#tell('response.output_item.done', { output_index: position, item })
+    this.#listener.tell('response.output_item.done', { output_index: position, item })
   }
 }
 

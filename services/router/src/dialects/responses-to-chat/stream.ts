@@ -1,5 +1,8 @@
 /**
  * Chat completion chunks as the events of a streamed response.
+ *
+ * What many events share is turned into JSON once: the place of a text for all its pieces, the settings for the events that
+ * hold a whole response. A coding tool's settings hold its tools, which are most of its request.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
@@ -9,10 +12,10 @@ import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { FrontStream } from '../over-chat.ts'
 import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './answer.ts'
-import { Output } from './output.ts'
+import { Output, type Listener } from './output.ts'
 import type { Echo } from './request.ts'
 
-export class ResponseEvents implements FrontStream {
+export class ResponseEvents implements FrontStream, Listener {
   #echo: Echo
   #identity: Identity
   #output: Output
@@ -22,11 +25,17 @@ export class ResponseEvents implements FrontStream {
   #hasBegun = false
   #hasRefused = false
   #end: End | null = null
+  /** JSON, without its opening brace. */
+  #settings: string
+  #place: JsonObject | null = null
+  /** JSON, without its braces. */
+  #placeText = ''
 
   constructor(echo: Echo, identity: Identity) {
     this.#echo = echo
     this.#identity = identity
-    this.#output = new Output((type, members) => this.#tell(type, members), echo.own, identity.id)
+    this.#output = new Output(this, echo.own, identity.id)
+    this.#settings = JSON.stringify(echo.settings).slice(1)
   }
 
   take(chunk: JsonObject): Buffer | null {
@@ -38,9 +47,8 @@ export class ResponseEvents implements FrontStream {
 
   close(usage: TokenUsage): Buffer {
     const end = this.#end ?? this.#finish(undefined)
-    const response = responseOf(this.#identity, this.#echo.settings, end.status, this.#output.items, end.incomplete)
-    const whole = { ...response, usage: writeUsage(usage) }
-    this.#tell(end.status === 'incomplete' ? 'response.incomplete' : 'response.completed', { response: whole })
+    const response = { ...responseOf(this.#identity, end, this.#output.items), usage: writeUsage(usage) }
+    this.#tellResponse(end.status === 'incomplete' ? 'response.incomplete' : 'response.completed', response)
     return this.#take()
   }
 
@@ -62,15 +70,31 @@ export class ResponseEvents implements FrontStream {
   #begin(): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    const response = responseOf(this.#identity, this.#echo.settings, 'in_progress', [], null)
-    this.#tell('response.created', { response })
-    this.#tell('response.in_progress', { response })
+    const response = responseOf(this.#identity, { status: 'in_progress', incomplete: null }, [])
+    this.#tellResponse('response.created', response)
+    this.#tellResponse('response.in_progress', response)
   }
 
-  #tell(type: string, members: JsonObject): void {
+  tell(type: string, members: JsonObject): void {
+    this.#write(type, JSON.stringify(members).slice(1))
+  }
+
+  tellPiece(type: string, place: JsonObject, piece: string): void {
+    if (place !== this.#place) {
+      this.#place = place
+      this.#placeText = JSON.stringify(place).slice(1, -1)
+    }
+    this.#write(type, `${this.#placeText},"delta":${JSON.stringify(piece)}}`)
+  }
+
+  #tellResponse(type: string, response: JsonObject): void {
+    this.#write(type, `"response":${JSON.stringify(response).slice(0, -1)},${this.#settings}}`)
+  }
+
+  /** `rest`: the members behind the number, to the closing brace. */
+  #write(type: string, rest: string): void {
     this.#begin()
-    const event = { type, sequence_number: this.#sequence++, ...members }
-    this.#written += `event: ${type}\ndata: ${JSON.stringify(event)}\n\n`
+    this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${rest}\n\n`
   }
 
   #take(): Buffer {
