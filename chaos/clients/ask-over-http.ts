@@ -140,16 +140,24 @@ async function readRefusal(response: IncomingMessage, seen: Seen): Promise<void>
   noteRefusal(seen, isWhole ? body : '')
 }
 
-/** The two shapes of an error body, told by what a client acts on. */
+/** The shapes of an error body, told by what a client acts on: the limit that was met, or the code. */
 export function noteRefusal(seen: Seen, body: string): void {
   seen.detail = body.slice(0, 500)
   seen.problem = `${seen.status} ${codeIn(body)}`
 }
 
+interface ErrorMember {
+  code: string
+  type?: string
+  /** Of the Messages API, where `type` is Anthropic's own. */
+  limit?: string
+}
+
 function codeIn(body: string): string {
   try {
-    const { error, code } = JSON.parse(body) as { error: string | { code: string; type?: string }; code?: string }
-    return typeof error === 'string' ? (code ?? 'without a code') : (error.type ?? error.code)
+    const { error, code } = JSON.parse(body) as { error: string | ErrorMember; code?: string }
+    if (typeof error === 'string') return code ?? 'without a code'
+    return error.limit ?? (error.code === 'rate_limit_exceeded' ? error.type : undefined) ?? error.code
   } catch {
     return 'unreadable'
   }

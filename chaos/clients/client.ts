@@ -135,6 +135,7 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
 
 const SHORT_REQUEST = {
   kind: 'plain',
+  way: 'chat',
   model: 'chat-one',
   words: 1,
   includeUsage: false,
@@ -146,10 +147,11 @@ const SHORT_REQUEST = {
 const KEY_SHOWN = 12
 
 function unseen(request: Omit<PlannedRequest, 'kind'> & { kind: Seen['kind'] }, key: string): Seen {
-  const { id, kind, owner, edge, model } = request
+  const { id, kind, way, owner, edge, model } = request
   return {
     id,
     kind,
+    way,
     owner,
     edge,
     model,

@@ -2,10 +2,12 @@
  * The body of a planned request, and the only right answer to it.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { PlannedRequest } from '../plan/requests.ts'
 
 export interface Question {
   path: string
+  way: ApiDialect
   body: object
   isStream: boolean
   /** Of a chat; null for embeddings. */
@@ -20,13 +22,13 @@ const WORDS =
 export const capFor = (words: number): number => 2 * words + 40
 
 export function questionOf(
-  request: Pick<PlannedRequest, 'id' | 'kind' | 'model' | 'words' | 'includeUsage' | 'chosen' | 'leavesAt'>,
+  request: Pick<PlannedRequest, 'id' | 'kind' | 'way' | 'model' | 'words' | 'includeUsage' | 'chosen' | 'leavesAt'>,
 ): Question {
-  const { id, kind, model, words } = request
+  const { id, kind, way, model, words } = request
   if (kind === 'embeddings') {
     const texts = Array.from({ length: 1 + (words % 3) }, (_, index) => `${id} text ${index}`)
     const input = texts.length === 1 ? texts[0] : texts
-    return { path: '/v1/embeddings', body: { model, input }, isStream: false, answer: null }
+    return { path: '/v1/embeddings', way, body: { model, input }, isStream: false, answer: null }
   }
   const answer = [id, ...Array.from({ length: words }, (_, index) => WORDS[(index + 7 * words) % WORDS.length])].join(
     ' ',
@@ -34,14 +36,21 @@ export function questionOf(
   const mayBePlain = kind === 'repeating' || (kind === 'leaver' && request.leavesAt === 'waiting')
   const isPlain = kind === 'plain' || kind === 'sdk-plain' || (mayBePlain && request.chosen % 2 === 1)
   const isStream = !isPlain
+  const { path, ask } = WAYS[way]
   const body = {
     model,
-    messages: [{ role: 'user', content: `Say: ${answer}` }],
-    max_tokens: capFor(words),
+    ...ask(`Say: ${answer}`, capFor(words)),
     ...(isStream && { stream: true }),
-    ...(isStream && request.includeUsage && { stream_options: { include_usage: true } }),
+    ...(isStream && way === 'chat' && request.includeUsage && { stream_options: { include_usage: true } }),
   }
-  return { path: '/v1/chat/completions', body, isStream, answer }
+  return { path, way, body, isStream, answer }
+}
+
+const messagesOf = (content: string, cap: number) => ({ messages: [{ role: 'user', content }], max_tokens: cap })
+const WAYS: Record<ApiDialect, { path: string; ask(content: string, cap: number): object }> = {
+  chat: { path: '/v1/chat/completions', ask: messagesOf },
+  messages: { path: '/v1/messages', ask: messagesOf },
+  responses: { path: '/v1/responses', ask: (input, cap) => ({ input, max_output_tokens: cap }) },
 }
 
 /** Which request a backend was asked for. */

@@ -2,6 +2,7 @@
  * Reads an answer off the wire as a strict client does, and notes what it says, whole or not.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
@@ -17,23 +18,18 @@ export function answerReader(seen: Seen, question: Question): AnswerReader {
   return question.isStream ? streamReader(seen, question) : plainReader(seen, question)
 }
 
-function streamReader(seen: Seen, { answer }: Question): AnswerReader {
+function streamReader(seen: Seen, { answer, way }: Question): AnswerReader {
+  const form = FORMS[way]
   let rest = ''
   let text = ''
 
   function readEvent(event: string): void {
-    const data = event.startsWith('data: ') ? event.slice('data: '.length) : null
+    const data = /^data: (.*)$/m.exec(event)?.[1]
     // A comment that keeps the connection alive.
-    if (data === null) return
-    if (seen.done) return void (seen.problem = 'an event after [DONE]')
-    if (data === '[DONE]') return void (seen.done = true)
-    const chunk = JSON.parse(data) as Chunk
-    if (chunk.error) return void (seen.errorEvent = chunk.error.code ?? 'without a code')
-    noteId(seen, chunk.id)
-    const [choice] = chunk.choices
-    text += choice?.delta?.content ?? ''
-    seen.finishReason = choice?.finish_reason ?? seen.finishReason
-    if (chunk.usage) seen.usage = usageOf(chunk.usage)
+    if (data === undefined) return
+    if (seen.done) return void (seen.problem = 'an event after the last one')
+    if (way === 'chat' && data === '[DONE]') return void (seen.done = true)
+    text += form.readEvent(JSON.parse(data), seen)
   }
 
   return {
@@ -54,7 +50,7 @@ function streamReader(seen: Seen, { answer }: Question): AnswerReader {
   }
 }
 
-function plainReader(seen: Seen, { answer }: Question): AnswerReader {
+function plainReader(seen: Seen, { answer, way }: Question): AnswerReader {
   let body = ''
   return {
     textLength: 0,
@@ -63,15 +59,90 @@ function plainReader(seen: Seen, { answer }: Question): AnswerReader {
     },
     end(isWhole) {
       if (!isWhole) return void (seen.problem ??= 'cut')
-      const json = JSON.parse(body) as PlainAnswer
+      const json: Json = JSON.parse(body)
       seen.whole = true
+      if (answer !== null) return noteText(seen, FORMS[way].readPlain(json, seen), answer)
       if (json.usage) seen.usage = usageOf(json.usage)
-      if (answer === null) return void (seen.text = hasVectors(json) ? 'all' : 'other')
-      noteId(seen, json.id)
-      seen.finishReason = json.choices?.[0]?.finish_reason ?? null
-      noteText(seen, json.choices?.[0]?.message?.content ?? '', answer)
+      seen.text = hasVectors(json) ? 'all' : 'other'
     },
   }
+}
+
+// Read as it is on the wire; what is not there is seen as a broken promise.
+// oxlint-disable-next-line typescript/no-explicit-any
+type Json = any
+
+/** Both note what they say of their answer, and give the text that they bring. */
+interface Form {
+  readEvent(event: Json, seen: Seen): string
+  readPlain(answer: Json, seen: Seen): string
+}
+
+const FORMS: Record<ApiDialect, Form> = {
+  chat: {
+    readEvent(chunk, seen) {
+      if (chunk.error) seen.errorEvent = chunk.error.code ?? 'without a code'
+      if (chunk.error) return ''
+      noteId(seen, chunk.id)
+      const [choice] = chunk.choices
+      seen.finishReason = choice?.finish_reason ?? seen.finishReason
+      if (chunk.usage) seen.usage = usageOf(chunk.usage)
+      return choice?.delta?.content ?? ''
+    },
+    readPlain(answer, seen) {
+      noteId(seen, answer.id)
+      const [choice] = answer.choices
+      seen.finishReason = choice.finish_reason ?? null
+      if (answer.usage) seen.usage = usageOf(answer.usage)
+      return choice.message.content ?? ''
+    },
+  },
+  messages: {
+    readEvent(event, seen) {
+      if (event.type === 'error') seen.errorEvent = event.error.code ?? 'without a code'
+      if (event.type === 'message_start') noteId(seen, event.message.id)
+      if (event.type === 'message_delta') noteStop(seen, event.delta.stop_reason, event.usage)
+      if (event.type === 'message_stop') seen.done = true
+      return event.delta?.text ?? ''
+    },
+    readPlain(answer, seen) {
+      noteId(seen, answer.id)
+      noteStop(seen, answer.stop_reason, answer.usage)
+      return answer.content.map((block: Json) => block.text).join('')
+    },
+  },
+  responses: {
+    readEvent({ type, delta, response, code }, seen) {
+      if (response) noteName(seen, response.id)
+      if (type === 'error') seen.errorEvent = code ?? 'without a code'
+      if (type === 'response.failed') seen.errorEvent = response.error.code ?? 'without a code'
+      if (type === 'response.completed' || type === 'response.incomplete') {
+        seen.done = true
+        noteStop(seen, response.status, response.usage)
+      }
+      return type === 'response.output_text.delta' ? delta : ''
+    },
+    readPlain(response, seen) {
+      noteName(seen, response.id)
+      noteStop(seen, response.status, response.usage)
+      return response.output.flatMap((item: Json) => item.content.map((part: Json) => part.text)).join('')
+    },
+  },
+}
+
+interface OtherUsage {
+  input_tokens: number
+  output_tokens: number
+}
+
+function noteStop(seen: Seen, reason: string | null, usage: OtherUsage): void {
+  seen.finishReason = reason
+  seen.usage = { promptTokens: usage.input_tokens, completionTokens: usage.output_tokens }
+}
+
+/** The gateway names the answer by its request. */
+function noteName(seen: Seen, id: string): void {
+  if (id !== `resp_${seen.requestId}`) seen.problem ??= `not readable: ${id} is another request's`
 }
 
 interface Usage {
@@ -79,23 +150,9 @@ interface Usage {
   completion_tokens?: number
 }
 
-interface Chunk {
-  id: string
-  choices: { delta?: { content?: string | null }; finish_reason?: string | null }[]
-  usage?: Usage | null
-  error?: { code?: string }
-}
-
-interface PlainAnswer {
-  id?: string
-  choices?: { message?: { content?: string | null }; finish_reason?: string }[]
-  data?: { embedding: number[] }[]
-  usage?: Usage
-}
-
 const DIMENSIONS = 768
 
-function hasVectors({ data = [] }: PlainAnswer): boolean {
+function hasVectors({ data = [] }: { data?: { embedding: number[] }[] }): boolean {
   return data.length > 0 && data.every(({ embedding }) => embedding.length === DIMENSIONS)
 }
 

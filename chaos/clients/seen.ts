@@ -2,12 +2,14 @@
  * What one client saw of one request, from its first byte to its last: a line of the client log.
  */
 
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { RequestKind } from '../plan/requests.ts'
 
 export interface Seen {
   /** `r17`; also in the text of the request. */
   id: string
   kind: RequestKind | 'probe' | 'farewell'
+  way: ApiDialect
   owner: string
   /** 0 or 1; which edge was asked. */
   edge: number
@@ -20,7 +22,7 @@ export interface Seen {
   status: number | null
   /** `x-request-id`. */
   requestId: string | null
-  /** The end of the answer came: the whole JSON, or `[DONE]`. */
+  /** The end of the answer came: the whole JSON, or `[DONE]` or the terminal event of its API. */
   whole: boolean
   done: boolean
   finishReason: string | null
@@ -29,7 +31,7 @@ export interface Seen {
   textLength: number
   /** Whole words of the text that came: a token each, and the first one more. */
   words: number
-  /** Every `id` that the answer's parts bear. */
+  /** Every `id` that the answer's parts bear and its backend gave. The Responses API has none: there the gateway names the answer. */
   answerIds: string[]
   usage: { promptTokens: number; completionTokens: number } | null
   /** Code of the error event in the stream. */

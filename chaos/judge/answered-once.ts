@@ -7,6 +7,7 @@
 import type { Seen } from '../clients/seen.ts'
 import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
 import { losesRedisData } from '../plan/describe-fault.ts'
+import { callOf } from './metered-once.ts'
 
 export function judgeRepeating(facts: Facts): Verdict {
   const clients = Map.groupBy(
@@ -31,9 +32,15 @@ function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<strin
   const requestIds = [...new Set(calls.map(({ requestId }) => requestId))]
   const completed = requestIds.flatMap((requestId) => rows.get(requestId) ?? []).filter(isCompleted)
   if (completed.length > 1 && !wasForgotten(facts, attempts)) return [`it has run to its end ${completed.length} times`]
-  const call = calls.find(({ answerId }) => answerId === last.answerIds[0])
-  const row = completed.find(({ requestId }) => requestId === call?.requestId)
-  if (!call || !row) return [`the answer ${last.answerIds.join(', ')} has no row, among ${completed.length}`]
+  const row = completed.find(({ requestId }) => requestId === last.requestId)
+  const call =
+    row &&
+    callOf(
+      last,
+      row,
+      calls.filter(({ requestId }) => requestId === row.requestId),
+    )
+  if (!call) return [`the answer ${last.answerIds.join(', ')} has no row, among ${completed.length}`]
   const isSame = row.promptTokens === call.usage?.promptTokens && row.completionTokens === call.usage.completionTokens
   return isSame ? [] : ['its row has other tokens than its backend counted']
 }

@@ -7,6 +7,7 @@ import { judge } from './judge.ts'
 const SEEN: Seen = {
   id: 'r1',
   kind: 'stream',
+  way: 'chat',
   owner: 'team-1',
   edge: 0,
   model: 'chat-one',
@@ -287,6 +288,14 @@ test('tokens beyond the bucket are found out, whoever hung up', () => {
   })
   expect(broken(asked(20)).filter((what) => what.includes('within 60 s'))).toEqual([])
   expect(broken(asked(40)).join()).toContain('tokens passed within 60 s')
+})
+
+test('a response does not name its backend’s answer: the call that came to its end has to agree with its row', () => {
+  const seen = [{ ...SEEN, way: 'responses' as const, answerIds: [] }]
+  const lost = { ...CALL, answerId: 'answer-0', outcome: 'aborted' as const, usage: null }
+  expect(broken({ seen, calls: [lost, CALL] })).toEqual([])
+  const other = { ...CALL, usage: { promptTokens: 10, completionTokens: 6 } }
+  expect(broken({ seen, calls: [lost, other] }).join()).toContain("the backend's log 10 + 6 tokens")
 })
 
 describe('a request that is repeated under one Idempotency-Key', () => {

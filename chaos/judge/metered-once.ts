@@ -50,7 +50,7 @@ function judgeWhole({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map
   if (row.reporter !== 'edge' || row.outcome !== 'completed' || !row.delivered) {
     return breach(`its row says ${row.outcome}, by the ${row.reporter}${row.delivered ? '' : ', not delivered'}`)
   }
-  const call = (calls.get(row.requestId) ?? []).find((candidate) => isCallOf(candidate, seen, row))
+  const call = callOf(seen, row, calls.get(row.requestId) ?? [])
   if (!call) return breach(`${row.backend} knows nothing of the answer ${seen.answerIds.join(', ')}`)
   const counted = call.usage
   if (!counted) return breach(`${row.backend} told no usage`)
@@ -73,10 +73,14 @@ function wasUnheard(struck: Facts['struck'], { sentAtMs, endedAtMs }: Seen, back
   )
 }
 
-function isCallOf(call: Call, seen: Seen, row: LedgerRow): boolean {
-  if (call.backend !== row.backend || call.id !== seen.id) return false
-  return call.answerId === null ? call.outcome === 'completed' : call.answerId === seen.answerIds[0]
+/** A response does not name its backend's answer; a request that went to one backend twice has the end of the second. */
+export function callOf(seen: Seen, row: LedgerRow, calls: Call[]): Call | undefined {
+  const asked = calls.filter(({ backend, id }) => backend === row.backend && id === seen.id)
+  if (seen.way === 'responses') return asked.find(isCompleted) ?? asked.at(-1)
+  return asked.find((call) => (call.answerId === null ? isCompleted(call) : call.answerId === seen.answerIds[0]))
 }
+
+const isCompleted = ({ outcome }: Call) => outcome === 'completed'
 
 function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
   const breach = (what: string): Breach[] => [{ requests: [`${calls[0]?.id ?? '?'} ${row.requestId}`], what }]

@@ -2,6 +2,7 @@
  * What clients ask, each request a pure function of the seed and its number.
  */
 
+import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
 import { nameOf, type OwnerKind, SMALL_WORDS } from './owners.ts'
 import { chance } from './random.ts'
 
@@ -44,6 +45,8 @@ export interface PlannedRequest {
   /** `r17`; also in its text, by which the backend's log knows it. */
   id: string
   kind: RequestKind
+  /** The API by which it asks. */
+  way: ApiDialect
   edge: 0 | 1
   owner: string
   model: string
@@ -97,6 +100,7 @@ export function planRequest(seed: number, number: number): PlannedRequest {
   return {
     id: `r${number}`,
     kind,
+    way: hasThreeWays(kind) ? chance(seed, 'way', number).pick(apiDialects) : 'chat',
     edge: random.pick([0, 1] as const),
     owner: nameOf(hasNoLimits(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
     model,
@@ -115,6 +119,9 @@ export function planRequest(seed: number, number: number): PlannedRequest {
 }
 
 const hasNoLimits = (kind: RequestKind) => kind === 'rotate' || kind === 'revoke' || kind === 'repeating'
+
+/** The official client is OpenAI's, and asks for chats. */
+const hasThreeWays = (kind: RequestKind) => kind !== 'embeddings' && !kind.startsWith('sdk-')
 
 function modelFor(kind: RequestKind, owner: OwnerKind, chat: keyof typeof MODEL_WEIGHTS): string {
   if (kind === 'embeddings') return 'embed'
