@@ -7,7 +7,7 @@
 import type { Seen } from '../clients/seen.ts'
 import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
 import { losesRedisData } from '../plan/describe-fault.ts'
-import { callOf } from './metered-once.ts'
+import { callOf, wasDestroyed } from './metered-once.ts'
 
 export function judgeRepeating(facts: Facts): Verdict {
   const clients = Map.groupBy(
@@ -32,6 +32,7 @@ function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<strin
   const requestIds = [...new Set(calls.map(({ requestId }) => requestId))]
   const completed = requestIds.flatMap((requestId) => rows.get(requestId) ?? []).filter(isCompleted)
   if (completed.length > 1 && !wasForgotten(facts, attempts)) return [`it has run to its end ${completed.length} times`]
+  if (wasDestroyed(facts, last.requestId!, rows.get(last.requestId!))) return []
   const row = completed.find(({ requestId }) => requestId === last.requestId)
   const call =
     row &&

@@ -315,6 +315,12 @@ describe('a request that is repeated under one Idempotency-Key', () => {
     expect(broken({ ...totals, seen: [failed], rows: [], calls: [] }).join()).toContain('not answered in 1 attempts')
   })
 
+  test('has no row where its report was destroyed with the stream', () => {
+    const unmetered = { ...totals, seen: [repeating], rows: [], calls: [CALL] }
+    expect(broken(unmetered).join()).toContain('has no row')
+    expect(broken({ ...unmetered, struck: strike({ kind: 'stream-wiped' }, { destroyed: ['request-1'] }) })).toEqual([])
+  })
+
   test('runs to its end once, unless Redis was robbed of the answer', () => {
     const twice = { ...totals, seen: [failed, repeating], rows: [ROW, again], calls: [CALL, callAgain] }
     expect(broken(twice)).toEqual(['it has run to its end 2 times'])

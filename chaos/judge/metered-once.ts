@@ -16,15 +16,12 @@ export function judgeMetering(facts: Facts): Verdict[] {
   const rows = Map.groupBy(facts.rows, ({ requestId }) => requestId)
   const calls = Map.groupBy(facts.calls, ({ requestId }) => requestId)
   const whole = facts.seen.filter(isWholeAnswer)
-  // The store that held the only copy was taken away, and this copy was in it.
-  const destroyed = new Set(facts.struck.flatMap((fault) => fault.destroyed))
-  const isExcused = (requestId: string) => destroyed.has(requestId) && rows.get(requestId)?.[0]?.reporter !== 'edge'
   return [
     {
       promise: 'an answer whose end reached its client is in the ledger, once, as its backend counted it',
       checked: whole.length,
       breaches: whole
-        .filter(({ requestId }) => !isExcused(requestId!))
+        .filter(({ requestId }) => !wasDestroyed(facts, requestId!, rows.get(requestId!)))
         .flatMap((seen) => judgeWhole(facts, seen, rows.get(seen.requestId!) ?? [], calls)),
     },
     {
@@ -35,6 +32,11 @@ export function judgeMetering(facts: Facts): Verdict[] {
     { promise: 'no request is charged twice', checked: facts.rows.length, breaches: findDoubles(facts, calls) },
     judgeRefusals(facts, rows),
   ]
+}
+
+/** The store that held the only copy of its report was taken away, and this copy was in it. */
+export function wasDestroyed({ struck }: Facts, requestId: string, rows: LedgerRow[] = []): boolean {
+  return struck.some(({ destroyed }) => destroyed.includes(requestId)) && rows[0]?.reporter !== 'edge'
 }
 
 /** An answer of an inference endpoint; for those that are repeated see `answered-once.ts`. */
