@@ -146,6 +146,7 @@ describe('a lesson', () => {
     expect(names({ temperature: 1, seed: 1, reasoning_effort: 'high' })).toEqual([
       { parameter: 'temperature', effort: 'high' },
       { parameter: 'seed' },
+      { parameter: 'reasoning_effort', effort: 'high' },
     ])
     expect(names({ temperature: 1, reasoning_effort: 'as I please' })).toEqual([])
     expect(names({ temperature: 1, reasoning_effort: ['high'] })).toEqual([])

@@ -23,6 +23,7 @@ const DROPPED = [
   'parallel_tool_calls',
   'seed',
   'top_k',
+  'reasoning_effort',
 ] as const
 /** The client's, which some servers ignore without a word. Never learnt: others refuse only some values of them. */
 const IGNORED = ['n', 'tool_choice'] as const
@@ -38,8 +39,8 @@ const OF_CHAT = [...DROPPED, ...IGNORED, ...CAPS, ...SYSTEM_ROLES, ...OWN_OF_CHA
 export type Parameter = (typeof OF_CHAT)[number] | (typeof OWN_OF_IMAGES)[number]
 type Cap = (typeof CAPS)[number]
 
-/** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025). */
-const BY_EFFORT = new Set<Parameter>(DROPPED.slice(0, 7))
+/** Models that reason take these at some efforts only (GPT-5.1 and later: vercel/ai#10932, 2025), and know some efforts only. */
+const BY_EFFORT = new Set<Parameter>([...DROPPED.slice(0, 7), 'reasoning_effort'])
 /** As `openai` 7.55 (2026) lists them. A refusal at any other value teaches nothing. */
 const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
@@ -100,16 +101,21 @@ export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
   if (!form.some(({ parameter }) => text.includes(`"${parameter}"`))) return { body, dropped: [] }
   const chat = JSON.parse(text.toString('utf8')) as Record<string, unknown>
   if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
-  const dropped = fit(chat, applyingTo(form, chat))
+  const dropped = fit(chat, form)
   return dropped === null ? { body, dropped: [] } : { body: Buffer.from(JSON.stringify(chat)), dropped }
 }
 
 /** Changes the request into what the target takes. The client's parameters that were left out; null where nothing changed. */
-function fit(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
-  const dropped = joined(dropFrom(chat, applying), dropIgnored(chat, applying))
+function fit(chat: Record<string, unknown>, form: TargetForm): string[] | null {
+  // First, since the others are refused by the effort that is sent.
+  const effort = dropFrom(chat, applyingTo(form, chat).filter(isOfEffort))
+  const applying = applyingTo(form, chat)
+  const dropped = joined(joined(effort, dropFrom(chat, applying)), dropIgnored(chat, applying))
   const renamed = [renameCap(chat, applying), renameRoles(chat, applying)].includes(true)
   return renamed ? (dropped ?? []) : dropped
 }
+
+const isOfEffort = ({ parameter }: Refusal): boolean => parameter === 'reasoning_effort'
 
 /** The refusals that concern this request: some hold at one effort only. */
 export function applyingTo(form: TargetForm, chat: Record<string, unknown>): TargetForm {
@@ -228,7 +234,7 @@ function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
     return { carried, refused: new Set(), effort: '' }
   }
   const chat = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
-  fit(chat, applyingTo(form, chat))
+  fit(chat, form)
   const ownCap = capped ? capName(form) : null
   const roles = new Set(messagesOf(chat).map(({ role }) => role))
   const carried = [

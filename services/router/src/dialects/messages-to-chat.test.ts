@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../core/plain-answer.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
+import { thinkingMembers } from './anthropic/thinking.ts'
 import { messageOf } from './messages-to-chat/answer.ts'
 import { writeChat } from './messages-to-chat/request.ts'
 import { messagesFront } from './messages-to-chat.ts'
@@ -156,12 +157,37 @@ describe('a request', () => {
       required: ['a'],
       additionalProperties: false,
     }
-    const { chat, dropped } = chatOf({ output_config: { effort: 'high', format: { type: 'json_schema', schema } } })
+    const { chat, dropped } = chatOf({ output_config: { format: { type: 'json_schema', schema } } })
     expect(chat.response_format).toEqual({
       type: 'json_schema',
       json_schema: { name: 'answer', schema, strict: true },
     })
-    expect(dropped).toEqual(['output_config.effort'])
+    expect(dropped).toEqual([])
+  })
+
+  test.each<[object, string | undefined, string[]]>([
+    [{ output_config: { effort: 'low' } }, 'low', []],
+    [{ output_config: { effort: 'xhigh' } }, 'high', []],
+    [{ output_config: { effort: 'max' }, thinking: { type: 'adaptive' } }, 'high', []],
+    [{ output_config: { effort: 'utter' } }, undefined, ['output_config.effort']],
+    [{ thinking: { type: 'enabled', budget_tokens: 1_024 } }, 'low', []],
+    [{ thinking: { type: 'enabled', budget_tokens: 4_095 } }, 'low', []],
+    [{ thinking: { type: 'enabled', budget_tokens: 4_096 } }, 'medium', []],
+    [{ thinking: { type: 'enabled', budget_tokens: 31_999 } }, 'high', []],
+    [{ thinking: { type: 'enabled', budget_tokens: 1_024 }, output_config: { effort: 'high' } }, 'high', []],
+    [{ thinking: { type: 'enabled', budget_tokens: 3 } }, undefined, ['thinking']],
+    [{ thinking: { type: 'adaptive' } }, undefined, ['thinking']],
+    [{ thinking: { type: 'disabled' }, output_config: { effort: 'low' } }, 'low', ['thinking']],
+  ])('thinks as hard as %j asks', (members, effort, lost) => {
+    const { chat, dropped } = chatOf(members)
+    expect([chat.reasoning_effort, dropped]).toEqual([effort, lost])
+  })
+
+  test('an effort becomes the thinking of an older model, and that becomes the effort again', () => {
+    for (const effort of ['low', 'medium', 'high']) {
+      const circumstances = { model: 'claude-sonnet-4-5', maxTokens: 64_000, isForced: false, isInToolLoop: false }
+      expect(chatOf({ thinking: thinkingMembers(effort, circumstances)?.thinking }).chat.reasoning_effort).toBe(effort)
+    }
   })
 
   test('names the user', () => {
@@ -173,7 +199,6 @@ describe('a request', () => {
   })
 
   test.each<[string, object, string[]]>([
-    ['thinking', { thinking: { type: 'enabled', budget_tokens: 1024 } }, ['thinking']],
     ['a tier, a container', { service_tier: 'auto', container: 'c' }, ['container', 'service_tier']],
     ['a null', { thinking: null, container: null }, []],
     [

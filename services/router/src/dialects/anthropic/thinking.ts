@@ -56,3 +56,9 @@ export function thinkingMembers(effort: unknown, circumstances: Circumstances): 
   if (budget < SMALLEST_BUDGET || isInToolLoop) return null
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
+
+/** The way back: a Messages client's budget as the effort that it would have come from. */
+export function effortOfBudget(budget: unknown): string | undefined {
+  if (typeof budget !== 'number') return undefined
+  return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS[effort]!)
+}

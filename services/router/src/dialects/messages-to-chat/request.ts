@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
+import { effortOfBudget } from '../anthropic/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
 
@@ -25,7 +26,7 @@ export interface WrittenChat {
 /** They are in the request, or say nothing that is not. */
 const TRANSLATED = new Set([
   ...['messages', 'system', 'max_tokens', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'tools', 'tool_choice'],
-  ...['metadata', 'output_config'],
+  ...['metadata', 'output_config', 'thinking'],
 ])
 
 export function writeChat(asked: JsonObject): WrittenChat {
@@ -39,6 +40,7 @@ export function writeChat(asked: JsonObject): WrittenChat {
     stop: Array.isArray(asked.stop_sequences) && asked.stop_sequences.length > 0 ? asked.stop_sequences : undefined,
     ...toolMembers(asked, lost),
     response_format: formatOf(asked.output_config, lost),
+    reasoning_effort: effortOf(asked, lost),
     user: isObject(asked.metadata) ? userOf(asked.metadata.user_id) : undefined,
   }
   return { chat, dropped: [...lost].toSorted(), echo: { showsThinking: showsThinking(asked.thinking) } }
@@ -55,11 +57,25 @@ function userOf(id: unknown): string | undefined {
 
 function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
   if (!isObject(config)) return undefined
-  const { format, ...rest } = config
+  const { format, effort: _effort, ...rest } = config
   for (const name of Object.keys(rest)) if (rest[name] != null) lost.add(`output_config.${name}`)
   if (!isObject(format) || format.type !== 'json_schema') return undefined
   // The API holds answers to the schema, so nothing less is asked of the target.
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
+}
+
+/** Every server that takes the parameter knows these three (docs/backends.md). */
+const EFFORTS: Record<string, string> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' }
+
+/** An effort goes before a budget. Chat has no word for thinking as the model sees fit, nor for none at all. */
+function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<string>): string | undefined {
+  const asked = isObject(config) ? config.effort : undefined
+  const { type, budget_tokens: budget } = isObject(thinking) ? thinking : {}
+  const named = typeof asked === 'string' ? EFFORTS[asked] : undefined
+  const effort = asked == null ? effortOfBudget(budget) : named
+  if (asked != null && effort === undefined) lost.add('output_config.effort')
+  if (thinking != null && (effort === undefined || type === 'disabled')) lost.add('thinking')
+  return effort
 }
 
 function showsThinking(thinking: unknown): boolean {
