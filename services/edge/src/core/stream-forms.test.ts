@@ -42,6 +42,25 @@ describe('a failure after the beginning', () => {
     ])
   })
 
+  test('of a response has the number after that of the last event that has one, as its JSON says it', () => {
+    const number = fc.option(fc.nat(), { nil: undefined })
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(number, fc.string()), { minLength: 1 }),
+        fc.constantFrom(0, 1),
+        (events, spaces) => {
+          const form = streamForm('responses')
+          for (const [sequence_number, delta] of [[0, ''] as const, ...events]) {
+            const data = JSON.stringify({ sequence_number, delta }).replace(':', ':' + ' '.repeat(spaces))
+            form.note!(Buffer.from(`event: response.output_text.delta\ndata: ${data}\n\n`))
+          }
+          const last = events.findLast(([sequence]) => sequence !== undefined)?.[0] ?? 0
+          expect(read(form.failure(error))[1]).toMatchObject({ sequence_number: last + 1 })
+        },
+      ),
+    )
+  })
+
   test('of a response reads the events of a backend that ends its lines with CRLF', () => {
     const form = streamForm('responses')
     form.note!(Buffer.from(eventOf('response.created', created).toString().replaceAll('\n', '\r\n')))

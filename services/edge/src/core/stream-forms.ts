@@ -80,13 +80,20 @@ function firstEventOf(bytes: Buffer): Buffer {
   return Buffer.from(end < 0 ? bytes : bytes.subarray(0, end))
 }
 
-const NUMBER = '"sequence_number":'
-const MOST_DIGITS = 12
+const NUMBER = Buffer.from('"sequence_number":')
+const SPACE = 0x20
+const ZERO = 0x30
+const NINE = 0x39
 
 /** NaN where there is none. Within a text its quotes would be escaped. */
 function lastNumberIn(bytes: Buffer): number {
-  const at = bytes.lastIndexOf(NUMBER)
-  return at < 0 ? NaN : parseInt(bytes.toString('latin1', at + NUMBER.length, at + NUMBER.length + MOST_DIGITS), 10)
+  let at = bytes.lastIndexOf(NUMBER)
+  if (at < 0) return NaN
+  at += NUMBER.length
+  while (bytes[at] === SPACE) at++
+  let number = NaN
+  for (; bytes[at]! >= ZERO && bytes[at]! <= NINE; at++) number = (number || 0) * 10 + bytes[at]! - ZERO
+  return number
 }
 
 /** The response in an event; null where it is none. */
@@ -111,13 +118,19 @@ const TERMINAL: Partial<Record<ApiDialect, readonly string[]>> = {
  * dialect has none. It is the last one, and the router writes its name in the first line.
  */
 export function terminalEventIn(dialect: ApiDialect): ((events: Uint8Array) => number) | undefined {
-  const names = TERMINAL[dialect]?.map((name) => `event: ${name}\n`)
-  if (!names) return undefined
-  const longest = Math.max(...names.map(({ length }) => length))
+  const lines = TERMINAL[dialect]?.map((name) => Buffer.from(`event: ${name}\n`))
+  if (!lines) return undefined
   return (events) => {
     const bytes = asBuffer(events)
-    const begin = bytes.lastIndexOf('\nevent: ') + 1
-    const head = bytes.toString('latin1', begin, begin + longest)
-    return names.some((name) => head.startsWith(name)) ? begin : bytes.length
+    const begin = bytes.lastIndexOf(EVENT) + 1
+    return lines.some((line) => isAt(bytes, begin, line)) ? begin : bytes.length
   }
+}
+
+const EVENT = Buffer.from('\nevent: ')
+
+/** On the way of every event: most differ in an early byte. */
+function isAt(bytes: Buffer, begin: number, line: Buffer): boolean {
+  for (let at = 0; at < line.length; at++) if (bytes[begin + at] !== line[at]) return false
+  return true
 }

@@ -130,8 +130,9 @@ class OpenAiStream implements ChatReading {
 
   /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
-    const written = this.chunks(event).map((chunk) => (chunk === this.#own ? event.raw : writeChunk(chunk)))
-    return written.length > 1 ? Buffer.concat(written) : (written[0] ?? null)
+    const chunks = this.chunks(event)
+    if (chunks.length === 1 && chunks[0] === this.#own) return event.raw
+    return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
   }
 
   chunks(event: SseEvent): Chunk[] {

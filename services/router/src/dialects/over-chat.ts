@@ -78,8 +78,10 @@ class StreamOverChat implements StreamReading {
   }
 
   read(event: SseEvent): Buffer | null {
-    const written = this.#inner.chunks(event).flatMap((chunk) => this.#front.take(chunk) ?? [])
-    return written.length > 1 ? Buffer.concat(written) : (written[0] ?? null)
+    const chunks = this.#inner.chunks(event)
+    if (chunks.length === 1) return this.#front.take(chunks[0]!)
+    const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
+    return written.length > 0 ? Buffer.concat(written) : null
   }
 
   usageChunk(usage: TokenUsage): Buffer {
