@@ -8,6 +8,7 @@ import type { Bus, JobHandle } from '@gateway/bus/port'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startNats } from '@gateway/servers/start'
@@ -146,6 +147,20 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
     await answered.over
     expect(answered.text()).toBe(wholeStream().replace(USAGE_CHUNK, '').replace('data: [DONE]\n\n', ''))
     expect(answered.end?.usage.completionTokens).toBe(3)
+  })
+
+  test('a job in a dialect that this version does not know is refused, and no backend is asked', async () => {
+    const { caller, backend, reports } = await stack(goodChat)
+    const answered = dispatch(caller, { dialect: 'telepathy' as ApiDialect, stream: true })
+    await answered.over
+    expect([answered.head, answered.end, answered.text()]).toEqual([null, null, ''])
+    expect(answered.failure).toEqual({
+      code: 'INTERNAL_ERROR',
+      message: 'The job is not readable',
+      attempted: [],
+      attempts: [],
+    })
+    expect([backend.seen, reports]).toEqual([[], []])
   })
 
   test('a caller that leaves takes the backend with it, and is told what was generated', async () => {

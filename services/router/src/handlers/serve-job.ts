@@ -65,7 +65,10 @@ function readHeader(job: IncomingJob, router: Router): JobHeader | null {
   try {
     return jobHeader.parse(decodeJson(job.header))
   } catch (error) {
-    router.logger.error({ err: error, caller: job.callerId }, 'a job has no readable header')
+    router.logger.error(
+      { err: error, caller: job.callerId },
+      'a job has no readable header: update routers before edges',
+    )
     job.accept()
     const failure: AnswerFailure = {
       code: 'INTERNAL_ERROR',

@@ -1,0 +1,165 @@
+/**
+ * The same answer as backends of every dialect give it, and clients of the Responses and the Messages API in front of them.
+ */
+
+import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { FakeJob } from './fake-job.ts'
+import { chunk, completion, event, openStream, ROLE, sendJson, wholeStream, type Answer } from './http-backend.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
+
+const text = (said: string) => ({ type: 'output_text', text: said, annotations: [] })
+const ITEM = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed' }
+export const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'backend-model',
+  output: [{ ...ITEM, content: [text('Hello there')] }],
+  usage: { input_tokens: 9, output_tokens: 3, total_tokens: 12 },
+}
+const OF_TEXT = { item_id: 'msg_1', output_index: 0, content_index: 0 }
+const RESPONSE_EVENTS = {
+  role: [
+    { type: 'response.created', response: { ...RESPONSE, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...ITEM, content: [] } },
+  ],
+  content: [
+    { type: 'response.content_part.added', ...OF_TEXT, part: text('') },
+    { type: 'response.output_text.delta', ...OF_TEXT, delta: 'Hello', logprobs: [] },
+  ],
+  end: [
+    { type: 'response.output_item.done', output_index: 0, item: RESPONSE.output[0] },
+    { type: 'response.completed', response: RESPONSE },
+  ],
+}
+
+export const MESSAGE = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  model: 'backend-model',
+  content: [{ type: 'text', text: 'Hello there' }],
+  stop_reason: 'end_turn',
+  stop_sequence: null,
+  usage: { input_tokens: 9, output_tokens: 3 },
+}
+const MESSAGE_EVENTS = {
+  role: [{ type: 'message_start', message: { ...MESSAGE, content: [], usage: { input_tokens: 9, output_tokens: 1 } } }],
+  content: [
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+  ],
+  end: [
+    { type: 'content_block_stop', index: 0 },
+    { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 3 } },
+    { type: 'message_stop' },
+  ],
+}
+
+interface Event {
+  type: string
+  [member: string]: unknown
+}
+
+/** `number`: as the Responses API does. */
+function written(events: Event[], number: boolean): string {
+  return events
+    .map((one, at) => `event: ${one.type}\n${event(number ? { ...one, sequence_number: at } : one)}`)
+    .join('')
+}
+
+interface Written {
+  plain: object
+  /** A stream that has begun without content. */
+  role: string
+  /** Up to its first content. */
+  content: string
+  whole: string
+  /** A failure before content. */
+  failed: string
+}
+
+function writtenBy(plain: object, { role, content, end }: Record<'role' | 'content' | 'end', Event[]>, failure: Event) {
+  const write = (...parts: Event[][]) => written(parts.flat(), plain === RESPONSE)
+  return {
+    plain,
+    role: write(role),
+    content: write(role, content),
+    whole: write(role, content, end),
+    failed: write(role, [failure]),
+  }
+}
+
+const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'no' } }
+const FAILED = { ...RESPONSE, status: 'failed', output: [], error: { code: 'server_error', message: 'no' } }
+export const WRITTEN: Record<ApiDialect, Written> = {
+  chat: {
+    plain: completion(),
+    role: ROLE,
+    content: ROLE + chunk({ content: 'Hello' }),
+    whole: wholeStream(),
+    failed: ROLE + event(OVERLOADED),
+  },
+  responses: writtenBy(RESPONSE, RESPONSE_EVENTS, { type: 'response.failed', response: FAILED }),
+  messages: writtenBy(MESSAGE, MESSAGE_EVENTS, OVERLOADED),
+}
+
+export function good(dialect: ApiDialect): Answer {
+  const { plain, whole } = WRITTEN[dialect]
+  return (response, { body }) => {
+    if (body['stream'] !== true) return sendJson(response, 200, plain)
+    openStream(response)
+    response.end(whole)
+  }
+}
+
+export function broken(dialect: ApiDialect, after: 'role' | 'content'): Answer {
+  const { plain } = WRITTEN[dialect]
+  return (response, { body }, socket) => {
+    if (body['stream'] !== true) return response.end(JSON.stringify(plain).slice(0, 40))
+    openStream(response)
+    response.write(WRITTEN[dialect][after], () => setTimeout(() => socket.destroy(), 20))
+  }
+}
+
+export type Client = Exclude<ApiDialect, 'chat'>
+const ASKS = {
+  responses: { header: {}, body: { input: 'Say hello', store: false } },
+  messages: {
+    header: { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' },
+    body: { max_tokens: 50, messages: [{ role: 'user', content: 'Say hello' }] },
+  },
+}
+
+export async function routerOver(client: Client, backends: [dialect: ApiDialect, answer: Answer][], areEqual = false) {
+  const opened = await Promise.all(backends.map(([, answer]) => backend(answer)))
+  const settings = backends.map(([dialect]) => ({
+    dialect: dialect === 'messages' ? 'anthropic' : 'openai',
+    dialects: [dialect],
+    headers: { 'anthropic-beta': 'ours' },
+  }))
+  const targets = areEqual ? backends.map(() => ({ priority: 1 })) : []
+  const urls = opened.map(({ url }) => url)
+  const running = await router(poolOver(urls, { backends: settings, targets }))
+  const { header, body: asked } = ASKS[client]
+  const ask = (stream: boolean, body: object = {}) =>
+    running.ask({ dialect: client, includeUsage: true, ...header, stream }, { ...asked, ...body })
+  return { opened, ask }
+}
+
+export interface Told {
+  type: string
+  sequence_number?: number
+  usage?: object
+  response?: typeof RESPONSE
+}
+
+export function eventsOf(job: FakeJob): Told[] {
+  const blocks = job
+    .text()
+    .split('\n\n')
+    .filter((block) => block !== '')
+  return blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)) as Told)
+}

@@ -1,0 +1,186 @@
+/**
+ * The faults of a first backend, for clients of the Responses and the Messages API in front of backends of every dialect: what
+ * the client sees of them, and what is metered.
+ */
+
+import { describe, expect, test } from 'vitest'
+import type { ApiDialect } from '@gateway/contracts/vendors'
+import {
+  broken,
+  eventsOf,
+  good,
+  routerOver,
+  WRITTEN,
+  type Client,
+  type MESSAGE,
+  type RESPONSE,
+  type Told,
+} from './dialect-backends.ts'
+import type { FakeJob } from './fake-job.ts'
+import { goodChat, openStream, sendJson } from './http-backend.ts'
+
+interface ClientCase {
+  spoken: ApiDialect[]
+  first: string
+  /** The event that ends a good stream. */
+  terminal: string
+  /** The event that brings a piece of text. */
+  piece: string
+  usageIn(events: Told[]): unknown
+}
+
+const CLIENTS: Record<Client, ClientCase> = {
+  responses: {
+    spoken: ['chat', 'responses', 'messages'],
+    first: 'response.created',
+    terminal: 'response.completed',
+    piece: 'response.output_text.delta',
+    usageIn(events) {
+      expectNumbers(events)
+      return events.at(-1)!.response!.usage
+    },
+  },
+  messages: {
+    spoken: ['chat', 'messages'],
+    first: 'message_start',
+    terminal: 'message_stop',
+    piece: 'content_block_delta',
+    usageIn: (events) => events.at(-2)!.usage,
+  },
+}
+
+function expectNumbers(events: Told[]): void {
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, index) => index))
+}
+
+describe.each(Object.keys(CLIENTS) as Client[])('a client of %s', (client) => {
+  const { spoken, first: opening, terminal, piece, usageIn } = CLIENTS[client]
+
+  /** The usage in an answer that the client has whole. */
+  function usageTold(job: FakeJob, stream: boolean): unknown {
+    expect(job.failure).toBeNull()
+    if (!stream) return (JSON.parse(job.text()) as typeof MESSAGE | typeof RESPONSE).usage
+    const events = eventsOf(job)
+    expect(events[0]!.type).toBe(opening)
+    expect(events.filter(({ type }) => type === terminal)).toEqual([events.at(-1)])
+    return usageIn(events)
+  }
+
+  const pairs = spoken.flatMap((first) =>
+    spoken.flatMap((second) => [false, true].map((stream) => ({ first, second, stream }))),
+  )
+  test.each(pairs)(
+    'sees the answer of $second alone where $first breaks off before content (stream: $stream)',
+    async ({ first, second, stream }) => {
+      const { ask } = await routerOver(client, [
+        [first, broken(first, 'role')],
+        [second, good(second)],
+      ])
+      const job = await ask(stream)
+      expect(usageTold(job, stream)).toMatchObject({ output_tokens: 3 })
+      expect(job.end).toMatchObject({
+        usage: { promptTokens: 9, completionTokens: 3, estimated: false },
+        attempts: [
+          { backend: 'a', outcome: stream ? 'reset' : 'invalid_answer' },
+          { backend: 'b', outcome: 'served' },
+        ],
+      })
+    },
+  )
+
+  test.each([429, 500, 529])('sees nothing of a status %i', async (status) => {
+    const error = { type: 'error', error: { type: 'overloaded_error', message: 'no' } }
+    const { ask } = await routerOver(client, [
+      [client, (response) => sendJson(response, status, error)],
+      ['chat', goodChat],
+    ])
+    const job = await ask(true)
+    expect(usageTold(job, true)).toMatchObject({ input_tokens: 9, output_tokens: 3 })
+    expect(job.end?.attempts).toMatchObject([{ outcome: `http_${status}` }, { outcome: 'served' }])
+  })
+
+  describe.each(spoken)('in front of a backend that speaks %s', (dialect) => {
+    test('sees nothing of a failure that a stream tells before content', async () => {
+      const { ask } = await routerOver(client, [
+        [
+          dialect,
+          (response) => {
+            openStream(response)
+            response.end(WRITTEN[dialect].failed)
+          },
+        ],
+        ['chat', goodChat],
+      ])
+      const job = await ask(true)
+      expect(usageTold(job, true)).toMatchObject({ output_tokens: 3 })
+      expect(job.end?.attempts).toMatchObject([{ outcome: 'error_event' }, { outcome: 'served' }])
+    })
+
+    test('has no terminal event where it breaks off after content, and what was shown is metered', async () => {
+      const { opened, ask } = await routerOver(client, [
+        [dialect, broken(dialect, 'content')],
+        ['chat', goodChat],
+      ])
+      const job = await ask(true)
+      const events = eventsOf(job)
+      if (client === 'responses') expectNumbers(events)
+      expect(events.at(-1)!.type).toBe(piece)
+      expect(job.end).toBeNull()
+      expect(job.failure).toMatchObject({
+        code: 'UPSTREAMS_EXHAUSTED',
+        attempts: [{ backend: 'a', outcome: 'reset' }],
+        usage: { promptTokens: dialect === 'messages' ? 9 : 11, completionTokens: 1, estimated: true },
+      })
+      expect(opened[1]!.seen).toHaveLength(0)
+    })
+
+    test.each([false, true])('is told counted tokens where it leaves the usage out (stream: %s)', async (stream) => {
+      const without = (words: string) => words.replace(/,?"usage":\{[^}]*\}/g, '')
+      const { plain, whole } = WRITTEN[dialect]
+      const { ask } = await routerOver(client, [
+        [
+          dialect,
+          (response) => {
+            if (!stream) return response.end(without(JSON.stringify(plain)))
+            openStream(response)
+            return response.end(without(whole))
+          },
+        ],
+      ])
+      const job = await ask(stream)
+      const { usage } = job.end!
+      expect(usage).toMatchObject({ promptTokens: 11, estimated: true })
+      expect(usage.completionTokens).toBeGreaterThan(0)
+      expect(usageTold(job, stream)).toMatchObject({ input_tokens: 11, output_tokens: usage.completionTokens })
+    })
+
+    test("reads its refusal, in the one shape of the router's refusals", async () => {
+      const refusal = { type: 'error', error: { type: 'invalid_request_error', message: 'too odd' } }
+      const { ask } = await routerOver(client, [[dialect, (response) => sendJson(response, 400, refusal)]])
+      const job = await ask(true)
+      expect(job.failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+      expect(JSON.parse(job.failure!.backendBody!)).toMatchObject({ error: { message: 'too odd' } })
+    })
+  })
+
+  test('reads the name of a field that chat cannot express, and no backend is asked', async () => {
+    const { opened, ask } = await routerOver(client, [['chat', goodChat]])
+    const { failure } = await ask(false, { tools: [], tool_choice: { type: 'tool', name: 'web_search' } })
+    expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+    expect((JSON.parse(failure!.backendBody!) as { error: { param: string } }).error.param).toContain('tool_choice')
+    expect(opened[0]!.seen).toHaveLength(0)
+  })
+
+  test('is served among equals by the backend that speaks its dialect', async () => {
+    const { opened, ask } = await routerOver(
+      client,
+      [
+        ['chat', goodChat],
+        [client, good(client)],
+      ],
+      true,
+    )
+    for (let i = 0; i < 4; i++) await ask(false)
+    expect(opened.map(({ seen }) => seen.length)).toEqual([0, 4])
+  })
+})
