@@ -19,6 +19,7 @@ test.each([
   { cut: ['data: 1\r', '\n\r\n'], passed: ['', 'data: 1\r\n\r\n', ''] },
   { cut: ['event: a\ndata: 1\n', '\n'], passed: ['', 'event: a\ndata: 1\n\n', ''] },
   { cut: ['data: 1\n\n', 'data: un'], passed: ['data: 1\n\n', '', 'data: un'] },
+  { cut: ['data: 1\n', 'data: 2\n', '\nda', 'ta: 3\n\n'], passed: ['', '', 'data: 1\ndata: 2\n\n', 'data: 3\n\n', ''] },
   { cut: ['', '\n\n'], passed: ['', '\n\n', ''] },
 ])('$cut is passed on as $passed', ({ cut, passed }) => {
   expect(passOn(cut)).toEqual(passed)
@@ -39,6 +40,9 @@ test('nothing is lost or moved, and all but the end are whole events, however a 
       for (let n = 1; n < passed.length; n++) {
         const sofar = passed.slice(0, n).join('')
         expect(sofar === '' || /(\n\n|\r\n\r\n?|\r\r)$/.test(sofar)).toBe(true)
+        // Nothing that could pass waits.
+        const waiting = text.slice(sofar.length, at[n])
+        expect(waiting).not.toMatch(/\n\n|\r\n\r\n|\r\r/)
       }
     }),
     { numRuns: 2_000 },

@@ -7,6 +7,7 @@
 
 const LF = 0x0a
 const CR = 0x0d
+const EMPTY_LINE = Buffer.from('\n\n')
 const NOTHING = new Uint8Array(0)
 
 export interface WholeEvents {
@@ -25,6 +26,7 @@ export function wholeEvents(): WholeEvents {
 
   /** Where in these bytes the last event ends; 0 where none does. */
   function endOfLastEvent(bytes: Uint8Array): number {
+    if (bytes.length > 0 && !afterCr && !bytes.includes(CR)) return endByLineFeeds(bytes)
     let end = 0
     for (let i = 0; i < bytes.length; i++) {
       const byte = bytes[i]
@@ -42,6 +44,14 @@ export function wholeEvents(): WholeEvents {
       }
     }
     return end
+  }
+
+  /** Large events come in many pieces, of which each byte would be looked at. */
+  function endByLineFeeds(bytes: Uint8Array): number {
+    const pair = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).lastIndexOf(EMPTY_LINE)
+    const opening = lineIsEmpty && bytes[0] === LF ? 1 : 0
+    lineIsEmpty = bytes[bytes.length - 1] === LF
+    return pair < 0 ? opening : pair + EMPTY_LINE.length
   }
 
   function take(last: Uint8Array): Uint8Array {
