@@ -14,7 +14,7 @@ export interface Outcome {
   tokens: number
   /** What went wrong in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
   problem: string | null
-  /** The body of a refusal. */
+  /** The body of a refusal; the last event of a stream without `[DONE]`. */
   detail: string
   endedAtMs: number
 }
@@ -97,6 +97,6 @@ async function askOnce(url: string, key: string, model: string, streamed: boolea
 function readStream(text: string, outcome: Outcome): void {
   const events = text.trim().split('\n\n')
   outcome.completed = events.at(-1) === 'data: [DONE]'
-  if (!outcome.completed) outcome.problem = 'broken'
+  if (!outcome.completed) Object.assign(outcome, { problem: 'broken', detail: events.at(-1) })
   else outcome.tokens = JSON.parse(events.at(-2)!.slice('data: '.length)).usage.total_tokens
 }

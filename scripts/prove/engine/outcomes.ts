@@ -29,5 +29,11 @@ export function expectNoFailure(
 
 function describeProblems(failed: readonly Outcome[]): string {
   const kinds = Map.groupBy(failed, ({ problem }) => problem)
-  return [...kinds].map(([problem, { length }]) => `${length} ${problem}`).join(', ') || '0 failed'
+  return (
+    [...kinds]
+      .map(([problem, { length }]) =>
+        problem === 'broken' ? `${length} streams ended with an error` : `${length} ${problem}`,
+      )
+      .join(', ') || '0 failed'
+  )
 }

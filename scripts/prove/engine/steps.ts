@@ -10,8 +10,12 @@ export interface Step {
 
 const done: Step[] = []
 
-/** Answers what `work` answers, or throws what it throws. A text is its finding, in a few words. */
-export async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
+/** Answers what `work` answers, or throws what it throws. Its finding is a text, or `describe` has words for it. */
+export async function step<T>(
+  title: string,
+  work: () => Promise<T>,
+  describe = (answer: T): string => (typeof answer === 'string' ? answer : ''),
+): Promise<T> {
   const startedAt = performance.now()
   const end = (finding: string): Step => {
     const row = { title, seconds: (performance.now() - startedAt) / 1000, finding }
@@ -21,7 +25,7 @@ export async function step<T>(title: string, work: () => Promise<T>): Promise<T>
   process.stderr.write(`… ${title}\n`)
   try {
     const answer = await work()
-    const { seconds, finding } = end(typeof answer === 'string' ? answer : '')
+    const { seconds, finding } = end(describe(answer))
     process.stderr.write(`✓ ${title}: ${finding} (${seconds.toFixed(1)} s)\n`)
     return answer
   } catch (error) {

@@ -1,0 +1,29 @@
+/**
+ * A proof fails by itself when clients were failed, or when nobody asked.
+ */
+
+import { expect, test } from 'vitest'
+import type { Outcome } from '../../../tests/promises/load.ts'
+import { expectNoFailure } from './outcomes.ts'
+
+const outcome = (problem: string | null): Outcome => ({
+  url: '',
+  streamed: true,
+  requestId: 'r',
+  completed: problem === null,
+  tokens: 0,
+  problem,
+  detail: '',
+  endedAtMs: 0,
+})
+
+test('a failed answer ends the proof, unless its failure is allowed', () => {
+  const outcomes = [outcome(null), outcome('503'), outcome('broken')]
+  expect(() => expectNoFailure(outcomes, ({ problem }) => problem === 'broken')).toThrow('1 of 3 answers failed')
+  expect(expectNoFailure(outcomes, () => true)).toBe('3 answers, 1 503, 1 streams ended with an error')
+})
+
+test('silence is no proof', () => {
+  expect(() => expectNoFailure([])).toThrow('nobody was served')
+  expect(expectNoFailure([outcome(null)])).toBe('1 answers, 0 failed')
+})
