@@ -19,7 +19,14 @@ const atOnce = (files: number): number => (shared ? 1 : Math.min(8, files))
 const startServers = /(?:@gateway|packages)\/(?:cluster|servers|stand-ins|testing)\b/
 
 /** A unit stands beside its source and starts no server; the conformance suites run on real servers. */
-const units = globSync('{packages,services}/*/src/**/*.test.ts', {
+const besideSources = [
+  '{packages,services}/*/src/**/*.test.ts',
+  'bench/{profile,report,soak}/**/*.test.ts',
+  'chaos/{judge,plan}/**/*.test.ts',
+  'scripts/{backends,licences,prose}/**/*.test.ts',
+  'scripts/*.test.ts',
+]
+const units = globSync(besideSources, {
   cwd: import.meta.dirname,
   exclude: (path) => path.includes('/conformance') || startServers.test(path),
 }).filter((path) => {

@@ -1,21 +1,35 @@
 /**
  * Each example config in front of a server that speaks the OpenAI dialect: with nothing changed but the address, its
- * models answer through the gateway, and the server sees its own model names and its own credential.
+ * models answer through the gateway, and the server sees its own model names and its own credential. One gateway takes
+ * one example after the other, as it takes any change of its file.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { loadConfig } from '@gateway/config/load-config'
 import { startBackend } from '@gateway/stand-ins/backend'
-import { describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, newDeveloper, newGuest } from './promises/gateway.ts'
-import { startStandalone } from './promises/standalone.ts'
+import { type Standalone, startStandalone } from './promises/standalone.ts'
 
 const FOLDER = 'deploy/config/examples/'
 const CREDENTIAL = 'sk-the-credential-of-the-backend'
+const TAKEN_UP = { timeout: 20_000, interval: 50 }
+const namesModels = (text: string): boolean => /^models:/m.test(text)
 const examples = readdirSync(FOLDER)
   .map((name) => ({ name, text: readFileSync(FOLDER + name, 'utf8') }))
   // Those that a bearer key, or none, opens; services/router/test/vendors has the others.
   .filter(({ text }) => !/vendor: (?:anthropic|azure|vertex|bedrock)/.test(text))
+  // A running gateway refuses a file that has lost a section.
+  .toSorted((a, b) => Number(namesModels(a.text)) - Number(namesModels(b.text)))
+
+let standalone: Standalone
+beforeAll(async () => {
+  const names = examples.flatMap(({ text }) => Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name]) => name!))
+  const secrets = Object.fromEntries(names.map((name) => [name, CREDENTIAL]))
+  standalone = await startStandalone({ config: examples[0]!.text, environment: { LOG_LEVEL: 'info', ...secrets } })
+}, 90_000)
+afterAll(() => standalone?.[Symbol.asyncDispose](), 60_000)
 
 describe.each(examples)('deploy/config/examples/$name', ({ name, text }) => {
   const { backends, pools, models } = loadConfig(text, name).config
@@ -26,11 +40,10 @@ describe.each(examples)('deploy/config/examples/$name', ({ name, text }) => {
       models: pools.flatMap(({ targets }) => targets.map(({ model }) => model)),
       ...(hasCredential ? { apiKey: CREDENTIAL } : {}),
     })
-    const variables = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, variable]) => [variable!, CREDENTIAL])
-    await using standalone = await startStandalone({
-      config: text.replaceAll(/^( +url: ).*$/gm, `$1${backend.url}`),
-      environment: Object.fromEntries(variables) as Record<string, string>,
-    })
+    const onBackend = text.replaceAll(/^( +url: ).*$/gm, `$1${backend.url}`)
+    await writeFile(standalone.configPath, onBackend)
+    const { revision } = loadConfig(onBackend, name).config
+    await expect.poll(() => standalone.output, TAKEN_UP).toContain(revision)
     const gateway = { urls: [standalone.url] as const, issuer: standalone.issuer }
 
     const guest = await newGuest(gateway)
