@@ -1,6 +1,6 @@
 /**
  * The pictures in the README: real pages, with figures of a busier account where a test has no month to wait for.
- * `GENERATE_DOCS=1 npm test -- tests/console/pictures.test.ts` takes them anew.
+ * `GENERATE_DOCS=1 npm test -- tests/console -t pictures` takes them anew.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -10,12 +10,12 @@ import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import type { UsageRecord, UsageRow } from '@gateway/contracts/usage-api'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { SCREENSHOTS, useStage } from './stage.ts'
+import { SCREENSHOTS } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { goTo, lastTurn, openConsole } from './visitor.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const folder = process.env['GENERATE_DOCS'] ? join(ROOT, 'docs', 'images') : SCREENSHOTS
-const stage = useStage()
 
 test('are of pages that exist', async () => {
   await mkdir(folder, { recursive: true })

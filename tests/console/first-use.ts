@@ -7,10 +7,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { findProgram } from '@gateway/servers/find-program'
 import { expect, test } from 'vitest'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { fact, goTo, heading, lastTurn, newName, newVisitor, openConsole, shownKey, signIn } from './visitor.ts'
-
-const stage = useStage()
 
 /** One of our own, for machines without it. */
 const CURL = `curl() { "${process.execPath}" "${join(import.meta.dirname, '../promises/curl.ts')}" "$@"; }`

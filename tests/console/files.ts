@@ -6,9 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 
-const stage = useStage()
 const DIST = join(import.meta.dirname, '../../services/console/dist')
 
 const get = (path: string, headers: Record<string, string> = {}) =>

@@ -4,10 +4,8 @@
 
 import { expect, test } from 'vitest'
 import { expectAccessible } from './accessible.ts'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { ask, fact, goTo, lastTurn, newKeyOwner } from './visitor.ts'
-
-const stage = useStage()
 
 async function newAsker() {
   const owner = await newKeyOwner(stage)

@@ -3,10 +3,8 @@
  */
 
 import { expect, test } from 'vitest'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { goTo, heading, newKeyOwner, newName, newVisitor, openConsole, signIn } from './visitor.ts'
-
-const stage = useStage()
 
 test('a reload asks nobody for a name again and shows the same page', async () => {
   const { page } = await newKeyOwner(stage)

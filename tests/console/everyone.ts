@@ -5,10 +5,9 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { expectAccessible } from './accessible.ts'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { ask, goTo, newKeyOwner, newName, newVisitor, openConsole } from './visitor.ts'
 
-const stage = useStage()
 const PAGES = ['Overview', 'Keys', 'Usage', 'Models', 'Playground'] as const
 const PHONE = { viewport: { width: 375, height: 780 }, isMobile: true, hasTouch: true }
 

@@ -3,10 +3,8 @@
  */
 
 import { expect, test } from 'vitest'
-import { useStage } from './stage.ts'
+import { stage } from './shared-stage.ts'
 import { goTo, newKeyOwner, newVisitor, shownKey } from './visitor.ts'
-
-const stage = useStage()
 
 async function statusWith(key: string): Promise<number> {
   const response = await fetch(`${stage.gateway.url}/billing/quota`, { headers: { authorization: `Bearer ${key}` } })

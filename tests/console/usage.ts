@@ -4,10 +4,8 @@
 
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { useStage } from './stage.ts'
+import { stage, TOP_UP_URL } from './shared-stage.ts'
 import { ask, fact, goTo, newKeyOwner, newVisitor } from './visitor.ts'
-
-const stage = useStage({ environment: { TOPUP_URL: 'https://billing.example/top-up' } })
 
 /** Usage reaches the ledger some moments after an answer. */
 async function waitForUsage(page: Page, text: string | RegExp): Promise<void> {
@@ -86,7 +84,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
   const turn = await ask(page, 'One more?', 'svc-core')
   await turn.getByRole('alert').getByText("This month's allowance is used up").waitFor()
   const topUp = turn.getByRole('link', { name: 'Top up' })
-  expect(await topUp.getAttribute('href')).toBe('https://billing.example/top-up')
+  expect(await topUp.getAttribute('href')).toBe(TOP_UP_URL)
   await shot('playground-used-up')
   await goTo(page, 'Overview')
   await page.getByText('The allowance is used up').waitFor()
