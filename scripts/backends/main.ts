@@ -1,11 +1,11 @@
 /**
  * `npm run test:backends`: installs real inference servers and real clients from packages, saying so, and runs
- * `tests/backends` on them. Words after `--` go to vitest. A whole run writes `docs/backends.md`.
+ * `tests/backends` on them. Words after `--` go to vitest. A whole run writes `docs/backends.md` and the README's picture.
  */
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
@@ -16,6 +16,8 @@ import { writePage, type Evidence } from './write-page.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
 const PAGE = join(ROOT, 'docs/backends.md')
+const SEEN_PICTURE = join(ROOT, '.artifacts/console/playground-real-model.png')
+const PICTURE = join(ROOT, 'docs/images/console-real-model.png')
 
 const folder = await mkdtemp(join(tmpdir(), 'gateway-backends-'))
 const evidence = join(folder, 'evidence.jsonl')
@@ -41,7 +43,10 @@ try {
   const [code] = (await once(vitest, 'exit')) as [number | null]
   process.exitCode = code ?? 1
   // A part of the tests has seen a part only.
-  if (code === 0 && words.length === 0) await writeFile(PAGE, writePage(await readEvidence(clients.versions)))
+  if (code === 0 && words.length === 0) {
+    await writeFile(PAGE, writePage(await readEvidence(clients.versions)))
+    await copyFile(SEEN_PICTURE, PICTURE)
+  }
 } catch (error) {
   reportFatal(error)
 } finally {

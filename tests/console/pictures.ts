@@ -51,7 +51,7 @@ test('are of pages that exist', async () => {
   await take('usage')
 }, 60_000)
 
-test.each(['overview', 'playground', 'usage'])('%s is in the README, and small', (name) => {
+test.each(['overview', 'playground', 'usage', 'real-model'])('%s is in the README, and small', (name) => {
   const path = `docs/images/console-${name}.png`
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(`](${path})`)
   expect(statSync(join(ROOT, path)).size).toBeLessThan(150_000)
