@@ -1,6 +1,6 @@
 /**
- * `npm run test:coding-tools`: installs coding tools as npm ships them (900 MB), saying so, and runs `tests/coding-tools`:
- * each works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
+ * `npm run test:coding-tools`: installs coding tools as npm ships them (900 MB) and Anthropic's client for Python, saying
+ * so, and runs `tests/coding-tools`: each tool works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
  */
 
 import { spawn } from 'node:child_process'
@@ -8,6 +8,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { npmPackages } from '../npm-packages.ts'
+import { pythonWith } from '../python.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs')
@@ -19,6 +20,7 @@ const TOOLS = {
   '@openai/agents': '0.20.0',
   zod: '4.6.7',
 }
+const ANTHROPIC_OF_PYTHON = 'anthropic==2.12.0'
 
 try {
   const folder = await npmPackages({
@@ -26,11 +28,16 @@ try {
     packages: TOOLS,
     notice: 'installing the coding tools',
   })
+  const programs = await pythonWith({
+    folder: `coding-tools-${ANTHROPIC_OF_PYTHON}`,
+    packages: [ANTHROPIC_OF_PYTHON],
+    notice: `installing ${ANTHROPIC_OF_PYTHON} from PyPI`,
+  })
   const config = join(ROOT, 'tests/coding-tools/vitest.config.ts')
   const vitest = spawn(process.execPath, [VITEST, 'run', '--config', config, ...process.argv.slice(2)], {
     cwd: ROOT,
     stdio: 'inherit',
-    env: { ...process.env, CODING_TOOLS_FOLDER: folder },
+    env: { ...process.env, CODING_TOOLS_FOLDER: folder, CODING_TOOLS_PYTHON: join(programs, 'python') },
   })
   const [code] = (await once(vitest, 'exit')) as [number | null]
   process.exitCode = code ?? 1

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { MODEL, openWorkshop, runTool, type Workshop } from './workshop.ts'
+
+let workshop: Workshop
+beforeAll(async () => {
+  workshop = await openWorkshop()
+})
+afterAll(() => workshop[Symbol.asyncDispose]())
+
+/** All that Anthropic's client for Python says of its answers, and what of them is metered. */
+async function ask(what: 'image' | 'thinking') {
+  const key = await workshop.newKey()
+  const script = join(import.meta.dirname, 'anthropic_sdk.py')
+  const env = { ANTHROPIC_BASE_URL: workshop.url, ANTHROPIC_API_KEY: key, MODEL, ASK: what }
+  const before = workshop.backend.told.length
+  const { code, out, err } = await runTool(process.env['CODING_TOOLS_PYTHON']!, [script], {
+    cwd: await workshop.newHome(),
+    env,
+  })
+  expect([code, err]).toEqual([0, ''])
+  const told = workshop.backend.told.slice(before)
+  const tokens = told.reduce((sum, turn) => sum + turn.prompt_tokens + turn.completion_tokens, 0)
+  await expect.poll(() => workshop.usageOf(key)).toMatchObject({ requests: told.length, total_tokens: tokens })
+  return JSON.parse(out) as unknown
+}
+
+test('Anthropic’s client for Python asks about an image', async () => {
+  workshop.backend.script = [{ text: 'A pixel.' }]
+  expect(await ask('image')).toEqual({ text: 'A pixel.', input_tokens: 100 })
+  const [{ content }] = workshop.backend.seen.at(-1)!.body['messages'] as [{ content: object[] }]
+  expect(content).toEqual([
+    { type: 'image_url', image_url: { url: expect.stringMatching(/^data:image\/png;base64,iVBORw0/) as string } },
+    { type: 'text', text: 'What is it?' },
+  ])
+})
+
+test('Anthropic’s client for Python reads thoughts, streamed and plain, and sends them back', async () => {
+  const [thought, text] = ['One by one.', 'It is.']
+  workshop.backend.script = [{ thought, text }]
+  const blocks = [
+    { type: 'thinking', thinking: thought, signature: expect.stringMatching(/./) as string },
+    { type: 'text', text },
+  ]
+  expect(await ask('thinking')).toEqual({
+    deltas: ['thinking_delta', 'thinking_delta', 'signature_delta', 'text_delta', 'text_delta'],
+    streamed: blocks,
+    plain: blocks,
+  })
+  for (const { body } of workshop.backend.seen.slice(-2)) expect(body['reasoning_effort']).toBe('medium')
+  expect(workshop.backend.seen.at(-1)!.body['messages']).toEqual([
+    { role: 'user', content: 'Is it a pixel?' },
+    { role: 'assistant', content: text },
+    { role: 'user', content: 'Sure?' },
+  ])
+})
