@@ -18,20 +18,20 @@ import { quick } from './quick.ts'
 import { quickAgainst } from './quick-against.ts'
 import { CURVE_NAMES, scale } from './scale/run.ts'
 import { soak } from './soak/run.ts'
-import { ways } from './ways.ts'
 import { bareProxy } from './subjects/bare-proxy.ts'
 import { bifrost } from './subjects/bifrost.ts'
 import { direct } from './subjects/direct.ts'
 import { gateway } from './subjects/gateway.ts'
 import { litellm } from './subjects/litellm.ts'
 import { portkey } from './subjects/portkey.ts'
+import { ways } from './ways/run.ts'
 
 const HELP = `npm run bench -- [part] [options]
 
   (none)   the comparison, then the scale curves
   quick    a minute: the gateway's CPU per request and per chunk, by process
            --against <commit>: both in turn, and the ratio; two minutes a round, --rounds 3
-  ways     the Messages and the Responses API over chat, CPU per request; --rounds 3
+  ways     the Messages and the Responses API over chat, CPU per request; --rounds 2 launches
   peers    the comparison: plain, latency and stream, of the gateway, its peers, a bare proxy and the backend direct
   plain | latency | stream   one step of it
   scale    the curves: ${CURVE_NAMES.join(', ')}; name some to take only those
@@ -113,7 +113,7 @@ async function run(): Promise<void> {
       if (values.against === undefined) return quick(signal)
       return quickAgainst({ commit: values.against, rounds, signal, say })
     case 'ways':
-      return ways(rounds, signal, say)
+      return ways({ rounds, fresh: values.fresh, signal, say })
     case 'all':
       await comparing(ALL_STEPS)
       return scaling()

@@ -46,6 +46,8 @@ export interface Order {
   firstUs?: number
   bytes?: number
   promptBytes?: number
+  /** Function tools that the model may call, of 1.2 KB each. */
+  tools?: number
 }
 
 const distribution = z.object({
@@ -114,18 +116,47 @@ export async function runLoad(program: string, door: Door, order: Order, options
 
 const SENTENCE = 'Please summarise what the operator of a gateway should look at first. '
 
+interface Tool {
+  name: string
+  description: string
+  schema: object
+}
+
 /** The same question in each API. */
-const QUESTIONS: Record<ApiDialect, (content: string) => object> = {
-  chat: (content) => ({ max_tokens: 1_000, messages: [{ role: 'user', content }] }),
-  messages: (content) => ({ max_tokens: 1_000, messages: [{ role: 'user', content }] }),
-  responses: (content) => ({ max_output_tokens: 1_000, input: [{ role: 'user', content }] }),
+const QUESTIONS: Record<ApiDialect, (content: string, tools: Tool[]) => object> = {
+  chat: (content, tools) => ({
+    max_tokens: 1_000,
+    messages: [{ role: 'user', content }],
+    tools: tools.map(({ schema: parameters, ...named }) => ({ type: 'function', function: { ...named, parameters } })),
+  }),
+  messages: (content, tools) => ({
+    max_tokens: 1_000,
+    messages: [{ role: 'user', content }],
+    tools: tools.map(({ schema: input_schema, ...named }) => ({ ...named, input_schema })),
+  }),
+  responses: (content, tools) => ({
+    max_output_tokens: 1_000,
+    input: [{ role: 'user', content }],
+    tools: tools.map(({ schema: parameters, ...named }) => ({ type: 'function', ...named, parameters, strict: false })),
+  }),
+}
+
+const PARAMETERS = ['path', 'pattern', 'content', 'command', 'reason']
+
+function toolNamed(name: string): Tool {
+  const property = { type: 'string', description: SENTENCE.trim() }
+  const properties = Object.fromEntries(PARAMETERS.map((parameter) => [parameter, property]))
+  const schema = { type: 'object', properties, required: PARAMETERS.slice(0, 2), additionalProperties: false }
+  return { name, description: SENTENCE.repeat(7).trim(), schema }
 }
 
 function requestText(door: Door, order: Order): string {
-  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200 } = order
+  const { stream, chunks = 10, everyUs = 0, firstUs = 0, bytes = 900, promptBytes = 200, tools = 0 } = order
   const prompt = `bench chunks=${chunks} every_us=${everyUs} first_us=${firstUs} bytes=${bytes}. `
   const content = prompt + SENTENCE.repeat(Math.ceil(promptBytes / SENTENCE.length)).slice(0, promptBytes)
-  const body = JSON.stringify({ model: door.model, stream, ...QUESTIONS[door.dialect ?? 'chat'](content) })
+  const offered = Array.from({ length: tools }, (_, at) => toolNamed(`tool_${at}`))
+  const question = QUESTIONS[door.dialect ?? 'chat'](content, offered)
+  const body = JSON.stringify({ model: door.model, stream, ...question, ...(tools === 0 && { tools: undefined }) })
   const headers: Record<string, string> = {
     host: `127.0.0.1:${door.ports[0]}`,
     'content-type': 'application/json',

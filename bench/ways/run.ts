@@ -1,0 +1,108 @@
+/**
+ * `npm run bench -- ways`: CPU of a request by the Messages and the Responses API, translated and passed through, over that
+ * of the same request by chat. The ways take turns in each launch, so a machine that drifts does so for all.
+ */
+
+import { startBackend } from '../harness/backend.ts'
+import { costed } from '../harness/costs.ts'
+import { runLoad, type Door, type LoadOptions, type Order } from '../harness/load.ts'
+import { describeEnvironment, loadNow } from '../harness/machine.ts'
+import { compileNative, type NativePrograms } from '../harness/native.ts'
+import { watchNeighbours } from '../harness/neighbours.ts'
+import { readResult, writeResult } from '../harness/results.ts'
+import { PLAIN } from '../quick.ts'
+import { writeIntoReadme } from '../report/pages.ts'
+import { laneOf, launchGateway } from '../subjects/gateway.ts'
+import { reportWays, waysResult, type Turn, type WaysResult } from './report.ts'
+
+const PART = 'ways'
+/** Short, so that whole streams are counted and not their chunks: a response repeats its text at its end. */
+const SHORT_STREAM: Order = { stream: true, chunks: 50, everyUs: 1_000, bytes: 20 }
+/** 40 KB, as a coding tool's first request. A response repeats the tools, in three of its events. */
+const CODING_TOOL: Order = { ...SHORT_STREAM, promptBytes: 15_000, tools: 20 }
+const LOAD: LoadOptions = { connections: 32, seconds: 3 }
+const WARM_UP: LoadOptions = { connections: 32, seconds: 2 }
+
+interface Way {
+  name: string
+  order: Order
+  door: Pick<Door, 'path' | 'dialect'> & { model?: string }
+  /** By whose name its cost is compared. */
+  over: string | null
+}
+
+const chat = { path: '/v1/chat/completions' }
+const messages = { path: '/v1/messages', dialect: 'messages' } as const
+const responses = { path: '/v1/responses', dialect: 'responses' } as const
+const WAYS: Way[] = [
+  { name: 'chat', order: PLAIN, door: chat, over: null },
+  { name: 'messages, translated', order: PLAIN, door: messages, over: 'chat' },
+  { name: 'responses, translated', order: PLAIN, door: responses, over: 'chat' },
+  { name: 'messages, passed through', order: PLAIN, door: { ...messages, model: laneOf('messages') }, over: 'chat' },
+  { name: 'responses, passed through', order: PLAIN, door: { ...responses, model: laneOf('responses') }, over: 'chat' },
+  { name: 'chat, 50 chunks', order: SHORT_STREAM, door: chat, over: null },
+  { name: 'messages, translated, 50 chunks', order: SHORT_STREAM, door: messages, over: 'chat, 50 chunks' },
+  { name: 'responses, translated, 50 chunks', order: SHORT_STREAM, door: responses, over: 'chat, 50 chunks' },
+  { name: 'chat, 40 KB with tools', order: CODING_TOOL, door: chat, over: null },
+  {
+    name: 'messages, translated, 40 KB with tools',
+    order: CODING_TOOL,
+    door: messages,
+    over: 'chat, 40 KB with tools',
+  },
+  {
+    name: 'responses, translated, 40 KB with tools',
+    order: CODING_TOOL,
+    door: responses,
+    over: 'chat, 40 KB with tools',
+  },
+].filter(({ name }) => !process.env.ONLY || name.match(process.env.ONLY))
+
+export interface WaysOptions {
+  rounds: number
+  fresh: boolean
+  signal: AbortSignal
+  say(line: string): void
+}
+
+export async function ways({ rounds, fresh, signal, say }: WaysOptions): Promise<void> {
+  const result = await begin(fresh)
+  const programs = await compileNative()
+  while (result.launches.length < rounds) {
+    say(`ways: launch ${result.launches.length + 1} of ${rounds}`)
+    const [loadBefore, others] = [loadNow(), watchNeighbours()]
+    const turns = await launchOnce(programs, signal, say)
+    result.launches.push({ turns, loadBefore, loadAfter: loadNow(), othersShare: others() })
+    await writeResult(PART, result)
+    await writeIntoReadme(PART, reportWays(result, WAYS))
+  }
+}
+
+async function begin(fresh: boolean): Promise<WaysResult> {
+  const environment = describeEnvironment()
+  const earlier = await readResult(PART, waysResult)
+  const isSame = earlier?.environment.code === environment.code && earlier.environment.machine === environment.machine
+  return isSame && !fresh ? earlier : { environment, launches: [] }
+}
+
+/** There and back. */
+async function launchOnce(programs: NativePrograms, signal: AbortSignal, say: WaysOptions['say']): Promise<Turn[]> {
+  await using backend = await startBackend(programs.backend)
+  await using gateway = await launchGateway(backend.port, { dialects: ['messages', 'responses'] })
+  const run = async ({ name, door, order }: Way, options: LoadOptions) => {
+    const result = await runLoad(programs.load, { ...gateway.door, ...door }, order, { ...options, signal })
+    if (result.failed > 0) throw new Error(`${name}: ${result.failed} failed, the first: ${result.firstFailure}`)
+    return result
+  }
+  const turn = async (ways: Way[]) => {
+    const costs: Turn = {}
+    for (const way of ways) {
+      say(`  ${way.name}`)
+      const requests = ({ requests }: { requests: number }) => requests
+      costs[way.name] = (await costed(gateway.processes(), () => run(way, LOAD), requests, signal)).cpuMs
+    }
+    return costs
+  }
+  for (const way of WAYS) await run(way, WARM_UP)
+  return [await turn(WAYS), await turn(WAYS.toReversed())]
+}
