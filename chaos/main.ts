@@ -7,6 +7,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
+import { enterOwnNetwork } from './network/enter-own-network.ts'
 import { readOptions, USAGE } from './options.ts'
 import { reportOf } from './report/table.ts'
 import { runChaos, type ChaosRun } from './run-chaos.ts'
@@ -23,12 +24,13 @@ try {
     process.exit(0)
   }
   const options = readOptions(args)
+  if (options.network) enterOwnNetwork()
   folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
   const run = await runChaos(options, folder, (line) => console.error(line))
   const { judgement, facts, tookMs } = run
   if (options.json) console.log(JSON.stringify({ seed: options.seed, ...judgement, tookMs }))
   else console.log(`\n${reportOf(facts, judgement)}\n`)
-  const again = `--requests ${options.requests} --kills ${options.kills} --seed ${options.seed}`
+  const again = `--requests ${options.requests} --kills ${options.kills} --seed ${options.seed}${options.network ? ' --network' : ''}`
   console.error(`seed ${options.seed} (npm run chaos -- ${again}), ${Math.round(tookMs / 1_000)} s`)
   if (judgement.isKept) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   else await leaveEvidence(run)

@@ -18,6 +18,8 @@ export interface ChaosOptions {
   only?: FaultKind[]
   /** For the suite's own test: the gateway is broken on purpose, and the run has to fail. */
   sabotage?: Sabotage
+  /** Each process has a host of its own, and faults are packets lost between them. */
+  network?: boolean
   /** For the skew test: the run begins on the former version, and these switches are its faults. */
   versions?: Versions
   switches?: readonly FaultAction[]
@@ -25,7 +27,7 @@ export interface ChaosOptions {
   isBroken?: boolean
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--json]
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--json]
 What each means: chaos/README.md`
 
 const MAX_SEED = 2 ** 31
@@ -39,14 +41,18 @@ export function readOptions(args: string[]): ChaosOptions {
       seed: { type: 'string' },
       only: { type: 'string' },
       sabotage: { type: 'string' },
+      network: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   })
+  if (values.network && values.only !== undefined)
+    throw new UsageError('--network has faults of its own: leave --only out')
   return {
     requests: wholeNumber('requests', values.requests, 1),
     kills: wholeNumber('kills', values.kills, 0),
     seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
     json: values.json,
+    network: values.network,
     ...(values.only !== undefined && { only: values.only.split(',').map(faultKind) }),
     ...(values.sabotage !== undefined && { sabotage: sabotageNamed(values.sabotage) }),
   }

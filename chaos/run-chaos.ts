@@ -12,7 +12,8 @@ import type { Facts } from './judge/facts.ts'
 import { judge, type Judgement } from './judge/judge.ts'
 import { startLoad } from './load.ts'
 import type { ChaosOptions } from './options.ts'
-import { expectedMsOf, planFaults, spread } from './plan/faults.ts'
+import { expectedMsOf, planFaults, type PlannedFault, spread } from './plan/faults.ts'
+import { planNetworkFaults } from './plan/network-faults.ts'
 import { ownersFor } from './plan/owners.ts'
 import { chance } from './plan/random.ts'
 import { sabotageHalfway } from './sabotage/prepare.ts'
@@ -32,17 +33,15 @@ const RESTS_WITHIN_MS = 60_000
 const BROKEN_RESTS_WITHIN_MS = 5_000
 
 export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
-  const { seed, requests, kills, only, sabotage, versions, switches, isBroken = sabotage !== undefined } = options
+  const { seed, requests, sabotage, network, versions, isBroken = sabotage !== undefined } = options
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
-  const faults = switches
-    ? spread(switches, requests, chance(seed, 'switches'))
-    : planFaults({ seed, requests, kills, only })
+  const faults = planned(options)
   const expectedMs = faults.reduce((sum, fault) => sum + expectedMsOf(fault), 0)
   const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
-  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions })
+  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions, network })
   const clients = openClients(stage, log)
   // A process' first requests are slow, which is no fault.
   for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
@@ -62,4 +61,9 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   await comeToRest(stage, struck, restsWithinMs)
   const facts = await collectFacts(stage, log, struck)
   return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
+}
+
+function planned({ seed, requests, kills, only, network, switches }: ChaosOptions): PlannedFault[] {
+  if (switches) return spread(switches, requests, chance(seed, 'switches'))
+  return network ? planNetworkFaults({ seed, requests, kills }) : planFaults({ seed, requests, kills, only })
 }

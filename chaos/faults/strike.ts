@@ -11,6 +11,7 @@ import type { Load } from '../load.ts'
 import { describeFault, touchesRedis } from '../plan/describe-fault.ts'
 import type { FaultAction, PlannedFault } from '../plan/faults.ts'
 import { type EdgeName, EDGES, type Failpoint, type LinkName } from '../plan/places.ts'
+import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
@@ -104,6 +105,7 @@ async function strikeOne(
     case 'cut':
       return onLink(stage, fault.link, fault.forMs, (link) => link.cut())
     case 'mute':
+      if (stage.network) return whileLost(fault.forMs, stage.network.lose(fault.link))
       return onLink(stage, fault.link, fault.forMs, (link) => link.mute())
     case 'slow':
       return onLink(stage, fault.link, fault.forMs, (link) => link.slow(fault.delayMs))
@@ -117,6 +119,12 @@ async function strikeOne(
       return olderThanItWas(stage, fault.ageMs)
     case 'commit-killed':
       return killedInCommit(stage)
+    case 'one-way':
+      return whileLost(fault.forMs, stage.network!.lose(fault.link, { way: fault.way }))
+    case 'lossy':
+      return whileLost(fault.forMs, stage.network!.lose(fault.link, { share: fault.share }))
+    case 'isolate':
+      return whileLost(fault.forMs, stage.network!.isolate(fault.victim))
     case 'switch':
       return stage.switchVersion(fault.process, fault.to)
   }
@@ -127,6 +135,12 @@ async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: L
   act(link)
   await sleep(forMs)
   link.heal()
+}
+
+async function whileLost(forMs: number, losing: Promise<Losing>): Promise<void> {
+  const end = await losing
+  await sleep(forMs)
+  await end()
 }
 
 /** The answers that are under way come to their end meanwhile: not their clients, unless what they cost is lost. */

@@ -4,7 +4,7 @@
 
 import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
-import { endsOf } from '../plan/places.ts'
+import { endsOf, type LinkName } from '../plan/places.ts'
 import { takesFactsAway } from './alone.ts'
 import type { Struck } from './facts.ts'
 
@@ -51,7 +51,12 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'cut':
     case 'mute':
     case 'slow':
+    case 'one-way':
+    case 'lossy':
       return excusedByLink(fault, edge, seen)
+    case 'isolate':
+      if (fault.victim.startsWith('router')) return ['error event']
+      return fault.victim === edge ? [UNMETERED, 'error event'] : []
     // One that has shown content cannot be replaced.
     case 'refuse':
       return lacksBackend(seen, fault.backend) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
@@ -70,7 +75,7 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
   }
 }
 
-function excusedByLink(fault: FaultAction & { kind: 'cut' | 'mute' | 'slow' }, edge: string, seen: Seen): string[] {
+function excusedByLink(fault: FaultAction & { link: LinkName }, edge: string, seen: Seen): string[] {
   const [from, to] = endsOf(fault.link)
   if (to === edge && fault.kind === 'cut') return GONE
   if (fault.kind === 'slow') return []

@@ -5,6 +5,7 @@
  */
 
 import type { Seen } from '../clients/seen.ts'
+import type { FaultAction } from '../plan/faults.ts'
 import { endsOf } from '../plan/places.ts'
 import { placeOf, rateOf } from '../stage/config.ts'
 import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
@@ -68,11 +69,14 @@ function judgeWhole({ struck }: Facts, seen: Seen, rows: LedgerRow[], calls: Map
 function wasUnheard(struck: Facts['struck'], { sentAtMs, endedAtMs }: Seen, backend: string): boolean {
   return struck.some(
     ({ fault, struckAtMs, healedAtMs }) =>
-      fault.kind === 'mute' &&
-      endsOf(fault.link)[1] === placeOf(backend) &&
-      struckAtMs < endedAtMs &&
-      (healedAtMs ?? Infinity) > sentAtMs,
+      silences(fault, backend) && struckAtMs < endedAtMs && (healedAtMs ?? Infinity) > sentAtMs,
   )
+}
+
+function silences(fault: FaultAction, backend: string): boolean {
+  if (fault.kind === 'isolate') return fault.victim.startsWith('router')
+  const isLoss = fault.kind === 'mute' || fault.kind === 'one-way' || fault.kind === 'lossy'
+  return isLoss && endsOf(fault.link)[1] === placeOf(backend)
 }
 
 /** A response does not name its backend's answer; a request that went to one backend twice has the end of the second. */

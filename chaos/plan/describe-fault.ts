@@ -45,6 +45,12 @@ export function describeFault(fault: FaultAction): string {
       return `flood edge-${fault.edge + 1} with strangers for ${seconds(fault.forMs)}`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
+    case 'one-way':
+      return `lose all packets ${fault.way} on ${between(fault.link)} for ${seconds(fault.forMs)}`
+    case 'lossy':
+      return `lose ${Math.round(fault.share * 100)} % of packets on ${between(fault.link)} for ${seconds(fault.forMs)}`
+    case 'isolate':
+      return `take the host of ${fault.victim} off the network for ${seconds(fault.forMs)}`
     case 'switch':
       return `put the ${fault.to} version in the place of ${fault.process}`
   }
@@ -57,10 +63,13 @@ export function groupOf(fault: FaultAction): string {
     case 'freeze':
     case 'restart':
     case 'clock':
+    case 'isolate':
       return `${fault.kind} ${fault.victim.replace(/-\d$/, '')}`
     case 'cut':
     case 'mute':
     case 'slow':
+    case 'one-way':
+    case 'lossy':
       return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
     case 'failpoint':
       return `kill at ${fault.point}`
@@ -99,7 +108,11 @@ export function touchesRedis(fault: FaultAction): boolean {
     case 'cut':
     case 'mute':
     case 'slow':
+    case 'one-way':
+    case 'lossy':
       return endsOf(fault.link)[1] === 'redis'
+    case 'isolate':
+      return true
     default:
       return losesRedisData(fault)
   }

@@ -56,14 +56,21 @@ export type FaultAction =
   | { kind: 'flood'; edge: 0 | 1; forMs: number }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
+  /** Packets one way between two hosts are lost. */
+  | { kind: 'one-way'; link: LinkName; way: 'outward' | 'inward'; forMs: number }
+  /** Some packets between two hosts are lost, each way. */
+  | { kind: 'lossy'; link: LinkName; share: number; forMs: number }
+  /** A process' host is off the network. */
+  | { kind: 'isolate'; victim: ProcessName; forMs: number }
   /** A process leaves in good order, and the other version of it takes its place. Planned by the skew test alone. */
   | { kind: 'switch'; process: string; to: VersionName }
 
 /** The last release, or this checkout. */
 export type VersionName = 'former' | 'present'
 
-/** Those that are drawn by chance. */
-export type FaultKind = Exclude<FaultAction['kind'], 'switch'>
+/** Those that need a stage of their own: `network-faults.ts`, and the skew test. */
+type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'switch'
+export type FaultKind = Exclude<FaultAction['kind'], SpecialKind>
 
 export type PlannedFault = FaultAction & {
   /** From 1. */
@@ -103,10 +110,10 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   failpoint: { expectedMs: 4_500, perKill: 0.4 },
 }
 
-const SWITCH_MS = 3_000
+const SPECIAL_MS: Record<SpecialKind, number> = { 'one-way': 5_500, lossy: 5_500, isolate: 6_500, switch: 3_000 }
 
 export function expectedMsOf({ kind }: FaultAction): number {
-  return kind === 'switch' ? SWITCH_MS : KINDS[kind].expectedMs
+  return kind in SPECIAL_MS ? SPECIAL_MS[kind as SpecialKind] : KINDS[kind as FaultKind].expectedMs
 }
 
 /** Before the first and after the last strike. */
@@ -186,7 +193,7 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
 }
 
 /** Everyone once before anyone twice. */
-function inTurn<T>(items: readonly T[], count: number, random: Random): T[] {
+export function inTurn<T>(items: readonly T[], count: number, random: Random): T[] {
   const rounds = Array.from({ length: Math.ceil(count / items.length) }, () => random.shuffled(items))
   return rounds.flat().slice(0, count)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
-import { VICTIMS } from './places.ts'
+import { planNetworkFaults } from './network-faults.ts'
+import { LINKS, PROCESSES, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
 const SIZE = { requests: 10_000, kills: 25 }
@@ -37,6 +38,22 @@ describe('the schedule', () => {
 
   test('can be held to one kind', () => {
     expect(planFaults({ ...SIZE, seed: 7, only: ['freeze'] }).every(({ kind }) => kind === 'freeze')).toBe(true)
+  })
+})
+
+describe('the schedule of a network run', () => {
+  const faults = planNetworkFaults({ seed: 7, requests: 10_000, kills: 40 })
+
+  test('parts every two that speak, and takes every host off the network', () => {
+    const parted = faults.filter(({ kind }) => kind === 'mute').map((fault) => 'link' in fault && fault.link)
+    const isolated = faults.filter(({ kind }) => kind === 'isolate').map((fault) => 'victim' in fault && fault.victim)
+    expect(new Set(parted)).toEqual(new Set(LINKS))
+    expect(new Set(isolated)).toEqual(new Set(PROCESSES))
+  })
+
+  test('follows from its seed', () => {
+    expect(planNetworkFaults({ seed: 7, requests: 10_000, kills: 40 })).toEqual(faults)
+    expect(planNetworkFaults({ seed: 8, requests: 10_000, kills: 40 })).not.toEqual(faults)
   })
 })
 

@@ -15,6 +15,7 @@ import { signIn } from '@gateway/stand-ins/sign-in'
 import { askForKeys } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
+import { type Network, openNetwork } from '../network/network-links.ts'
 import type { VersionName } from '../plan/faults.ts'
 import type { Backend as BackendName, Victim } from '../plan/places.ts'
 import { sabotageLedger, sabotaged } from '../sabotage/prepare.ts'
@@ -31,6 +32,8 @@ export interface Stage extends AsyncDisposable {
   readonly folder: string
   readonly cluster: Cluster
   readonly links: Links
+  /** Of a run with `--network`. */
+  readonly network: Network | null
   readonly clocks: Clocks
   /** The broker's; null where none can be made full. */
   readonly disk: Disk | null
@@ -61,9 +64,17 @@ export interface StageOptions {
   sabotage?: Sabotage | undefined
   /** The cluster begins on the former one, with two of every service. */
   versions?: Versions | undefined
+  /** Each process has a host of its own. */
+  network?: boolean | undefined
 }
 
-export async function openStage({ folder, owners, sabotage, versions }: StageOptions): Promise<Stage> {
+export async function openStage({
+  folder,
+  owners,
+  sabotage,
+  versions,
+  network: isNetwork,
+}: StageOptions): Promise<Stage> {
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
   const start = async (tokensPerSecond: number) =>
@@ -77,7 +88,8 @@ export async function openStage({ folder, owners, sabotage, versions }: StageOpt
   const config = join(folder, 'gateway.yaml')
   // JSON is YAML.
   await writeFile(config, JSON.stringify(configOver(urls), null, 2))
-  const links = opening.use(openLinks(folder, config, urls))
+  const network = isNetwork ? await openNetwork(urls) : null
+  const links = opening.use(network ?? openLinks(folder, config, urls))
   const clocks = await openClocks(folder)
   const events = join(folder, 'cluster.log')
   const failpoints = join(folder, 'failpoints')
@@ -112,6 +124,7 @@ export async function openStage({ folder, owners, sabotage, versions }: StageOpt
     folder,
     cluster,
     links,
+    network,
     clocks,
     disk,
     failpoints,

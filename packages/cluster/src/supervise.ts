@@ -16,6 +16,8 @@ export interface ProcessPlan {
   service: string
   /** Path of the entry, absolute or from the workspace's root. */
   script: string
+  /** Words before the command, such as those that run it in another network. */
+  launcher?: readonly string[]
   environment: NodeJS.ProcessEnv
   url: string
   /** The operator's door: its base address, and the path that answers 200 when the process is ready. */
@@ -51,7 +53,8 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
 
   function start(): void {
     const log = openSync(plan.logFile, 'a')
-    const started = spawn(process.execPath, [script], {
+    const [file, ...args] = [...(plan.launcher ?? []), process.execPath, script]
+    const started = spawn(file, args, {
       cwd: root,
       env: plan.environment,
       stdio: ['ignore', log, log],
