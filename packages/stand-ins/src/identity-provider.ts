@@ -25,6 +25,8 @@ export interface IdentityProviderOptions {
   port?: number
   /** Loopback unless said otherwise: in a container of its own, whose port is published on loopback. */
   host?: string
+  /** Its address as others see it, where that is not its port on loopback. */
+  issuer?: string
   /** The gateway's base address: the audience of access tokens. */
   audience: string
   /** Where the console may be sent back to. */
@@ -46,7 +48,7 @@ export async function startIdentityProvider(options: IdentityProviderOptions): P
   const server = createServer()
   server.listen(options.port ?? 0, options.host ?? LOOPBACK)
   await once(server, 'listening')
-  const issuer = `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
+  const issuer = options.issuer ?? `http://${LOOPBACK}:${(server.address() as AddressInfo).port}`
   const provider = new Provider(issuer, await configurationOf(options))
   const protocol = provider.callback()
 

@@ -2,17 +2,19 @@
  * The cluster's programs, built from the Go module proxy: once, and again when `binaries/` changes.
  */
 
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, rename, rm, symlink } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { findProgram } from '@gateway/servers/find-program'
 
 const SOURCES = join(import.meta.dirname, 'binaries')
 /** One file holds them all, and each is a link to it under its own name. */
 const LINKS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy']
+const COREDNS = 'github.com/coredns/coredns@v1.12.1'
 const VERSION_PACKAGE = 'k8s.io/component-base/version'
 
 /** The folder of etcd's and Kubernetes' programs. */
@@ -31,6 +33,23 @@ export async function buildKubernetes(cache: string): Promise<string> {
   })
 }
 
+/** The folder of the programs that a node needs besides: `coredns` and `pause`. */
+export function buildNodePrograms(cache: string): Promise<string> {
+  return fillOnce(join(cache, COREDNS.replaceAll('/', '-')), 'CoreDNS', async (folder) => {
+    const flags = ['-trimpath', '-ldflags', '-s -w']
+    const static_ = { CGO_ENABLED: '0' }
+    await go(['build', ...flags, '-o', join(folder, 'pause'), './pause'], { environment: static_ })
+    // As a part of its own module, whose versions differ from Kubernetes'.
+    const download = await promisify(execFile)(findGo(), ['mod', 'download', '-json', COREDNS], { cwd: '/' })
+    const { Dir } = JSON.parse(download.stdout) as { Dir: string }
+    const sources = join(folder, 'sources')
+    await promisify(execFile)('cp', ['--recursive', '--no-preserve=mode', Dir, sources])
+    await copyFile(join(SOURCES, 'coredns/main.go'), join(sources, 'main.go'))
+    await go(['build', ...flags, '-o', join(folder, 'coredns'), 'main.go'], { environment: static_, cwd: sources })
+    await rm(sources, { recursive: true })
+  })
+}
+
 /** Fills the folder where it is not there. */
 async function fillOnce(folder: string, name: string, fill: (draft: string) => Promise<void>): Promise<string> {
   if (existsSync(folder)) return folder
@@ -43,8 +62,8 @@ async function fillOnce(folder: string, name: string, fill: (draft: string) => P
   return folder
 }
 
-async function go(args: string[]): Promise<void> {
-  const child = spawn(findGo(), args, { cwd: SOURCES, stdio: 'inherit' })
+async function go(args: string[], { environment = {}, cwd = SOURCES } = {}): Promise<void> {
+  const child = spawn(findGo(), args, { cwd, stdio: 'inherit', env: { ...process.env, ...environment } })
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`go ${args[0]} failed; it needs Go 1.24 or later and a module proxy (GOPROXY)`)
 }

@@ -35,6 +35,8 @@ export async function openMachine(): Promise<string> {
     await run('mount', '-t', 'tmpfs', '-o', 'size=12g,mode=0755', 'tmpfs', folder)
   await run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
   await run('ip', 'link', 'set', BRIDGE, 'up')
+  // Before any pod: the first name of a namespace mounts their folder anew, and older names could not be removed.
+  await run('ip', 'netns', 'add', OTHER)
   return STATE
 }
 
@@ -52,7 +54,6 @@ export async function openSecondHost(first: Host): Promise<Host> {
     name: OTHER,
     command: (file, args) => ({ file: 'nsenter', args: [`--net=/run/netns/${OTHER}`, file, ...args] }),
   }
-  await run('ip', 'netns', 'add', OTHER)
   await run('ip', 'link', 'add', OTHER, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', OTHER)
   await run('ip', 'link', 'set', OTHER, 'master', BRIDGE, 'up')
   await runOn(host, 'ip', 'link', 'set', 'lo', 'up')

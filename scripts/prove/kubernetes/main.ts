@@ -1,7 +1,7 @@
 /**
- * `npm run prove:kubernetes -- --api-only`: builds Kubernetes' API server and gives it the chart. Linux, as root; needs Go,
- * and installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing
- * else.
+ * `npm run prove:kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
+ * a node. Linux, as root; needs Go, and installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with
+ * the programs' logs, and nothing else.
  */
 
 import { mkdirSync, rmSync } from 'node:fs'
@@ -11,20 +11,31 @@ import { reportFatal } from '@gateway/service/report-fatal'
 import { CACHE } from '../engine/engine.ts'
 import { runInOwnWorld } from '../engine/own-world.ts'
 import { ENGINE_PROGRAMS, ensurePrograms } from '../engine/packages.ts'
-import { buildKubernetes } from './build-binaries.ts'
+import { buildKubernetes, buildNodePrograms } from './build-binaries.ts'
 import type { Plan } from './plan.ts'
 
-const { slirp4netns } = ENGINE_PROGRAMS
+const API_PROGRAMS = { slirp4netns: ENGINE_PROGRAMS.slirp4netns, ip: 'iproute2' }
+const NODE_PROGRAMS = {
+  containerd: 'containerd',
+  conntrack: 'conntrack',
+  '../lib/cni/bridge': 'containernetworking-plugins',
+}
 
 try {
   const { values } = parseArgs({ options: { 'api-only': { type: 'boolean', default: false } } })
   const logs = join(CACHE, 'kubernetes', 'logs')
   rmSync(logs, { recursive: true, force: true })
   mkdirSync(logs, { recursive: true })
-  if (!values['api-only']) throw new Error('usage: npm run prove:kubernetes -- --api-only')
-  await ensurePrograms({ slirp4netns })
-  const plan: Plan = { logs, kubernetes: await buildKubernetes(join(CACHE, 'kubernetes')) }
-  process.exitCode = await runInOwnWorld(join(import.meta.dirname, 'prove-api.ts'), [JSON.stringify(plan)])
+  const isApiOnly = values['api-only']
+  await ensurePrograms(isApiOnly ? API_PROGRAMS : { ...API_PROGRAMS, ...ENGINE_PROGRAMS, ...NODE_PROGRAMS })
+  const cache = join(CACHE, 'kubernetes')
+  const plan: Plan = {
+    logs,
+    kubernetes: await buildKubernetes(cache),
+    nodePrograms: isApiOnly ? '' : await buildNodePrograms(cache),
+  }
+  const script = join(import.meta.dirname, isApiOnly ? 'prove-api.ts' : 'prove-cluster.ts')
+  process.exitCode = await runInOwnWorld(script, [JSON.stringify(plan)])
 } catch (error) {
   reportFatal(error)
 }

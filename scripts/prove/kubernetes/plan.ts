@@ -5,6 +5,7 @@
 export interface Plan {
   logs: string
   kubernetes: string
+  nodePrograms: string
 }
 
 export function readPlan(): Plan {

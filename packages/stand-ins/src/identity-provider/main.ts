@@ -1,17 +1,18 @@
 /**
  * The development identity provider as a process of its own, for the local cluster.
  *
- * PORT, HOST, AUTH_AUDIENCE (the gateway's base address), CONSOLE_URL, DATA_DIR.
+ * PORT, HOST, AUTH_AUDIENCE (the gateway's base address), ISSUER (its own), CONSOLE_URL, DATA_DIR.
  */
 
 import { once } from 'node:events'
 import { startIdentityProvider } from '../identity-provider.ts'
 
-const { PORT = '0', HOST, AUTH_AUDIENCE = '', CONSOLE_URL = `${AUTH_AUDIENCE}/console`, DATA_DIR } = process.env
+const { PORT = '0', HOST, ISSUER, AUTH_AUDIENCE = '', CONSOLE_URL = `${AUTH_AUDIENCE}/console`, DATA_DIR } = process.env
 
 await using provider = await startIdentityProvider({
   port: Number(PORT),
   ...(HOST && { host: HOST }),
+  ...(ISSUER && { issuer: ISSUER }),
   audience: AUTH_AUDIENCE,
   redirectUris: [CONSOLE_URL, `${CONSOLE_URL}/callback`],
   postLogoutRedirectUris: [CONSOLE_URL],

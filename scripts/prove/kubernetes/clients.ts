@@ -1,0 +1,66 @@
+/**
+ * Clients of the gateway, and the ledger held against what they were given.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Address, type Caller, newDeveloper, quotaOf, send } from '../../../tests/promises/gateway.ts'
+import { type Outcome, startLoad } from '../../../tests/promises/load.ts'
+import { proveLedger } from '../engine/ledger.ts'
+import { expectNoFailure } from '../engine/outcomes.ts'
+import { GATEWAY_URL, ISSUER } from './stage.ts'
+
+/** Half of them streams, at any time. */
+const CLIENTS = 32
+const ANSWERS_BESIDE = 30
+const ADDRESS: Address = { urls: [GATEWAY_URL], issuer: ISSUER }
+
+export interface Clients {
+  readonly key: string
+  /** All that they were ever given. */
+  readonly outcomes: readonly Outcome[]
+  /** Asks before, while and after; then the ledger must be exact. */
+  during(strike: () => Promise<unknown>): Promise<readonly Outcome[]>
+}
+
+/** Signs in, gets a key, chats, streams, and reads the quota. */
+export async function openClients(databaseUrl: string): Promise<Clients> {
+  const developer = await newDeveloper(ADDRESS)
+  await useOnce(developer, databaseUrl)
+  const all: Outcome[] = []
+  return {
+    key: developer.key,
+    outcomes: all,
+    async during(strike) {
+      const load = startLoad(ADDRESS, [developer.key], { model: 'chat', clients: CLIENTS })
+      try {
+        await served(load.outcomes, ANSWERS_BESIDE)
+        await strike()
+        await served(load.outcomes, load.outcomes.length + ANSWERS_BESIDE)
+      } finally {
+        await load.stop()
+        all.push(...load.outcomes)
+      }
+      await proveLedger(databaseUrl, load.outcomes)
+      return load.outcomes
+    },
+  }
+}
+
+async function useOnce(caller: Caller, databaseUrl: string): Promise<void> {
+  const body = { model: 'chat', messages: [{ role: 'user', content: '20 words' }] }
+  const answer = await send(GATEWAY_URL, '/v1/chat/completions', { key: caller.key, body })
+  if (answer.status !== 200) throw new Error(`chat: ${answer.status} ${JSON.stringify(answer.body)}`)
+  const load = startLoad(ADDRESS, [caller.key], { model: 'chat', clients: 1, streamsOfWords: 20 })
+  await served(load.outcomes, 1)
+  await load.stop()
+  expectNoFailure(load.outcomes)
+  await proveLedger(databaseUrl, load.outcomes)
+  const { total_tokens: plain } = answer.body['usage'] as { total_tokens: number }
+  const expected = plain + load.outcomes.reduce((sum, { tokens }) => sum + tokens, 0)
+  const { used } = await quotaOf(caller, GATEWAY_URL)
+  if (used !== expected) throw new Error(`the quota tells ${used} used tokens, the answers ${expected}`)
+}
+
+async function served(outcomes: readonly Outcome[], count: number): Promise<void> {
+  while (outcomes.length < count) await delay(50)
+}

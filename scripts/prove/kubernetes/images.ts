@@ -1,0 +1,52 @@
+/**
+ * The images of everything that runs in the cluster: those of the services in two versions, stand-ins of a registry's, and
+ * the one that holds a pod's namespaces.
+ */
+
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { docker, DOCKER, startEngine } from '../engine/engine.ts'
+import { buildImages, imageOf, makeStandIns, standIns, targets } from '../engine/images.ts'
+import { step } from '../engine/steps.ts'
+
+export const PAUSE_IMAGE = 'prove/pause:1'
+export const VERSION = '0.1.0'
+/** The same programs under another name: a rollout replaces every pod. */
+export const OTHER_VERSION = '0.1.1'
+
+export interface Images extends AsyncDisposable {
+  load(ctr: readonly string[]): Promise<void>
+}
+
+export async function openImages(nodePrograms: string): Promise<Images> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(await step('container engine', startEngine))
+  await step('stand-ins of a registry’s images', makeStandIns)
+  await step('images of the services', async () => {
+    await buildImages(VERSION)
+    for (const target of targets) await docker('tag', imageOf(target, VERSION), imageOf(target, OTHER_VERSION))
+    await importPause(nodePrograms)
+  })
+  const versions = [VERSION, OTHER_VERSION].flatMap((version) => targets.map((target) => imageOf(target, version)))
+  const opened = opening.move()
+  return {
+    load: async (ctr) => {
+      await pipe(
+        '"$1" save $2 | ctr $3 images import -',
+        DOCKER,
+        [...versions, ...Object.values(standIns), PAUSE_IMAGE],
+        ctr,
+      )
+    },
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function importPause(nodePrograms: string): Promise<void> {
+  const script = 'tar -C "$1" -c pause | "$2" import --change \'ENTRYPOINT ["/pause"]\' - "$3"'
+  await promisify(execFile)('sh', ['-c', script, 'sh', nodePrograms, DOCKER, PAUSE_IMAGE])
+}
+
+async function pipe(script: string, program: string, images: string[], ctr: readonly string[]): Promise<void> {
+  await promisify(execFile)('bash', ['-o', 'pipefail', '-c', script, 'bash', program, images.join(' '), ctr.join(' ')])
+}

@@ -1,0 +1,52 @@
+/**
+ * A whole cluster and the gateway in it, in a world of its own.
+ */
+
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { step, tableOfSteps } from '../engine/steps.ts'
+import { clusterTools } from './cluster-tools.ts'
+import { HOST_ADDRESS, startApi } from './control-plane.ts'
+import { startControllers } from './controllers.ts'
+import { openFirstHost, openMachine, openSecondHost } from './host.ts'
+import { openImages } from './images.ts'
+import { startNode } from './node.ts'
+import { readPlan } from './plan.ts'
+import { proveReleases } from './release-steps.ts'
+import { openStage } from './stage.ts'
+import { tour } from './tour.ts'
+
+try {
+  const { kubernetes, nodePrograms, logs } = readPlan()
+  const state = await openMachine()
+  await using images = await openImages(nodePrograms)
+  const host = await openFirstHost()
+  const places = { programs: kubernetes, logs, state }
+  await using controlPlane = await step('etcd and API server', () => startApi(places, ['one', 'two']))
+  const tools = clusterTools(controlPlane.kubeconfig)
+  await proveReleases(tools)
+  await using _controllers = await step('controllers, scheduler, CoreDNS', () =>
+    startControllers(places, join(nodePrograms, 'coredns'), controlPlane, tools),
+  )
+  await using nodes = new AsyncDisposableStack()
+  const parts = { ...places, controlPlane, tools, loadImages: images.load }
+  await step('node ready, with all images', async () => void nodes.use(await startNode({ ...parts, host })))
+  await askClusterForNames()
+  const stage = await step('Redis, PostgreSQL, backends, identity provider', () => openStage(tools, state, host.name))
+  const addNode = async () => {
+    const second = await openSecondHost(host)
+    nodes.use(await startNode({ ...parts, host: second }))
+    return second.name
+  }
+  await tour({ tools, stage, state, addNode })
+} catch (error) {
+  process.exitCode = 1
+  console.error(error)
+} finally {
+  console.log(tableOfSteps())
+}
+
+/** Of this world alone, whose file it is. */
+async function askClusterForNames(): Promise<void> {
+  await writeFile('/etc/resolv.conf', `nameserver ${HOST_ADDRESS}\n`)
+}

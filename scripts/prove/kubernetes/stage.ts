@@ -1,0 +1,183 @@
+/**
+ * What the chart needs in its namespace: Redis, PostgreSQL, two backends, an identity provider, volumes and secrets.
+ */
+
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DEPLOY } from '../../deploy/chart.ts'
+import type { ClusterTools } from './cluster-tools.ts'
+import { imageOf, standIns } from '../engine/images.ts'
+import { VERSION } from './images.ts'
+import { restrictedNamespace } from './release-steps.ts'
+
+export const NAMESPACE = 'ai'
+const DOMAIN = `${NAMESPACE}.svc.cluster.local`
+export const GATEWAY_URL = `http://gateway-model-gateway.${DOMAIN}`
+export const ISSUER = `http://issuer.${DOMAIN}:8082`
+export const BACKENDS = ['backend-a', 'backend-b']
+const BACKEND_PORT = 9100
+/** Of NATS and Redis. */
+const VOLUMES = 4
+const VOLUME_SIZE = '10Gi'
+const TOKENS_PER_SECOND = 100
+
+export interface Stage {
+  readonly databaseUrl: string
+}
+
+export async function openStage(tools: ClusterTools, state: string, node: string): Promise<Stage> {
+  const password = () => randomBytes(24).toString('hex')
+  const postgresPassword = password()
+  const databaseUrl = `postgres://gateway:${postgresPassword}@postgres.${DOMAIN}:5432/gateway`
+  const redisPassword = password()
+  await tools.apply([restrictedNamespace(NAMESPACE), ...(await volumes(state, node))])
+  await tools.apply([
+    secret('model-gateway-redis', {
+      password: redisPassword,
+      url: `redis://default:${redisPassword}@redis.${DOMAIN}:6379`,
+    }),
+    secret('model-gateway-keys', { 'database-url': databaseUrl, 'master-secret': password() }),
+    secret('model-gateway-metering', { 'database-url': databaseUrl }),
+    secret(
+      'model-gateway-nats',
+      Object.fromEntries(
+        ['edge', 'router', 'keys', 'metering', 'ctl', 'admin', 'sys', 'route'].map((user) => [user, password()]),
+      ),
+    ),
+    ...BACKENDS.flatMap((name) =>
+      server(name, BACKEND_PORT, {
+        image: imageOf('development', VERSION),
+        args: ['packages/stand-ins/src/backend/main.ts'],
+        env: { PORT: BACKEND_PORT, HOST: '0.0.0.0', TOKENS_PER_SECOND, KEEP_CALLS: 0 },
+      }),
+    ),
+    ...server('issuer', 8082, {
+      image: imageOf('development', VERSION),
+      args: ['packages/stand-ins/src/identity-provider/main.ts'],
+      env: { PORT: 8082, HOST: '0.0.0.0', ISSUER, AUTH_AUDIENCE: GATEWAY_URL },
+    }),
+    ...server('postgres', 5432, {
+      image: standIns.postgres,
+      env: { POSTGRES_USER: 'gateway', POSTGRES_DB: 'gateway', POSTGRES_PASSWORD: postgresPassword },
+      folders: ['/var/lib/postgresql', '/tmp'],
+    }),
+  ])
+  const redis = readFileSync(join(DEPLOY, 'companions/redis.yaml'), 'utf8')
+  await tools.apply(
+    redis.replace(/image: \S*redis\S*/, `image: ${standIns.redis}\n          imagePullPolicy: Never`),
+    '--namespace',
+    NAMESPACE,
+  )
+  await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, 'statefulset/redis', '--timeout=180s')
+  for (const name of [...BACKENDS, 'issuer', 'postgres']) {
+    await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, `deployment/${name}`, '--timeout=180s')
+  }
+  return { databaseUrl }
+}
+
+/** The chart's values, beside those that a step sets. */
+export function chartValues(): object {
+  const small = { requests: { cpu: '10m', memory: '64Mi' } }
+  const service = { autoscaling: { enabled: false }, resources: small }
+  return {
+    image: { registry: 'model-gateway', tag: VERSION, pullPolicy: 'Never' },
+    publicUrl: GATEWAY_URL,
+    signIn: { issuer: ISSUER },
+    config: gatewayConfig(),
+    nats: { image: standIns.nats, spread: 'preferred', resources: small },
+    // At an uninstall NATS goes too, and an edge then waits until its time to drain is over.
+    edge: { ...service, drainSeconds: 30 },
+    router: { ...service, drainSeconds: 30 },
+    keys: { resources: small },
+    metering: { resources: small },
+    networkPolicy: { issuer: { ports: [{ port: 8082, protocol: 'TCP' }] } },
+  }
+}
+
+/** Of the models, one that a step may add. */
+export function gatewayConfig(...added: string[]): object {
+  const chat = (id: string) => ({ id, type: 'chat', pool: 'chat', multiplier: 1, maxOutputTokens: 8_192 })
+  return {
+    backends: BACKENDS.map((id) => ({ id, url: `http://${id}.${DOMAIN}:${BACKEND_PORT}/v1`, maxConcurrent: 1_000 })),
+    pools: [{ id: 'chat', targets: BACKENDS.map((backend) => ({ backend, model: 'sim' })) }],
+    models: ['chat', ...added].map(chat),
+    plans: [
+      { slug: 'team', limit: 1e12, rpm: 1e6, tpm: 1e9, paid: true, default: true },
+      { slug: 'guest-device', limit: 1e5, rpm: 100, tpm: 1e5, perDay: 100, guest: true },
+    ],
+  }
+}
+
+interface ServerPlan {
+  image: string
+  args?: string[]
+  env: Record<string, string | number>
+  /** Empty ones that it may write to. */
+  folders?: string[]
+}
+
+/** A Deployment with one pod of the restricted profile, and its Service. */
+function server(name: string, port: number, { image, args, env, folders = [] }: ServerPlan): object[] {
+  const labels = { app: name }
+  const metadata = { name, namespace: NAMESPACE }
+  const volumeOf = (index: number) => `folder-${index}`
+  const container = {
+    name,
+    image,
+    imagePullPolicy: 'Never',
+    ...(args && { args }),
+    env: Object.entries(env).map(([variable, value]) => ({ name: variable, value: String(value) })),
+    ports: [{ containerPort: port }],
+    readinessProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 60 },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+    volumeMounts: folders.map((mountPath, index) => ({ name: volumeOf(index), mountPath })),
+  }
+  const spec = {
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    securityContext: { runAsNonRoot: true, runAsUser: 999, fsGroup: 999, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [container],
+    volumes: folders.map((_, index) => ({ name: volumeOf(index), emptyDir: {} })),
+  }
+  return [
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports: [{ port }] } },
+  ]
+}
+
+function secret(name: string, stringData: Record<string, string>): object {
+  return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAMESPACE }, stringData }
+}
+
+/** Nobody provisions volumes here: these wait for their claims. */
+async function volumes(state: string, node: string): Promise<object[]> {
+  const folders = Array.from({ length: VOLUMES }, (_, index) => join(state, 'volumes', String(index + 1)))
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true })
+    await chmod(folder, 0o777)
+  }
+  return folders.map((path, index) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: `volume-${index + 1}` },
+    spec: {
+      capacity: { storage: VOLUME_SIZE },
+      accessModes: ['ReadWriteOnce'],
+      local: { path },
+      nodeAffinity: {
+        required: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] },
+          ],
+        },
+      },
+    },
+  }))
+}
