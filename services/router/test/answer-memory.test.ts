@@ -21,8 +21,9 @@ function largeImages(imageBytes: number) {
     if (!request.path.endsWith('.png')) return sendJson(response, 200, { created: 1, data: [{ url: '/1.png' }] })
     const block = Buffer.alloc(64 * 1024)
     response.write(PNG)
+    const gone = once(response, 'close')
     for (let sent = 0; sent < imageBytes && !response.destroyed; sent += block.length) {
-      if (!response.write(block)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      if (!response.write(block)) await Promise.race([once(response, 'drain'), gone])
     }
     return response.end(() => taken.whole++)
   }

@@ -9,8 +9,9 @@ import { openStream, type Answer } from './http-backend.ts'
 /** Sends the piece again and again, as fast as it is taken, until so many bytes are sent or nobody is there. */
 export async function sendOver(response: ServerResponse, piece: string, bytes = Infinity): Promise<void> {
   const block = Buffer.from(piece.repeat(Math.ceil(65_536 / piece.length)))
+  const gone = once(response, 'close')
   for (let sent = 0; sent < bytes && !response.destroyed; sent += block.length) {
-    if (!response.write(block)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(block)) await Promise.race([once(response, 'drain'), gone])
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
