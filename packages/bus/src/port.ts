@@ -78,7 +78,7 @@ export interface OutgoingJob {
 
 /**
  * Called in order, never re-entrantly. Exactly one of `onEnd`, `onFailure`, `onUnavailable`, `onLost` comes last, and
- * nothing comes after {@link JobHandle.stop}.
+ * nothing comes after {@link JobHandle.stop}. After a handler that throws comes `onLost`, and the worker is stopped.
  */
 export interface JobEvents {
   /** A worker took the job. */

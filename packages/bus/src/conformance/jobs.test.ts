@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CountedBus } from '../bus.ts'
-import { JobAborted, type IncomingJob, type JobOver } from '../port.ts'
+import { JobAborted, type IncomingJob, type JobEvents, type JobOver } from '../port.ts'
 import { adapters, type World } from './adapters.ts'
 import { ask, patterned, read, serveJobs, sleep, text, until, whole } from './answers.ts'
 
@@ -156,6 +156,41 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(await ask(edge, { subject: 'job.throws' }).over).toBe('unavailable rejected the worker failed')
     expect(await ask(edge, { subject: 'job.throws-late' }).over).toBe('lost')
   })
+
+  it.each(['onHead', 'onData', 'onEnd', 'onFailure'] as const)(
+    'loses the worker of an answer whose %s threw, and stops it',
+    async (handler) => {
+      const over = Promise.withResolvers<JobOver>()
+      await using _ = await serve('job.unreadable', (job) => {
+        job.onOver(over.resolve)
+        job.accept()
+        job.head(text('head'))
+        void job.data(text('data')).catch(() => {})
+        if (handler === 'onFailure') job.failure(text('failure'))
+        else job.end(text('end'))
+      })
+      const lasts: string[] = []
+      const lost = Promise.withResolvers<void>()
+      const events: JobEvents = {
+        onHead() {},
+        onData() {},
+        onEnd: () => void lasts.push('end'),
+        onFailure: () => void lasts.push('failure'),
+        onUnavailable: () => void lasts.push('unavailable'),
+        onLost() {
+          lasts.push('lost')
+          lost.resolve()
+        },
+        [handler]() {
+          throw new Error('unreadable')
+        },
+      }
+      edge.dispatch({ subject: 'job.unreadable', header: text('header'), body: text('body') }, events)
+      await lost.promise
+      expect(await over.promise).toBe('stopped')
+      expect(lasts).toEqual(['lost'])
+    },
+  )
 
   it.each([
     ['0 bytes', 0],

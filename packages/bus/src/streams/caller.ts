@@ -68,7 +68,7 @@ export function openCaller(context: StreamContext, inbox: Inbox): Caller {
         stream.onFrame(peer, kind, n, bytes, now())
       } catch (error) {
         context.onStatus({ type: 'error', error, during: 'handling an answer' })
-        stream.dismiss()
+        stream.notTaken()
       }
     },
 
@@ -310,13 +310,17 @@ class CallerStream implements JobHandle, PeerStream {
   }
 
   stop(): void {
-    if (this.#stage !== 'ended') this.dismiss()
-  }
-
-  dismiss(): void {
-    if (this.#stage === 'over') return
+    if (this.#stage === 'ended' || this.#stage === 'over') return
     this.#peer?.sendStop(this.#number)
     this.#close()
+  }
+
+  /** The service threw at a frame. It still hears an end: to it the worker is lost. */
+  notTaken(): void {
+    if (this.#stage === 'over') return
+    this.#peer?.sendStop(this.#number)
+    this.#stage = 'taken'
+    this.lost()
   }
 
   /** This process is closing. */

@@ -139,6 +139,19 @@ test('a job meets a frozen router once, however many routers there are', async (
   expect(offers.filter((attempt) => attempt > 2)).toEqual([])
 })
 
+test('an end that the edge cannot read is the end of a lost router: the answer begins anew', async () => {
+  let asked = 0
+  await startRouter((job) => {
+    if (++asked > 1) return answer(job)
+    job.accept()
+    job.head(encode(HEAD))
+    job.end(encode({ attempts: 'of a later version' }))
+  })
+  const told = run()
+  await told.over
+  expect(told).toMatchObject({ text: 'hello', ends: 1, losses: [{ losses: 1, isLast: false }] })
+})
+
 test('a job that a stopping router gives back goes to another', async () => {
   let asked = 0
   await startRouter((job) => (++asked < 3 ? job.reject('draining') : answer(job)))
