@@ -4,6 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import type { Clients } from './clients/client.ts'
 import { planRequest } from './plan/requests.ts'
 
@@ -20,10 +21,14 @@ export interface Load {
 const AT_ONCE = 96
 const LOOK_EVERY_MS = 5
 
-export function startLoad(
-  clients: Clients,
-  { seed, requests, intervalMs }: { seed: number; requests: number; intervalMs: number },
-): Load {
+interface LoadOptions {
+  seed: number
+  requests: number
+  intervalMs: number
+  ways: readonly ApiDialect[] | undefined
+}
+
+export function startLoad(clients: Clients, { seed, requests, intervalMs, ways }: LoadOptions): Load {
   let sent = 0
   let allowed = 0
   const running = new Set<Promise<void>>()
@@ -35,7 +40,7 @@ export function startLoad(
     let dueAtMs = performance.now()
     while (!isOver()) {
       while (isHeld()) await sleep(LOOK_EVERY_MS)
-      const request = planRequest(seed, ++sent)
+      const request = planRequest(seed, ++sent, ways)
       const carried: Promise<void> = clients.carryOut(request).finally(() => running.delete(carried))
       running.add(carried)
       // What was held up is not made good for by a rush.

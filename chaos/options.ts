@@ -4,6 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
+import type { ApiDialect } from '@gateway/contracts/vendors'
 import { UsageError } from '@gateway/service/usage-error'
 import { KINDS, type FaultAction, type FaultKind } from './plan/faults.ts'
 import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
@@ -23,6 +24,8 @@ export interface ChaosOptions {
   /** For the skew test: the run begins on the former version, and these switches are its faults. */
   versions?: Versions
   switches?: readonly FaultAction[]
+  /** For the skew test: the APIs that both versions know. */
+  ways?: readonly ApiDialect[]
   /** Broken on purpose, it may never come to rest. */
   isBroken?: boolean
 }

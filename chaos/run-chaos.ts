@@ -33,7 +33,7 @@ const RESTS_WITHIN_MS = 60_000
 const BROKEN_RESTS_WITHIN_MS = 5_000
 
 export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
-  const { seed, requests, sabotage, network, versions, isBroken = sabotage !== undefined } = options
+  const { seed, requests, sabotage, network, versions, ways, isBroken = sabotage !== undefined } = options
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
   const faults = planned(options)
@@ -48,7 +48,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
     await Promise.all([clients.probe(0), clients.probe(1), clients.probe(0), clients.probe(1)])
   }
   say(`${requests} requests, one every ${intervalMs.toFixed(0)} ms; ${faults.length} faults; seed ${seed}`)
-  const load = startLoad(clients, { seed, requests, intervalMs })
+  const load = startLoad(clients, { seed, requests, intervalMs, ways })
   const [struck] = await Promise.all([
     strikeAll(stage, clients, load, faults, say),
     sabotage && sabotageHalfway(stage.cluster.servers.redis.url, () => load.reached(requests / 2), sabotage),

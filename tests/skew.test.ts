@@ -14,6 +14,8 @@ import { readMessages, unreadBy } from './skew/messages.ts'
 import { PRESENT, unpackLastRelease, type Version, writeChanged } from './skew/versions.ts'
 
 const SEED = Number(process.env['CHAOS_SEED'] || 3)
+/** The last release is from before the other two APIs. */
+const WAYS = ['chat'] as const
 const PROCESSES = ['edge', 'router', 'keys', 'metering'].flatMap((service) => [`${service}-1`, `${service}-2`])
 
 let folder: string
@@ -30,7 +32,8 @@ const to = (version: VersionName, processes: readonly string[]): FaultAction[] =
 async function runVersions(present: Version, switches: readonly FaultAction[], requests: number, isBroken = false) {
   const evidence = await mkdtemp(join(tmpdir(), 'gateway-skew-run-'))
   const said: string[] = []
-  const options = { requests, kills: 0, seed: SEED, json: false, versions: { former, present }, switches, isBroken }
+  const versions = { former, present }
+  const options = { requests, kills: 0, seed: SEED, json: false, versions, switches, ways: WAYS, isBroken }
   const { judgement } = await runChaos(options, evidence, (line) => said.push(line))
   const broken = judgement.verdicts.filter(({ breaches }) => breaches.length > 0)
   return { broken, said, evidence, forget: () => rm(evidence, { recursive: true, force: true, maxRetries: 5 }) }

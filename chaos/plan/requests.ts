@@ -85,7 +85,8 @@ const MANY_WORDS = 350
 const SLOW_READER_WORDS = 3_000
 const LEAVES_WITHIN_MS = 1_500
 
-export function planRequest(seed: number, number: number): PlannedRequest {
+/** `ways`: the APIs that clients ask by. */
+export function planRequest(seed: number, number: number, ways: readonly ApiDialect[] = apiDialects): PlannedRequest {
   const random = chance(seed, 'request', number)
   const ownerKind = random.weighed(OWNER_WEIGHTS)
   const hasLimits = ownerKind === 'trickle' || ownerKind === 'thimble'
@@ -100,7 +101,7 @@ export function planRequest(seed: number, number: number): PlannedRequest {
   return {
     id: `r${number}`,
     kind,
-    way: hasThreeWays(kind) ? chance(seed, 'way', number).pick(apiDialects) : 'chat',
+    way: hasThreeWays(kind) ? chance(seed, 'way', number).pick(ways) : 'chat',
     edge: random.pick([0, 1] as const),
     owner: nameOf(hasNoLimits(kind) ? 'team' : ownerKind, number, random.between(0, 99)),
     model,

@@ -15,6 +15,7 @@ import { NO_SPAN, NO_TRACING } from '@gateway/telemetry/tracing'
 import { vi } from 'vitest'
 import { InFlightList } from '../../packages/in-flight/src/list.ts'
 import type { Admitted } from '../../services/edge/src/admit/admit.ts'
+import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../../services/edge/src/read/bytes-in-flight.ts'
 import { httpClient } from '../../services/edge/src/relay/reader.ts'
 import type { Edge } from '../../services/edge/src/edge.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
@@ -175,6 +176,11 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     }) as Bus
     return {
       bus,
+      bytes: trackBytesInFlight(
+        LEAST_BYTES_IN_FLIGHT,
+        () => false,
+        () => {},
+      ),
       metrics: edgeMetrics(createMetrics({ service: 'edge' })),
       tracer: NO_TRACING,
       logger,
