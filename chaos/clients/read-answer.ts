@@ -68,7 +68,7 @@ function plainReader(seen: Seen, { answer, way }: Question): AnswerReader {
   }
 }
 
-// Read as it is on the wire; what is not there is seen as a broken promise.
+// The judge reads the wire as it is: a missing field breaks a promise.
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 

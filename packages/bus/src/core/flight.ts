@@ -12,13 +12,13 @@ export interface Flight {
   sent: number
   echoed: number
   lastMark: number
-  markedAtMs: number
+  markedAtBytes: number
   /** Marks under way: number, bytes sent before it, and when it was sent. */
   readonly marks: { n: number; sent: number; atMs: number }[]
 }
 
 export function createFlight(windowBytes: number, markEveryBytes: number): Flight {
-  return { windowBytes, markEveryBytes, sent: 0, echoed: 0, lastMark: 0, markedAtMs: 0, marks: [] }
+  return { windowBytes, markEveryBytes, sent: 0, echoed: 0, lastMark: 0, markedAtBytes: 0, marks: [] }
 }
 
 export function inFlightBytes(flight: Flight): number {
@@ -32,12 +32,12 @@ export function mayFly(flight: Flight): boolean {
 /** Counts bytes sent; true when a mark is due. */
 export function countSent(flight: Flight, bytes: number): boolean {
   flight.sent += bytes
-  return flight.sent - flight.markedAtMs >= flight.markEveryBytes
+  return flight.sent - flight.markedAtBytes >= flight.markEveryBytes
 }
 
 /** The number of a mark that is sent now. */
 export function takeMark(flight: Flight, nowMs: number): number {
-  flight.markedAtMs = flight.sent
+  flight.markedAtBytes = flight.sent
   flight.lastMark = (flight.lastMark + 1) >>> 0
   flight.marks.push({ n: flight.lastMark, sent: flight.sent, atMs: nowMs })
   return flight.lastMark

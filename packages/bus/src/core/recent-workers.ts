@@ -1,5 +1,6 @@
 /**
- * Which workers a caller may offer a job to by name, once the group's queue has given it to one that did not accept.
+ * Chooses the worker that a caller names in its next offer of a job, after the group's queue gave the job to one that did
+ * not accept.
  *
  * A queue picks blindly: it gives a frozen worker its share of the jobs, and a job may meet the same one many times. A
  * worker that accepted other jobs meanwhile is not frozen. So the caller names one of those, in turn; where there is

@@ -315,7 +315,7 @@ class CallerStream implements JobHandle, PeerStream {
     this.#close()
   }
 
-  /** The service threw at a frame. It still hears an end: to it the worker is lost. */
+  /** The service threw at a frame. Its job still gets an end: the bus tells it that the worker is lost. */
   notTaken(): void {
     if (this.#stage === 'over') return
     this.#peer?.sendStop(this.#number)
