@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Clients } from './clients/client.ts'
 import { planRequest } from './plan/requests.ts'
 
@@ -25,7 +25,7 @@ interface LoadOptions {
   seed: number
   requests: number
   intervalMs: number
-  ways: readonly ApiDialect[] | undefined
+  ways: readonly ClientDialect[] | undefined
 }
 
 export function startLoad(clients: Clients, { seed, requests, intervalMs, ways }: LoadOptions): Load {

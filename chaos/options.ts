@@ -4,7 +4,7 @@
 
 import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { UsageError } from '@gateway/service/usage-error'
 import { KINDS, type FaultAction, type FaultKind } from './plan/faults.ts'
 import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
@@ -25,7 +25,7 @@ export interface ChaosOptions {
   versions?: Versions
   switches?: readonly FaultAction[]
   /** For the skew test: the APIs that both versions know. */
-  ways?: readonly ApiDialect[]
+  ways?: readonly ClientDialect[]
   /** Broken on purpose, it may never come to rest. */
   isBroken?: boolean
 }

@@ -7,7 +7,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ANSWER, QUESTION, type Seen } from './faults/ask.ts'
@@ -73,12 +73,12 @@ const configOver = (url: string, nativeUrl: string) => ({
   ],
 })
 
-const PATHS: Record<ApiDialect, string> = {
+const PATHS: Record<ClientDialect, string> = {
   chat: '/v1/chat/completions',
   responses: '/v1/responses',
   messages: '/v1/messages',
 }
-const bodyOf = (dialect: ApiDialect, model: string, fields: object = {}) => ({
+const bodyOf = (dialect: ClientDialect, model: string, fields: object = {}) => ({
   model,
   ...(dialect === 'responses'
     ? { input: QUESTION }
@@ -92,7 +92,7 @@ const reportOf = async (requestId: string) => {
   return find()[0]!
 }
 
-describe.each(apiDialects)('%s', (dialect) => {
+describe.each(clientDialects)('%s', (dialect) => {
   test.each([true, false])('is answered whole, with the usage that is metered (stream: %s)', async (stream) => {
     const seen = await askBy(dialect, asked('svc-core', stream)).over
     expect(seen).toMatchObject({ error: null, text: ANSWER, finishReason: 'stop', whole: true, errorEvent: false })
@@ -309,7 +309,7 @@ test('a router that is lost before its first content is noticed by no client', a
   const calls = backend.calls.length
   const all = Array.from(
     { length: 12 },
-    (_, index) => askBy(apiDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
+    (_, index) => askBy(clientDialects[index % 3]!, asked('svc-core', index % 2 === 0)).over,
   )
   await expect.poll(() => backend.calls.length).toBe(calls + 12)
   gateway.loseRouter()

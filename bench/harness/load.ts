@@ -8,14 +8,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 
 export interface Door {
   ports: number[]
   path: string
   /** The API that the path speaks; chat by default. */
-  dialect?: ApiDialect
+  dialect?: ClientDialect
   model: string
   headers: Record<string, string>
   /** Bearer credentials, all of one length, of which each request draws one; none: the header as it is. */
@@ -123,7 +123,7 @@ interface Tool {
 }
 
 /** The same question in each API. */
-const QUESTIONS: Record<ApiDialect, (content: string, tools: Tool[]) => object> = {
+const QUESTIONS: Record<ClientDialect, (content: string, tools: Tool[]) => object> = {
   chat: (content, tools) => ({
     max_tokens: 1_000,
     messages: [{ role: 'user', content }],

@@ -7,7 +7,7 @@ import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeWithParent } from '@gateway/embedded-postgres/die-with-parent'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { signIn } from '@gateway/stand-ins/sign-in'
 import { BENCH_DATA } from '../harness/folders.ts'
 import { CHAT_PATH, type Launched, type Subject } from './subject.ts'
@@ -17,7 +17,7 @@ export interface GatewayOptions {
   routers?: number
   accounts?: number
   /** A lane `bench-<dialect>` for each, over a backend that speaks it alone. */
-  dialects?: readonly ApiDialect[]
+  dialects?: readonly ClientDialect[]
   /** Added to the services' environment. */
   environment?: NodeJS.ProcessEnv
   log?(line: string): void
@@ -88,12 +88,12 @@ function processesOf({ processes, servers }: Cluster): Record<string, number> {
   return Object.fromEntries([...own, ...backing].filter(([, pid]) => pid !== undefined)) as Record<string, number>
 }
 
-export function laneOf(dialect: ApiDialect): string {
+export function laneOf(dialect: ClientDialect): string {
   return `bench-${dialect}`
 }
 
 /** The limits are all in force and far away, so that what is measured is serving and not refusing. */
-function configOver(backendPort: number, dialects: readonly ApiDialect[]): object {
+function configOver(backendPort: number, dialects: readonly ClientDialect[]): object {
   const lanes = [
     { id: 'bench', model: BENCH_MODEL, spoken: {} },
     ...dialects.map((dialect) => ({ id: laneOf(dialect), model: laneOf(dialect), spoken: { dialects: [dialect] } })),

@@ -2,12 +2,12 @@
  * The body of a planned request, and the only right answer to it.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { PlannedRequest } from '../plan/requests.ts'
 
 export interface Question {
   path: string
-  way: ApiDialect
+  way: ClientDialect
   body: object
   isStream: boolean
   /** Of a chat; null for embeddings. */
@@ -47,7 +47,7 @@ export function questionOf(
 }
 
 const messagesOf = (content: string, cap: number) => ({ messages: [{ role: 'user', content }], max_tokens: cap })
-const WAYS: Record<ApiDialect, { path: string; ask(content: string, cap: number): object }> = {
+const WAYS: Record<ClientDialect, { path: string; ask(content: string, cap: number): object }> = {
   chat: { path: '/v1/chat/completions', ask: messagesOf },
   messages: { path: '/v1/messages', ask: messagesOf },
   responses: { path: '/v1/responses', ask: (input, cap) => ({ input, max_output_tokens: cap }) },

@@ -2,7 +2,7 @@
  * Reads an answer off the wire as a strict client does, and notes what it says, whole or not.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Question } from './question.ts'
 import type { Seen } from './seen.ts'
 
@@ -78,7 +78,7 @@ interface Form {
   readPlain(answer: Json, seen: Seen): string
 }
 
-const FORMS: Record<ApiDialect, Form> = {
+const FORMS: Record<ClientDialect, Form> = {
   chat: {
     readEvent(chunk, seen) {
       if (chunk.error) seen.errorEvent = chunk.error.code ?? 'without a code'

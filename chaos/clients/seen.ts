@@ -2,14 +2,14 @@
  * What one client saw of one request, from its first byte to its last: a line of the client log.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { RequestKind } from '../plan/requests.ts'
 
 export interface Seen {
   /** `r17`; also in the text of the request. */
   id: string
   kind: RequestKind | 'probe' | 'farewell'
-  way: ApiDialect
+  way: ClientDialect
   owner: string
   /** 0 or 1; which edge was asked. */
   edge: number

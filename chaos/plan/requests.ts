@@ -2,7 +2,7 @@
  * What clients ask, each request a pure function of the seed and its number.
  */
 
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { nameOf, type OwnerKind, SMALL_WORDS } from './owners.ts'
 import { chance } from './random.ts'
 
@@ -46,7 +46,7 @@ export interface PlannedRequest {
   id: string
   kind: RequestKind
   /** The API by which it asks. */
-  way: ApiDialect
+  way: ClientDialect
   edge: 0 | 1
   owner: string
   model: string
@@ -86,7 +86,11 @@ const SLOW_READER_WORDS = 3_000
 const LEAVES_WITHIN_MS = 1_500
 
 /** `ways`: the APIs that clients ask by. */
-export function planRequest(seed: number, number: number, ways: readonly ApiDialect[] = apiDialects): PlannedRequest {
+export function planRequest(
+  seed: number,
+  number: number,
+  ways: readonly ClientDialect[] = clientDialects,
+): PlannedRequest {
   const random = chance(seed, 'request', number)
   const ownerKind = random.weighed(OWNER_WEIGHTS)
   const hasLimits = ownerKind === 'trickle' || ownerKind === 'thimble'

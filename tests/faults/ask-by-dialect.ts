@@ -2,10 +2,10 @@
  * The same request by the Responses API or the Messages API, read from the wire: what its user saw, in the terms of chat.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { type Asked, type AskOptions, askChat, nothingSeen, QUESTION, type Seen } from './ask.ts'
 
-export function askBy(dialect: ApiDialect, options: AskOptions): Asked {
+export function askBy(dialect: ClientDialect, options: AskOptions): Asked {
   if (dialect === 'chat') return askChat(options)
   const seen = nothingSeen()
   return { seen, over: run(FORMS[dialect], options, seen) }
@@ -22,7 +22,7 @@ interface Form {
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-const FORMS: Record<Exclude<ApiDialect, 'chat'>, Form> = {
+const FORMS: Record<Exclude<ClientDialect, 'chat'>, Form> = {
   responses: {
     path: '/v1/responses',
     body: (content) => ({ input: content }),

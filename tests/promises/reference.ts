@@ -4,7 +4,7 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { dialectOfPath } from '../../services/edge/src/core/dialect-of-path.ts'
 import type { Operation } from '../../services/edge/src/reference/api-reference.ts'
@@ -62,7 +62,7 @@ async function runCommand(command: string, variables: Record<string, string>): P
   return (await run('sh', ['-c', `${curl}\n${command}`], { env })).stdout
 }
 
-const ENDS: Record<ApiDialect, unknown> = {
+const ENDS: Record<ClientDialect, unknown> = {
   chat: '[DONE]',
   responses: expect.stringContaining('"type":"response.completed"'),
   messages: '{"type":"message_stop"}',

@@ -3,14 +3,14 @@
  * server plays all backends, told apart by a header.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { AFTER_CONTENT, BEFORE_CONTENT, type Case, HARMLESS } from '../faults/backends.ts'
 
 /** Silence that a backend is allowed. */
 const SILENCE_MS = 1_500
 
 export interface FaultLane extends Case {
-  dialect: ApiDialect
+  dialect: ClientDialect
   model: string
   first: string
   second: string

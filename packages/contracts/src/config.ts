@@ -7,7 +7,7 @@
 import * as z from 'zod'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
-import { apiDialects, dialectNames, PLAIN, SPOKEN, VENDORS, type Vendor, type VendorSettings } from './vendors.ts'
+import { dialectNames, PLAIN, SPOKEN, targetDialects, VENDORS, type Vendor, type VendorSettings } from './vendors.ts'
 
 /** Ids become bus subjects, header values and metric labels, hence the narrow alphabet. */
 const id = z.string().regex(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'must be lower-case letters, digits, - and _, at most 63')
@@ -52,7 +52,7 @@ export const backendConfig = z
     vendor: z.enum(Object.keys(VENDORS) as [Vendor, ...Vendor[]]).optional(),
     dialect: z.enum(dialectNames).optional().meta({ default: PLAIN.dialect }),
     /** The wire formats of conversations that it takes; the vendor's, or else the dialect's, where it is left out. */
-    dialects: z.array(z.enum(apiDialects)).min(1).optional(),
+    dialects: z.array(z.enum(targetDialects)).min(1).optional(),
     /** May hold `${NAME}`, replaced from the router's environment. */
     apiKey: z.string().optional(),
     /** Sent with every request; values may hold `${NAME}`, as `apiKey`. */

@@ -6,7 +6,7 @@
  */
 
 import * as z from 'zod'
-import type { ApiDialect } from './vendors.ts'
+import type { ClientDialect } from './vendors.ts'
 
 export const ERROR_STATUS = {
   NO_AUTH: 401,
@@ -124,7 +124,7 @@ export interface ErrorLinks {
 }
 
 /** The HTTP answer to an error, in the shape of the dialect. `links` are the addresses that error bodies carry. */
-export function renderError(error: GatewayError, links: ErrorLinks, dialect: ApiDialect = 'chat'): RenderedError {
+export function renderError(error: GatewayError, links: ErrorLinks, dialect: ClientDialect = 'chat'): RenderedError {
   const { code, details } = error
   return {
     status: ERROR_STATUS[code],
@@ -133,7 +133,7 @@ export function renderError(error: GatewayError, links: ErrorLinks, dialect: Api
   }
 }
 
-const BODIES: Record<ApiDialect, (error: GatewayError, links: ErrorLinks) => object> = {
+const BODIES: Record<ClientDialect, (error: GatewayError, links: ErrorLinks) => object> = {
   chat: contractsBody,
   responses: responsesErrorBody,
   messages: messagesErrorBody,

@@ -8,7 +8,7 @@
 
 import * as z from 'zod'
 import { openEnum } from './open-enum.ts'
-import { apiDialects } from './vendors.ts'
+import { clientDialects } from './vendors.ts'
 import { tokenUsage } from './usage.ts'
 import { attemptRecord, bill } from './usage-event.ts'
 
@@ -26,7 +26,7 @@ export const jobHeader = z.object({
   attempt: z.int().min(1),
   kind: z.enum(jobKinds),
   /** chat: the dialect in which the client asks and is answered; `chat` where an edge of the former version does not say. */
-  dialect: z.enum(apiDialects).optional(),
+  dialect: z.enum(clientDialects).optional(),
   /** Anthropic's headers of the same names, as the client sent them, for backends that speak `messages`. */
   anthropicVersion: z.string().optional(),
   anthropicBeta: z.string().optional(),

@@ -4,9 +4,9 @@
 
 import * as z from 'zod'
 import { planUnit } from './usage.ts'
-import { apiDialects } from './vendors.ts'
+import { clientDialects } from './vendors.ts'
 
-export const quoteQuery = z.object({ dialect: z.enum(apiDialects).default('chat') })
+export const quoteQuery = z.object({ dialect: z.enum(clientDialects).default('chat') })
 
 const vendorPrice = {
   input_usd_per_million: z.number(),

@@ -5,22 +5,26 @@
 
 /**
  * The wire formats of conversations: OpenAI's chat completions, OpenAI's Responses API, Anthropic's Messages API. A client
- * asks in one and is answered in it. A backend speaks one or more.
+ * asks in one and is answered in it.
  */
-export const apiDialects = ['chat', 'responses', 'messages'] as const
-export type ApiDialect = (typeof apiDialects)[number]
+export const clientDialects = ['chat', 'responses', 'messages'] as const
+export type ClientDialect = (typeof clientDialects)[number]
+
+/** The wire formats of conversations that the router asks in. A backend speaks one or more. */
+export const targetDialects = ['chat', 'responses', 'messages'] as const
+export type TargetDialect = (typeof targetDialects)[number]
 
 /** The wire formats that backends speak. The compiler names the code that each one needs. */
 export const dialectNames = ['openai', 'anthropic'] as const
 export type DialectName = (typeof dialectNames)[number]
 
 /** What a backend speaks of which the config names no more than this. */
-export const SPOKEN: Record<DialectName, ApiDialect[]> = { openai: ['chat'], anthropic: ['messages'] }
+export const SPOKEN: Record<DialectName, TargetDialect[]> = { openai: ['chat'], anthropic: ['messages'] }
 
 export interface VendorSettings {
   dialect: DialectName
   /** Where it is more than its dialect says. */
-  dialects?: ApiDialect[]
+  dialects?: TargetDialect[]
   timeouts: { connectMs: number; firstByteMs: number; idleMs: number }
 }
 

@@ -5,7 +5,7 @@
 
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, openConnections, type BackendClient } from './clients/backend.ts'
 import { secretsOf } from './core/redact.ts'
@@ -26,7 +26,7 @@ export interface Backend {
   /** What no client may read of it. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
-  ways: Record<ApiDialect, BackendWay | null>
+  ways: Record<ClientDialect, BackendWay | null>
   health: health.Health
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   answeredFromMs: number
@@ -49,7 +49,7 @@ export interface Target {
   weight: number
   contextWindow: number | undefined
   /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; forms?: Map<ApiDialect, FormMemory>; trouble?: Trouble | null }
+  state: { health: health.Health; forms?: Map<TargetDialect, FormMemory>; trouble?: Trouble | null }
 }
 
 export interface TargetPool {
@@ -92,7 +92,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
     if (running?.fingerprint === fingerprint) return running
     const ways = waysOf(config)
     // Whatever is asked of it that is no conversation.
-    const { headers } = ways.chat ?? ways.messages ?? ways.responses ?? { headers: config.headers }
+    const { headers } = Object.values(ways).find((way) => way !== null) ?? config
     const credential = openCredential(config, environment)
     return {
       config,
@@ -127,13 +127,13 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
 
 function waysOf(config: BackendConfig): Backend['ways'] {
   const key = keyHeaders(config)
-  const wayOf = (client: ApiDialect): BackendWay | null => {
+  const wayOf = (client: ClientDialect): BackendWay | null => {
     const way = wayTo(client, config.dialects)
     if (!way) return null
     const headers = { ...way.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
     return { ...way, headers }
   }
-  return Object.fromEntries(apiDialects.map((client) => [client, wayOf(client)])) as Backend['ways']
+  return Object.fromEntries(clientDialects.map((client) => [client, wayOf(client)])) as Backend['ways']
 }
 
 /** The way of the job's client to a target that is capable of the job. */
@@ -146,7 +146,7 @@ export function isNative(target: Target, header: JobHeader): boolean {
   return wayOf(target, header).target === clientDialect(header)
 }
 
-export function clientDialect({ dialect = 'chat' }: JobHeader): ApiDialect {
+export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {
   return dialect
 }
 

@@ -3,7 +3,7 @@
  */
 
 import type { JobKind } from '@gateway/contracts/job'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { TargetDialect } from '@gateway/contracts/vendors'
 import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
 import { knownForm } from './core/known-form.ts'
@@ -14,20 +14,20 @@ import type { AskedRun } from './handlers/run.ts'
 
 const LESSON_MS = 3_600_000
 
-export function formOf(target: Target, asked: ApiDialect, kind: JobKind, nowMs: number): TargetForm {
+export function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
   const { known, lessons } = memoryOf(target, asked)
   const form = known.get(kind) ?? know(target, asked, kind)
   return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
 }
 
 /** Kept where the form is, since addresses and names are matched once only. */
-function know(target: Target, asked: ApiDialect, kind: JobKind): TargetForm {
+function know(target: Target, asked: TargetDialect, kind: JobKind): TargetForm {
   const form = asked === 'chat' ? knownForm(vendorOf(target.backend.config), target.model, kind) : []
   memoryOf(target, asked).known.set(kind, form)
   return form
 }
 
-function memoryOf({ state }: Target, asked: ApiDialect): FormMemory {
+function memoryOf({ state }: Target, asked: TargetDialect): FormMemory {
   state.forms ??= new Map()
   const learnt = state.forms.get(asked) ?? { known: new Map(), lessons: [] }
   state.forms.set(asked, learnt)

@@ -2,7 +2,7 @@
  * The same answer as backends of every dialect give it, and clients of the Responses and the Messages API in front of them.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, event, openStream, ROLE, sendJson, wholeStream, type Answer } from './http-backend.ts'
 import { backend, router } from './open.ts'
@@ -94,7 +94,7 @@ function writtenBy(plain: object, { role, content, end }: Record<'role' | 'conte
 
 const OVERLOADED = { type: 'error', error: { type: 'overloaded_error', message: 'no' } }
 const FAILED = { ...RESPONSE, status: 'failed', output: [], error: { code: 'server_error', message: 'no' } }
-export const WRITTEN: Record<ApiDialect, Written> = {
+export const WRITTEN: Record<ClientDialect, Written> = {
   chat: {
     plain: completion(),
     role: ROLE,
@@ -106,7 +106,7 @@ export const WRITTEN: Record<ApiDialect, Written> = {
   messages: writtenBy(MESSAGE, MESSAGE_EVENTS, OVERLOADED),
 }
 
-export function good(dialect: ApiDialect): Answer {
+export function good(dialect: ClientDialect): Answer {
   const { plain, whole } = WRITTEN[dialect]
   return (response, { body }) => {
     if (body['stream'] !== true) return sendJson(response, 200, plain)
@@ -115,7 +115,7 @@ export function good(dialect: ApiDialect): Answer {
   }
 }
 
-export function broken(dialect: ApiDialect, after: 'role' | 'content'): Answer {
+export function broken(dialect: ClientDialect, after: 'role' | 'content'): Answer {
   const { plain } = WRITTEN[dialect]
   return (response, { body }, socket) => {
     if (body['stream'] !== true) return response.end(JSON.stringify(plain).slice(0, 40))
@@ -124,7 +124,7 @@ export function broken(dialect: ApiDialect, after: 'role' | 'content'): Answer {
   }
 }
 
-export type Client = Exclude<ApiDialect, 'chat'>
+export type Client = Exclude<ClientDialect, 'chat'>
 const ASKS = {
   responses: { header: {}, body: { input: 'Say hello', store: false } },
   messages: {
@@ -133,7 +133,11 @@ const ASKS = {
   },
 }
 
-export async function routerOver(client: Client, backends: [dialect: ApiDialect, answer: Answer][], areEqual = false) {
+export async function routerOver(
+  client: Client,
+  backends: [dialect: ClientDialect, answer: Answer][],
+  areEqual = false,
+) {
   const opened = await Promise.all(backends.map(([, answer]) => backend(answer)))
   const settings = backends.map(([dialect]) => ({
     dialect: dialect === 'messages' ? 'anthropic' : 'openai',

@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { TargetDialect } from '@gateway/contracts/vendors'
 import {
   broken,
   eventsOf,
@@ -20,7 +20,7 @@ import type { FakeJob } from './fake-job.ts'
 import { goodChat, openStream, sendJson } from './http-backend.ts'
 
 interface ClientCase {
-  spoken: ApiDialect[]
+  spoken: TargetDialect[]
   first: string
   /** The event that ends a good stream. */
   terminal: string

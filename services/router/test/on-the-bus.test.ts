@@ -8,7 +8,7 @@ import type { Bus, JobHandle } from '@gateway/bus/port'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import type { AnswerEnd, AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { UsageBatch, UsageEvent } from '@gateway/contracts/usage-event'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startNats } from '@gateway/servers/start'
@@ -151,7 +151,7 @@ describe.each(buses)('on the $name bus', ({ open, lose, outcome }) => {
 
   test('a job in a dialect that this version does not know is refused, and no backend is asked', async () => {
     const { caller, backend, reports } = await stack(goodChat)
-    const answered = dispatch(caller, { dialect: 'telepathy' as ApiDialect, stream: true })
+    const answered = dispatch(caller, { dialect: 'telepathy' as ClientDialect, stream: true })
     await answered.over
     expect([answered.head, answered.end, answered.text()]).toEqual([null, null, ''])
     expect(answered.failure).toEqual({

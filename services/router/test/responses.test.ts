@@ -4,7 +4,7 @@
  */
 
 import { expect, test } from 'vitest'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { eventsOf, good, routerOver } from './dialect-backends.ts'
 import { chunk, goodChat, openStream, ROLE, sendJson, type Answer } from './http-backend.ts'
 
@@ -53,7 +53,7 @@ test('a target that refuses a name that the translation wrote is asked by the ot
   expect(opened[1]!.seen).toHaveLength(0)
 })
 
-test.each<[string, ApiDialect, object]>([
+test.each<[string, ClientDialect, object]>([
   ['tool_choice', 'chat', { tools: [{ type: 'web_search' }], tool_choice: { type: 'web_search' } }],
   ['prompt', 'messages', { prompt: { id: 'p' } }],
 ])(

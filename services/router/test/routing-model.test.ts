@@ -6,7 +6,7 @@
  * and a backend that has recovered and is not back. The clock is simulated, so a run takes no time and repeats by its seed.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isFull } from '../src/fleet.ts'
@@ -40,14 +40,14 @@ const plan: fc.Arbitrary<Plan> = fc.record({
     fc.record({
       maxConcurrent: fc.integer({ min: 1, max: 4 }),
       priority: fc.integer({ min: 1, max: 2 }),
-      speaks: fc.constantFrom<ApiDialect[]>(['chat'], ['messages'], ['chat', 'messages']),
+      speaks: fc.constantFrom<TargetDialect[]>(['chat'], ['messages'], ['chat', 'messages']),
     }),
     { minLength: 1, maxLength: 3 },
   ),
   routers: fc.integer({ min: 1, max: 2 }),
 })
 
-const dialect = fc.constantFrom<ApiDialect>('chat', 'messages')
+const dialect = fc.constantFrom<ClientDialect>('chat', 'messages')
 const lastsMs = fc.constantFrom(5, 300, 20_000, 200_000)
 
 const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>

@@ -5,7 +5,7 @@
 
 import type { Bus } from '@gateway/bus/port'
 import { InFlightList } from '@gateway/in-flight/list'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
@@ -24,7 +24,7 @@ export const FIRST_BYTE_MS = 3_000
 export const LONG_MS = 600_000
 
 export interface Plan {
-  backends: { maxConcurrent: number; priority: number; speaks: ApiDialect[] }[]
+  backends: { maxConcurrent: number; priority: number; speaks: TargetDialect[] }[]
   routers: number
 }
 
@@ -41,7 +41,7 @@ export interface SentJob {
 export interface Sending {
   stream: boolean
   /** The client's; `chat` where it is left out. */
-  dialect?: ApiDialect
+  dialect?: ClientDialect
   pool?: string
   account?: string
   remainingMs?: number

@@ -1,16 +1,16 @@
 import { ERROR_STATUS, GatewayError, rateLimitTypes, renderError, type ErrorCode } from '@gateway/contracts/errors'
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { explainAnswer } from './explain-problem.ts'
 
 const links = { docsUrl: 'https://docs.example', topupUrl: 'https://topup.example' }
 
-function explain(error: GatewayError, dialect: ApiDialect = 'chat') {
+function explain(error: GatewayError, dialect: ClientDialect = 'chat') {
   const { status, body } = renderError(error, links, dialect)
   return explainAnswer(status, JSON.parse(body), 'request-1')
 }
 
-describe.each(apiDialects)('every error of the contract is told in words, with what to do: %s', (dialect) => {
+describe.each(clientDialects)('every error of the contract is told in words, with what to do: %s', (dialect) => {
   test.each(Object.keys(ERROR_STATUS) as ErrorCode[])('%s', (code) => {
     const error = new GatewayError(code, 'something went wrong', { resetDate: '2026-12-01T00:00:00Z' })
     const problem = explain(error, dialect)

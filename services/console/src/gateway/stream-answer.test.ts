@@ -1,4 +1,4 @@
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, expect, test, vi } from 'vitest'
 import { streamAnswer, type AnswerTotals } from './stream-answer.ts'
@@ -8,11 +8,14 @@ afterEach(() => vi.unstubAllGlobals())
 const caller = { gatewayUrl: 'http://gateway.example', token: 'token', onEnded() {} }
 
 /** The text that the console shows when the gateway's answer comes in these pieces. */
-async function shownOf(pieces: Uint8Array[], dialect: ApiDialect = 'chat'): Promise<string[]> {
+async function shownOf(pieces: Uint8Array[], dialect: ClientDialect = 'chat'): Promise<string[]> {
   return (await answerOf(pieces, dialect)).shown
 }
 
-async function answerOf(pieces: Uint8Array[], dialect: ApiDialect): Promise<{ shown: string[]; totals: AnswerTotals }> {
+async function answerOf(
+  pieces: Uint8Array[],
+  dialect: ClientDialect,
+): Promise<{ shown: string[]; totals: AnswerTotals }> {
   const body = new ReadableStream({
     start(stream) {
       for (const piece of pieces) stream.enqueue(piece)

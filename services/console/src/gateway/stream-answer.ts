@@ -2,7 +2,7 @@
  * One streamed answer, through the same endpoints that every client uses.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
@@ -31,7 +31,7 @@ export interface AnswerTotals {
 
 export async function streamAnswer(
   caller: Caller,
-  dialect: ApiDialect,
+  dialect: ClientDialect,
   question: ChatQuestion,
   signal: AbortSignal,
   listener: AnswerListener,
@@ -68,7 +68,7 @@ async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerato
   }
 }
 
-function read(dialect: ApiDialect, data: string): Heard {
+function read(dialect: ClientDialect, data: string): Heard {
   const said = data === '[DONE]' ? data : parseJson(data)
   const parsed = waysIn[dialect].event.safeParse(said)
   if (parsed.success) return parsed.data

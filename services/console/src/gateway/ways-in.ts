@@ -3,7 +3,7 @@
  */
 
 import { chatChunk } from '@gateway/contracts/answers'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 
 export interface ChatQuestion {
@@ -126,7 +126,7 @@ const messageEvent = z.union([
 /** Messages must name a cap. */
 const MOST_TOKENS = 4_096
 
-export const waysIn: Record<ApiDialect, WayIn> = {
+export const waysIn: Record<ClientDialect, WayIn> = {
   chat: {
     label: 'Chat completions',
     path: '/v1/chat/completions',

@@ -3,10 +3,13 @@
  * a caller that nobody knows.
  */
 
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
+
+/** The resources of a conversation, each below `/v1`. */
+const RESOURCES: Record<ClientDialect, string> = { chat: 'chat', responses: 'responses', messages: 'messages' }
 
 /** `target`: the request's, with its query. Everything that is no conversation answers as chat does. */
-export function dialectOfPath(target = ''): ApiDialect {
+export function dialectOfPath(target = ''): ClientDialect {
   const [, version, resource] = target.split(/[/?]/, 3)
-  return (version === 'v1' && apiDialects.find((dialect) => dialect === resource)) || 'chat'
+  return (version === 'v1' && clientDialects.find((dialect) => RESOURCES[dialect] === resource)) || 'chat'
 }

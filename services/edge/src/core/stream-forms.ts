@@ -4,7 +4,7 @@
  */
 
 import { messagesErrorBody, type GatewayError } from '@gateway/contracts/errors'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 
 export interface StreamForm {
   keepAlive: string
@@ -25,14 +25,14 @@ const MESSAGES: StreamForm = {
   done: '',
   failure: (error) => eventOf('error', messagesErrorBody(error)),
 }
-const FORMS: Record<ApiDialect, () => StreamForm> = {
+const FORMS: Record<ClientDialect, () => StreamForm> = {
   chat: () => CHAT,
   messages: () => MESSAGES,
   responses: responsesForm,
 }
 
 /** One stream's. */
-export function streamForm(dialect: ApiDialect): StreamForm {
+export function streamForm(dialect: ClientDialect): StreamForm {
   return FORMS[dialect]()
 }
 
@@ -108,7 +108,8 @@ function responseIn(event: Buffer): object | null {
 }
 
 /** The events that end a good stream, by their names. Chat's end is the edge's own to write. */
-const TERMINAL: Partial<Record<ApiDialect, readonly string[]>> = {
+const TERMINAL: Record<ClientDialect, readonly string[]> = {
+  chat: [],
   messages: ['message_stop'],
   responses: ['response.completed', 'response.incomplete'],
 }
@@ -117,9 +118,9 @@ const TERMINAL: Partial<Record<ApiDialect, readonly string[]>> = {
  * Where the terminal event begins in whole events; their length where none of them is one. Undefined: a stream of the
  * dialect has none. It is the last one, and the router writes its name in the first line.
  */
-export function terminalEventIn(dialect: ApiDialect): ((events: Uint8Array) => number) | undefined {
-  const lines = TERMINAL[dialect]?.map((name) => Buffer.from(`event: ${name}\n`))
-  if (!lines) return undefined
+export function terminalEventIn(dialect: ClientDialect): ((events: Uint8Array) => number) | undefined {
+  const lines = TERMINAL[dialect].map((name) => Buffer.from(`event: ${name}\n`))
+  if (lines.length === 0) return undefined
   return (events) => {
     const bytes = asBuffer(events)
     const begin = bytes.lastIndexOf(EVENT) + 1

@@ -10,7 +10,7 @@ import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@g
 import { defaultModelId, type KindWithDefault } from '@gateway/contracts/default-model'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/lane-headers.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
@@ -20,7 +20,7 @@ import { jobBody } from '../core/job-body.ts'
 export interface AskedRequest extends OutputWish {
   kind: JobKind
   /** In which the client asks and is answered. */
-  dialect: ApiDialect
+  dialect: ClientDialect
   model: string
   needs: Capability[]
   /** What Auto looks at; empty for kinds that have no conversation. */

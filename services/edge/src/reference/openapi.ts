@@ -11,7 +11,7 @@ import {
   responsesError,
   type ErrorCode,
 } from '@gateway/contracts/errors'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
 import { dialectOfPath } from '../core/dialect-of-path.ts'
 import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
@@ -110,7 +110,7 @@ function success({ path, group, responseSchema, eventSchema }: Operation): objec
 }
 
 /** One event: its `data` is a text that holds JSON. Chat's last one is `[DONE]`; the others' have names. */
-function eventOf(schema: z.ZodType, dialect: ApiDialect): object {
+function eventOf(schema: z.ZodType, dialect: ClientDialect): object {
   const json = { type: 'string', contentMediaType: 'application/json', contentSchema: schemaOf(schema, 'output') }
   const data = dialect === 'chat' ? { anyOf: [{ const: '[DONE]' }, json] } : json
   return { type: 'object', required: ['data'], properties: { event: { type: 'string' }, data } }
@@ -125,7 +125,7 @@ function failures(operation: Operation): Record<string, object> {
         description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
         content: {
           'application/json': {
-            schema: { $ref: `#/components/schemas/${bodyOf(ofStatus[0]!, dialectOfPath(operation.path))}` },
+            schema: { $ref: `#/components/schemas/${BODIES[dialectOfPath(operation.path)](ofStatus[0]!)}` },
           },
         },
       },
@@ -133,11 +133,13 @@ function failures(operation: Operation): Record<string, object> {
   )
 }
 
-function bodyOf(code: ErrorCode, dialect: ApiDialect): string {
-  if (dialect === 'responses') return 'ResponsesError'
-  if (dialect === 'messages') return 'MessagesError'
-  if (code === 'rate_limit_exceeded') return 'RateLimitError'
-  return code === 'quota_exceeded' ? 'QuotaError' : 'FlatError'
+const BODIES: Record<ClientDialect, (code: ErrorCode) => string> = {
+  chat(code) {
+    if (code === 'rate_limit_exceeded') return 'RateLimitError'
+    return code === 'quota_exceeded' ? 'QuotaError' : 'FlatError'
+  },
+  responses: () => 'ResponsesError',
+  messages: () => 'MessagesError',
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {

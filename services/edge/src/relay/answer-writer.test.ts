@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
 import { jsonAnswer, streamAnswer } from './answer-writer.ts'
@@ -41,7 +41,7 @@ class FakeResponse extends EventEmitter {
   }
 }
 
-function open(dialect: ApiDialect | null) {
+function open(dialect: ClientDialect | null) {
   const response = new FakeResponse()
   let consumed = 0
   const onSilence = () => ({ 'x-committed': 'on silence' })

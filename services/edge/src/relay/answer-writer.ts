@@ -7,7 +7,7 @@
 
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { streamForm } from '../core/stream-forms.ts'
 import { answerHoldOf } from '../read/bytes-in-flight.ts'
 
@@ -87,7 +87,7 @@ export const KEEP_ALIVE_AFTER_MS = 15_000
 
 export function streamAnswer(
   response: ServerResponse,
-  dialect: ApiDialect,
+  dialect: ClientDialect,
   consumed: Consumed,
   headersOnSilence: () => Headers,
 ): AnswerWriter {

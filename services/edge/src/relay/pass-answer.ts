@@ -4,7 +4,7 @@
  * the usage is stored. What it holds is the process' memory, and counts as such.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
 import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
@@ -36,7 +36,7 @@ export interface PassageEnds {
 }
 
 /** `dialect`: a stream's; null where the answer is JSON. */
-export function openPassage(dialect: ApiDialect | null, ends: PassageEnds): Passage {
+export function openPassage(dialect: ClientDialect | null, ends: PassageEnds): Passage {
   return dialect ? passEvents(dialect, ends) : passBytes(ends)
 }
 
@@ -53,7 +53,7 @@ function passBytes({ reader, consumed }: PassageEnds): Passage {
 
 const NOTHING = new Uint8Array(0)
 
-function passEvents(dialect: ApiDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
+function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
   const whole = wholeEvents()
   const terminalIn = terminalEventIn(dialect)
   /** From the terminal event on. */

@@ -8,7 +8,7 @@
 import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { measuredOf } from '../listen/measure-request.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
@@ -61,7 +61,7 @@ export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: (
 
 export interface ClientRequest {
   stream: boolean
-  dialect?: ApiDialect | undefined
+  dialect?: ClientDialect | undefined
   requestId: string
 }
 

@@ -5,7 +5,7 @@ import type { Standing } from '@gateway/admission/edge'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { createMetrics } from '@gateway/telemetry/metrics'
@@ -45,7 +45,7 @@ afterEach(() => opened.disposeAsync())
 
 interface StageOptions {
   stream: boolean
-  dialect?: ApiDialect
+  dialect?: ClientDialect
   routers?: number
   store?: () => Promise<void>
   /** All that may be in the process at once. */

@@ -8,7 +8,7 @@
 
 import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerEnd, AnswerFailure, AnswerHead, PlannedJob } from '@gateway/contracts/job'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
 import { usageAttributes } from '@gateway/telemetry/gen-ai'
 import { requestFields } from '@gateway/telemetry/trace-context'
@@ -227,7 +227,7 @@ class RelayedAnswer implements AnswerEvents, Source {
 }
 
 /** Null: the answer is JSON. */
-function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ApiDialect | null {
+function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect | null {
   return stream ? dialect : null
 }
 

@@ -5,7 +5,7 @@
 
 import type { z } from 'zod'
 import { quoteQuery, type quoteResponse } from '@gateway/contracts/quote'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { makeOffer, planLimit } from '../admit/admit.ts'
@@ -17,7 +17,7 @@ import { responses } from '../read/responses.ts'
 import type { Handler } from '../listen/route.ts'
 import { understand } from './infer.ts'
 
-const KINDS: Record<ApiDialect, InferenceKind> = { chat, responses, messages }
+const KINDS: Record<ClientDialect, InferenceKind> = { chat, responses, messages }
 
 export function quote(edge: Edge): Handler<'key'> {
   return async (request, response, caller) => {

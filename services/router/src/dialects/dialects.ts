@@ -1,8 +1,8 @@
 /**
- * How a client of each dialect is served by a backend of each: one translation a pair. A pair that is missing is not spoken.
+ * How a client of each dialect is served by a backend of each: one translation a pair. No client of a pair that is null reaches such a backend.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesFront } from './messages-to-chat.ts'
@@ -13,27 +13,28 @@ import { responses } from './responses.ts'
 import { responsesFront } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
-const pairs: Record<ApiDialect, Partial<Record<ApiDialect, Dialect>>> = {
-  chat: { chat: openai, messages: anthropic },
+const pairs: Record<ClientDialect, Record<TargetDialect, Dialect | null>> = {
+  chat: { chat: openai, responses: null, messages: anthropic },
   responses: {
     chat: overChat(responsesFront, openai),
     responses,
     messages: overChat(responsesFront, anthropic),
   },
-  messages: { messages, chat: overChat(messagesFront, openai) },
+  messages: { chat: overChat(messagesFront, openai), responses: null, messages },
 }
 
 /** A client's way to a backend. */
 export interface Way {
   dialect: Dialect
   /** What the backend is asked in. */
-  target: ApiDialect
+  target: TargetDialect
 }
 
 /** The client's own dialect goes before a translation. Null: the backend speaks none that it could be translated into. */
-export function wayTo(client: ApiDialect, spoken: readonly ApiDialect[]): Way | null {
-  for (const target of [client, ...spoken]) {
-    const dialect = spoken.includes(target) ? pairs[client][target] : undefined
+export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): Way | null {
+  const nativeFirst = spoken.toSorted((one, other) => Number(other === client) - Number(one === client))
+  for (const target of nativeFirst) {
+    const dialect = pairs[client][target]
     if (dialect) return { dialect, target }
   }
   return null

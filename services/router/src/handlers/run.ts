@@ -7,7 +7,7 @@ import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
@@ -125,7 +125,7 @@ export function identityOf({ header }: Run, { model }: Target): Identity {
   return { id, created: Math.floor(Date.now() / 1_000), model }
 }
 
-const ID_PREFIX: Record<ApiDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
+const ID_PREFIX: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
 
 /** The answer, or its first content, is there; or the call has failed. */
 export function endWaiting(run: Run, call: Call): void {

@@ -1,6 +1,6 @@
 import { ActionIcon, NativeSelect } from '@mantine/core'
 import type { PlannedModel } from '@gateway/contracts/plan-api'
-import { apiDialects, type ApiDialect } from '@gateway/contracts/vendors'
+import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { useRef, useState, type FormEvent, type KeyboardEvent } from 'react'
 import { formatPrice } from '../../core/format.ts'
 import { waysIn } from '../../gateway/ways-in.ts'
@@ -11,8 +11,8 @@ export interface ComposerProps {
   models: PlannedModel[]
   model: string
   onModel: (id: string) => void
-  dialect: ApiDialect
-  onDialect: (dialect: ApiDialect) => void
+  dialect: ClientDialect
+  onDialect: (dialect: ClientDialect) => void
   isBusy: boolean
   onAsk: (question: string) => void
   onStop: () => void
@@ -68,8 +68,8 @@ export function Composer({ models, model, onModel, dialect, onDialect, isBusy, o
           aria-label="API"
           size="sm"
           value={dialect}
-          onChange={(event) => onDialect(event.currentTarget.value as ApiDialect)}
-          data={apiDialects.map((value) => ({ value, label: waysIn[value].label }))}
+          onChange={(event) => onDialect(event.currentTarget.value as ClientDialect)}
+          data={clientDialects.map((value) => ({ value, label: waysIn[value].label }))}
         />
         <span className={classes.hint}>Enter sends, Shift + Enter begins a line</span>
         {isBusy ? (

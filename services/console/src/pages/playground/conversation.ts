@@ -2,7 +2,7 @@
  * The playground's conversation: kept while the page lives, so that looking something up elsewhere loses nothing.
  */
 
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { useSyncExternalStore } from 'react'
 import type { Problem } from '../../core/explain-problem.ts'
 import type { Caller } from '../../gateway/ask.ts'
@@ -65,7 +65,7 @@ export function stopTurn(): void {
 }
 
 /** Resolves when the answer is over, however it ended. */
-export async function askTurn(caller: Caller, dialect: ApiDialect, model: string, question: string): Promise<void> {
+export async function askTurn(caller: Caller, dialect: ClientDialect, model: string, question: string): Promise<void> {
   const id = ++lastId
   const messages: ChatQuestion['messages'] = [...turns.flatMap(toMessages), { role: 'user', content: question }]
   const controller = (stopping = new AbortController())

@@ -1,5 +1,5 @@
 import { Button, Skeleton } from '@mantine/core'
-import type { ApiDialect } from '@gateway/contracts/vendors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import { useState } from 'react'
 import { useKeys, usePlan, useRefreshAccount } from '../../gateway/queries.ts'
 import { activeKeyOf } from '../../gateway/active-key.ts'
@@ -50,7 +50,7 @@ function Conversation() {
   const refresh = useRefreshAccount()
   const turns = useTurns()
   const [model, setModel] = useState(FIRST_CHOICE)
-  const [dialect, setDialect] = useState<ApiDialect>('chat')
+  const [dialect, setDialect] = useState<ClientDialect>('chat')
   const end = useFollowEnd(turns.length, turns.at(-1)?.text.length ?? 0)
   const isBusy = turns.some(({ state }) => state === 'waiting' || state === 'streaming')
 
