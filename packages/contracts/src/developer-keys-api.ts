@@ -21,20 +21,25 @@ export const mintKeyReply = z.object({ kind: z.literal('minted'), key: z.string(
 export type MintKeyRequest = z.infer<typeof mintKeyRequest>
 export type MintKeyReply = z.infer<typeof mintKeyReply>
 
+/** Of {@link findSessionReply}. A former edge has none. */
+const ticket = z.string().optional()
+/** `isLate`: the ticket is void, since a mint has returned the key after it was given. */
+const invalid = z.object({ kind: z.literal('invalid'), isLate: z.boolean().optional() })
+
 /** `invalid`: not an active key of this owner; nothing has changed. */
-export const rotateKeyRequest = z.object({ owner: keyOwner, keyHash })
+export const rotateKeyRequest = z.object({ owner: keyOwner, keyHash, ticket })
 export const rotateKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('rotated'), key: z.string(), plan: z.string() }),
-  z.object({ kind: z.literal('invalid') }),
+  invalid,
 ])
 export type RotateKeyRequest = z.infer<typeof rotateKeyRequest>
 export type RotateKeyReply = z.infer<typeof rotateKeyReply>
 
 /** Revoking one's own dead key answers `revoked` again. `invalid`: not a key of this owner. */
-export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash })
+export const revokeKeyRequest = z.object({ owner: keyOwner, keyHash, ticket })
 export const revokeKeyReply = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('revoked'), keyId: z.string() }),
-  z.object({ kind: z.literal('invalid') }),
+  invalid,
 ])
 export type RevokeKeyRequest = z.infer<typeof revokeKeyRequest>
 export type RevokeKeyReply = z.infer<typeof revokeKeyReply>
@@ -55,10 +60,13 @@ export const listKeysReply = z.object({ keys: z.array(listedKey) })
 export type ListKeysRequest = z.infer<typeof listKeysRequest>
 export type ListKeysReply = z.infer<typeof listKeysReply>
 
-/** The key through which a signed-in caller uses the inference endpoints. */
-export const findSessionRequest = z.object({ owner: keyOwner })
+/**
+ * The key through which a signed-in caller uses the inference endpoints. `toEnd`: the caller is about to rotate or revoke
+ * this key, and the reply has a ticket for that where the key is active.
+ */
+export const findSessionRequest = z.object({ owner: keyOwner, toEnd: keyHash.optional() })
 export const findSessionReply = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('found'), account: z.string(), keyId: z.string(), keyHash, plan: z.string() }),
+  z.object({ kind: z.literal('found'), account: z.string(), keyId: z.string(), keyHash, plan: z.string(), ticket }),
   z.object({ kind: z.literal('none') }),
 ])
 export type FindSessionRequest = z.infer<typeof findSessionRequest>

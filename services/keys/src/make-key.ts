@@ -16,7 +16,7 @@ export async function makeKey(
 ): Promise<StoredKey> {
   const key = newKey(masterKeys, account.tag)
   await insertKey(transaction, key, { account: account.tag, version: account.version })
-  return { ...key, account: account.tag, plan: account.plan }
+  return { ...key, account: account.tag, plan: account.plan, ticket: null }
 }
 
 /** Spares a new key's first request a miss. When it fails, that request fills. */

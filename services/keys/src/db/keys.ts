@@ -14,6 +14,8 @@ export interface StoredKey extends Sealed {
   account: string
   plan: string
   hash: Buffer
+  /** Somebody may be about to end it. */
+  ticket: string | null
 }
 
 /** A key of a locked account, as rotating and revoking need it. */
@@ -23,6 +25,7 @@ export interface OwnKey {
   hash: Buffer
   status: ListedKey['status']
   version: number
+  ticket: string | null
 }
 
 /** What admission is told of a key. */
@@ -39,6 +42,7 @@ const STORED = [
   'key.hash',
   'key.sealed',
   'key.master_key_id as masterKeyId',
+  'key.end_ticket as ticket',
 ] as const
 
 function activeKeys(database: KeysDatabase) {
@@ -98,7 +102,7 @@ export async function insertKey(
     .execute()
 }
 
-const OWN = ['key_id as keyId', 'account', 'hash', 'status', 'version'] as const
+const OWN = ['key_id as keyId', 'account', 'hash', 'status', 'version', 'end_ticket as ticket'] as const
 
 export function findOwnKey(transaction: KeysDatabase, account: string, hash: Buffer): Promise<OwnKey | undefined> {
   return transaction
@@ -129,6 +133,22 @@ export async function deactivateKey(transaction: KeysDatabase, key: OwnKey, vers
     .where('key_id', '=', key.keyId)
     .execute()
   return { ...key, status: 'deactivated', version }
+}
+
+/** The ticket for ending an active key, the same for all who ask until a mint voids it. Undefined when the key is dead. */
+export async function openTicket(database: KeysDatabase, keyId: string): Promise<string | undefined> {
+  const row = await database
+    .updateTable('keys.keys')
+    .set({ end_ticket: sql`coalesce(end_ticket, gen_random_uuid())` })
+    .where('key_id', '=', keyId)
+    .where('status', '=', 'active')
+    .returning(sql<string>`end_ticket`.as('ticket'))
+    .executeTakeFirst()
+  return row?.ticket
+}
+
+export async function voidTicket(transaction: KeysDatabase, keyId: string): Promise<void> {
+  await transaction.updateTable('keys.keys').set({ end_ticket: null }).where('key_id', '=', keyId).execute()
 }
 
 /** More than anybody reads, and few enough for one answer. */

@@ -33,6 +33,7 @@ export interface KeysTables {
     created_at: Generated<Date>
     deactivated_at: Date | null
     last_used_at: Date | null
+    end_ticket: string | null
   }
   'keys.outbox': {
     id: GeneratedAlways<number>

@@ -6,19 +6,25 @@
 
 import type { RevokeKeyByIdReply, RevokeKeyByIdRequest } from '@gateway/contracts/accounts-api'
 import type { RevokeKeyReply, RevokeKeyRequest } from '@gateway/contracts/developer-keys-api'
+import { isLate } from '../core/is-late.ts'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findOwnKey, lockKeyById, type OwnKey } from '../db/keys.ts'
 import { noteChange, type Change } from '../db/outbox.ts'
 import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 
-export async function revokeKey(context: KeysContext, { owner, keyHash }: RevokeKeyRequest): Promise<RevokeKeyReply> {
+export async function revokeKey(
+  context: KeysContext,
+  { owner, keyHash, ticket }: RevokeKeyRequest,
+): Promise<RevokeKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
   const change = await context.urgent.transaction().execute(async (transaction) => {
     const account = await lockDeveloperAccount(transaction, owner)
     const key = account && (await findOwnKey(transaction, account.tag, hash))
+    if (key && isLate(key, ticket)) return 'late'
     return key && revoke(transaction, key)
   })
+  if (change === 'late') return { kind: 'invalid', isLate: true }
   if (!change?.deadKey) return { kind: 'invalid' }
   await context.changes.announce(change)
   return { kind: 'revoked', keyId: change.deadKey.keyId }

@@ -5,7 +5,8 @@
  * Should the answer get lost after the commit, minting returns the new key.
  */
 
-import type { KeyOwner, RotateKeyReply, RotateKeyRequest } from '@gateway/contracts/developer-keys-api'
+import type { RotateKeyReply, RotateKeyRequest } from '@gateway/contracts/developer-keys-api'
+import { isLate } from '../core/is-late.ts'
 import { openKey } from '../core/new-key.ts'
 import { lockDeveloperAccount, raiseVersion } from '../db/accounts.ts'
 import { deactivateKey, findOwnKey, type StoredKey } from '../db/keys.ts'
@@ -14,11 +15,9 @@ import type { KeysDatabase } from '../db/tables.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { makeKey } from '../make-key.ts'
 
-export async function rotateKey(context: KeysContext, { owner, keyHash }: RotateKeyRequest): Promise<RotateKeyReply> {
-  const hash = Buffer.from(keyHash, 'base64url')
-  const rotated = await context.urgent
-    .transaction()
-    .execute((transaction) => replace(context, transaction, owner, hash))
+export async function rotateKey(context: KeysContext, request: RotateKeyRequest): Promise<RotateKeyReply> {
+  const rotated = await context.urgent.transaction().execute((transaction) => replace(context, transaction, request))
+  if (rotated === 'late') return { kind: 'invalid', isLate: true }
   if (!rotated) return { kind: 'invalid' }
   await context.changes.announce(rotated.change)
   return { kind: 'rotated', key: openKey(context.masterKeys, rotated.key), plan: rotated.key.plan }
@@ -27,13 +26,13 @@ export async function rotateKey(context: KeysContext, { owner, keyHash }: Rotate
 async function replace(
   context: KeysContext,
   transaction: KeysDatabase,
-  owner: KeyOwner,
-  hash: Buffer,
-): Promise<{ key: StoredKey; change: Change } | null> {
+  { owner, keyHash, ticket }: RotateKeyRequest,
+): Promise<{ key: StoredKey; change: Change } | 'late' | null> {
   const account = await lockDeveloperAccount(transaction, owner)
   if (!account) return null
-  const current = await findOwnKey(transaction, account.tag, hash)
+  const current = await findOwnKey(transaction, account.tag, Buffer.from(keyHash, 'base64url'))
   if (current?.status !== 'active') return null
+  if (isLate(current, ticket)) return 'late'
   const version = await raiseVersion(transaction, account.tag)
   const deadKey = await deactivateKey(transaction, current, version)
   const key = await makeKey(context, transaction, { ...account, version })
