@@ -14,12 +14,15 @@ import type { Trouble } from './core/account-trouble.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import type { FormMemory } from './core/target-form.ts'
+import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
 
 export interface Backend {
   config: BackendConfig
+  /** Empty where it is unknown. */
+  vendor: string
   /** Its settings as text: unchanged means that the backend lives on. */
   fingerprint: string
   client: BackendClient
@@ -96,6 +99,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = openConnecti
     const credential = openCredential(config, environment)
     return {
       config,
+      vendor: vendorOf(config),
       fingerprint,
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),

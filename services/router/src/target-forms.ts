@@ -8,7 +8,6 @@ import { isRequestsOwnFault, type BackendFault } from './core/backend-fault.ts'
 import { lessonsOf } from './core/refused-parameters.ts'
 import { knownForm } from './core/known-form.ts'
 import { isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from './core/target-form.ts'
-import { vendorOf } from './core/target-kind.ts'
 import { wayOf, type Target } from './fleet.ts'
 import type { AskedRun } from './handlers/run.ts'
 
@@ -22,7 +21,7 @@ export function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowM
 
 /** Kept where the form is, since addresses and names are matched once only. */
 function know(target: Target, asked: TargetDialect, kind: JobKind): TargetForm {
-  const form = asked === 'chat' ? knownForm(vendorOf(target.backend.config), target.model, kind) : []
+  const form = asked === 'chat' ? knownForm(target.backend.vendor, target.model, kind) : []
   memoryOf(target, asked).known.set(kind, form)
   return form
 }

@@ -10,7 +10,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from './backend-fault.ts'
 import { errorIn, generatedText } from './chat-chunk.ts'
-import { isObject, readUsage, writeUsage } from './read-usage.ts'
+import { isObject, writeUsage } from './read-usage.ts'
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
@@ -33,10 +33,6 @@ export function parseObject(bytes: Buffer): JsonObject {
   }
   if (!isObject(value)) throw invalid('the answer is not a JSON object')
   return value
-}
-
-export function usageOf(answer: JsonObject): TokenUsage | null {
-  return readUsage(answer.usage)
 }
 
 export function checkChatAnswer(answer: JsonObject): void {

@@ -5,16 +5,21 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 
 /**
- * Null where there is no usage to believe: absent, malformed, or all zeros. A sum that is more than its parts counts the
- * reasoning that `completion_tokens` leaves out, which vendors charge as output. Gemini's (pydantic/pydantic-ai, recorded
- * 2025-06-02), Vertex' (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11) and xAI's do.
+ * Vendors that count reasoning in `total_tokens` and not in `completion_tokens`, and charge it as output: Gemini
+ * (pydantic/pydantic-ai, recorded 2025-06-02), Vertex (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples,
+ * 2026-02-11), Google by its address, and xAI (docs.x.ai/docs/key-information/consumption-and-rate-limits, by vercel/ai#12425,
+ * 2026-02-11). The sum of another server may be wrong, so it adds nothing to its parts.
  */
-export function readUsage(value: unknown): TokenUsage | null {
+const REASONING_IN_SUM_ALONE = new Set(['gemini', 'vertex', 'google', 'xai'])
+
+/** Null where there is no usage to believe: absent, malformed, or all zeros. */
+export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
   if (!isObject(value)) return null
   const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
   if (promptTokens === null) return null
   const told = count(value.completion_tokens) ?? count(value.output_tokens)
-  const completionTokens = Math.max(told ?? 0, (count(value.total_tokens) ?? 0) - promptTokens)
+  const isSumTrusted = told === null || REASONING_IN_SUM_ALONE.has(vendor)
+  const completionTokens = Math.max(told ?? 0, isSumTrusted ? (count(value.total_tokens) ?? 0) - promptTokens : 0)
   if (promptTokens + completionTokens === 0) return null
   const untold = told === null ? 0 : completionTokens - told
   return {

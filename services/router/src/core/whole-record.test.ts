@@ -11,7 +11,8 @@ import type * as z from 'zod'
 import type { JsonObject } from './plain-answer.ts'
 import { wholeAnswer, wholeChunk } from './whole-record.ts'
 
-const IDENTITY = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target' }
+const NAME = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target' }
+const IDENTITY = { ...NAME, vendor: '' }
 const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
 
 const COMPLETION = {
@@ -112,30 +113,45 @@ describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete })
   })
 })
 
-test.each<[string, JobKind, JsonObject, JsonObject]>([
-  ['without a sum', 'chat', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
-  ['under other names', 'chat', { input_tokens: 9, output_tokens: 3 }, { input_tokens: 9, output_tokens: 3, ...USAGE }],
+test.each<[string, JobKind, vendor: string, JsonObject, JsonObject]>([
+  ['without a sum', 'chat', '', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
+  [
+    'under other names',
+    'chat',
+    '',
+    { input_tokens: 9, output_tokens: 3 },
+    { input_tokens: 9, output_tokens: 3, ...USAGE },
+  ],
   [
     'with reasoning in its sum alone',
     'chat',
+    'gemini',
     { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20 },
     { prompt_tokens: 9, completion_tokens: 11, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
   ],
   [
     'with reasoning beside its completion',
     'chat',
+    'xai',
     { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
     { prompt_tokens: 9, completion_tokens: 11, total_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } },
   ],
-  ['of vectors', 'embeddings', { prompt_tokens: 9 }, { prompt_tokens: 9, total_tokens: 9 }],
-])('usage %s is completed', (_, kind, usage, expected) => {
+  [
+    'with a sum that an unknown server got wrong',
+    'chat',
+    '',
+    { prompt_tokens: 9, completion_tokens: 3, total_tokens: 20 },
+    USAGE,
+  ],
+  ['of vectors', 'embeddings', '', { prompt_tokens: 9 }, { prompt_tokens: 9, total_tokens: 9 }],
+])('usage %s is completed', (_, kind, vendor, usage, expected) => {
   const record = { ...(kind === 'chat' ? COMPLETION : EMBEDDINGS), usage }
-  expect(wholeAnswer(kind, record, IDENTITY)).toEqual({ ...record, usage: expected })
+  expect(wholeAnswer(kind, record, { ...IDENTITY, vendor })).toEqual({ ...record, usage: expected })
 })
 
 test('a chunk that holds filters alone, with empty names, is named', () => {
   const filters = { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{}] }
-  expect(wholeChunk(filters, IDENTITY)).toEqual({ ...filters, ...IDENTITY, object: 'chat.completion.chunk' })
+  expect(wholeChunk(filters, IDENTITY)).toEqual({ ...filters, ...NAME, object: 'chat.completion.chunk' })
 })
 
 test('a choice without a reason has stopped, or calls tools', () => {

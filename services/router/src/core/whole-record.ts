@@ -11,11 +11,16 @@ import { isObject, readUsage, writeUsage } from './read-usage.ts'
 import { wholeToolCalls } from './whole-tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
-export interface Identity {
+export interface AnswerName {
   id: string
   /** Unix seconds. */
   created: number
   model: string
+}
+
+export interface Identity extends AnswerName {
+  /** It decides how the backend's usage is read; empty where it is unknown. */
+  vendor: string
 }
 
 type Completed = JsonObject | null
@@ -32,7 +37,7 @@ export function wholeAnswer(kind: JobKind, answer: JsonObject, identity: Identit
 }
 
 function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
-  const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat') }
+  const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
   const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
     ...(choice.finish_reason === undefined ? { finish_reason: finishReasonOf(choice.message) } : null),
@@ -42,7 +47,7 @@ function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
 }
 
 /** On the way of every streamed chunk. */
-export function wholeChunk(chunk: JsonObject, identity: Identity): Completed {
+export function wholeChunk(chunk: JsonObject, identity: AnswerName): Completed {
   const gaps = named(chunk, 'chat.completion.chunk', identity)
   const choices = Array.isArray(chunk.choices) ? filledItems(chunk.choices, chunkGaps) : []
   if (choices !== null) gaps.choices = choices
@@ -60,21 +65,21 @@ function chunkGaps(choice: JsonObject, position: number): JsonObject {
   return gaps
 }
 
-function wholeEmbeddings(answer: JsonObject, { model }: Identity): Completed {
-  const gaps: JsonObject = { ...usageGap(answer, 'embeddings') }
+function wholeEmbeddings(answer: JsonObject, identity: Identity): Completed {
+  const gaps: JsonObject = { ...usageGap(answer, 'embeddings', identity) }
   if (answer.object !== 'list') gaps.object = 'list'
-  if (!isName(answer.model)) gaps.model = model
+  if (!isName(answer.model)) gaps.model = identity.model
   const data = filledItems(answer.data, (entry) => (entry.object === 'embedding' ? {} : { object: 'embedding' }))
   return filled(answer, data === null ? gaps : { ...gaps, data })
 }
 
-function wholeImages(answer: JsonObject, { created }: Identity): Completed {
-  const gaps: JsonObject = { ...usageGap(answer, 'images') }
-  if (!isTime(answer.created)) gaps.created = created
+function wholeImages(answer: JsonObject, identity: Identity): Completed {
+  const gaps: JsonObject = { ...usageGap(answer, 'images', identity) }
+  if (!isTime(answer.created)) gaps.created = identity.created
   return filled(answer, gaps)
 }
 
-function named(record: JsonObject, object: string, { id, created, model }: Identity): JsonObject {
+function named(record: JsonObject, object: string, { id, created, model }: AnswerName): JsonObject {
   const gaps: JsonObject = {}
   if (!isName(record.id)) gaps.id = id
   if (record.object !== object) gaps.object = object
@@ -83,15 +88,15 @@ function named(record: JsonObject, object: string, { id, created, model }: Ident
   return gaps
 }
 
-/** Usage that a backend counted under other names, without a sum, or with a sum of more than its parts. */
-function usageGap({ usage }: JsonObject, kind: JobKind): JsonObject | null {
+/** Usage that a backend counted under other names, without a sum, or with a sum that is not that of its parts. */
+function usageGap({ usage }: JsonObject, kind: JobKind, { vendor }: Identity): JsonObject | null {
   if (!isObject(usage)) return null
-  const whole = wholeUsage(usage, kind)
+  const whole = wholeUsage(usage, kind, vendor)
   return whole && { usage: whole }
 }
 
-export function wholeUsage(usage: JsonObject, kind: JobKind): Completed {
-  const counted = readUsage(usage)
+export function wholeUsage(usage: JsonObject, kind: JobKind, vendor: string): Completed {
+  const counted = readUsage(usage, vendor)
   if (counted === null) return null
   const gaps: JsonObject = writeUsage(counted, kind)
   for (const name in gaps) if (usage[name] === gaps[name]) delete gaps[name]

@@ -10,7 +10,7 @@ import type { TargetForm } from '../core/target-form.ts'
 import { messages } from './messages.ts'
 import { UNSIGNED } from './messages/unsigned.ts'
 
-const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target' }
+const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target', vendor: '' }
 
 function requestOf(body: string, form: TargetForm = [], stream = true) {
   const question = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const

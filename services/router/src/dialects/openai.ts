@@ -18,9 +18,9 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/target-form.ts'
-import { checkChatAnswer, generatedTextOf, parseAnswer, usageOf, withUsage } from '../core/plain-answer.ts'
+import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
-import { wholeAnswer, wholeChunk, wholeUsage, type Identity } from '../core/whole-record.ts'
+import { wholeAnswer, wholeChunk, wholeUsage, type AnswerName, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { addText } from '../core/generated-text.ts'
 import { withTaken } from '../core/taken-members.ts'
@@ -88,7 +88,7 @@ function skipWhitespace(bytes: Uint8Array, from: number): number {
 function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer {
   const json = parseAnswer(bytes)
   if (kind === 'chat') checkChatAnswer(json)
-  const usage = usageOf(json)
+  const usage = readUsage(json.usage, identity.vendor)
   const whole = wholeAnswer(kind, json, identity)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
@@ -107,6 +107,7 @@ function readErrorBody(body: string): string | null {
 class OpenAiStream implements ChatReading {
   readonly progress = noProgress()
   #includeUsage: boolean
+  #vendor: string
   #choices: number
   #finished = new Set<unknown>()
   /** With the backend's own details: of its cache, its reasoning, its cost. */
@@ -114,18 +115,19 @@ class OpenAiStream implements ChatReading {
   #usageSent = false
   #calls: StreamedToolCalls
   /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
-  #last: Chunk & Identity
+  #last: Chunk & AnswerName
   #isFirst = true
   /** The first chunk, where it holds neither a name nor a choice (Azure's filters): it waits for the second one's name. */
   #nameless: Chunk | null = null
   /** As the backend wrote it. */
   #own: Chunk | null = null
 
-  constructor({ includeUsage, choices, identity }: StreamOptions) {
+  constructor({ includeUsage, choices, identity: { vendor, ...name } }: StreamOptions) {
     this.#includeUsage = includeUsage
+    this.#vendor = vendor
     this.#choices = choices
-    this.#last = identity as Chunk & Identity
-    this.#calls = new StreamedToolCalls(identity.id)
+    this.#last = name
+    this.#calls = new StreamedToolCalls(name.id)
   }
 
   /** A chunk that is whole keeps its bytes. */
@@ -164,7 +166,7 @@ class OpenAiStream implements ChatReading {
     }
     const named = wholeChunk(chunk, this.#last) ?? chunk
     const whole = this.#calls.whole(named) ?? named
-    this.#last = whole as Chunk & Identity
+    this.#last = whole as Chunk & AnswerName
     const choices = choicesOf(chunk)
     for (const choice of choices) this.#readChoice(choice)
     if (!isObject(chunk.usage)) return whole
@@ -179,10 +181,10 @@ class OpenAiStream implements ChatReading {
   }
 
   #readUsage(told: Record<string, unknown>): void {
-    const usage = readUsage(told)
+    const usage = readUsage(told, this.#vendor)
     if (usage === null) return
     this.progress.usage = usage
-    this.#told = wholeUsage(told, 'chat') ?? told
+    this.#told = wholeUsage(told, 'chat', this.#vendor) ?? told
   }
 
   #readChoice(choice: Record<string, unknown>): void {

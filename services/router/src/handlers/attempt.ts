@@ -16,7 +16,6 @@ import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/retry-after.ts'
 import { takenMembers } from '../core/taken-members.ts'
 import type { TargetForm } from '../core/target-form.ts'
-import { vendorOf } from '../core/target-kind.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
 import { tellOperator } from '../tell-operator.ts'
@@ -112,8 +111,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     maxTokens: maxTokensFor(run, target),
     dimensions: dimensionsToAsk(target.model, run.header),
     form,
-    taken:
-      kind === 'chat' && asked === 'chat' ? takenMembers(vendorOf(target.backend.config), target.model) : undefined,
+    taken: kind === 'chat' && asked === 'chat' ? takenMembers(target.backend.vendor, target.model) : undefined,
   })
   const exchange = target.backend.client.call({
     path,

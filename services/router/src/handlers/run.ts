@@ -120,9 +120,9 @@ function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
 }
 
 /** For an answer whose backend leaves these out. */
-export function identityOf({ header }: Run, { model }: Target): Identity {
+export function identityOf({ header }: Run, { model, backend }: Target): Identity {
   const id = ID_PREFIX[clientDialect(header)] + header.requestId
-  return { id, created: Math.floor(Date.now() / 1_000), model }
+  return { id, created: Math.floor(Date.now() / 1_000), model, vendor: backend.vendor }
 }
 
 const ID_PREFIX: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
