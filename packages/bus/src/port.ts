@@ -121,7 +121,10 @@ export interface IncomingJob {
   /** Gives the job back unserved, instead of `accept`. */
   reject(detail: string): void
   head(head: Uint8Array): void
-  /** Resolves when the window has room for more; the promise rejects once `signal` has aborted. */
+  /**
+   * Resolves when the window has room for more; the promise rejects once `signal` has aborted. The bytes are the job’s from then on:
+   * the worker must not write there again.
+   */
   data(bytes: Uint8Array): Promise<void>
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
   end(end: Uint8Array): void

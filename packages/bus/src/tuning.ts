@@ -21,7 +21,10 @@ export interface Tuning extends Patience {
   inlineBytes: number
   /** Data larger than this travels in several frames. */
   frameBytes: number
-  /** Frames to one peer are packed into messages of at most this size. */
+  /**
+   * Frames to one peer are packed into messages of at most this size. NATS' client copies a message that does not lie
+   * in one read of its socket (64 KiB), and a large one several times.
+   */
   messageBytes: number
   /** Unconsumed answer bytes under way per stream. */
   streamWindowBytes: number
@@ -50,8 +53,8 @@ export const defaultTuning: Tuning = {
   unhurriedMs: 5,
   leisureMs: 50,
   inlineBytes: 256 * KiB,
-  frameBytes: 32 * KiB,
-  messageBytes: 256 * KiB,
+  frameBytes: 16 * KiB,
+  messageBytes: 32 * KiB,
   streamWindowBytes: 256 * KiB,
   ackEveryBytes: 64 * KiB,
   peerWindowBytes: 8 * MiB,

@@ -216,22 +216,6 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
     expect(whole(answer).equals(body)).toBe(true)
   })
 
-  it('brings the bytes as they were when the worker gave them', async () => {
-    await using _ = await serve('job.reuse', async (job) => {
-      job.accept()
-      const buffer = Buffer.alloc(4)
-      for (const word of ['one ', 'two ', 'six ']) {
-        buffer.write(word)
-        await job.data(buffer)
-      }
-      buffer.write('####')
-      job.end(text(''))
-    })
-    const answer = ask(edge, { subject: 'job.reuse' })
-    await answer.over
-    expect(read(whole(answer))).toBe('one two six ')
-  })
-
   it('holds back a worker whose reader does not read, and nobody else', async () => {
     let produced = 0
     await using _a = await serve('job.flood', async (job) => {

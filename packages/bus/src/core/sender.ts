@@ -34,13 +34,12 @@ export function createSender(windowBytes: number, frameBytes: number): Sender {
   return { windowBytes, frameBytes, frames: [], next: 0, nextNumber: 1, heldBytes: 0, sentBytes: 0, highest: 0 }
 }
 
-/** Appends data, in frames of at most `frameBytes`. The bytes are copied: the producer may use its buffer again. */
+/** Appends data, in frames of at most `frameBytes`. They are views of `bytes`: the producer must not write there again. */
 export function pushData(sender: Sender, bytes: Uint8Array): void {
-  const copy = Buffer.from(bytes)
-  for (let at = 0; at < copy.length; at += sender.frameBytes) {
-    append(sender, frameKind.data, copy.subarray(at, at + sender.frameBytes))
+  for (let at = 0; at < bytes.length; at += sender.frameBytes) {
+    append(sender, frameKind.data, bytes.subarray(at, at + sender.frameBytes))
   }
-  sender.heldBytes += copy.length
+  sender.heldBytes += bytes.length
 }
 
 /** Appends a frame that counts towards no window; a payload too large for one frame goes ahead in pieces. */

@@ -1,7 +1,9 @@
 import { GatewayError } from '@gateway/contracts/errors'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { streamForm, terminalEventIn } from './stream-forms.ts'
+import { streamForm, terminalEventOf } from './stream-forms.ts'
+import { findEvents } from './whole-events.ts'
 
 const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'The backend broke off')
 const eventOf = (name: string, data: object) => Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
@@ -74,8 +76,11 @@ describe('a failure after the beginning', () => {
 })
 
 describe('the terminal event', () => {
+  const endsIn = (dialect: ClientDialect, events: Buffer) =>
+    terminalEventOf(dialect)!(events, findEvents(events).lastAt)
+
   test('of a chat is the edge’s to write', () => {
-    expect(terminalEventIn('chat')).toBeUndefined()
+    expect(terminalEventOf('chat')).toBeUndefined()
     expect(streamForm('chat').done).toBe('data: [DONE]\n\n')
   })
 
@@ -98,17 +103,17 @@ describe('the terminal event', () => {
     const dialect = fc.constantFrom('messages' as const, 'responses' as const)
     fc.assert(
       fc.property(dialect, before, data, fc.nat(), (of, events, last, pick) => {
-        const find = terminalEventIn(of)!
         const bytes = Buffer.concat(events.map(([name, json]) => eventOf(name, json)))
-        expect(find(bytes)).toBe(bytes.length)
-        const name = names[of][pick % names[of].length]!
-        expect(find(Buffer.concat([bytes, eventOf(name, last)]))).toBe(bytes.length)
+        expect(endsIn(of, bytes)).toBe(false)
+        const ended = Buffer.concat([bytes, eventOf(names[of][pick % names[of].length]!, last)])
+        expect(endsIn(of, ended)).toBe(true)
+        expect(findEvents(ended).lastAt).toBe(bytes.length)
       }),
     )
   })
 
   test('is found behind events whose lines end with CRLF', () => {
     const before = Buffer.from('event: ping\r\ndata: {}\r\n\r\n')
-    expect(terminalEventIn('messages')!(Buffer.concat([before, eventOf('message_stop', {})]))).toBe(before.length)
+    expect(endsIn('messages', Buffer.concat([before, eventOf('message_stop', {})]))).toBe(true)
   })
 })

@@ -115,23 +115,17 @@ const TERMINAL: Record<ClientDialect, readonly string[]> = {
 }
 
 /**
- * Where the terminal event begins in whole events; their length where none of them is one. Undefined: a stream of the
- * dialect has none. It is the last one, and the router writes its name in the first line.
+ * Whether the event that begins at `lastAt`, the last of whole events, ends a good stream. Undefined: no event of the
+ * dialect does. The router writes the name of such an event in its first line.
  */
-export function terminalEventIn(dialect: ClientDialect): ((events: Uint8Array) => number) | undefined {
+export function terminalEventOf(dialect: ClientDialect): ((events: Uint8Array, lastAt: number) => boolean) | undefined {
   const lines = TERMINAL[dialect].map((name) => Buffer.from(`event: ${name}\n`))
   if (lines.length === 0) return undefined
-  return (events) => {
-    const bytes = asBuffer(events)
-    const begin = bytes.lastIndexOf(EVENT) + 1
-    return lines.some((line) => isAt(bytes, begin, line)) ? begin : bytes.length
-  }
+  return (events, lastAt) => lines.some((line) => isAt(events, lastAt, line))
 }
 
-const EVENT = Buffer.from('\nevent: ')
-
 /** On the way of every event: most differ in an early byte. */
-function isAt(bytes: Buffer, begin: number, line: Buffer): boolean {
+function isAt(bytes: Uint8Array, begin: number, line: Buffer): boolean {
   for (let at = 0; at < line.length; at++) if (bytes[begin + at] !== line[at]) return false
   return true
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countEvents, wholeEvents } from './whole-events.ts'
+import { findEvents, wholeEvents } from './whole-events.ts'
 
 /** What is passed on for each piece, and in the end. */
 function passOn(pieces: string[]): string[] {
@@ -50,12 +50,12 @@ test('nothing is lost or moved, and all but the end are whole events, however a 
 })
 
 test.each([
-  ['', 0],
-  ['data: {"a":1}\n\n', 1],
-  ['data: 1\n\ndata: 2\n\n', 2],
-  ['data: 1\r\n\r\ndata: 2\r\n\r\n', 2],
-  ['event: x\ndata: 1\n\n', 1],
-  ['data: 1\n', 0],
-])('%j ends %i events', (text, events) => {
-  expect(countEvents(Buffer.from(text))).toBe(events)
+  ['', 0, 0],
+  ['data: {"a":1}\n\n', 1, 0],
+  ['data: 1\n\ndata: 2\n\n', 2, 9],
+  ['data: 1\r\n\r\ndata: 2\r\n\r\n', 2, 11],
+  ['event: x\ndata: 1\n\n', 1, 0],
+  ['data: 1\n', 0, 0],
+])('%j ends %i events, the last of which begins at %i', (text, count, lastAt) => {
+  expect(findEvents(Buffer.from(text))).toEqual({ count, lastAt })
 })

@@ -82,14 +82,21 @@ function endsWithEmptyLine(bytes: Uint8Array): boolean {
   return bytes[bytes.length - 1] === LF && bytes[bytes.length - 2] === LF
 }
 
-/** Counts the events in a piece that `wholeEvents` passed on. */
-export function countEvents(bytes: Uint8Array): number {
-  let events = 0
+/** How many events a piece holds that `wholeEvents` passed on, and where the last of them begins. */
+export function findEvents(bytes: Uint8Array): { count: number; lastAt: number } {
+  let count = 0
+  let lastAt = 0
+  let nextAt = 0
   let from = bytes.indexOf(LF)
   while (from !== -1 && from + 1 < bytes.length) {
     const next = bytes[from + 1]
-    if (next === LF || (next === CR && bytes[from + 2] === LF)) events++
+    const isCrLf = next === CR && bytes[from + 2] === LF
+    if (next === LF || isCrLf) {
+      count++
+      lastAt = nextAt
+      nextAt = from + (isCrLf ? 3 : 2)
+    }
     from = bytes.indexOf(LF, from + 2)
   }
-  return events
+  return { count, lastAt }
 }

@@ -8,8 +8,8 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
 import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
-import { terminalEventIn } from '../core/stream-forms.ts'
-import { countEvents, wholeEvents } from '../core/whole-events.ts'
+import { terminalEventOf } from '../core/stream-forms.ts'
+import { findEvents, wholeEvents } from '../core/whole-events.ts'
 
 export interface Passage {
   pass(bytes: Uint8Array): void
@@ -55,10 +55,12 @@ const NOTHING = new Uint8Array(0)
 
 function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
   const whole = wholeEvents()
-  const terminalIn = terminalEventIn(dialect)
+  const isTerminal = terminalEventOf(dialect)
   /** From the terminal event on. */
   const ending: Uint8Array[] = []
   let events = 0
+  /** Where the last event begins in the whole events that came last. */
+  let lastAt = 0
   /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
   let toldAhead = 0
   let heldBytes = 0
@@ -72,14 +74,17 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
 
   function take(bytes: Uint8Array): Uint8Array {
     const taken = whole.push(bytes)
-    if (taken.length > 0) events += countEvents(taken)
+    if (taken.length === 0) return taken
+    const found = findEvents(taken)
+    events += found.count
+    lastAt = found.lastAt
     return taken
   }
 
   /** What of whole events may pass before the usage is stored. */
   function holdEnding(ready: Uint8Array): Uint8Array {
-    if (!terminalIn) return ready
-    const begin = ending.length > 0 ? 0 : terminalIn(ready)
+    if (!isTerminal || ready.length === 0) return ready
+    const begin = ending.length > 0 ? 0 : isTerminal(ready, lastAt) ? lastAt : ready.length
     if (begin < ready.length) ending.push(ready.subarray(begin))
     return ready.subarray(0, begin)
   }

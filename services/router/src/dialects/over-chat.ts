@@ -54,7 +54,9 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
 }
 
 function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
-  const request = JSON.parse(Buffer.from(question.body).toString('utf8')) as JsonObject
+  const request = JSON.parse(
+    Buffer.from(question.body.buffer, question.body.byteOffset, question.body.byteLength).toString(),
+  ) as JsonObject
   const { chat, dropped, echo } = front.writeChat(request)
   const asChat = Buffer.from(JSON.stringify(chat))
   const written = target.request({ ...question, body: asChat })

@@ -1,8 +1,8 @@
 /**
  * Chat completion chunks as the events of a streamed response.
  *
- * What many events share is turned into JSON once: the place of a text for all its pieces, the settings for the events that
- * hold a whole response. A coding tool's settings hold its tools, which are most of its request.
+ * What many events share is written once: the place of a text for all its pieces, the settings for the events that hold a
+ * whole response. A coding tool's settings hold its tools, which are most of its request.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
@@ -20,13 +20,14 @@ export class ResponseEvents implements FrontStream, Listener {
   #identity: Identity
   #output: Output
   #sequence = 0
-  /** Written since the last call. */
+  /** Written since the last call: whole bytes, then the text behind them. */
+  #pieces: Buffer[] = []
   #written = ''
   #hasBegun = false
   #hasRefused = false
   #end: End | null = null
-  /** JSON, without its opening brace. */
-  #settings: string
+  /** JSON, without its opening brace; with the end of the event. */
+  #settings: Buffer
   #place: JsonObject | null = null
   /** JSON, without its braces. */
   #placeText = ''
@@ -35,14 +36,14 @@ export class ResponseEvents implements FrontStream, Listener {
     this.#echo = echo
     this.#identity = identity
     this.#output = new Output(this, echo.own, identity.id)
-    this.#settings = JSON.stringify(echo.settings).slice(1)
+    this.#settings = Buffer.from(`${JSON.stringify(echo.settings).slice(1)}}\n\n`)
   }
 
   take(chunk: JsonObject): Buffer | null {
     if (!this.#hasBegun) this.#identity = { ...this.#identity, ...modelOf(chunk) }
     const [choice] = choicesOf(chunk)
     if (choice && this.#end === null) this.#read(choice)
-    return this.#written === '' ? null : this.#take()
+    return this.#written === '' && this.#pieces.length === 0 ? null : this.#take()
   }
 
   close(usage: TokenUsage): Buffer {
@@ -76,7 +77,7 @@ export class ResponseEvents implements FrontStream, Listener {
   }
 
   tell(type: string, members: JsonObject): void {
-    this.#write(type, JSON.stringify(members).slice(1))
+    this.#write(type, `${JSON.stringify(members).slice(1)}\n\n`)
   }
 
   tellPiece(type: string, place: JsonObject, piece: string): void {
@@ -84,21 +85,25 @@ export class ResponseEvents implements FrontStream, Listener {
       this.#place = place
       this.#placeText = JSON.stringify(place).slice(1, -1)
     }
-    this.#write(type, `${this.#placeText},"delta":${JSON.stringify(piece)}}`)
+    this.#write(type, `${this.#placeText},"delta":${JSON.stringify(piece)}}\n\n`)
   }
 
   #tellResponse(type: string, response: JsonObject): void {
-    this.#write(type, `"response":${JSON.stringify(response).slice(0, -1)},${this.#settings}}`)
+    this.#write(type, `"response":${JSON.stringify(response).slice(0, -1)},`)
+    this.#pieces.push(Buffer.from(this.#written), this.#settings)
+    this.#written = ''
   }
 
-  /** `rest`: the members behind the number, to the closing brace. */
+  /** `rest`: the members behind the number. */
   #write(type: string, rest: string): void {
     this.#begin()
-    this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${rest}\n\n`
+    this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${rest}`
   }
 
   #take(): Buffer {
-    const bytes = Buffer.from(this.#written)
+    const text = Buffer.from(this.#written)
+    const bytes = this.#pieces.length === 0 ? text : Buffer.concat([...this.#pieces, text])
+    this.#pieces = []
     this.#written = ''
     return bytes
   }
