@@ -118,6 +118,22 @@ test('a server that hangs is given up on', async () => {
   await expect(impatient.query('SELECT 1')).resolves.toMatchObject({ rows: [{}] })
 })
 
+test('a pool closes although its server hangs, and the query in hand fails', async () => {
+  const left = await openDatabase(server.url, { poolSize: 2 })
+  const idle = left.query('SELECT 1')
+  const { rows } = await left.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  await idle
+  process.kill(rows[0]!.pid, 'SIGSTOP')
+  try {
+    const inHand = [left.query('SELECT 1'), left.query('SELECT 1')]
+    const settled = Promise.allSettled(inHand)
+    await left.destroy()
+    expect((await settled).map(({ status }) => status)).toContain('rejected')
+  } finally {
+    process.kill(rows[0]!.pid, 'SIGCONT')
+  }
+})
+
 test('a transaction on a server that hangs tells the time-out, once, and its connection is replaced', async () => {
   await using impatient = await openDatabase(server.url, { poolSize: 1, statementTimeoutMs: 200 })
   const pidOf = () => sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`

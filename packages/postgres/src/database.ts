@@ -7,6 +7,8 @@
  * of `sum` of a bigint, stays text: cast it.)
  */
 
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import {
   CompiledQuery,
   Kysely,
@@ -40,6 +42,8 @@ export interface Database<Tables = AnyTables> extends Kysely<Tables> {
 }
 
 const CLIENT_GRACE_MS = 2_000
+/** For the server to take leave of its connections. */
+const LEAVE_WITHIN_MS = 2_000
 const INT8 = 20
 const INT8_ARRAY = 1016
 
@@ -77,11 +81,17 @@ export async function openDatabase<Tables = AnyTables>(
     application_name: options.applicationName,
     types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   })
-  // Without a listener, a connection that breaks, in the pool or in use, would end the process.
-  pool.on('connect', (client) => void client.on('error', () => {}))
+  const sockets = new Set<Socket>()
+  pool.on('connect', (client) => {
+    // Without a listener, a connection that breaks, in the pool or in use, would end the process.
+    client.on('error', () => {})
+    const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+    sockets.add(stream)
+    stream.once('close', () => sockets.delete(stream))
+  })
   pool.on('error', (error) => options.onConnectionLost?.(error))
 
-  const kysely = new Kysely<Tables>({ dialect: new Dialect({ pool: discardBroken(pool) }) })
+  const kysely = new Kysely<Tables>({ dialect: new Dialect({ pool: discardBroken(pool, sockets) }) })
   const database = Object.assign(kysely, {
     query: <Row>(text: string, values: readonly unknown[] = []) =>
       kysely.executeQuery<Row>(CompiledQuery.raw(text, [...values])),
@@ -105,7 +115,7 @@ export async function isThere<Tables>(database: Kysely<Tables>): Promise<true> {
  * After a time-out or a lost connection a client answers that error to every later query, the rollback above all, and
  * then leaves the pool: the late answer of a server must not reach another query.
  */
-function discardBroken(pool: pg.Pool): PostgresPool {
+function discardBroken(pool: pg.Pool, sockets: Set<Socket>): PostgresPool {
   async function connect() {
     const client = await pool.connect()
     let fault: unknown
@@ -122,7 +132,18 @@ function discardBroken(pool: pg.Pool): PostgresPool {
       release: () => client.release(fault !== undefined),
     }
   }
-  return { connect: connect as unknown as PostgresPool['connect'], end: () => pool.end(), options: pool.options }
+  const end = () => endPool(pool, sockets)
+  return { connect: connect as unknown as PostgresPool['connect'], end, options: pool.options }
+}
+
+/** A server that is silent takes no leave, and its connections would keep the process alive: they are cut. */
+async function endPool(pool: pg.Pool, sockets: Set<Socket>): Promise<void> {
+  const closed = Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve)))
+  const left = Promise.all([pool.end(), ...closed])
+  const giveUp = new AbortController()
+  await Promise.race([left, delay(LEAVE_WITHIN_MS, undefined, { signal: giveUp.signal }).catch(() => {})])
+  giveUp.abort()
+  for (const socket of sockets) socket.destroy()
 }
 
 function typeParser(oid: number, format?: 'text' | 'binary'): unknown {

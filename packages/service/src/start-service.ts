@@ -2,19 +2,30 @@
  * The result of every service's `start`: a running service, which stops in order when disposed.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
+
 export interface RunningService extends AsyncDisposable {
   /** True: the service takes work; false while it drains. */
   readonly ready: () => boolean
 }
 
-/** Ready until it is disposed of, which closes its parts. */
+/** Longer than any caller waits for an answer. */
+const FINISH_WITHIN_MS = 10_000
+
+/**
+ * Ready until it is disposed of, which closes its parts. A part that waits for a silent server is left behind: it ends when
+ * the service's connections are cut.
+ */
 export function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
   let stopping = false
   return {
     ready: () => !stopping,
-    [Symbol.asyncDispose]() {
+    async [Symbol.asyncDispose]() {
       stopping = true
-      return parts.disposeAsync()
+      const patience = new AbortController()
+      const tooLong = sleep(FINISH_WITHIN_MS, undefined, { signal: patience.signal }).catch(() => {})
+      await Promise.race([parts.disposeAsync(), tooLong])
+      patience.abort()
     },
   }
 }

@@ -1,11 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import dns from 'node:dns'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { askJetStream, type Broker, connectBroker } from '@gateway/testing/ask-jetstream'
 import { type Server, startNats } from '@gateway/servers/start'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
 import { ask, read, text, until } from '../conformance/answers.ts'
 import { openTap } from '../conformance/tap.ts'
@@ -29,6 +30,32 @@ describe('a bus on NATS', () => {
     closing.use(await opening)
     expect(statuses[0]).toMatchObject({ type: 'connecting', error: expect.any(Error) })
     expect(statuses.at(-1)).toMatchObject({ type: 'connected' })
+  })
+
+  it.each([
+    { how: 'away', signal: 'SIGKILL', noticed: true, named: true },
+    { how: 'away, and its name too', signal: 'SIGKILL', noticed: true, named: false },
+    { how: 'silent, and nobody has noticed', signal: 'SIGSTOP', noticed: false, named: true },
+    { how: 'silent, and given up', signal: 'SIGSTOP', noticed: true, named: true },
+  ] as const)('closes when its server is $how', { timeout: 60_000 }, async ({ signal, noticed, named }) => {
+    const server = closing.use(await startNats({ own: true }))
+    const statuses: BusStatus[] = []
+    const onStatus = (status: BusStatus) => void statuses.push(status)
+    const url = server.url.replace('127.0.0.1', 'localhost')
+    const bus = await openNatsBus({ url, name: 'last', streams: [eventStream], onStatus })
+    const consumer = { stream: 'EVENTS', subject: 'events.x', consumer: 'ledger', maxBatch: 10 }
+    const subscriptions = [
+      await bus.serve('echo', 'servers', async (payload) => payload),
+      await bus.listen('news', () => {}),
+      await bus.serveJobs('job.a', 'routers', () => {}),
+      await bus.consumeDurable({ ...consumer, handler: async () => {} }),
+    ]
+    if (!named) closing.use(forgetNames())
+    await server.kill(signal)
+    if (noticed) await until(() => statuses.some(({ type }) => type === 'disconnected'), 30_000)
+    for (const subscription of subscriptions) await subscription[Symbol.asyncDispose]()
+    await bus.flush()
+    await bus[Symbol.asyncDispose]()
   })
 
   it('logs in with the user and password of its URL', async () => {
@@ -171,4 +198,13 @@ const jetStreamOf = ({ connection }: Broker) =>
 
 async function kept(broker: Broker): Promise<number> {
   return (await broker.ask<{ state: { messages: number } }>('STREAM.INFO.EVENTS')).state.messages
+}
+
+/** As in a cluster whose Service of NATS is deleted. */
+function forgetNames(): Disposable {
+  const lookUp = vi.spyOn(dns, 'lookup').mockImplementation((...args: unknown[]) => {
+    const answer = args.at(-1) as (error: Error) => void
+    process.nextTick(() => answer(new Error('the name is not known')))
+  })
+  return { [Symbol.dispose]: () => lookUp.mockRestore() }
 }

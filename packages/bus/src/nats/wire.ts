@@ -5,15 +5,20 @@
  * would end the client's reader for good, so nothing is let through.
  *
  * What is published in one turn of the event loop leaves in one write. The client itself would write once per callback.
+ *
+ * The client waits for a server's answer as long as it takes, through reconnections, too. Whoever closes would wait for ever
+ * for a server that is gone, so this wire waits for a connected one alone, and for a bounded time.
  */
 
 import type { Msg, MsgHdrs, NatsConnection, PublishOptions, Status } from '@nats-io/nats-core'
 import type { OnStatus } from '../status.ts'
+import { LivedTimeout } from '../lived-timeout.ts'
 import { atTurnsEnd, endTurn } from '../turn.ts'
 import type { Wire, WireListener } from '../wire.ts'
 
 const NO_RESPONDERS = 503
 const SMALLEST_PAYLOAD_BYTES = 16 * 1024
+const SILENT_AFTER_MS = 2_000
 
 export interface NatsWire extends Wire {
   publish(subject: string, payload: Uint8Array, replyTo?: string, headers?: MsgHdrs): void
@@ -22,10 +27,13 @@ export interface NatsWire extends Wire {
 export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWire {
   const listeners: ((connected: boolean) => void)[] = []
   let connected = true
+  /** Nobody waits for a silent server a second time. */
+  let silent = false
   let maxPayloadBytes = maxPayloadOf(connection)
 
   const changed = (now: boolean) => {
     connected = now
+    silent = false
     if (now) maxPayloadBytes = maxPayloadOf(connection)
     for (const listener of listeners) listener(now)
   }
@@ -40,6 +48,21 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWi
       onStatus({ type: 'error', error: status.error, during: 'talking to NATS' })
     }
   })
+
+  const patiently = async (answer: Promise<unknown>) => {
+    const answered = answer.then(
+      () => void (silent = false),
+      () => {},
+    )
+    if (!connected || silent) return
+    const late = Promise.withResolvers<void>()
+    const timer = new LivedTimeout(() => {
+      silent = true
+      late.resolve()
+    }, SILENT_AFTER_MS)
+    await Promise.race([answered, late.promise])
+    timer.clear()
+  }
 
   const guarded = (listener: WireListener) => (error: Error | null, message: Msg) => {
     if (error !== null) return onStatus({ type: 'error', error, during: 'subscribing' })
@@ -79,18 +102,18 @@ export function natsWire(connection: NatsConnection, onStatus: OnStatus): NatsWi
       await connection.flush().catch(() => {})
       return {
         async [Symbol.asyncDispose]() {
-          if (!connection.isClosed()) await subscription.drain()
+          if (!connection.isClosed()) await patiently(subscription.drain())
         },
       }
     },
     onConnection: (listener) => void listeners.push(listener),
     async flush() {
       endTurn()
-      if (connected) await connection.flush().catch(() => {})
+      await patiently(connection.flush())
     },
     async [Symbol.asyncDispose]() {
       endTurn()
-      if (connected) await connection.flush().catch(() => {})
+      await patiently(connection.flush())
       connected = false
       await connection.close()
     },

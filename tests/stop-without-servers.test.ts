@@ -1,0 +1,101 @@
+/**
+ * A service that is told to stop stops, also when servers that it needs are gone or silent. It has ten minutes for open
+ * answers here, so one that waits for what cannot come any more runs out of its test's time.
+ */
+
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { startCluster, type Cluster } from '@gateway/cluster/start'
+import { startNats, startPostgres, startRedis, type Server } from '@gateway/servers/start'
+import { expect, test, vi } from 'vitest'
+import { newDeveloper, sendRaw } from './promises/gateway.ts'
+
+type ServerName = 'nats' | 'redis' | 'postgres'
+type Loss = 'gone with its name' | 'silent'
+
+const ALL: ServerName[] = ['nats', 'redis', 'postgres']
+const SERVICES = ['edge-1', 'router-1', 'keys-1', 'metering-1']
+/** Above any wait for one server, and far below the time to drain. */
+const WITHIN_MS = 45_000
+/** An outage of the bus is ridden out for half a minute, and as long is tried to store what was shown. */
+const WITH_AN_ANSWER_WITHIN_MS = 120_000
+/** Until a server that is gone is missed, and somebody waits for a silent one. */
+const MISSED_AFTER_MS = 1_500
+
+const cases: { servers: ServerName[]; loss: Loss }[] = [
+  { servers: ['postgres'], loss: 'silent' },
+  { servers: ALL, loss: 'silent' },
+  { servers: ALL, loss: 'gone with its name' },
+]
+
+test.each(cases)('every service stops: $servers, $loss', { timeout: WITHIN_MS }, async ({ servers, loss }) => {
+  await using stage = await openStage()
+  await stage.lose(servers, loss)
+  await stage.stopServices()
+})
+
+test('an edge stops with an open answer that cannot end', { timeout: WITH_AN_ANSWER_WITHIN_MS }, async () => {
+  await using stage = await openStage()
+  const answer = await openAnswer(stage.cluster)
+  await stage.lose(['nats'], 'gone with its name')
+  await stage.stopServices()
+  expect(await answer.text()).toContain('The answer was interrupted')
+})
+
+/** One that has begun, and would last for minutes. */
+async function openAnswer({ edges: [url], issuer }: Cluster): Promise<Response> {
+  const { key } = await newDeveloper({ urls: [url!], issuer })
+  const messages = [{ role: 'user', content: '100000 words' }]
+  return sendRaw(url!, '/v1/chat/completions', { key, body: { model: 'svc-core', messages, stream: true } })
+}
+
+interface Stage extends AsyncDisposable {
+  cluster: Cluster
+  lose(servers: ServerName[], loss: Loss): Promise<void>
+  stopServices(): Promise<void>
+}
+
+/** The cluster starts its own servers again when they die, so these are the environment's. */
+async function openStage(): Promise<Stage> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-stop-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const own = { own: true }
+  const servers = {
+    nats: opening.use(await startNats(own)),
+    redis: opening.use(await startRedis(own)),
+    postgres: opening.use(await startPostgres(own)),
+  }
+  opening.defer(() => void vi.unstubAllEnvs())
+  vi.stubEnv('NATS_URL', servers.nats.url.replace('127.0.0.1', 'localhost'))
+  vi.stubEnv('REDIS_URL', servers.redis.url.replace('127.0.0.1', 'localhost'))
+  vi.stubEnv('DATABASE_URL', servers.postgres.url.replace('127.0.0.1', 'localhost'))
+  const namesUnknown = join(folder, 'names-unknown')
+  const preload = pathToFileURL(join(import.meta.dirname, 'stop-without-servers/forget-names.mjs')).href
+  const environment = { NAMES_UNKNOWN: namesUnknown, NODE_OPTIONS: `--import=${preload}` }
+  const cluster = opening.use(await startCluster({ edges: 1, routers: 1, dataDir: folder, environment }))
+  const opened = opening.move()
+  return {
+    cluster,
+    async lose(names, loss) {
+      if (loss === 'gone with its name') await writeFile(namesUnknown, '')
+      for (const name of names) await end(servers[name], name, loss)
+      await sleep(MISSED_AFTER_MS)
+    },
+    stopServices: async () => void (await Promise.all(SERVICES.map((name) => cluster.process(name).stop()))),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
+}
+
+async function end(server: Server, name: ServerName, loss: Loss): Promise<void> {
+  // A PostgreSQL that is killed leaves shared memory behind.
+  if (loss !== 'silent') return server.kill(name === 'postgres' ? 'SIGQUIT' : 'SIGKILL')
+  await server.kill('SIGSTOP')
+  // PostgreSQL has a process for each connection.
+  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8')
+  for (const child of children.match(/\d+/g) ?? []) process.kill(Number(child), 'SIGSTOP')
+}

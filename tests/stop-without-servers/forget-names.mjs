@@ -1,0 +1,14 @@
+/**
+ * Loaded into a service before its own code: names are unknown from the moment when the file `NAMES_UNKNOWN` is there, as in a
+ * cluster whose Services are deleted.
+ */
+
+import dns from 'node:dns'
+import { existsSync } from 'node:fs'
+
+const { lookup } = dns
+dns.lookup = (name, ...rest) => {
+  if (!existsSync(process.env.NAMES_UNKNOWN)) return lookup(name, ...rest)
+  const answer = rest.at(-1)
+  setImmediate(() => answer(new Error(`${name} is not known`)))
+}
