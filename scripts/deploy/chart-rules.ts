@@ -185,6 +185,14 @@ const backendsAreReachable: Rule = (manifests) => {
   })
 }
 
+/** An operator's Prometheus gives each target a label `service`, which our alerts and dashboards read as ours. */
+const seriesKeepTheirService: Rule = (manifests) =>
+  manifests.flatMap((manifest) => {
+    if (manifest.kind !== 'ServiceMonitor') return []
+    const { endpoints } = (manifest as unknown as { spec: { endpoints: { honorLabels?: boolean }[] } }).spec
+    return endpoints.every(({ honorLabels }) => honorLabels === true) ? [] : ['series lose their label service']
+  })
+
 const rules: Rule[] = [
   everyServiceIsThere,
   environmentIsRead,
@@ -196,6 +204,7 @@ const rules: Rule[] = [
   volumesAreThere,
   configLoads,
   backendsAreReachable,
+  seriesKeepTheirService,
 ]
 
 /** The config file in a ConfigMap. */

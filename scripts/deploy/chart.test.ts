@@ -111,6 +111,12 @@ describe('what does not fit together is refused', () => {
       'port: 8001\n',
       'keeps the router from gpu-a at http://vllm.inference.svc:8000/v1',
     ],
+    [
+      'series under the name of a Service',
+      'honorLabels: true',
+      'honorLabels: false',
+      'series lose their label service',
+    ],
   ])('%s', (_, text, replacement, complaint) => {
     expect(complaintsAfter(text, replacement).join('\n')).toContain(complaint)
   })
