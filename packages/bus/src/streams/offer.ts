@@ -1,0 +1,145 @@
+/**
+ * One job until a worker takes it: the caller publishes it for the queue or for a worker that it names, and waits for the
+ * accept. Without a connection, and after an outage that the caller shared, it offers the job again.
+ */
+
+import type { AcceptPatience } from '../core/accept-patience.ts'
+import { encodeMessages, frameKind } from '../core/frames.ts'
+import { encodeJob, encodeOffer, jobOverhead } from '../core/job-message.ts'
+import { isRecovering } from '../core/liveness.ts'
+import type { RecentWorkers } from '../core/recent-workers.ts'
+import { framesSubject, type Inbox } from '../inbox.ts'
+import { LivedTimeout } from '../lived-timeout.ts'
+import type { JobEvents, OutgoingJob } from '../port.ts'
+import type { StreamContext } from './context.ts'
+
+const SETTLING_RETRY_MS = 50
+
+export interface OfferContext extends StreamContext {
+  readonly inbox: Inbox
+  readonly patience: AcceptPatience
+  readonly workers: RecentWorkers
+}
+
+export class Offer {
+  readonly #stream: number
+  readonly #job: OutgoingJob
+  readonly #partBytes: number
+  readonly #context: OfferContext
+  readonly #onUnavailable: JobEvents['onUnavailable']
+  /** There was no connection to offer the job on. */
+  #isHeld = false
+  #hasReaderLeft = false
+  #offeredAtMs = 0
+  #waitedMs = 0
+  #timer: LivedTimeout | undefined
+
+  constructor(
+    stream: number,
+    job: OutgoingJob,
+    partBytes: number,
+    context: OfferContext,
+    onUnavailable: JobEvents['onUnavailable'],
+  ) {
+    this.#stream = stream
+    this.#job = job
+    this.#partBytes = partBytes
+    this.#context = context
+    this.#onUnavailable = onUnavailable
+  }
+
+  /** Publishes the job, or holds it until the connection is back. */
+  make(): void {
+    const { wire, tuning, processId, now } = this.#context
+    const { header, body } = this.#job
+    const overhead = jobOverhead(processId, header)
+    if (overhead > wire.maxPayloadBytes) {
+      queueMicrotask(() => this.#onUnavailable('rejected', `a job header of ${header.length} bytes is too large`))
+      return
+    }
+    this.#isHeld = !wire.connected
+    this.#offeredAtMs = now()
+    this.#waitedMs = 0
+    if (this.#isHeld) return this.#waitForAccept(this.#acceptTimeoutMs + tuning.graceMs)
+    this.#waitForAccept(this.#patienceMs)
+    const inline = body.length <= tuning.inlineBytes && overhead + body.length <= wire.maxPayloadBytes
+    this.#publish(
+      encodeJob({ callerId: processId, stream: this.#stream, header, body, inline, partBytes: this.#partBytes }),
+    )
+  }
+
+  get #acceptTimeoutMs(): number {
+    return this.#job.acceptTimeoutMs ?? this.#context.tuning.acceptTimeoutMs
+  }
+
+  get #patienceMs(): number {
+    return this.#context.patience.waitMs(this.#acceptTimeoutMs)
+  }
+
+  #publish(job: Uint8Array): void {
+    const { wire, inbox } = this.#context
+    if (!this.#publishByName(job)) wire.publish(this.#job.subject, job, inbox.address('j', this.#stream))
+  }
+
+  /** False where the queue is to pick the worker. */
+  #publishByName(job: Uint8Array): boolean {
+    const { wire, tuning, processId, workers } = this.#context
+    const { subject, timeouts = 0 } = this.#job
+    // Each earlier offer waited for so long at least: a worker that accepted since is awake.
+    const worker = workers.choose(subject, timeouts, this.#offeredAtMs - tuning.acceptTimeoutMs)
+    if (worker === undefined) return false
+    const frame = { kind: frameKind.offer, stream: this.#stream, n: 0, bytes: encodeOffer(subject, job) }
+    const [message] = encodeMessages(processId, [frame], wire.maxPayloadBytes)
+    if (message!.length > wire.maxPayloadBytes) return false
+    wire.publish(framesSubject(worker), message!)
+    return true
+  }
+
+  #waitForAccept(timeoutMs: number): void {
+    this.#timer?.clear()
+    this.#timer = new LivedTimeout(() => this.#notAccepted(timeoutMs), timeoutMs)
+  }
+
+  #notAccepted(timeoutMs: number): void {
+    this.#waitedMs += timeoutMs
+    const isPatient = !this.#isHeld && !this.#hasReaderLeft
+    const leftMs = isPatient ? this.#patienceMs - this.#waitedMs : 0
+    if (leftMs > 0) return this.#waitForAccept(leftMs)
+    this.#context.patience.gaveUp(this.#stream, this.#offeredAtMs)
+    this.#onUnavailable('timeout')
+  }
+
+  /** The connection is back. */
+  connected(): void {
+    if (!this.#isHeld) return
+    if (this.#hasReaderLeft) this.#onUnavailable('timeout')
+    else this.make()
+  }
+
+  /** Nobody serves the subject; after an outage that we shared, somebody may be about to again. */
+  noResponder(): void {
+    if (this.#isHeld) return
+    const { liveness, now } = this.#context
+    if (this.#hasReaderLeft || !isRecovering(liveness, now())) return this.#onUnavailable('no_responder')
+    this.#timer?.clear()
+    this.#timer = new LivedTimeout(() => this.make(), SETTLING_RETRY_MS)
+  }
+
+  /** No reader waits any more, so a worker that has taken the job gets all the time in which it counts as alive. */
+  readerLeft(): void {
+    this.#hasReaderLeft = true
+    if (!this.#isHeld) this.#waitForAccept(this.#context.tuning.lostAfterMs)
+  }
+
+  accepted(worker: string): void {
+    this.close()
+    const { patience, workers, now } = this.#context
+    const nowMs = now()
+    patience.accepted(nowMs - this.#offeredAtMs)
+    workers.accepted(this.#job.subject, worker, nowMs)
+  }
+
+  close(): void {
+    this.#timer?.clear()
+  }
+}
