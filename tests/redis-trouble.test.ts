@@ -234,9 +234,9 @@ function countByStatus(answers: Answer[]): Record<number, number> {
 }
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 30_000
+  const deadlineAtMs = performance.now() + 30_000
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('it did not come to pass within 30 s')
+    if (performance.now() > deadlineAtMs) throw new Error('it did not come to pass within 30 s')
     await sleep(50)
   }
 }

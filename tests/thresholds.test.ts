@@ -64,8 +64,8 @@ async function mintGuest(edge: string, deviceId: string): Promise<string> {
 }
 
 async function useUp(edge: string, key: string): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while ((await ask(edge, key)) !== 402) if (performance.now() > deadline) throw new Error('it is never used up')
+  const deadlineAtMs = performance.now() + 20_000
+  while ((await ask(edge, key)) !== 402) if (performance.now() > deadlineAtMs) throw new Error('it is never used up')
 }
 
 async function ask(edge: string, key: string): Promise<number> {

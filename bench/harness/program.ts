@@ -48,11 +48,11 @@ export async function runServer(command: Command, port: number, timeoutMs = 90_0
     kill(-child.pid, 'SIGKILL')
     await exit
   }
-  const deadline = Date.now() + timeoutMs
+  const deadlineAtMs = Date.now() + timeoutMs
   while (!(await listens(port))) {
     const problem = exited
       ? 'ended'
-      : Date.now() > deadline
+      : Date.now() > deadlineAtMs
         ? `did not listen within ${timeoutMs / 1_000} s`
         : undefined
     if (problem === undefined && !command.signal?.aborted) await sleep(POLL_MS)

@@ -110,8 +110,9 @@ class Count {
 }
 
 async function audit(database: Database, count: Count, signal: AbortSignal): Promise<Audit> {
-  const deadline = Date.now() + LEDGER_WAIT_MS
-  while ((await rowsOf(database)) < count.completed && Date.now() < deadline) await sleep(200, undefined, { signal })
+  const deadlineAtMs = Date.now() + LEDGER_WAIT_MS
+  while ((await rowsOf(database)) < count.completed && Date.now() < deadlineAtMs)
+    await sleep(200, undefined, { signal })
   const { rows } = await database.query<{ rows: number; tokens: number; charges: number; windowTotal: number }>(
     `select count(*) as rows, coalesce(sum(completion_tokens), 0)::bigint as tokens,
        coalesce(sum(charge), 0)::bigint as charges,

@@ -85,9 +85,9 @@ async function end(
   if (pid === null || !(await lives())) return
   log(`ending ${name}, which an earlier cluster left behind (process ${pid})`)
   send(pid, signal)
-  const deadline = Date.now() + SERVER_STOP_MS
+  const deadlineAtMs = Date.now() + SERVER_STOP_MS
   while (await lives()) {
-    if (Date.now() > deadline) send(pid, 'SIGKILL')
+    if (Date.now() > deadlineAtMs) send(pid, 'SIGKILL')
     await delay(POLL_MS)
   }
 }

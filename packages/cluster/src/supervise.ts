@@ -98,9 +98,9 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
       return child?.pid
     },
     async ready(timeoutMs = READY_TIMEOUT_MS) {
-      const deadline = Date.now() + timeoutMs
+      const deadlineAtMs = Date.now() + timeoutMs
       const deathsBefore = deaths
-      while (Date.now() < deadline) {
+      while (Date.now() < deadlineAtMs) {
         if (child !== undefined && (await answersReady(plan))) return
         if (deaths > deathsBefore) throw new Error(`${plan.name} did not start:\n${endOf(plan.logFile)}`)
         await delay(POLL_MS)

@@ -38,12 +38,12 @@ interface Outcome {
 }
 
 async function outcomeOf(call: Promise<unknown>): Promise<Outcome> {
-  const startedAt = performance.now()
+  const startedAtMs = performance.now()
   const error: unknown = await call.then(
     () => undefined,
     (failure: unknown) => failure,
   )
-  return { error, afterMs: performance.now() - startedAt }
+  return { error, afterMs: performance.now() - startedAtMs }
 }
 
 function allCalls(connection: ScriptConnection): Promise<unknown>[] {
@@ -51,8 +51,8 @@ function allCalls(connection: ScriptConnection): Promise<unknown>[] {
 }
 
 async function answersAgain(connection: ScriptConnection): Promise<boolean> {
-  const deadline = Date.now() + 10_000
-  while (Date.now() < deadline) {
+  const deadlineAtMs = Date.now() + 10_000
+  while (Date.now() < deadlineAtMs) {
     if (!(await outcomeOf(read(connection))).error) return true
     await delay(20)
   }

@@ -27,7 +27,7 @@ export interface Wait<T> {
   /** Takes a place somewhere, if one is to be had. */
   choose(): T | null
   /** When time alone gives it another choice; Infinity when it does not. */
-  choiceAt(): number
+  choiceAtMs(): number
   timeoutMs: number
   signal: AbortSignal
 }
@@ -38,7 +38,7 @@ export type Waited<T> =
   /** No room to wait, or waited in vain. */
   | { kind: 'in_vain' }
 
-interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAt'> {
+interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
   /** False when nothing is to be had for it. */
   choose(): boolean
   resolve(waited: Exclude<Waited<unknown>, { kind: 'chosen' }>): void
@@ -67,24 +67,24 @@ export function openPlaces(): Places {
     clearTimeout(timer)
     timerAtMs = Infinity
     while (queue.take((waiting) => waiting.choose()));
-    queue.each((waiting) => lookAt(waiting.choiceAt()))
+    queue.each((waiting) => lookAt(waiting.choiceAtMs()))
   }
 
   /** One timer for all who wait. */
-  function lookAt(at: number): void {
-    if (at >= timerAtMs) return
-    timerAtMs = at
+  function lookAt(atMs: number): void {
+    if (atMs >= timerAtMs) return
+    timerAtMs = atMs
     clearTimeout(timer)
-    timer = setTimeout(look, Math.max(1, Math.ceil(at - performance.now())))
+    timer = setTimeout(look, Math.max(1, Math.ceil(atMs - performance.now())))
     timer.unref()
   }
 
-  function wait<T>({ account, wants, choose, choiceAt, timeoutMs, signal }: Wait<T>): Promise<Waited<T>> {
+  function wait<T>({ account, wants, choose, choiceAtMs, timeoutMs, signal }: Wait<T>): Promise<Waited<T>> {
     const { promise, resolve } = Promise.withResolvers<Waited<T>>()
     const waiting: Waiting = {
       account,
       wants,
-      choiceAt,
+      choiceAtMs,
       resolve,
       choose() {
         const choice = choose()
@@ -94,7 +94,7 @@ export function openPlaces(): Places {
       },
     }
     if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)
-    lookAt(choiceAt())
+    lookAt(choiceAtMs())
     const leave = () => {
       queue.remove(waiting)
       resolve(IN_VAIN)

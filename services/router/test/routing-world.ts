@@ -126,8 +126,8 @@ export class World {
     return this.routers[router]!.fleet.pool(pool)!.targets
   }
 
-  isWell(target: Target, since: number): boolean {
-    return this.network.backends.get(target.backend.config.id)!.wellSinceMs <= since
+  isWell(target: Target, sinceMs: number): boolean {
+    return this.network.backends.get(target.backend.config.id)!.wellSinceMs <= sinceMs
   }
 
   /** A job that failed before its first content, with time left, beside a target that was well all the while. */
@@ -152,20 +152,20 @@ export class World {
 
   /** Between two events: whatever is wrong at this moment. */
   judge(): void {
-    const now = performance.now()
+    const nowMs = performance.now()
     for (const sent of this.waiting()) {
       for (const target of this.targets(sent.router, sent.pool)) {
-        if (!isUsable(target, now) || isFull(target.backend)) continue
+        if (!isUsable(target, nowMs) || isFull(target.backend)) continue
         this.broken.push(`a job waits beside ${target.key}, which is usable and has a place`)
       }
     }
-    if (this.#isMerelySlow) this.#judgeSlowPool(now)
+    if (this.#isMerelySlow) this.#judgeSlowPool(nowMs)
     for (const { fleet } of this.routers) for (const backend of fleet.backends()) this.#judgeLimit(backend)
   }
 
-  #judgeSlowPool(now: number): void {
+  #judgeSlowPool(nowMs: number): void {
     for (const router of this.routers.keys()) {
-      if (!this.targets(router, 'all').some((target) => isUsable(target, now))) {
+      if (!this.targets(router, 'all').some((target) => isUsable(target, nowMs))) {
         this.broken.push('a pool that is slow has ejected itself')
       }
     }

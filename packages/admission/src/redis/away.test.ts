@@ -38,17 +38,17 @@ function allCalls(admission: Admission): Promise<unknown>[] {
 }
 
 async function outcomeOf(call: Promise<unknown>): Promise<{ error: unknown; afterMs: number }> {
-  const startedAt = performance.now()
+  const startedAtMs = performance.now()
   const error: unknown = await call.then(
     () => undefined,
     (failure: unknown) => failure,
   )
-  return { error, afterMs: performance.now() - startedAt }
+  return { error, afterMs: performance.now() - startedAtMs }
 }
 
 async function answersAgain(admission: Admission): Promise<boolean> {
-  const deadline = Date.now() + 10_000
-  while (Date.now() < deadline) {
+  const deadlineAtMs = Date.now() + 10_000
+  while (Date.now() < deadlineAtMs) {
     if (!(await outcomeOf(admission.authenticate(KEY))).error) return true
     await delay(20)
   }

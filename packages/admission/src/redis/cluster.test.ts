@@ -53,9 +53,9 @@ const kinds = async (accounts: string[]) =>
   (await Promise.all(accounts.map((account) => admit(account)))).map(({ kind }) => kind)
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadlineAtMs = performance.now() + 20_000
   while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('it did not come to pass within 20 s')
+    if (performance.now() > deadlineAtMs) throw new Error('it did not come to pass within 20 s')
     await delay(20)
   }
 }

@@ -66,13 +66,13 @@ test('when routers come late for everybody, less is taken on; when they are in t
     await expect
       .poll(
         async () => {
-          const since = performance.now()
+          const sinceMs = performance.now()
           many(4, intake.enter)
           intake.hasRoom()
           await new Promise((resolve) => setTimeout(resolve, waitMs))
           many(4, () => {
             intake.leave()
-            intake.arrived(since)
+            intake.arrived(sinceMs)
           })
           return until()
         },

@@ -34,7 +34,7 @@ export interface Trial {
   /** Whether another target would take the request at this moment. */
   othersLeft(): boolean
   /** Whether another target has answered a request that began since then. */
-  othersAnsweredSince(at: number): boolean
+  othersAnsweredSince(sinceMs: number): boolean
   /** The first content has come, so long after the attempt began. */
   onContent(seat: Seat, tookMs: number): void
 }

@@ -148,7 +148,7 @@ async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
     choose: () => takeBest(choosing, targets),
-    choiceAt: () => nextChoiceAt(targets),
+    choiceAtMs: () => nextChoiceAtMs(targets),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
@@ -167,7 +167,7 @@ function giveBack(seat: Seat, router: Router): void {
 }
 
 /** When the next of those that are out is usable. */
-function nextChoiceAt(targets: Target[]): number {
+function nextChoiceAtMs(targets: Target[]): number {
   const nowMs = performance.now()
   let at = Infinity
   for (const target of targets) {
