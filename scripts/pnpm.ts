@@ -1,11 +1,9 @@
 /** Runs the project's pnpm with the given arguments: for what people do with packages now and then. */
 
 import { spawnSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { PNPM } from './pnpm-version.mjs'
 
 const ROOT = join(import.meta.dirname, '..')
-mkdirSync(join(ROOT, '.artifacts', 'sbom'), { recursive: true })
 const { status } = spawnSync('npx', ['--yes', PNPM, ...process.argv.slice(2)], { cwd: ROOT, stdio: 'inherit' })
 process.exitCode = status ?? 1

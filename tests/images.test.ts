@@ -5,16 +5,17 @@
 
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, statSync } from 'node:fs'
-import { cp, mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { startBackend } from '@gateway/stand-ins/backend'
 import { createTestDatabase, startNats, startRedis } from '@gateway/servers/start'
 import { validate } from 'dockerfile-utils'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { dockerfileText, planOf, stageOf, targets } from '../scripts/deploy/dockerfile.ts'
+import { fillApp } from '../scripts/release/images/fill-app.ts'
 import { type Contained, type ContainedFolder, containedFolder } from './images/contained.ts'
-import { dockerfileText, planOf, stageOf, targets } from './images/dockerfile.ts'
 
 const SERVICES = ['edge', 'router', 'keys', 'metering'] as const
 type Service = (typeof SERVICES)[number]
@@ -32,22 +33,11 @@ const stack = new AsyncDisposableStack()
 const folders = new Map<string, ContainedFolder>()
 afterAll(() => stack.disposeAsync())
 
-/** Fills a folder exactly as the Dockerfile fills the image's. */
-async function fill(target: string): Promise<ContainedFolder> {
+async function fill(target: string): Promise<void> {
   const folder = stack.use(await containedFolder())
-  const { fill: command, environment, copies } = planOf(target)
-  const [program, ...args] = command
-  expect([program, args.at(-1)]).toEqual(['node', '/app'])
-  await promisify(execFile)(process.execPath, [...args.slice(0, -1), folder.app], {
-    env: { ...process.env, PNPM: environment['PNPM'] },
-  })
-  await cp('deploy/healthcheck.mjs', join(folder.app, 'healthcheck.mjs'))
-  for (const [from, to] of copies) {
-    await mkdir(dirname(join(folder.app, to)), { recursive: true })
-    await cp(join(await builtConsole(), from), join(folder.app, to), { recursive: true })
-  }
+  const needsConsole = planOf(target).copies.some(({ isBuilt }) => isBuilt)
+  await fillApp(target, folder.app, needsConsole ? await builtConsole() : '.')
   folders.set(target, folder)
-  return folder
 }
 
 /** The stage of the Dockerfile that builds the console, done in a copy of what it is given. */
@@ -83,7 +73,7 @@ describe('the Dockerfile', () => {
   test('builds with the Node and the pnpm that the project is tested with', () => {
     expect(dockerfileText).toContain(`NODE_IMAGE=docker.io/library/node:${manifest.devDependencies['node']}-`)
     const [pnpm] = /pnpm@[\d.]+/.exec(readFileSync('scripts/pnpm-version.mjs', 'utf8'))!
-    expect(planOf('edge').environment['PNPM']).toBe(`npx --yes ${pnpm}`)
+    expect(planOf('edge').fillEnvironment['PNPM']).toBe(`npx --yes ${pnpm}`)
   })
 
   test.each(targets)('%s runs as nobody special, says what it is, and asks for no shell', (target) => {
@@ -161,12 +151,16 @@ describe('from such folders, read-only and unprivileged, as the first process', 
       PORT: String(ports[4]),
     }
     for (const [index, service] of SERVICES.entries()) {
-      const { entrypoint, environment, user } = planOf(service)
+      const { entrypoint, command, environment, user } = planOf(service)
       const healthPort = String(ports[index])
       healthPorts.set(service, healthPort)
       running.set(
         service,
-        stack.use(folders.get(service)!.run(entrypoint, { ...environment, ...shared, HEALTH_PORT: healthPort }, user)),
+        stack.use(
+          folders
+            .get(service)!
+            .run([...entrypoint, ...command], { ...environment, ...shared, HEALTH_PORT: healthPort }, user),
+        ),
       )
     }
     url = `http://127.0.0.1:${ports[4]}`
@@ -177,7 +171,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     const isHealthy = async () => {
       await using check = folders
         .get(service)!
-        .run(healthcheck, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
+        .run(healthcheck.command, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
       return await check.exited
     }
     await expect.poll(isHealthy, { timeout: 60_000, interval: 200 }).toBe(0)
@@ -214,9 +208,9 @@ describe('from such folders, read-only and unprivileged, as the first process', 
   })
 
   test('one that waits for its servers stops too', async () => {
-    const { entrypoint, environment, user } = planOf('router')
+    const { entrypoint, command, environment, user } = planOf('router')
     const nowhere = { NATS_URL: 'nats://127.0.0.1:9', HEALTH_PORT: '0', SIMULATED_BACKEND_URL: 'http://127.0.0.1:9/v1' }
-    await using waiting = folders.get('router')!.run(entrypoint, { ...environment, ...nowhere }, user)
+    await using waiting = folders.get('router')!.run([...entrypoint, ...command], { ...environment, ...nowhere }, user)
     await expect.poll(() => waiting.output, { timeout: 10_000 }).toContain('connecting')
     await waiting.signal('SIGTERM')
     expect(await waiting.exited).toBe(143)

@@ -14,6 +14,12 @@ import { foldersNeededBy, isShipped, readManifest } from './workspace-parts.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const SHARED = ['package.json', 'pnpm-lock.yaml', 'pnpm-workspace.yaml']
+/** pnpm's own notes, with paths and times of the build, and commands that need a shell. */
+const INSTALLERS_FILES = [
+  '**/node_modules/.bin',
+  'node_modules/.modules.yaml',
+  'node_modules/.pnpm-workspace-state-*.json',
+]
 /** What a package brings along for those who work on it. */
 const DEVELOPERS_FILES = ['**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/*.map', '**/*.md', '**/*.tsbuildinfo']
 
@@ -28,7 +34,8 @@ const folders = foldersNeededBy(ROOT, entry)
 for (const file of SHARED) cpSync(join(ROOT, file), join(out, file))
 for (const folder of folders) copySources(folder)
 install(readManifest(ROOT, entry).name)
-removeDevelopersFiles()
+remove(DEVELOPERS_FILES, join(out, 'node_modules', '.pnpm'))
+remove(INSTALLERS_FILES, out)
 
 function copySources(folder: string): void {
   mkdirSync(join(out!, folder), { recursive: true })
@@ -54,7 +61,6 @@ function install(name: string): void {
   })
 }
 
-function removeDevelopersFiles(): void {
-  const modules = join(out!, 'node_modules', '.pnpm')
-  for (const path of globSync(DEVELOPERS_FILES, { cwd: modules })) rmSync(join(modules, path))
+function remove(patterns: readonly string[], folder: string): void {
+  for (const path of globSync(patterns, { cwd: folder })) rmSync(join(folder, path), { recursive: true })
 }

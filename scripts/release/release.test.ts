@@ -3,16 +3,17 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, expect, test } from 'vitest'
 import { helm } from '../deploy/helm.ts'
 import { filesBelow } from './files-below.ts'
+import { readTar } from './images/read-tar.ts'
 import { npmPackage } from './npm-package.ts'
 import { differingVersions, versionOf } from './versions.ts'
-import { sha256, writeTarball } from './write-tar.ts'
+import { sha256, writeTar, writeTarball } from './write-tar.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const COMMITTED_AT = 1_790_000_000
@@ -24,26 +25,33 @@ test('every place names the version of package.json', () => {
   expect(differingVersions(ROOT)).toEqual([])
 })
 
-test('tar reads back every file that went into an archive, at its place', () => {
-  const name = fc.stringMatching(/^[a-z0-9][a-z0-9._-]{0,60}$/)
+test('tar reads back every file and link that went into an archive, at its place, however long its name', () => {
+  const name = fc.stringMatching(/^[a-z0-9][a-zé0-9._-]{0,90}$/)
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('/'))
-  const file = fc.record({ path, content: fc.uint8Array({ maxLength: 2000 }).map(Buffer.from) })
-  const files = fc
-    .uniqueArray(file, { selector: (one) => one.path, minLength: 1, maxLength: 8 })
+  const content = fc.uint8Array({ maxLength: 2000 }).map(Buffer.from)
+  const entry = fc.oneof(fc.record({ path, content }), fc.record({ path, linkTo: path }))
+  const entries = fc
+    .uniqueArray(entry, { selector: (one) => one.path, minLength: 1, maxLength: 8 })
     // A file is no folder of another.
     .filter((all) => all.every((one) => !all.some((other) => other.path.startsWith(`${one.path}/`))))
-  const archive = join(folder, 'some.tgz')
+  const archive = join(folder, 'some.tar')
   fc.assert(
-    fc.property(files, (all) => {
-      writeFileSync(archive, writeTarball('top', all, COMMITTED_AT))
-      const listed = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).trim().split('\n')
-      expect(listed.toSorted()).toEqual(all.map((one) => `top/${one.path}`).toSorted())
+    fc.property(entries, (all) => {
+      writeFileSync(archive, writeTar(all, COMMITTED_AT))
+      const out = mkdtempSync(join(folder, 'out-'))
+      execFileSync('tar', ['-xf', archive, '-C', out])
+      expect(globSync('**', { cwd: out, withFileTypes: true }).filter((one) => !one.isDirectory())).toHaveLength(
+        all.length,
+      )
       for (const one of all) {
-        const read = execFileSync('tar', ['-xzOf', archive, `top/${one.path}`])
-        expect(read.equals(one.content)).toBe(true)
+        const at = join(out, one.path)
+        if ('linkTo' in one) expect(readlinkSync(at)).toBe(one.linkTo)
+        else expect(readFileSync(at).equals(one.content)).toBe(true)
       }
+      const read = [...readTar(readFileSync(archive))]
+      expect(read.map((one) => one.path)).toEqual(all.map((one) => one.path).toSorted())
     }),
-    { numRuns: 20 },
+    { numRuns: 30 },
   )
 })
 

@@ -18,14 +18,26 @@ interface Instruction {
 export interface ImagePlan {
   /** The command that fills the image's folder; its last argument is that folder. */
   fill: string[]
-  /** What comes from the stage that builds the console: from its workspace, into the folder. */
-  copies: [from: string, to: string][]
+  fillEnvironment: Record<string, string>
+  /** Beside those: from the checkout, or from the one in which the console is built, into the folder. */
+  copies: { from: string; to: string; isBuilt: boolean }[]
   environment: Record<string, string>
   entrypoint: string[]
+  command: string[]
+  workingFolder: string
   user: string
-  healthcheck: string[]
+  healthcheck: Healthcheck
+  ports: string[]
   stopSignal: string
+  /** Their values name build arguments. */
   labels: Record<string, string>
+}
+
+export interface Healthcheck {
+  /** None where the target has no health. */
+  command: string[]
+  /** Such as `interval` and `start-period`, in seconds. */
+  seconds: Record<string, number>
 }
 
 const stages = readStages()
@@ -35,18 +47,19 @@ export const targets = [...stages.keys()].filter((name) => stages.has(`${name}-f
 export function planOf(target: string): ImagePlan {
   const own = chainOf(target)
   const files = chainOf(`${target}-files`)
-  const last = (keyword: string) => own.findLast((instruction) => instruction.keyword === keyword)?.text ?? ''
-  const entrypoint = [...(JSON.parse(last('ENTRYPOINT')) as string[]), ...list(last('CMD'))]
+  const textsOf = (keyword: string) => own.filter((one) => one.keyword === keyword).map(({ text }) => text)
+  const last = (keyword: string) => textsOf(keyword).at(-1) ?? ''
   return {
     fill: files.findLast(({ keyword }) => keyword === 'RUN')!.text.split(' '),
-    copies: own.flatMap(({ keyword, text }) => {
-      const [, from, to] = /^--from=console-files \/src\/(\S+) (\S+)$/.exec(keyword === 'COPY' ? text : '') ?? []
-      return from && to ? [[from, to] as [string, string]] : []
-    }),
-    environment: pairs([...files, ...own], 'ENV'),
-    entrypoint: target === 'ctl' ? (JSON.parse(last('ENTRYPOINT')) as string[]) : entrypoint,
+    fillEnvironment: pairs(files, 'ENV'),
+    copies: textsOf('COPY').flatMap((text) => readCopy(text, target)),
+    environment: pairs(own, 'ENV'),
+    entrypoint: list(last('ENTRYPOINT')),
+    command: list(last('CMD')),
+    workingFolder: last('WORKDIR'),
     user: last('USER'),
-    healthcheck: list(last('HEALTHCHECK').replace(/^.*?CMD /, '')),
+    healthcheck: readHealthcheck(last('HEALTHCHECK')),
+    ports: last('EXPOSE').split(' ').filter(Boolean),
     stopSignal: last('STOPSIGNAL'),
     labels: pairs(own, 'LABEL'),
   }
@@ -85,6 +98,19 @@ function readStages(): Map<string, { base: string; instructions: Instruction[] }
 function chainOf(name: string): Instruction[] {
   const stage = stages.get(name)
   return stage ? [...chainOf(stage.base), ...stage.instructions] : []
+}
+
+/** The target's own files come by `fill`. */
+function readCopy(text: string, target: string): ImagePlan['copies'] {
+  const [, stage, from, to] = /^(?:--from=(\S+) )?(\S+) (\S+)$/.exec(text)!
+  if (stage === `${target}-files`) return []
+  const name = from!.replace(/^\/src\//, '')
+  return [{ from: name, to: to === './' ? name.split('/').at(-1)! : to!, isBuilt: stage !== undefined }]
+}
+
+function readHealthcheck(text: string): Healthcheck {
+  const seconds = [...text.matchAll(/--([\w-]+)=(\d+)s?/g)].map(([, name, value]) => [name!, Number(value)] as const)
+  return { command: list(text.replace(/^.*?CMD /, '')), seconds: Object.fromEntries(seconds) }
 }
 
 function list(text: string): string[] {
