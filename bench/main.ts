@@ -24,6 +24,7 @@ import { direct } from './subjects/direct.ts'
 import { gateway } from './subjects/gateway.ts'
 import { litellm } from './subjects/litellm.ts'
 import { portkey } from './subjects/portkey.ts'
+import { unpublished } from './subjects/unpublished.ts'
 import { ways } from './ways/run.ts'
 
 const HELP = `npm run bench -- [part] [options]
@@ -48,7 +49,7 @@ const HELP = `npm run bench -- [part] [options]
   --fresh              forget what an earlier run has measured
 `
 
-const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, direct]
+const SUBJECTS = [gateway, bareProxy, portkey, litellm, bifrost, ...unpublished, direct]
 const ALL_STEPS: Step[] = ['plain', 'latency', 'stream']
 
 const stopping = new AbortController()
