@@ -1,7 +1,7 @@
 // An inference backend that costs next to nothing: one thread, epoll, answers made once and copied out.
 //
-// It speaks the OpenAI wire format for chat completions, plain and streamed, and plain Messages and Responses. It takes its orders from the prompt, so that
-// every gateway in front of it can be used as it is: `bench chunks=100 every_us=50000 bytes=1000` anywhere in the body.
+// It speaks the OpenAI wire format: chat completions and Responses, plain and streamed, and plain Messages. It takes its
+// orders from the prompt, so that every gateway in front of it can be used as it is: `bench chunks=100 every_us=50000 bytes=1000` anywhere in the body.
 // Each chunk carries the moment at which it was written, `@<nanoseconds>@`, from which the reader tells its lag.
 // SIGUSR1 prints what it has done so far as a line of JSON: the log against which a ledger can be compared.
 
@@ -15,6 +15,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 * 1024, MAX_EVENTS = 256, PROMPT_TOKENS = 20 };
+enum { READ_BYTES = 64 * 1024, MAX_EVENTS = 256, PROMPT_TOKENS = 20, MOST_CHUNK_CONTENT = 4096 };
 
 struct connection {
   int fd;
@@ -35,6 +36,10 @@ struct connection {
   size_t out_sent;
   // The stream that runs on it, if any.
   bool streaming, wants_usage;
+  // Of a streamed response: its settings, which repeat the request's tools, its text so far, and its events.
+  bool is_response;
+  struct bytes settings, text;
+  unsigned sequence;
   unsigned chunks_left, chunks, content_bytes;
   uint64_t every_ns;
   struct due due;
@@ -68,6 +73,8 @@ static void free_closed(void) {
     closed_ones = c->next_closed;
     free(c->in.data);
     free(c->out.data);
+    free(c->settings.data);
+    free(c->text.data);
     free(c);
   }
 }
@@ -141,8 +148,8 @@ static void append_event(struct bytes *out, const char *event, int length) {
 #define EVENT "data: {\"id\":\"chatcmpl-bench\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"bench\","
 
 static void write_chunk(struct connection *c) {
-  char event[1024 + 4096];
-  unsigned padding = c->content_bytes > 4096 ? 4096 : c->content_bytes;
+  char event[1024 + MOST_CHUNK_CONTENT];
+  unsigned padding = c->content_bytes > MOST_CHUNK_CONTENT ? MOST_CHUNK_CONTENT : c->content_bytes;
   int n = snprintf(event, sizeof event, EVENT "\"choices\":[{\"index\":0,\"delta\":{%s\"content\":\"@%020llu@%s\"},\"finish_reason\":null}]}\n\n",
                    c->chunks_left == c->chunks ? "\"role\":\"assistant\"," : "", (unsigned long long)now_ns(), words(padding));
   append_event(&c->out, event, n);
@@ -159,31 +166,144 @@ static void write_end(struct connection *c) {
     append_event(&c->out, event, n);
   }
   append_event(&c->out, "data: [DONE]\n\n", 14);
-  append(&c->out, "0\r\n\r\n", 5);
-  c->streaming = false;
-  done.running--;
-  done.streams_ended++;
+}
+
+// --- a streamed response: the events that OpenAI sends, in their order
+
+static struct bytes event;
+
+static void tell(const char *form, ...) {
+  va_list values;
+  va_start(values, form);
+  reserve(&event, 1024 + MOST_CHUNK_CONTENT);
+  event.length += (size_t)vsnprintf(event.data + event.length, 1024 + MOST_CHUNK_CONTENT, form, values);
+  va_end(values);
+}
+
+static void begin_event(struct connection *c, const char *type) {
+  event.length = 0;
+  tell("event: %s\ndata: {\"type\":\"%s\",\"sequence_number\":%u", type, type, c->sequence++);
+}
+
+static void end_event(struct connection *c) {
+  append(&event, "}\n\n", 3);
+  append_event(&c->out, event.data, (int)event.length);
+}
+
+#define IN_ITEM ",\"item_id\":\"msg_bench\",\"output_index\":0,\"content_index\":0"
+
+static void tell_text(struct connection *c) {
+  append(&event, "\"", 1);
+  append(&event, c->text.data, c->text.length);
+  append(&event, "\"", 1);
+}
+
+static void tell_part(struct connection *c) {
+  tell("{\"type\":\"output_text\",\"annotations\":[],\"logprobs\":[],\"text\":");
+  tell_text(c);
+  tell("}");
+}
+
+static void tell_item(struct connection *c, bool is_whole) {
+  tell("{\"id\":\"msg_bench\",\"type\":\"message\",\"role\":\"assistant\",\"status\":\"%s\",\"content\":[",
+       is_whole ? "completed" : "in_progress");
+  if (is_whole) tell_part(c);
+  tell("]}");
+}
+
+static void tell_response(struct connection *c, const char *type, bool is_whole) {
+  begin_event(c, type);
+  tell(",\"response\":{\"id\":\"resp_bench\",\"object\":\"response\",\"created_at\":1700000000,\"model\":\"bench\",\"error\":null,"
+       "\"incomplete_details\":null,\"status\":\"%s\",\"output\":[", is_whole ? "completed" : "in_progress");
+  if (is_whole) tell_item(c, true);
+  tell("],");
+  append(&event, c->settings.data, c->settings.length);
+  if (is_whole) tell(",\"usage\":{\"input_tokens\":%d,\"input_tokens_details\":{\"cached_tokens\":0},\"output_tokens\":%u,"
+                     "\"output_tokens_details\":{\"reasoning_tokens\":0},\"total_tokens\":%u}",
+                     PROMPT_TOKENS, c->chunks, c->chunks + PROMPT_TOKENS);
+  tell("}");
+  end_event(c);
+}
+
+static void begin_response(struct connection *c, const char *body, size_t length) {
+  static const char front[] = "\"background\":false,\"instructions\":null,\"max_output_tokens\":1000,\"metadata\":{},"
+                              "\"parallel_tool_calls\":true,\"previous_response_id\":null,\"reasoning\":{\"effort\":null,"
+                              "\"summary\":null},\"service_tier\":\"default\",\"store\":false,\"temperature\":1,\"text\":"
+                              "{\"format\":{\"type\":\"text\"}},\"tool_choice\":\"auto\",\"top_p\":1,\"truncation\":"
+                              "\"disabled\",\"user\":null,\"tools\":";
+  size_t tools_length;
+  const char *tools = tools_in(body, length, &tools_length);
+  c->settings.length = c->text.length = c->sequence = 0;
+  append(&c->settings, front, sizeof front - 1);
+  append(&c->settings, tools, tools_length);
+  tell_response(c, "response.created", false);
+  tell_response(c, "response.in_progress", false);
+  begin_event(c, "response.output_item.added");
+  tell(",\"output_index\":0,\"item\":");
+  tell_item(c, false);
+  end_event(c);
+  begin_event(c, "response.content_part.added");
+  tell(IN_ITEM ",\"part\":");
+  tell_part(c);
+  end_event(c);
+}
+
+static void write_delta(struct connection *c) {
+  unsigned padding = c->content_bytes > MOST_CHUNK_CONTENT ? MOST_CHUNK_CONTENT : c->content_bytes;
+  size_t from = c->text.length;
+  char stamp[32];
+  append(&c->text, stamp, (size_t)snprintf(stamp, sizeof stamp, "@%020llu@", (unsigned long long)now_ns()));
+  append(&c->text, words(padding), padding);
+  begin_event(c, "response.output_text.delta");
+  tell(IN_ITEM ",\"logprobs\":[],\"delta\":\"");
+  append(&event, c->text.data + from, c->text.length - from);
+  tell("\"");
+  end_event(c);
+  done.chunks++;
+}
+
+static void end_response(struct connection *c) {
+  begin_event(c, "response.output_text.done");
+  tell(IN_ITEM ",\"logprobs\":[],\"text\":");
+  tell_text(c);
+  end_event(c);
+  begin_event(c, "response.content_part.done");
+  tell(IN_ITEM ",\"part\":");
+  tell_part(c);
+  end_event(c);
+  begin_event(c, "response.output_item.done");
+  tell(",\"output_index\":0,\"item\":");
+  tell_item(c, true);
+  end_event(c);
+  tell_response(c, "response.completed", true);
 }
 
 static void next_chunk(struct connection *c, uint64_t now) {
   histogram_add(&lateness, now - c->due.at_ns);
-  write_chunk(c);
-  if (--c->chunks_left == 0) write_end(c);
-  else {
+  (c->is_response ? write_delta : write_chunk)(c);
+  if (--c->chunks_left == 0) {
+    (c->is_response ? end_response : write_end)(c);
+    append(&c->out, "0\r\n\r\n", 5);
+    c->streaming = false;
+    done.running--;
+    done.streams_ended++;
+  } else {
     c->due.at_ns += c->every_ns;
     due_add(&c->due);
   }
   flush_out(c);
 }
 
-static void answer_stream(struct connection *c, struct order o, bool wants_usage) {
+static void answer_stream(struct connection *c, struct order o, const char *method, const char *body, size_t length) {
   static const char head[] = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
   append(&c->out, head, sizeof head - 1);
   c->streaming = true;
-  c->wants_usage = wants_usage;
+  c->wants_usage = has(body, length, "\"include_usage\":true", "\"include_usage\": true");
   c->chunks = c->chunks_left = o.chunks ? o.chunks : 1;
   c->content_bytes = o.bytes;
   c->every_ns = (uint64_t)o.every_us * 1000u;
+  c->is_response = form_for(method) == RESPONSES;
+  if (c->is_response) begin_response(c, body, length);
   done.running++;
   uint64_t now = now_ns();
   c->due.at_ns = now + (uint64_t)o.first_us * 1000u;
@@ -196,7 +316,7 @@ static void answer_stream(struct connection *c, struct order o, bool wants_usage
 
 // --- reading
 
-// `method`: the beginning of the request. Streams are those of chat alone.
+// `method`: the beginning of the request.
 static void answer(struct connection *c, const char *method, const char *body, size_t length) {
   if (method[0] != 'P') {
     static const char models[] = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 61\r\n\r\n"
@@ -206,7 +326,7 @@ static void answer(struct connection *c, const char *method, const char *body, s
   }
   struct order o = read_order(body, length);
   if (has(body, length, "\"stream\":true", "\"stream\": true"))
-    answer_stream(c, o, has(body, length, "\"include_usage\":true", "\"include_usage\": true"));
+    answer_stream(c, o, method, body, length);
   else answer_plain(c, o, form_for(method));
 }
 

@@ -34,6 +34,24 @@ static bool has(const char *text, size_t length, const char *tight, const char *
   return memmem(text, length, tight, strlen(tight)) || memmem(text, length, spaced, strlen(spaced));
 }
 
+// The array of tools in a request; an empty one where there is none.
+static const char *tools_in(const char *body, size_t length, size_t *tools_length) {
+  static const char name[] = "\"tools\":";
+  const char *tools = memmem(body, length, name, sizeof name - 1), *end = body + length;
+  *tools_length = 2;
+  if (!tools) return "[]";
+  tools += sizeof name - 1;
+  int depth = 0;
+  bool in_text = false;
+  for (const char *at = tools; at < end; at++) {
+    if (in_text && *at == '\\') at++;
+    else if (*at == '"') in_text = !in_text;
+    else if (!in_text && (*at == '[' || *at == '{')) depth++;
+    else if (!in_text && (*at == ']' || *at == '}') && --depth == 0) return *tools_length = (size_t)(at + 1 - tools), tools;
+  }
+  return "[]";
+}
+
 // The length of the whole request at the front of `in`, 0 while it is incomplete; its body is between the two pointers.
 static size_t whole_request(struct bytes *in, const char **body, size_t *body_length) {
   char *end = memmem(in->data, in->length, "\r\n\r\n", 4);

@@ -10,7 +10,10 @@ import type { Subject } from './subject.ts'
 const run = promisify(execFile)
 
 const goModule = (name: string) => ({ asked: `the Go module ${name}`, ask: ['go', 'list', '-m', `${name}@latest`] })
-const crate = (name: string) => ({ asked: `the crate ${name}`, ask: ['cargo', 'info', '--registry', 'crates-io', name] })
+const crate = (name: string) => ({
+  asked: `the crate ${name}`,
+  ask: ['cargo', 'info', '--registry', 'crates-io', name],
+})
 const npmPackage = (name: string) => ({ asked: `the npm package ${name}`, ask: ['npm', 'view', name, 'version'] })
 
 export const unpublished: Subject[] = [

@@ -23,23 +23,29 @@ export const waysResult = z.object({ environment, launches: z.array(launch) })
 export type WaysResult = z.infer<typeof waysResult>
 export type Turn = WaysResult['launches'][number]['turns'][number]
 
-/** `over`: the way whose cost in the same turn is 1. */
+/** `over` and `passed`: the ways whose cost in the same turn is 1. */
 export function reportWays(
   { environment, launches }: WaysResult,
-  ways: { name: string; over: string | null }[],
+  ways: { name: string; over: string | null; passed?: string }[],
 ): string {
   const turns = launches.flatMap((launch) => launch.turns)
-  const rows = ways.map(({ name, over }) => {
+  const rows = ways.map(({ name, over, passed }) => {
     const of = (share: (turn: Turn) => number) => spread(turns.map(share))
     const process = (process: string) => of((turn) => turn[name]![process] ?? 0)
     return [
       name,
       of((turn) => total(turn[name]!)),
-      over === null ? '–' : of((turn) => total(turn[name]!) / total(turn[over]!)),
+      ...[over, passed].map((other) => (other ? of((turn) => total(turn[name]!) / total(turn[other]!)) : '–')),
       ...PROCESSES.map(process),
     ]
   })
-  const head = ['', 'CPU ms per request, all processes', 'over chat', ...PROCESSES.map((process) => `of it ${process}`)]
+  const head = [
+    '',
+    'CPU ms per request, all processes',
+    'over chat',
+    'over passed through',
+    ...PROCESSES.map((process) => `of it ${process}`),
+  ]
   return [describeTaking(environment, launches), table(head, rows)].join('\n\n')
 }
 

@@ -29,34 +29,34 @@ interface Way {
   door: Pick<Door, 'path' | 'dialect'> & { model?: string }
   /** By whose name its cost is compared. */
   over: string | null
+  /** The way by which a backend's own events of the same kind pass untouched. */
+  passed?: string
 }
 
 const chat = { path: '/v1/chat/completions' }
 const messages = { path: '/v1/messages', dialect: 'messages' } as const
 const responses = { path: '/v1/responses', dialect: 'responses' } as const
+const responsesPassed = { ...responses, model: laneOf('responses') }
 const WAYS: Way[] = [
   { name: 'chat', order: PLAIN, door: chat, over: null },
-  { name: 'messages, translated', order: PLAIN, door: messages, over: 'chat' },
-  { name: 'responses, translated', order: PLAIN, door: responses, over: 'chat' },
+  { name: 'messages, translated', order: PLAIN, door: messages, over: 'chat', passed: 'messages, passed through' },
+  { name: 'responses, translated', order: PLAIN, door: responses, over: 'chat', passed: 'responses, passed through' },
   { name: 'messages, passed through', order: PLAIN, door: { ...messages, model: laneOf('messages') }, over: 'chat' },
-  { name: 'responses, passed through', order: PLAIN, door: { ...responses, model: laneOf('responses') }, over: 'chat' },
-  { name: 'chat, 50 chunks', order: SHORT_STREAM, door: chat, over: null },
-  { name: 'messages, translated, 50 chunks', order: SHORT_STREAM, door: messages, over: 'chat, 50 chunks' },
-  { name: 'responses, translated, 50 chunks', order: SHORT_STREAM, door: responses, over: 'chat, 50 chunks' },
-  { name: 'chat, 40 KB with tools', order: CODING_TOOL, door: chat, over: null },
-  {
-    name: 'messages, translated, 40 KB with tools',
-    order: CODING_TOOL,
-    door: messages,
-    over: 'chat, 40 KB with tools',
-  },
-  {
-    name: 'responses, translated, 40 KB with tools',
-    order: CODING_TOOL,
-    door: responses,
-    over: 'chat, 40 KB with tools',
-  },
+  { name: 'responses, passed through', order: PLAIN, door: responsesPassed, over: 'chat' },
+  ...streamed('50 chunks', SHORT_STREAM),
+  ...streamed('40 KB with tools', CODING_TOOL),
 ].filter(({ name }) => !process.env.ONLY || name.match(process.env.ONLY))
+
+function streamed(what: string, order: Order): Way[] {
+  const over = `chat, ${what}`
+  const passed = `responses, passed through, ${what}`
+  return [
+    { name: over, order, door: chat, over: null },
+    { name: `messages, translated, ${what}`, order, door: messages, over },
+    { name: `responses, translated, ${what}`, order, door: responses, over, passed },
+    { name: passed, order, door: responsesPassed, over },
+  ]
+}
 
 export interface WaysOptions {
   rounds: number
