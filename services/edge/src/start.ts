@@ -109,8 +109,10 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       server.retireConnections()
       await sleep(settings.stopNoticeMs)
       server.stopAccepting()
+      const drainedByMs = performance.now() + settings.drainMs
       await running.drained(settings.drainMs)
-      await server.close()
+      // A request whose caller is still being looked up does not run yet.
+      await server.close(drainedByMs - performance.now())
       // The clients of cut connections have left: the edge waits for their routers' last words.
       await running.drained(LAST_WORDS_MS)
       await cuts[Symbol.asyncDispose]()

@@ -49,6 +49,26 @@ test('an edge that says that it is stopping takes new connections still, and kee
   agent.destroy()
 })
 
+test('a request that came before the end has the time that a stopping edge has left', async () => {
+  const held = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  const server = await listen(
+    (_, response) => {
+      arrived.resolve()
+      void held.promise.then(() => response.end('hello'))
+    },
+    { host: '127.0.0.1', port: 0 },
+  )
+  const asked = once(request(server.url).end(), 'response') as Promise<[IncomingMessage]>
+  await arrived.promise
+  const closed = server.close(60_000)
+  // Without that time its connection would be closed after one second.
+  setTimeout(held.resolve, 1_500)
+  const [response] = await asked
+  expect(await text(response)).toBe('hello')
+  await closed
+})
+
 test('a client that is just sending on an idle connection is answered, although no new connection is taken', async () => {
   const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -26,7 +26,7 @@ const SILENCE_TIMEOUT_MS = 660_000
 const CONNECTION_BYTES = 64 * 1024
 /** Other systems than Linux share a port in other ways, or not at all. */
 const LISTENERS = process.platform === 'linux' ? 64 : 1
-/** Open answers were given their time before; what is left now is closed. */
+/** For the last bytes of answers that have just ended. */
 const CLOSE_GRACE_MS = 1_000
 
 export interface ListeningServer {
@@ -34,7 +34,8 @@ export interface ListeningServer {
   /** From now on every answer says `connection: close`. */
   retireConnections(): void
   stopAccepting(): void
-  close(): Promise<void>
+  /** Open answers have so long, and at least a second. */
+  close(graceMs?: number): Promise<void>
 }
 
 export async function listen(
@@ -74,8 +75,8 @@ export async function listen(
       // An HTTP server's own `close` would reset idle connections, and with them what is on its way on them.
       for (const listener of listeners) Server.prototype.close.call(listener)
     },
-    async close() {
-      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS)
+    async close(graceMs = 0) {
+      const timer = setTimeout(() => server.closeAllConnections(), Math.max(CLOSE_GRACE_MS, graceMs))
       server.close()
       for (const listener of listeners) if (listener.listening) listener.close()
       await closed
