@@ -16,7 +16,7 @@ import { targets } from '../scripts/deploy/dockerfile.ts'
 import { makeBase } from '../scripts/release/images/base.ts'
 import { makeImage } from '../scripts/release/images/images.ts'
 import { canMakeBase } from '../scripts/release/images/minimal-base.ts'
-import { versionOf } from '../scripts/release/versions.ts'
+import { versionOf, versionOfImage } from '../scripts/release/versions.ts'
 import { sha256 } from '../scripts/release/write-tar.ts'
 import { type Layout, readLayout, runImage, unpackLayer } from './images/unpacked.ts'
 import { ask, newGuest } from './promises/gateway.ts'
@@ -79,6 +79,10 @@ test('the installed gateway answers a chat, serves its console, and ends when it
   const { client } = await newGuest({ urls: [gateway.url], issuer: gateway.issuer })
   const answer = await client.chat.completions.create({ model: 'svc-best', messages: ask('Say: it works') })
   expect(answer.choices[0]!.message.content).toBe('it works')
+  // The second of a stranger's two commands is the one that the first prints.
+  const printed = gateway.output.slice(gateway.output.indexOf('Try it:') + 'Try it:'.length)
+  const { stdout: chat } = await run('sh', ['-ec', printed.slice(0, printed.lastIndexOf('}') + 2)])
+  expect(JSON.parse(chat)).toMatchObject({ object: 'chat.completion' })
   expect(await (await fetch(`${gateway.url}/console/`)).text()).toContain('<div id="root">')
 
   const { stdout } = await run(command, ['ctl', 'backends'], { env: { ...environment, DATA_DIR: gateway.dataDir } })
@@ -93,7 +97,8 @@ test('its page tells the commands that such a user has', async () => {
 })
 
 describe.runIf(canMakeBase)('images', () => {
-  const archiveOf = (target: string) => join(folder, `release/model-gateway-${target}-${version}.oci.tar`)
+  const archiveOf = (target: string) =>
+    join(folder, `release/model-gateway-${target}-${versionOfImage('.', target)}.oci.tar`)
   const layouts = new Map<string, Layout>()
   let root: string
   beforeAll(async () => {
@@ -128,7 +133,11 @@ describe.runIf(canMakeBase)('images', () => {
       const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))
       const before = process.env['TMPDIR']
       process.env['TMPDIR'] = elsewhere
-      const again = await makeImage('keys', await makeBase(createdAt), { version, commit: commit.trim(), createdAt })
+      const again = await makeImage('keys', await makeBase(createdAt), {
+        version: versionOfImage('.', 'keys'),
+        commit: commit.trim(),
+        createdAt,
+      })
       process.env['TMPDIR'] = before
       expect(sha256(again.bytes)).toBe(sha256(await readFile(archiveOf('keys'))))
       expect(again.bill.toString()).toBe(await readFile(archiveOf('keys').replace('oci.tar', 'cdx.json'), 'utf8'))

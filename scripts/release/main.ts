@@ -18,7 +18,7 @@ import { canMakeBase } from './images/minimal-base.ts'
 import { npmPackage } from './npm-package.ts'
 import { type Made, provenanceOf } from './provenance.ts'
 import { servicesPackage } from './services-package.ts'
-import { differingVersions, versionOf } from './versions.ts'
+import { differingVersions, versionOf, versionOfImage } from './versions.ts'
 import { sha256, writeTarball } from './write-tar.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -73,9 +73,10 @@ async function writeImages(
   const base: Base = givenBase ? await readBase(readFileSync(givenBase), createdAt) : await makeBase(createdAt)
   const made: Made[] = []
   for (const target of targets) {
-    const { name, bytes, digest, bill } = await makeImage(target, base, { version, commit, createdAt })
-    write(`${name.replace('/', '-')}-${version}.oci.tar`, bytes)
-    write(`${name.replace('/', '-')}-${version}.cdx.json`, bill)
+    const own = versionOfImage(ROOT, target)
+    const { name, bytes, digest, bill } = await makeImage(target, base, { version: own, commit, createdAt })
+    write(`model-gateway-${target}-${own}.oci.tar`, bytes)
+    write(`model-gateway-${target}-${own}.cdx.json`, bill)
     made.push({ name, sha256: digest.slice('sha256:'.length) })
   }
   return made

@@ -3,7 +3,7 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import { helm } from '../deploy/helm.ts'
 import { filesBelow } from './files-below.ts'
 import { readTar } from './images/read-tar.ts'
 import { npmPackage } from './npm-package.ts'
-import { differingVersions, versionOf } from './versions.ts'
+import { differingVersions, versionOf, versionOfImage } from './versions.ts'
 import { sha256, writeTar, writeTarball } from './write-tar.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -23,6 +23,25 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('every place names the version of package.json', () => {
   expect(differingVersions(ROOT)).toEqual([])
+})
+
+test('a service has a version of its own, which its changelog, its images and the chart must name', () => {
+  const copy = mkdtempSync(join(folder, 'copy-'))
+  const named = ['package.json', 'CHANGELOG.md', 'docker-compose.yml', 'deploy/Dockerfile', 'deploy/chart']
+  const services = globSync('services/*/{package.json,CHANGELOG.md}', { cwd: ROOT })
+  for (const path of [...named, ...services]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  expect(differingVersions(copy)).toEqual([])
+  expect(services.filter((path) => path.endsWith('CHANGELOG.md'))).toHaveLength(4)
+  const manifest = join(copy, 'services/router/package.json')
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"version": "[^"]+"/, '"version": "9.9.9"'))
+  const release = versionOf(copy)
+  expect(versionOfImage(copy, 'router')).toBe('9.9.9')
+  expect(versionOfImage(copy, 'ctl')).toBe(release)
+  expect(differingVersions(copy)).toEqual([
+    `services/router/CHANGELOG.md: ${release}`,
+    `docker-compose.yml, router: ${release}`,
+    `deploy/chart/values.yaml, router: ${release}`,
+  ])
 })
 
 test('tar reads back every file and link that went into an archive, at its place, however long its name', () => {
