@@ -126,7 +126,7 @@ async function strikeOne(
     case 'isolate':
       return whileLost(fault.forMs, stage.network!.isolate(fault.victim))
     case 'switch':
-      return stage.switchVersion(fault.process, fault.to)
+      return void (await Promise.all(fault.processes.map((process) => stage.switchVersion(process, fault.to))))
   }
 }
 

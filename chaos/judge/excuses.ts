@@ -47,7 +47,7 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
       // Its clients have no other here; those whose answers run get them.
       return fault.victim === edge ? ['unreachable'] : []
     case 'switch':
-      return fault.process === edge ? ['unreachable'] : []
+      return fault.processes.includes(edge) ? ['unreachable'] : []
     case 'cut':
     case 'mute':
     case 'slow':

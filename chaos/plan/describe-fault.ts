@@ -52,7 +52,7 @@ export function describeFault(fault: FaultAction): string {
     case 'isolate':
       return `take the host of ${fault.victim} off the network for ${seconds(fault.forMs)}`
     case 'switch':
-      return `put the ${fault.to} version in the place of ${fault.process}`
+      return `put the ${fault.to} version in the place of ${fault.processes.join(' and ')}`
   }
 }
 

@@ -62,8 +62,8 @@ export type FaultAction =
   | { kind: 'lossy'; link: LinkName; share: number; forMs: number }
   /** A process' host is off the network. */
   | { kind: 'isolate'; victim: ProcessName; forMs: number }
-  /** A process leaves in good order, and the other version of it takes its place. Planned by the skew test alone. */
-  | { kind: 'switch'; process: string; to: VersionName }
+  /** Processes leave in good order, and the other version takes their places. Planned by the skew test alone. */
+  | { kind: 'switch'; processes: readonly string[]; to: VersionName }
 
 /** The last release, or this checkout. */
 export type VersionName = 'former' | 'present'
