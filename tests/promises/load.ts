@@ -16,6 +16,7 @@ export interface Outcome {
   problem: string | null
   /** The body of a refusal; the last event of a stream without `[DONE]`. */
   detail: string
+  startedAtMs: number
   endedAtMs: number
 }
 
@@ -69,6 +70,7 @@ async function askOnce(url: string, key: string, model: string, streamed: boolea
     tokens: 0,
     problem: null,
     detail: '',
+    startedAtMs: Date.now(),
     endedAtMs: 0,
   }
   const body = {

@@ -7,6 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { stringify } from 'yaml'
+import { versionOf } from '../../release/versions.ts'
 import { CACHE, docker } from '../engine/engine.ts'
 import { goProgram } from '../engine/go-program.ts'
 import { imageOf, standIns, type Target } from '../engine/images.ts'
@@ -25,14 +26,20 @@ const execute = promisify(execFile)
 
 export interface Project {
   readonly passwords: Readonly<Record<string, string>>
-  /** Runs Compose with our images at `version`. */
-  compose(version: string, ...args: string[]): Promise<string>
+  /** Runs Compose with the services of `version`. */
+  compose(version: Version, ...args: string[]): Promise<string>
   /** A container's name. */
   container(service: string, number?: number): string
   /** A container's address in the project's network. */
   addressOf(service: string): Promise<string>
 }
 
+/** This checkout, and the last release. */
+export const PRESENT = 'this version'
+export const FORMER = 'the last release'
+export type Version = typeof PRESENT | typeof FORMER
+export const PRESENT_TAG = versionOf(ROOT)
+export const FORMER_IMAGE = 'prove/former'
 export const NETWORK = 'model-gateway_gateway'
 
 export async function openProject(): Promise<Project> {
@@ -61,13 +68,14 @@ export async function openProject(): Promise<Project> {
   }
 }
 
-function imagesAt(version: string): Record<string, { image: string }> {
-  const own = (target: Target) => ({ image: imageOf(target, version) })
+function imagesAt(version: Version): Record<string, { image: string; command?: string[] }> {
+  const own = (target: Target) => ({ image: imageOf(target, PRESENT_TAG) })
+  const service = (target: Target) => (version === FORMER ? formerService(target) : own(target))
   return {
-    edge: own('edge'),
-    router: own('router'),
-    keys: own('keys'),
-    metering: own('metering'),
+    edge: service('edge'),
+    router: service('router'),
+    keys: service('keys'),
+    metering: service('metering'),
     ctl: own('ctl'),
     'identity-provider': own('development'),
     'backend-a': own('development'),
@@ -78,4 +86,8 @@ function imagesAt(version: string): Record<string, { image: string }> {
     redis: { image: standIns.redis },
     postgres: { image: standIns.postgres },
   }
+}
+
+function formerService(target: Target): { image: string; command: string[] } {
+  return { image: FORMER_IMAGE, command: [`services/${target}/src/main.js`] }
 }

@@ -2,19 +2,20 @@
  * The steps of `npm run prove:compose`, inside the world that `main.ts` opens. A run that passes writes its figures.
  */
 
+import { parseArgs } from 'node:util'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { docker, startEngine } from '../engine/engine.ts'
-import { buildImages, makeStandIns } from '../engine/images.ts'
+import { buildImages, loadReleasedImages, makeStandIns } from '../engine/images.ts'
 import { step, tableOfSteps } from '../engine/steps.ts'
 import { imageSizesMb, inWords, memoryMb, secondsUntilHealthy, writeFigures } from './figures.ts'
-import { openProject, type Project } from './project.ts'
-import { startClients, stayUnnoticed } from './stay-unnoticed.ts'
+import { makeFormerImage } from './former-image.ts'
+import { FORMER, openProject, PRESENT, PRESENT_TAG, type Project } from './project.ts'
+import { loseServers, proveAnswers, roll, startClients } from './stay-unnoticed.ts'
 import { tour } from './tour.ts'
 
-const FIRST = '0.1.0'
-const SECOND = '0.1.0-next'
-
 try {
+  const { values } = parseArgs({ options: { images: { type: 'string', default: 'built' } } })
+  if (!['built', 'released'].includes(values.images)) throw new Error('usage: --images built|released')
   await using stack = new AsyncDisposableStack()
   await step('engine', async () => {
     stack.use(await startEngine())
@@ -24,44 +25,60 @@ try {
     await makeStandIns()
     return 'Debian with Node, NATS, Redis, PostgreSQL'
   })
-  await prove(await openProject())
+  const sizes = await (values.images === 'released' ? loadImages() : build())
+  await step('the last release', async () => {
+    await makeFormerImage()
+    return 'its services, out of releases/'
+  })
+  const { healthy, memory } = await prove(await openProject())
+  if (sizes) await writeFigures(sizes, healthy, memory)
 } catch (error) {
   console.log(tableOfSteps())
   reportFatal(error)
 }
 console.log(tableOfSteps())
 
-async function prove(project: Project): Promise<void> {
-  const sizes = await step(
-    'every target, in two versions',
+async function build() {
+  return step(
+    'every target of the Dockerfile',
     async () => {
-      await buildImages(FIRST)
-      await buildImages(SECOND)
-      return imageSizesMb(FIRST)
+      await buildImages(PRESENT_TAG)
+      return imageSizesMb(PRESENT_TAG)
     },
     (figures) => `beyond the base: ${inWords(figures, 'MB')}`,
   )
-  const healthy = await step(
-    'docker compose up --wait',
-    async () => {
-      await project.compose(FIRST, 'up', '--detach', '--wait', '--no-build')
-      return secondsUntilHealthy(project)
-    },
-    (figures) => `healthy after: ${inWords(figures, 's')}`,
-  )
-  await tour(project, FIRST)
-  const clients = await startClients(project, FIRST)
+}
+
+/** They have a base of their own: no figures for the page. */
+async function loadImages(): Promise<void> {
+  await step('npm run release, docker load', async () => {
+    await loadReleasedImages(PRESENT_TAG)
+    return 'every archive'
+  })
+}
+
+async function prove(project: Project) {
+  await step('docker compose up --wait, the last release', async () => {
+    await project.compose(FORMER, 'up', '--detach', '--wait', '--no-build')
+    return inWords(await secondsUntilHealthy(project), 's')
+  })
+  const load = await startClients(project)
+  await roll(project, load, PRESENT)
+  const healthy = await secondsUntilHealthy(project)
+  await tour(project)
   const memory = await step(
     'memory under load',
     () => memoryMb(project),
     (figures) => inWords(figures, 'MiB'),
   )
-  await stayUnnoticed(project, clients, SECOND)
+  await loseServers(project, load)
+  await roll(project, load, FORMER)
+  await proveAnswers(project, load)
   await step('docker compose down --volumes', async () => {
-    await project.compose(SECOND, 'down', '--volumes')
+    await project.compose(FORMER, 'down', '--volumes')
     const left = await docker('ps', '--all', '--quiet')
     if (left !== '') throw new Error(`containers stay: ${left}`)
     return 'no container stays'
   })
-  await writeFigures(sizes, healthy, memory)
+  return { healthy, memory }
 }

@@ -4,25 +4,27 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { usageStream } from '@gateway/contracts/subjects'
 import { newDeveloper } from '../../../tests/promises/gateway.ts'
 import { startLoad, type Load, type Outcome } from '../../../tests/promises/load.ts'
-import { docker } from '../engine/engine.ts'
 import { proveLedger } from '../engine/ledger.ts'
-import { expectNoFailure, outcomesDuring } from '../engine/outcomes.ts'
+import { expectNoFailure, outcomesDuring, wasOpenAt } from '../engine/outcomes.ts'
 import { step } from '../engine/steps.ts'
-import { NETWORK, type Project } from './project.ts'
+import { type Cut, cutOff, kill, leaderOf, type Server } from './cuts.ts'
+import type { Project, Version } from './project.ts'
 import { GATEWAY, MODEL, putOnPlan } from './tour.ts'
 
 const CLIENTS = 6
-const CUT_OFF_MS = 20_000
 const SETTLE_MS = 5_000
+/** Two pings of the bus without an answer, or NATS' election of a leader. Work that could not be metered is not begun. */
+const REFUSES_FOR_MS = 15_000
 
 /** Each on an account of its own, under a plan whose limits it does not reach. */
-export async function startClients(project: Project, version: string): Promise<Load> {
+export async function startClients(project: Project): Promise<Load> {
   const keys: string[] = []
   for (let count = 0; count < CLIENTS; count++) {
     const { key } = await newDeveloper(GATEWAY)
-    await putOnPlan(project, version, key)
+    await putOnPlan(project, key)
     keys.push(key)
   }
   const load = startLoad(GATEWAY, keys, { model: MODEL, clients: CLIENTS })
@@ -30,39 +32,47 @@ export async function startClients(project: Project, version: string): Promise<L
   return load
 }
 
-export async function stayUnnoticed(project: Project, load: Load, nextVersion: string): Promise<void> {
-  const during = (work: () => Promise<unknown>): Promise<readonly Outcome[]> =>
-    outcomesDuring(load, async () => {
-      await work()
-      await delay(SETTLE_MS)
-    })
-  for (const service of ['backend-a', 'router']) {
-    await step(`docker kill ${service}`, async () => {
-      return expectNoFailure(await during(() => killAndStart(project.container(service))), isCutStream)
-    })
-  }
+/** One service after the other, as deploy/README.md says. */
+export async function roll(project: Project, load: Load, version: Version): Promise<void> {
   const up = ['up', '--detach', '--wait', '--no-build']
-  for (const service of ['backend-a', 'backend-b', 'router', 'keys', 'metering']) {
-    await step(`next version: ${service}`, async () => {
-      const outcomes = await during(() => project.compose(nextVersion, ...up, '--no-deps', service))
-      // A simulated backend that is asked to stop cuts its streams.
-      return expectNoFailure(outcomes, (outcome) => service.startsWith('backend') && isCutStream(outcome))
+  for (const service of ['router', 'keys', 'metering']) {
+    await step(`${service} becomes ${version}`, async () => {
+      return expectNoFailure(await during(load, () => project.compose(version, ...up, '--no-deps', service)))
     })
   }
-  await step('next version: edge, the only door', async () => {
-    const outcomes = await during(() => project.compose(nextVersion, ...up))
+  await step(`edge, the only door, becomes ${version}`, async () => {
+    const outcomes = await during(load, () => project.compose(version, ...up))
     const turnedAway = outcomes.filter(({ problem }) => problem === 'unreachable').map(({ endedAtMs }) => endedAtMs)
     const closedMs = turnedAway.length === 0 ? 0 : Math.max(...turnedAway) - Math.min(...turnedAway)
     const finding = expectNoFailure(outcomes.filter(({ problem }) => problem !== 'unreachable'))
     return `${finding}; no connection for ${(closedMs / 1000).toFixed(1)} s`
   })
-  await step('docker network disconnect nats-2, and back', async () => {
-    // What is on its way through this server is lost.
-    return expectNoFailure(await during(() => cutOff(project.container('nats-2'), 'nats-2')), isCutStream)
-  })
-  await step('docker network disconnect redis, and back', async () => {
-    return expectNoFailure(await during(() => cutOff(project.container('redis'), 'redis')))
-  })
+}
+
+export async function loseServers(project: Project, load: Load): Promise<void> {
+  const lose = (title: string, act: () => Promise<Cut>, isAllowed: (outcome: Outcome, cut: Cut) => boolean) =>
+    step(title, async () => {
+      let cut: Cut = { fromMs: 0, toMs: 0 }
+      const outcomes = await during(load, async () => (cut = await act()))
+      const open = outcomes.filter((outcome) => outcome.streamed && wasOpenAt(outcome, cut))
+      return `${expectNoFailure(outcomes, (outcome) => isAllowed(outcome, cut))}; ${open.length} streams were open at the cut`
+    })
+  const servers: Server[] = [
+    { service: 'backend-a', port: 9100 },
+    { service: 'router', port: 8081 },
+  ]
+  for (const server of servers) await lose(`docker kill ${server.service}`, () => kill(project, server), isCutStream)
+  const leader = { service: await leaderOf(project, usageStream.name), port: 4222 }
+  await lose('docker network disconnect NATS’ leader, and back', () => cutOff(project, leader), isCutByNats)
+  const redis = { service: 'redis', port: 6379 }
+  await lose(
+    'docker network disconnect redis, and back',
+    () => cutOff(project, redis),
+    () => false,
+  )
+}
+
+export async function proveAnswers(project: Project, load: Load): Promise<void> {
   await step('the ledger', async () => {
     await load.stop()
     const address = await project.addressOf('postgres')
@@ -71,26 +81,21 @@ export async function stayUnnoticed(project: Project, load: Load, nextVersion: s
   })
 }
 
-/** A stream that had shown content when its server went ends with an explicit error, not with `[DONE]`. */
-function isCutStream({ streamed, problem, detail }: Outcome): boolean {
-  return streamed && problem === 'broken' && detail.startsWith('data: {"error"')
+async function during(load: Load, work: () => Promise<unknown>): Promise<readonly Outcome[]> {
+  return outcomesDuring(load, async () => {
+    await work()
+    await delay(SETTLE_MS)
+  })
 }
 
-async function killAndStart(container: string): Promise<void> {
-  await docker('kill', container)
-  await delay(2 * SETTLE_MS)
-  await docker('start', container)
-  await untilHealthy(container)
+/** A stream that had shown content when its server went ends with an explicit error. One that begins later does not. */
+function isCutStream(outcome: Outcome, cut: Cut): boolean {
+  const { streamed, problem, detail } = outcome
+  return streamed && problem === 'broken' && detail.startsWith('data: {"error"') && wasOpenAt(outcome, cut)
 }
 
-async function cutOff(container: string, name: string): Promise<void> {
-  await docker('network', 'disconnect', NETWORK, container)
-  await delay(CUT_OFF_MS)
-  await docker('network', 'connect', '--alias', name, NETWORK, container)
-  await untilHealthy(container)
-  await delay(SETTLE_MS)
-}
-
-async function untilHealthy(container: string): Promise<void> {
-  while ((await docker('inspect', '--format', '{{.State.Health.Status}}', container)) !== 'healthy') await delay(500)
+function isCutByNats(outcome: Outcome, cut: Cut): boolean {
+  const { problem, detail, endedAtMs } = outcome
+  const isRefused = problem === '503' && detail.includes('cannot meter') && endedAtMs < cut.toMs + REFUSES_FOR_MS
+  return isRefused || isCutStream(outcome, cut)
 }

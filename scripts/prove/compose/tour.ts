@@ -5,7 +5,7 @@
 import { parseKey } from '@gateway/contracts/api-key'
 import { ask, newDeveloper, newGuest, quotaOf, send } from '../../../tests/promises/gateway.ts'
 import { step } from '../engine/steps.ts'
-import type { Project } from './project.ts'
+import { PRESENT, type Project } from './project.ts'
 
 const EDGE = 'http://127.0.0.1:8080'
 export const GATEWAY = { urls: [EDGE] as const, issuer: 'http://127.0.0.1:8082' }
@@ -13,7 +13,7 @@ export const MODEL = 'svc-instant'
 /** Requests a minute of the compose file's guests. */
 const GUEST_REQUESTS = 10
 
-export async function tour(project: Project, version: string): Promise<void> {
+export async function tour(project: Project): Promise<void> {
   const developer = await step(
     'sign in, and issue a key',
     () => newDeveloper(GATEWAY),
@@ -37,7 +37,7 @@ export async function tour(project: Project, version: string): Promise<void> {
     return `${tokens} tokens in ${pieces} pieces`
   })
   await step('docker compose run ctl', async () => {
-    await putOnPlan(project, version, developer.key)
+    await putOnPlan(project, developer.key)
     const { planSlug, used } = await quotaOf(developer, EDGE)
     expectEqual(planSlug, 'pro')
     if (!(used > 0)) throw new Error(`used: ${used}`)
@@ -63,8 +63,8 @@ export async function tour(project: Project, version: string): Promise<void> {
 }
 
 /** As an operator does it, with the image of the command line. */
-export async function putOnPlan({ compose }: Project, version: string, key: string): Promise<void> {
-  await compose(version, 'run', '--rm', 'ctl', 'accounts', 'set-plan', parseKey(key)!.accountTag, 'pro')
+export async function putOnPlan({ compose }: Project, key: string): Promise<void> {
+  await compose(PRESENT, 'run', '--rm', '--no-deps', 'ctl', 'accounts', 'set-plan', parseKey(key)!.accountTag, 'pro')
 }
 
 function expectEqual(actual: unknown, expected: unknown): void {

@@ -4,12 +4,13 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, realpath, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { embeddedBinaries } from '@gateway/embedded-postgres/binaries'
 import { findProgram } from '@gateway/servers/find-program'
+import { versionOfImage } from '../../release/versions.ts'
 import { CACHE, docker, DOCKER } from './engine.ts'
 import { goProgram } from './go-program.ts'
 
@@ -92,11 +93,23 @@ export async function buildImages(version: string): Promise<void> {
   }
 }
 
+/** Those of a release, made of this checkout, as `model-gateway/<target>:<version>`. */
+export async function loadReleasedImages(version: string): Promise<void> {
+  const folder = join(CACHE, 'release')
+  await execute(process.execPath, [join(ROOT, 'scripts/release/main.ts'), folder])
+  for (const target of targets) {
+    const [archive] = globSync(`model-gateway-${target}-*.oci.tar`, { cwd: folder })
+    await docker('load', '--quiet', '--input', join(folder, archive!))
+    await docker('tag', imageOf(target, versionOfImage(ROOT, target)), imageOf(target, version))
+  }
+  await rm(folder, { recursive: true })
+}
+
 export function imageOf(target: Target, version: string): string {
   return `model-gateway/${target}:${version}`
 }
 
-async function build(args: string[]): Promise<void> {
+export async function build(args: string[]): Promise<void> {
   const child = spawn(DOCKER, ['build', '--network', 'host', '--progress', 'plain', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, DOCKER_BUILDKIT: '1' },

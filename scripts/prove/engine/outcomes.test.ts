@@ -4,7 +4,7 @@
 
 import { expect, test } from 'vitest'
 import type { Outcome } from '../../../tests/promises/load.ts'
-import { expectNoFailure } from './outcomes.ts'
+import { expectNoFailure, wasOpenAt } from './outcomes.ts'
 
 const outcome = (problem: string | null): Outcome => ({
   url: '',
@@ -14,7 +14,8 @@ const outcome = (problem: string | null): Outcome => ({
   tokens: 0,
   problem,
   detail: '',
-  endedAtMs: 0,
+  startedAtMs: 10,
+  endedAtMs: 20,
 })
 
 test('a failed answer ends the proof, unless its failure is allowed', () => {
@@ -26,4 +27,11 @@ test('a failed answer ends the proof, unless its failure is allowed', () => {
 test('silence is no proof', () => {
   expect(() => expectNoFailure([])).toThrow('nobody was served')
   expect(expectNoFailure([outcome(null)])).toBe('1 answers, 0 failed')
+})
+
+test('an answer was open at a cut unless it ended before or began after', () => {
+  const answer = outcome(null)
+  const open = [15, 10, 20, 9, 21].map((atMs) => wasOpenAt(answer, { fromMs: atMs, toMs: atMs }))
+  expect(open).toEqual([true, true, true, false, false])
+  expect(wasOpenAt(answer, { fromMs: 5, toMs: 30 })).toBe(true)
 })

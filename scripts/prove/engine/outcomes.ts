@@ -27,6 +27,14 @@ export function expectNoFailure(
   return `${outcomes.length} answers, ${describeProblems(failed)}`
 }
 
+/** An answer under way at some moment between these times. */
+export function wasOpenAt(
+  { startedAtMs, endedAtMs }: Outcome,
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): boolean {
+  return startedAtMs <= toMs && endedAtMs >= fromMs
+}
+
 function describeProblems(failed: readonly Outcome[]): string {
   const kinds = Map.groupBy(failed, ({ problem }) => problem)
   return (
