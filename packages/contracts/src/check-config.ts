@@ -4,15 +4,15 @@
  */
 
 import type { Capability } from './job.ts'
-import { servedKind } from './default-model.ts'
-import { DEFAULT_DIMENSIONS } from './config.ts'
-import type {
-  AutoModelConfig,
-  ConfigSections,
-  ModelConfig,
-  PlanConfig,
-  PoolConfig,
-  ServedModelConfig,
+import { servedKind } from './models.ts'
+import {
+  DEFAULT_DIMENSIONS,
+  type AutoModelConfig,
+  type ConfigSections,
+  type ModelConfig,
+  type PlanConfig,
+  type PoolConfig,
+  type ServedModelConfig,
 } from './config.ts'
 
 export type ConfigPath = (string | number)[]

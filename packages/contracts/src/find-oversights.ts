@@ -5,10 +5,8 @@
 
 import type { ConfigProblem } from './check-config.ts'
 import { LEGACY_MODEL_IDS } from './default-config.ts'
-import { defaultModelId } from './default-model.ts'
+import { defaultModelId, findModel, planIncludes } from './models.ts'
 import type { AutoModelConfig, ConfigSections, PoolConfig } from './config.ts'
-import { findModel } from './find-model.ts'
-import { planIncludes } from './plan-includes.ts'
 
 export function findOversights(config: ConfigSections, named: ReadonlySet<keyof ConfigSections>): ConfigProblem[] {
   return [

@@ -5,8 +5,7 @@
 
 import type { ConfigProblem } from './check-config.ts'
 import type { ModelConfig } from './config.ts'
-import { findModel } from './find-model.ts'
-import { isRetired } from './retired.ts'
+import { findModel, isRetired } from './models.ts'
 
 export function lostDirectModels(
   former: readonly ModelConfig[],

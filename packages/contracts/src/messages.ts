@@ -35,7 +35,6 @@ export const messagesRequest = countTokensRequest.extend({
   stop_sequences: z.array(z.string()).nullish(),
   metadata: z.looseObject({ user_id: z.string().nullish() }).nullish(),
 })
-export type MessagesRequest = z.infer<typeof messagesRequest>
 
 const messagesUsage = z.looseObject({
   input_tokens: z.int(),

@@ -6,8 +6,11 @@
 import { Buffer } from 'node:buffer'
 import { isJson, listOf, numberOf, type ChatBody, type Json } from './dialect.ts'
 import { rootOf, type ServerKind } from './describe-server.ts'
-import { RED_SQUARE } from './red-square.ts'
 import type { ChatAnswer, Server } from './server.ts'
+
+/** A PNG of 32 by 32 red pixels. */
+const RED_SQUARE =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC'
 
 /** `taken`: not refused, and its effect cannot be seen in an answer. */
 export type Result = 'yes' | 'taken' | 'no' | 'unknown'

@@ -12,7 +12,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { serve } from '@gateway/service/serve'
 import { talkAs } from '@gateway/service/talk-as'
-import { viewHealth, type Clocks } from './core/view-backends.ts'
+import { viewHealth, type Clocks } from './core/backend-health.ts'
 import { placesAt, type Backend, type Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
 

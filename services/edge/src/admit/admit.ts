@@ -8,7 +8,7 @@
 import type { AdmitAnswer, AdmitAsk, Standing } from '@gateway/admission/edge'
 import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
-import { planIncludes, plansThatInclude } from '@gateway/contracts/plan-includes'
+import { planIncludes, plansThatInclude } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
 import { worstCharge } from '@gateway/pricing/charge'
 import { priceFor } from '@gateway/pricing/price'

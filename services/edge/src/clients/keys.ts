@@ -3,8 +3,9 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
+import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/contracts/developer-keys-api'
+import { GatewayError } from '@gateway/contracts/errors'
 import { asksOn } from './ask.ts'
-import { endsKey } from './end-key.ts'
 import { shareCalls } from './share-calls.ts'
 
 export type KeysClient = ReturnType<typeof createKeysClient>
@@ -26,5 +27,35 @@ export function createKeysClient(bus: Bus) {
     revoke: endsKey(findSession, asks('keysRevoke')),
     list: asks('keysList'),
     answerSecrets: asks('keysAnswerSecrets'),
+  }
+}
+
+/** Each fails only when a mint falls into the moment between the two steps. */
+const TRIES = 5
+
+interface Ending {
+  owner: KeyOwner
+  keyHash: string
+}
+
+/**
+ * Rotates or revokes a key in two steps. The first gets a ticket, the second ends the key under it. A mint that returns the
+ * key in between voids the ticket.
+ *
+ * So a message that is still on its way when its client is refused ends no key that a later mint returns. This client has
+ * not been refused yet: where a mint came in between, the edge takes another ticket.
+ */
+export function endsKey<Reply extends { kind: string; isLate?: boolean | undefined }>(
+  findSession: (question: FindSessionRequest) => Promise<FindSessionReply>,
+  end: (question: Ending & { ticket?: string | undefined }) => Promise<Reply>,
+): (question: Ending) => Promise<Reply> {
+  return async ({ owner, keyHash }) => {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const session = await findSession({ owner, toEnd: keyHash })
+      const ticket = session.kind === 'found' ? session.ticket : undefined
+      const reply = await end({ owner, keyHash, ...(ticket !== undefined && { ticket }) })
+      if (!reply.isLate) return reply
+    }
+    throw new GatewayError('SERVICE_UNAVAILABLE', 'The key is being minted again and again; try again shortly')
   }
 }

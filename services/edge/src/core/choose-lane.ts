@@ -14,8 +14,7 @@ import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto, type Lean } from '@gateway/auto/choose-auto'
 import { learnLanes, type LearntLanes } from '@gateway/auto/own-lanes'
-import { isRetired } from '@gateway/contracts/retired'
-import { planIncludes } from '@gateway/contracts/plan-includes'
+import { isRetired, planIncludes } from '@gateway/contracts/models'
 
 export interface LaneChoice {
   lane: ServedModelConfig

@@ -6,7 +6,7 @@ import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/
 import type { PlannedModel } from '@gateway/contracts/plan-api'
 import { priceFor } from '@gateway/pricing/price'
 import { describePrice } from './describe-price.ts'
-import { planIncludes } from '@gateway/contracts/plan-includes'
+import { planIncludes } from '@gateway/contracts/models'
 
 export function modelsOnPlan({ models }: Pick<GatewayConfig, 'models'>, plan: PlanConfig): PlannedModel[] {
   const inOrder = [...models].sort((a, b) => (a.order ?? Infinity) - (b.order ?? Infinity) || 0)

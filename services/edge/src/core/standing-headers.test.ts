@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Standing } from '@gateway/admission/edge'
-import { anthropicLimitHeaders, standingHeaders } from './standing-headers.ts'
+import { anthropicLimitHeaders, lastingHeaders, standingHeaders } from './standing-headers.ts'
 
 const standing: Standing = {
   plan: 'free',
@@ -44,4 +44,17 @@ test('a client of the Messages API reads the same limits under the names that it
     'anthropic-ratelimit-tokens-remaining': '0',
     'anthropic-ratelimit-tokens-reset': '2026-11-21T00:06:00.000Z',
   })
+})
+
+test('what served an answer stays true of it, where the account stood does not', () => {
+  const headers = {
+    'x-svc-quota-used': '5',
+    'x-ratelimit-remaining-requests': '59',
+    'x-svc-upstream': 'nova',
+    'x-svc-smart-route': 'svc-core; reason=everyday',
+    'x-svc-warning': 'small cap',
+    deprecation: '@1767225600',
+  }
+  const { 'x-svc-quota-used': _used, 'x-ratelimit-remaining-requests': _remaining, ...lasting } = headers
+  expect(lastingHeaders(headers)).toEqual(lasting)
 })

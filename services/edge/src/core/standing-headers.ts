@@ -53,3 +53,11 @@ function duration(ms: number): string {
   if (whole < 60_000) return `${whole / 1000}s`
   return `${Math.floor(whole / 60_000)}m${Math.round((whole % 60_000) / 1000)}s`
 }
+
+const OF_THE_MOMENT = ['x-svc-quota-', 'x-ratelimit-', 'anthropic-ratelimit-']
+
+/** Of an answer's headers, those that stay true when it is given again: all but where the account stood then. */
+export function lastingHeaders(headers: Record<string, string>): Record<string, string> {
+  const lasting = Object.entries(headers).filter(([name]) => !OF_THE_MOMENT.some((prefix) => name.startsWith(prefix)))
+  return Object.fromEntries(lasting)
+}

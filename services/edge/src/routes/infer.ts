@@ -5,9 +5,7 @@
 
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
-import { servedKind } from '@gateway/contracts/default-model'
-import { findModel } from '@gateway/contracts/find-model'
-import { isRetired } from '@gateway/contracts/retired'
+import { servedKind, findModel, isRetired } from '@gateway/contracts/models'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { JobKind, PlannedJob } from '@gateway/contracts/job'
 import type { WholeBill } from '@gateway/contracts/usage-event'

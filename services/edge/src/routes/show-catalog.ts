@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import type { tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
-import { liveModels } from '@gateway/contracts/retired'
+import { liveModels } from '@gateway/contracts/models'
 import { answerCacheable } from './answer-cacheable.ts'
 import { tiersOf } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'

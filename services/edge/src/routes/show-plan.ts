@@ -4,7 +4,7 @@
  */
 
 import type { PlanRecord } from '@gateway/contracts/plan-api'
-import { liveModels } from '@gateway/contracts/retired'
+import { liveModels } from '@gateway/contracts/models'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { findPlan } from '../core/find-plan.ts'
 import { modelsOnPlan } from '../core/models-on-plan.ts'

@@ -7,11 +7,13 @@
  */
 
 import { sql } from 'kysely'
+import type { Logger } from '@gateway/telemetry/logger'
 import { addMonths, leastRequestIdOf, monthOf, monthOfRequest, type Month } from '../core/month.ts'
 import type { MeteringDatabase } from './tables.ts'
 
 const MONTHS_BACK = 24
 const MONTHS_AHEAD = 2
+const HOUR_MS = 3_600_000
 /** Any number that nothing else in this database locks. */
 const PARTITIONS_LOCK = 7_241_906_553
 
@@ -71,4 +73,15 @@ async function makeMonth(database: MeteringDatabase, month: Month): Promise<void
       alter table metering.ledger attach partition ${partition} for values from (${sql.lit(from)}) to (${sql.lit(to)})
     `.execute(transaction)
   })
+}
+
+/** A failure is logged and tried again an hour later: the month is made at the latest with its first row. */
+export function keepPartitionsAhead(partitions: Partitions, logger: Logger): Disposable {
+  const timer = setInterval(() => {
+    partitions.ensureAhead().catch((error: unknown) => {
+      logger.warn({ err: error }, 'the next months of the ledger could not be made')
+    })
+  }, HOUR_MS)
+  timer.unref()
+  return { [Symbol.dispose]: () => clearInterval(timer) }
 }

@@ -10,9 +10,10 @@ import {
   afterSuccess,
   isUsable,
   newHealth,
-  usableFromMs,
   type Attempt,
   type Health,
+  usableFromMs,
+  viewHealth,
 } from './backend-health.ts'
 
 const hard: Blame = { on: 'backend', weight: 'hard' }
@@ -188,4 +189,21 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
     }),
     { numRuns: 2_000 },
   )
+})
+
+const WALL_MS = Date.parse('2026-11-20T10:00:00Z')
+const clocks = (nowMs: number) => ({ nowMs, wallMs: WALL_MS + nowMs })
+
+test('an operator is told how a target is, and until when', () => {
+  const cooling = afterFault(newHealth(), { startedAtMs: 100 }, { on: 'target', weight: 'soft', coolMs: 5_000 }, 100, 0)
+  const ejected = afterFault(cooling, { startedAtMs: 200 }, { on: 'backend', weight: 'hard' }, 200, 0)
+  expect(viewHealth(newHealth(), clocks(0))).toEqual({ state: 'healthy', untilMs: null })
+  expect(viewHealth(cooling, clocks(150))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
+  expect(viewHealth(ejected, clocks(300))).toEqual({ state: 'ejected', untilMs: WALL_MS + 1_200 })
+  expect(viewHealth(ejected, clocks(1_200))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
+  expect(viewHealth(ejected, clocks(5_100))).toEqual({ state: 'on_trial', untilMs: null })
+  expect(viewHealth(afterSuccess(ejected, { startedAtMs: 5_200 }, 5_200), clocks(5_200))).toEqual({
+    state: 'healthy',
+    untilMs: null,
+  })
 })

@@ -10,6 +10,7 @@
  * Values in, values out; the clock is an argument.
  */
 
+import type { HealthView } from '@gateway/contracts/routers-api'
 import type { Blame } from './backend-fault.ts'
 
 /** One attempt; a trial knows its own by identity. */
@@ -148,4 +149,20 @@ function intervalMs(ejections: number): number {
 
 function isOldNews(health: Health, attempt: Attempt): boolean {
   return attempt.startedAtMs < health.turnedAtMs
+}
+
+/** Health goes by the process' own clock, operators by the wall's. */
+export interface Clocks {
+  /** What ejections and coolings are measured by. */
+  nowMs: number
+  /** The same moment in milliseconds since 1970. */
+  wallMs: number
+}
+
+/** An ejection outweighs a cooling; a target on trial is one whose ejection is over. */
+export function viewHealth(health: Health, { nowMs, wallMs }: Clocks): HealthView {
+  const until = (atMs: number): number => Math.round(wallMs + atMs - nowMs)
+  if (nowMs < health.ejectedUntilMs) return { state: 'ejected', untilMs: until(health.ejectedUntilMs) }
+  if (nowMs < health.coolingUntilMs) return { state: 'cooling', untilMs: until(health.coolingUntilMs) }
+  return { state: health.onTrial ? 'on_trial' : 'healthy', untilMs: null }
 }

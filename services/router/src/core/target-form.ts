@@ -9,7 +9,7 @@
  */
 
 import { isObject } from './read-usage.ts'
-import { refused } from './refused.ts'
+import { refused } from './backend-fault.ts'
 
 /** The client's, left out and told. */
 const DROPPED = [

@@ -4,7 +4,7 @@
  */
 
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 
 export type Json = Record<string, unknown>
 

@@ -7,7 +7,7 @@ import { isObject } from '../../core/read-usage.ts'
 import { applyingTo, type TargetForm } from '../../core/target-form.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 import { thinkingMembers } from './thinking.ts'
 import { toolMembers } from './tools.ts'
 

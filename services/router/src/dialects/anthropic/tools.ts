@@ -5,7 +5,7 @@
 
 import { isObject } from '../../core/read-usage.ts'
 import { cached, type Json } from './content.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 
 /** A call of it is the answer's text. */
 export const ANSWER_TOOL = 'svc_answer_in_json'

@@ -7,7 +7,7 @@
 
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 
 type Lost = Set<string>
 

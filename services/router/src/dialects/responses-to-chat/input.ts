@@ -5,7 +5,7 @@
 
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 import { customArguments, functionName, objectsOf } from './tools.ts'
 
 export interface WrittenInput {

@@ -4,10 +4,9 @@
 
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { refused } from '../../core/refused.ts'
+import { refused } from '../../core/backend-fault.ts'
 import { writeMessages } from './input.ts'
-import type { OwnTools } from './tools.ts'
-import { objectsOf, writeTools } from './tools.ts'
+import { type OwnTools, objectsOf, writeTools } from './tools.ts'
 
 /** What an answer needs of its request. */
 export interface Echo {

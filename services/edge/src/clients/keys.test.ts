@@ -1,6 +1,6 @@
 import type { FindSessionReply } from '@gateway/contracts/developer-keys-api'
 import { expect, test } from 'vitest'
-import { endsKey } from './end-key.ts'
+import { endsKey } from './keys.ts'
 
 const KEY = { owner: { issuer: 'https://id.example', subject: 'alice' }, keyHash: 'hash-of-it' }
 const found = (ticket?: string): FindSessionReply => {

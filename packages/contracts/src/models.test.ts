@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createDefaultConfig } from './default-config.ts'
-import { planIncludes, plansThatInclude } from './plan-includes.ts'
+import { planIncludes, plansThatInclude } from './models.ts'
 
 const { models, plans } = createDefaultConfig()
 const plan = (slug: string) => plans.find((candidate) => candidate.slug === slug)!
