@@ -41,8 +41,12 @@ const alone = [
   'tests/hostile-clients.test.ts',
 ]
 
-/** They kill and freeze processes of two edges and two routers and more: one after the other, before the others. */
-const longest = ['cluster', 'faults', 'chaos', 'chaos-sabotage', 'skew'].map((name) => `tests/${name}.test.ts`)
+const files = (...names: string[]): string[] => names.map((name) => `tests/${name}.test.ts`)
+
+/** They freeze processes under load and expect an answer within seconds: one after the other, before the others. */
+const struck = files('cluster', 'faults')
+/** They last for minutes and use half a core, so they begin first beside the others: vitest sorts projects by name. */
+const longest = files('chaos', 'chaos-sabotage', 'skew')
 
 export default defineConfig({
   test: {
@@ -78,10 +82,19 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'long system',
-          include: longest,
+          name: 'struck system',
+          include: struck,
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'long system',
+          include: longest,
+          maxWorkers: atOnce(cores),
+          sequence: { groupOrder: 3 },
         },
       },
       {
@@ -90,7 +103,7 @@ export default defineConfig({
           name: 'system',
           include: ['tests/**/*.test.ts'],
           // Their servers and clients are not installed for these: `npm run test:backends`.
-          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...longest, ...alone],
+          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...struck, ...longest, ...alone],
           maxWorkers: atOnce(cores),
           sequence: { groupOrder: 3 },
         },
