@@ -59,6 +59,11 @@ export interface RequestOptions {
    * comes back, some processes find it a little later than others.
    */
   failingForMs?: number
+  /**
+   * Each time that so long has passed without an answer, the bus asks again, so only for questions that may be answered
+   * twice: the group's queue may have picked a process that is frozen, or whose host is gone.
+   */
+  silentForMs?: number
 }
 
 export interface OutgoingJob {

@@ -3,9 +3,9 @@
  *
  * A request made while disconnected waits for the connection. One that was under way during an outage times out.
  *
- * This is the only place that asks again. It does so within the request's time, in three cases: nobody serves the subject
- * shortly after a shared outage, because the responder may still be reconnecting; nobody serves it, or the answer failed,
- * and the asker has patience for that.
+ * This is the only place that asks again. It does so within the request's time, in four cases: nobody serves the subject
+ * shortly after a shared outage, because the responder may still be reconnecting; nobody serves it, the answer failed, or
+ * none comes, and the asker has patience for that. The first answer counts.
  */
 
 import { InFlightMap } from '@gateway/in-flight/map'
@@ -35,6 +35,7 @@ interface Pending {
   absentUntilMs: number
   failingUntilMs: number
   timer: LivedTimeout
+  silence: LivedTimeout | undefined
   resolve(reply: Uint8Array): void
   reject(error: Error): void
 }
@@ -52,6 +53,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     if (request === undefined) return undefined
     pending.delete(number)
     request.timer.clear()
+    request.silence?.clear()
     return request
   }
   const asksAgain = (request: Pending, payload: Uint8Array, noResponder: boolean): boolean => {
@@ -62,6 +64,14 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
   const publishAgain = (number: number) => {
     const request = pending.get(number)
     if (request !== undefined) publish(number, request)
+  }
+  const askIntoSilence = (number: number, silentForMs: number) => {
+    const request = pending.get(number)
+    if (request === undefined) return
+    request.silence = new LivedTimeout(() => {
+      publishAgain(number)
+      askIntoSilence(number, silentForMs)
+    }, silentForMs)
   }
 
   inbox.on('r', (payload, token, noResponder) => {
@@ -79,7 +89,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
   })
 
   const put = (subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array> => {
-    const { timeoutMs, absentForMs = 0, failingForMs = 0 } = options
+    const { timeoutMs, absentForMs = 0, failingForMs = 0, silentForMs } = options
     if (payload.length > wire.maxPayloadBytes) {
       return Promise.reject(new RangeError(`a request of ${payload.length} bytes to ${subject} is too large`))
     }
@@ -90,9 +100,10 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
     const askedAtMs = performance.now()
     const [absentUntilMs, failingUntilMs] = [askedAtMs + absentForMs, askedAtMs + failingForMs]
     const question = { subject, payload: Buffer.from(payload), published: false, absentUntilMs, failingUntilMs }
-    const request: Pending = { ...question, timer, resolve, reject }
+    const request: Pending = { ...question, timer, silence: undefined, resolve, reject }
     pending.set(number, request)
     publish(number, request)
+    if (silentForMs !== undefined) askIntoSilence(number, silentForMs)
     return promise
   }
 

@@ -102,6 +102,21 @@ describe.each(adapters)('requests on $name', ({ createWorld }) => {
     await expect(asking).rejects.toThrow('out of ink')
   })
 
+  it('asks again into silence only where the asker says so, and takes the first answer', async () => {
+    const heard: string[] = []
+    await using _ = await server.serve('frozen', 'servers', async (payload) => {
+      heard.push(read(payload))
+      // Whom the queue picked first never answers.
+      return heard.length === 1 ? new Promise<never>(() => {}) : payload
+    })
+    const patience = { timeoutMs: 10_000, silentForMs: 50 }
+    expect(read(await asker.request('frozen', text('again'), patience))).toBe('again')
+    expect(heard).toEqual(['again', 'again'])
+    heard.length = 0
+    await expect(asker.request('frozen', text('once'), { timeoutMs: 300 })).rejects.toBeInstanceOf(BusTimeoutError)
+    expect(heard).toEqual(['once'])
+  })
+
   it('sees the question as it was when it was put', async () => {
     await using _ = await server.serve('mirror', 'servers', async (payload) => payload)
     const question = Buffer.from('before')

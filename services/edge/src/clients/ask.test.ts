@@ -46,6 +46,16 @@ describe('a question to another service', () => {
     expect(asked.times).toBe(3)
   })
 
+  test('that may be answered twice reaches another process of the service while one is frozen', async () => {
+    let asked = 0
+    for (let processes = 0; processes < 2; processes++) {
+      const answer = async () => (asked++ === 0 ? new Promise<never>(() => {}) : encodeJson(NOBODY))
+      opened.use(await service.serve(subjects.keysFindAccount, groups.keys, answer))
+    }
+    expect(await asksOn(edge)('keysFindAccount')(OWNER)).toEqual(NOBODY)
+    expect(asked).toBe(2)
+  })
+
   test('that changes something is asked once where the service failed', async () => {
     const asked = await serve(subjects.keysMint, MINTED, 1)
     await expect(asksOn(edge)('keysMint')(OWNER)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
