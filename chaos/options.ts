@@ -21,6 +21,8 @@ export interface ChaosOptions {
   sabotage?: Sabotage
   /** Each process has a host of its own, and faults are packets lost between them. */
   network?: boolean
+  /** Servers have copies on hosts of their own, and a copy takes the place of a primary that is off the network. */
+  replicated?: boolean
   /** For the skew test: the run begins on the former version, and these switches are its faults. */
   versions?: Versions
   switches?: readonly FaultAction[]
@@ -30,7 +32,7 @@ export interface ChaosOptions {
   isBroken?: boolean
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--json]
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--replicated] [--json]
 What each means: chaos/README.md`
 
 const MAX_SEED = 2 ** 31
@@ -45,9 +47,11 @@ export function readOptions(args: string[]): ChaosOptions {
       only: { type: 'string' },
       sabotage: { type: 'string' },
       network: { type: 'boolean', default: false },
+      replicated: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   })
+  if (values.replicated && !values.network) throw new UsageError('--replicated needs --network')
   if (values.network && values.only !== undefined)
     throw new UsageError('--network has faults of its own: leave --only out')
   return {
@@ -56,6 +60,7 @@ export function readOptions(args: string[]): ChaosOptions {
     seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
     json: values.json,
     network: values.network,
+    replicated: values.replicated,
     ...(values.only !== undefined && { only: values.only.split(',').map(faultKind) }),
     ...(values.sabotage !== undefined && { sabotage: sabotageNamed(values.sabotage) }),
   }

@@ -33,7 +33,7 @@ const RESTS_WITHIN_MS = 60_000
 const BROKEN_RESTS_WITHIN_MS = 5_000
 
 export async function runChaos(options: ChaosOptions, folder: string, say: (line: string) => void): Promise<ChaosRun> {
-  const { seed, requests, sabotage, network, versions, ways, isBroken = sabotage !== undefined } = options
+  const { seed, requests, sabotage, network, replicated, versions, ways, isBroken = sabotage !== undefined } = options
   const beganAtMs = Date.now()
   await mkdir(folder, { recursive: true })
   const faults = planned(options)
@@ -41,7 +41,7 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
-  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions, network })
+  await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions, network, replicated })
   const clients = openClients(stage, log)
   // A process' first requests are slow, which is no fault.
   for (let probes = 0; probes < WARM_UP_PROBES; probes += 4) {
@@ -63,7 +63,9 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   return { facts, judgement: judge(facts), tookMs: Date.now() - beganAtMs }
 }
 
-function planned({ seed, requests, kills, only, network, switches }: ChaosOptions): PlannedFault[] {
+function planned({ seed, requests, kills, only, network, replicated, switches }: ChaosOptions): PlannedFault[] {
   if (switches) return spread(switches, requests, chance(seed, 'switches'))
-  return network ? planNetworkFaults({ seed, requests, kills }) : planFaults({ seed, requests, kills, only })
+  return network
+    ? planNetworkFaults({ seed, requests, kills, replicated })
+    : planFaults({ seed, requests, kills, only })
 }

@@ -15,6 +15,7 @@ import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
+import { failedOver, isolated } from './fail-over.ts'
 import { flooded } from './flood.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
@@ -108,6 +109,7 @@ async function strikeOne(
       if (stage.network) return whileLost(fault.forMs, stage.network.lose(fault.link))
       return onLink(stage, fault.link, fault.forMs, (link) => link.mute())
     case 'slow':
+      if (stage.network) return whileLost(fault.forMs, stage.network.slow(fault.link, fault.delayMs))
       return onLink(stage, fault.link, fault.forMs, (link) => link.slow(fault.delayMs))
     case 'refuse':
       return refused(stage, fault.backend, fault.forMs)
@@ -124,7 +126,9 @@ async function strikeOne(
     case 'lossy':
       return whileLost(fault.forMs, stage.network!.lose(fault.link, { share: fault.share }))
     case 'isolate':
-      return whileLost(fault.forMs, stage.network!.isolate(fault.victim))
+      return isolated(stage.network!, fault.victim, fault.forMs)
+    case 'fail-over':
+      return failedOver(stage.network!, fault.server, fault.forMs)
     case 'switch':
       return void (await Promise.all(fault.processes.map((process) => stage.switchVersion(process, fault.to))))
   }
@@ -190,8 +194,8 @@ async function storeInUse({ logs }: Stage, clients: Clients, deadlineMs: number)
   await clients.visit()
 }
 
-async function allReady({ cluster }: Stage): Promise<boolean> {
-  const servers = Object.values(cluster.servers)
+async function allReady({ cluster, network }: Stage): Promise<boolean> {
+  const servers = network?.servers ? [] : Object.values(cluster.servers)
   if (servers.some(({ pid }) => pid === undefined)) return false
   const ready = await Promise.all(
     cluster.processes.map(async ({ pid, plan }) => {

@@ -4,7 +4,7 @@
 
 import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
-import { endsOf, type LinkName } from '../plan/places.ts'
+import { endsOf, type LinkName, serverAt } from '../plan/places.ts'
 import { takesFactsAway } from './alone.ts'
 import type { Struck } from './facts.ts'
 
@@ -56,7 +56,10 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
       return excusedByLink(fault, edge, seen)
     case 'isolate':
       if (fault.victim.startsWith('router')) return ['error event']
-      return fault.victim === edge ? [UNMETERED, 'error event'] : []
+      return fault.victim === edge || serverAt(fault.victim) === 'nats' ? [UNMETERED, 'error event'] : []
+    // Until the others have a leader nothing is metered, and each client of that server has to find another.
+    case 'fail-over':
+      return fault.server === 'nats' ? [UNMETERED, 'error event'] : []
     // One that has shown content cannot be replaced.
     case 'refuse':
       return lacksBackend(seen, fault.backend) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']

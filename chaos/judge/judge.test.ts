@@ -103,6 +103,8 @@ const strike = (fault: FaultAction, more: object = {}): Facts['struck'] => [
   },
 ]
 
+const REDIS_FAILS_OVER = { kind: 'fail-over', server: 'redis', forMs: 4_000 } as const
+
 test('a run in which all is well breaks nothing', () => {
   expect(broken({})).toEqual([])
   expect(judge(WELL).isKept).toBe(true)
@@ -136,20 +138,39 @@ describe('it is found out when', () => {
   })
 
   test('more are admitted than the rate in sixty seconds', () => {
-    const admitted = (count: number) =>
+    const admitted = (count: number, everyMs = 1_900) =>
       Array.from({ length: count }, (_, index) => {
-        const sentAtMs = 100_000 + index * 1_900
+        const sentAtMs = 100_000 + index * everyMs
         return { ...SEEN, owner: 'trickle', kind: 'probe' as const, sentAtMs, headAtMs: sentAtMs + 5, whole: false }
       })
     expect(broken({ seen: admitted(30) })).toEqual([])
     expect(broken({ seen: admitted(31) }).join()).toContain('31 times')
     // An edge that decided by itself has a share of its own.
     expect(broken({ seen: admitted(31), alone: [{ edge: 0, atMs: 120_000 }] })).toEqual([])
+    // A replica without the last seconds lets the rate pass once more.
+    const struck = strike(REDIS_FAILS_OVER, { struckAtMs: 110_000, healedAtMs: 120_000 })
+    expect(broken({ seen: admitted(60, 900), struck })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), struck }).join()).toContain('61 times')
   })
 
   test('an allowance is passed by more than one worst case', () => {
     const spent = { ...ROW, account: 'tag-3', completionTokens: 2_990, charge: 3_000_000 }
     expect(broken({ rows: [spent] }).join()).toContain('thimble-1 has spent 3000000')
+  })
+
+  test('an allowance is passed by more than a failover of Redis forgot', () => {
+    const asked = (count: number, charge: number) => {
+      const requests = Array.from({ length: count }, (_, index) => `request-${index}`)
+      return {
+        seen: requests.map((requestId) => ({ ...SEEN, owner: 'thimble-1', requestId, whole: false })),
+        rows: requests.map((requestId) => ({ ...ROW, account: 'tag-3', requestId, charge, recordedAtMs: 1_200 })),
+        struck: strike(REDIS_FAILS_OVER),
+      }
+    }
+    const passed = (facts: Partial<Facts>) => broken(facts).filter((what) => what.includes('worst cases'))
+    expect(passed(asked(3, 800_000))).toEqual([])
+    expect(passed({ ...asked(3, 800_000), struck: [] })).toHaveLength(1)
+    expect(passed(asked(3, 1_200_000)).join()).toContain('with 4 worst cases')
   })
 })
 
@@ -169,6 +190,11 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     ['503 SERVICE_UNAVAILABLE', { kind: 'kill', victim: 'redis' }, false],
     ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-1:nats', forMs: 1_000 }, true],
     ['503 SERVICE_UNAVAILABLE', { kind: 'cut', link: 'edge-2:nats', forMs: 1_000 }, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'fail-over', server: 'nats', forMs: 4_000 }, true],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'isolate', victim: 'nats-2', forMs: 1_000 }, true],
+    ['503 SERVICE_UNAVAILABLE', REDIS_FAILS_OVER, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'fail-over', server: 'postgres', forMs: 4_000 }, false],
+    ['error event', { kind: 'isolate', victim: 'redis-1', forMs: 1_000 }, false],
     ['503 UPSTREAMS_EXHAUSTED', { kind: 'cut', link: 'router-1:south', forMs: 1_000 }, false],
     ['unreachable', { kind: 'slow', link: 'clients:edge-1', forMs: 1_000, delayMs: 100 }, false],
   ])('%s, %o: %s', (problem, fault, isExcused) => {

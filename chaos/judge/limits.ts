@@ -6,7 +6,7 @@
  *
  * While an edge finds the admission store away it decides by itself: on its share of the rate, so that a minute across
  * the two can see the rate twice, and on a total of the ledger that is at most five seconds old. A store that has lost its
- * data begins its log anew.
+ * data begins its log anew, and forgets what the requests hold that run or are not in the ledger then.
  */
 
 import { capFor } from '../clients/question.ts'
@@ -41,7 +41,8 @@ export function judgeLimits(facts: Facts): Verdict[] {
       breaches: thimbles.flatMap(({ name, account }) => {
         const rows = facts.rows.filter((row) => row.account === account)
         const wasAlone = admittedTo(name).some(({ sentAtMs, headAtMs }) => wasAnyAlone(facts, sentAtMs, headAtMs!))
-        return wasAlone ? judgeAloneAllowance(name, admittedTo(name), rows) : judgeAllowance(name, rows)
+        if (wasAlone) return judgeAloneAllowance(name, admittedTo(name), rows)
+        return judgeAllowance(name, rows, countForgotten(facts, name, rows))
       }),
     },
   ]
@@ -70,12 +71,29 @@ export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): numbe
   return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
 }
 
-function judgeAllowance(owner: string, rows: readonly LedgerRow[]): Breach[] {
+function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Breach[] {
   const { perCompletionToken } = rateOf('chat-one', 'tokens')
   const spent = rows.reduce((sum, { charge }) => sum + charge, 0)
-  const bound = (THIMBLE_TOKENS + WORST_TOKENS) * perCompletionToken
+  const bound = (THIMBLE_TOKENS + (1 + forgotten) * WORST_TOKENS) * perCompletionToken
   if (spent < bound) return []
-  return [{ requests: [], what: `${owner} has spent ${spent}; with one worst case its bound is ${bound}` }]
+  return [
+    { requests: [], what: `${owner} has spent ${spent}; with ${1 + forgotten} worst cases its bound is ${bound}` },
+  ]
+}
+
+/** Requests that had begun, and were not in the ledger, when the store lost its data. */
+function countForgotten({ struck, seen }: Facts, name: string, rows: readonly LedgerRow[]): number {
+  const recordedAtMs = new Map(rows.map((row) => [row.requestId, row.recordedAtMs]))
+  const asked = seen.filter(
+    ({ owner, requestId }) => owner === name && requestId !== null && recordedAtMs.has(requestId),
+  )
+  return struck
+    .filter(({ fault }) => losesRedisData(fault))
+    .flatMap(({ struckAtMs, healedAtMs }) =>
+      asked.filter(({ requestId, sentAtMs }) => {
+        return sentAtMs < (healedAtMs ?? Infinity) && recordedAtMs.get(requestId!)! > struckAtMs
+      }),
+    ).length
 }
 
 /** Nobody is admitted to what the ledger knew to be used up. */

@@ -16,6 +16,7 @@ export function enterOwnNetwork(): void {
     ['ip', 'iproute2'],
     ['iptables', 'iptables'],
     ['unshare', 'util-linux'],
+    ['python3', 'python3'],
   ] as const) {
     if (!find(program)) throw new UsageError(`--network needs ${program}: apt-get install ${from}`)
   }

@@ -14,8 +14,8 @@ const run = promisify(execFile)
 export interface Hosts {
   /** The words before a command that run it on the host. */
   on(host: string): readonly string[]
-  /** From now on the port of 127.0.0.1 leads to this place, from everywhere. */
-  serve(place: string, port: number): Promise<void>
+  /** From now on the port of 127.0.0.1 leads new connections to this place, from everywhere; there to its port `at`. */
+  serve(place: string, port: number, at?: number): Promise<void>
   /** Puts a rule about packets on a host's firewall; the answer takes it off. */
   filter(host: string, rule: readonly string[]): Promise<() => Promise<void>>
   addressOf(place: string): string
@@ -30,6 +30,8 @@ export async function openHosts(hosts: readonly string[], beside: readonly strin
   const addressOf = (place: string) => addresses.get(place)!
   const on = (host: string | null) => (host === null ? [] : ['ip', 'netns', 'exec', host])
   const namespaces = [null, ...hosts]
+  /** The rule of each port. */
+  const leading = new Map<number, string[]>()
   const command = async (host: string | null, ...words: string[]) => {
     const [file, ...args] = [...on(host), ...words]
     await run(file!, args)
@@ -52,18 +54,28 @@ export async function openHosts(hosts: readonly string[], beside: readonly strin
     await command(host, 'sysctl', '-qw', 'net.ipv4.conf.all.route_localnet=1')
     // A connection to 127.0.0.1 leaves from the host's own address. Where it arrives it is one from 127.0.0.1 to 127.0.0.1.
     await command(host, ...nat('POSTROUTING', '-s', '127.0.0.1', '-o', outward, '-j', 'MASQUERADE'))
-    await command(host, ...nat('PREROUTING', '-i', outward, '-j', 'DNAT', '--to-destination', '127.0.0.1'))
+    // By its own addresses alone: a kernel that filters bridges shows the switch the packets between hosts too.
+    for (const place of host === null ? beside : [host]) {
+      const arriving = ['-i', outward, '-d', addressOf(place)]
+      await command(host, ...nat('PREROUTING', ...arriving, '-j', 'DNAT', '--to-destination', '127.0.0.1'))
+    }
     await command(host, ...nat('INPUT', '-s', `${NET}.0/24`, '-j', 'SNAT', '--to-source', '127.0.0.1'))
   }
 
   return {
     on,
     addressOf,
-    async serve(place, port) {
-      const at = hosts.includes(place) ? place : null
-      const to = `${addressOf(place)}:${port}`
-      const rule = nat('OUTPUT', '-d', '127.0.0.1', '--dport', String(port), '-j', 'DNAT', '--to-destination', to)
-      for (const host of namespaces) if (host !== at) await command(host, ...rule)
+    async serve(place, port, at = port) {
+      const serving = hosts.includes(place) ? place : null
+      const to = ['-j', 'DNAT', '--to-destination', `${addressOf(place)}:${at}`]
+      const rule = ['OUTPUT', '-p', 'tcp', '-d', '127.0.0.1', '--dport', String(port), ...to]
+      const former = leading.get(port)
+      leading.set(port, rule)
+      const lead = async (host: string | null) => {
+        if (host !== serving || at !== port) await command(host, ...IPTABLES_NAT, '-I', ...rule)
+        if (former) await command(host, ...IPTABLES_NAT, '-D', ...former)
+      }
+      await Promise.all(namespaces.map(lead))
     },
     async filter(host, rule) {
       await command(host, 'iptables', '-w', '-A', ...rule)
@@ -72,6 +84,8 @@ export async function openHosts(hosts: readonly string[], beside: readonly strin
   }
 }
 
+const IPTABLES_NAT = ['iptables', '-w', '-t', 'nat']
+
 function nat(chain: string, ...rule: string[]): string[] {
-  return ['iptables', '-w', '-t', 'nat', '-A', chain, '-p', 'tcp', ...rule]
+  return [...IPTABLES_NAT, '-A', chain, '-p', 'tcp', ...rule]
 }

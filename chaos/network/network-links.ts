@@ -1,11 +1,21 @@
 /**
- * The ways between hosts, on which packets can be lost. TCP notices nothing but the loss, and repeats.
+ * The ways between hosts, on which packets can be lost or late. TCP notices nothing else, and repeats.
  */
 
 import type { ProcessPlan } from '@gateway/cluster/supervise'
-import { BACKENDS, endsOf, type LinkName, PROCESSES, type ProcessName } from '../plan/places.ts'
+import {
+  BACKENDS,
+  endsOf,
+  type LinkName,
+  PROCESSES,
+  type ProcessName,
+  SERVER_HOSTS,
+  type ServerName,
+} from '../plan/places.ts'
 import type { Links } from '../stage/links.ts'
+import { startDelayer, TO_DELAYER } from './delay-packets.ts'
 import { openHosts } from './hosts.ts'
+import { openServers, type ReplicatedServers } from './replicated/open-servers.ts'
 
 export interface Loss {
   /** From those who connect, or to them; both when left out. */
@@ -20,18 +30,46 @@ export type Losing = () => Promise<void>
 export interface Network extends Links {
   /** Resolves when packets are lost. */
   lose(link: LinkName, loss?: Loss): Promise<Losing>
+  /** Every packet takes so much longer, each way. */
+  slow(link: LinkName, delayMs: number): Promise<Losing>
   /** Nothing leaves the host or reaches it. */
-  isolate(process: ProcessName): Promise<Losing>
+  isolate(host: string): Promise<Losing>
+  /** A server and its copies do not hear each other. */
+  part(server: ServerName): Promise<Losing>
+  /** Of a run with `--replicated`. */
+  readonly servers: ReplicatedServers | null
 }
 
 const SERVERS = { nats: 'NATS_URL', redis: 'REDIS_URL', postgres: 'DATABASE_URL' } as const
 const isHost = (name: string): name is ProcessName => (PROCESSES as readonly string[]).includes(name)
 
-/** `backends`: where they listen. */
-export async function openNetwork(backends: Record<string, string>): Promise<Network> {
-  const hosts = await openHosts(PROCESSES, ['clients', ...Object.keys(SERVERS), ...BACKENDS])
+interface NetworkOptions {
+  /** Where they listen. */
+  backends: Record<string, string>
+  /** Where servers with copies keep their data; without it, the cluster starts single ones. */
+  replicatedIn: string | null
+}
+
+export async function openNetwork({ backends, replicatedIn }: NetworkOptions): Promise<Network> {
+  const single = replicatedIn === null ? Object.keys(SERVERS) : []
+  const copies = replicatedIn === null ? [] : Object.values(SERVER_HOSTS).flat()
+  const hosts = await openHosts([...PROCESSES, ...copies], ['clients', ...single, ...BACKENDS])
   for (const [name, url] of Object.entries(backends)) await hosts.serve(name, portOf(url))
-  let servers: Promise<unknown> | undefined
+  const servers = replicatedIn === null ? null : await openServers(hosts, replicatedIn)
+  let served: Promise<unknown> | undefined = servers ? Promise.resolve() : undefined
+  const hostsOf = (place: string): readonly string[] => (servers && SERVER_HOSTS[place as ServerName]) ?? [place]
+
+  /** Of packets on the link, as its host sees them. */
+  function rulesOf(link: LinkName) {
+    const [from, to] = endsOf(link)
+    const [host, peer] = isHost(from) ? [from, to] : [to, from]
+    const addresses = hostsOf(peer).map((one) => hosts.addressOf(one))
+    return {
+      host,
+      leaving: addresses.map((address) => ['OUTPUT', '-d', address]),
+      arriving: addresses.map((address) => ['INPUT', '-s', address]),
+    }
+  }
 
   async function loseAll(host: string, rules: string[][]): Promise<Losing> {
     const ends = await Promise.all(rules.map((rule) => hosts.filter(host, rule)))
@@ -45,26 +83,43 @@ export async function openNetwork(backends: Record<string, string>): Promise<Net
       if (port) await hosts.serve(place, Number(port))
     }
     if (!isHost(plan.name)) return plan
-    servers ??= Promise.all(
+    served ??= Promise.all(
       Object.entries(SERVERS).map(([name, variable]) => hosts.serve(name, portOf(plan.environment[variable]!))),
     )
-    await servers
+    await served
     return { ...plan, launcher: hosts.on(plan.name) }
   }
 
   return {
+    servers,
     lose(link, { way, share = 1 } = {}) {
-      const [from, to] = endsOf(link)
-      const [host, peer] = isHost(from) ? [from, to] : [to, from]
-      const address = hosts.addressOf(peer)
+      const { host, leaving, arriving } = rulesOf(link)
       const chance = share < 1 ? ['-m', 'statistic', '--mode', 'random', '--probability', String(share)] : []
-      const leaving = ['OUTPUT', '-d', address, ...chance, '-j', 'DROP']
-      const arriving = ['INPUT', '-s', address, ...chance, '-j', 'DROP']
-      if (way === undefined) return loseAll(host, [leaving, arriving])
-      return loseAll(host, [(way === 'outward') === (host === from) ? leaving : arriving])
+      const [outward, inward] = host === endsOf(link)[0] ? [leaving, arriving] : [arriving, leaving]
+      const rules = way === undefined ? [...leaving, ...arriving] : way === 'outward' ? outward : inward
+      return loseAll(
+        host,
+        rules.map((rule) => [...rule, ...chance, '-j', 'DROP']),
+      )
     },
-    isolate: (process) =>
-      loseAll(process, [
+    async slow(link, delayMs) {
+      const { host, leaving, arriving } = rulesOf(link)
+      const endDelayer = await startDelayer(hosts, host, delayMs)
+      const rules = [...leaving, ...arriving].map((rule) => [...rule, ...TO_DELAYER])
+      const end = await loseAll(host, rules)
+      return async () => {
+        await end()
+        await endDelayer()
+      }
+    },
+    async part(server) {
+      const copies = SERVER_HOSTS[server]
+      const rules = copies.map((other) => ['INPUT', '-s', hosts.addressOf(other), '-j', 'DROP'])
+      const ends = await Promise.all(copies.map((host) => loseAll(host, rules)))
+      return async () => void (await Promise.all(ends.map((end) => end())))
+    },
+    isolate: (host) =>
+      loseAll(host, [
         ['OUTPUT', '-o', 'eth0', '-j', 'DROP'],
         ['INPUT', '-i', 'eth0', '-j', 'DROP'],
       ]),
@@ -73,8 +128,10 @@ export async function openNetwork(backends: Record<string, string>): Promise<Net
     of(name) {
       throw new Error(`${name} is no proxy: packets are lost there`)
     },
-    // The network goes with this process.
-    async [Symbol.asyncDispose]() {},
+    // The network itself goes with this process.
+    async [Symbol.asyncDispose]() {
+      await servers?.[Symbol.asyncDispose]()
+    },
   }
 }
 

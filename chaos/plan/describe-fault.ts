@@ -3,7 +3,7 @@
  */
 
 import type { FaultAction } from './faults.ts'
-import { endsOf, type LinkName } from './places.ts'
+import { endsOf, type LinkName, serverAt } from './places.ts'
 
 export function describeFault(fault: FaultAction): string {
   switch (fault.kind) {
@@ -38,7 +38,7 @@ export function describeFault(fault: FaultAction): string {
     case 'disk-full':
       return `leave NATS no room on its disk for ${seconds(fault.forMs)}`
     case 'clock':
-      return `set the clock of ${fault.victim} an hour ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
+      return `set the clock of ${fault.victim} ${seconds(Math.abs(fault.byMs))} ${fault.byMs < 0 ? 'back' : 'ahead'} for ${seconds(fault.forMs)}`
     case 'lose-machine':
       return `lose ${fault.victim}, and what it had said in its last ${seconds(fault.forMs)}`
     case 'flood':
@@ -51,6 +51,8 @@ export function describeFault(fault: FaultAction): string {
       return `lose ${Math.round(fault.share * 100)} % of packets on ${between(fault.link)} for ${seconds(fault.forMs)}`
     case 'isolate':
       return `take the host of ${fault.victim} off the network for ${seconds(fault.forMs)}`
+    case 'fail-over':
+      return `take the host of the primary of ${fault.server} off the network for ${seconds(fault.forMs)}`
     case 'switch':
       return `put the ${fault.to} version in the place of ${fault.processes.join(' and ')}`
   }
@@ -71,6 +73,8 @@ export function groupOf(fault: FaultAction): string {
     case 'one-way':
     case 'lossy':
       return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
+    case 'fail-over':
+      return `fail over ${fault.server}`
     case 'failpoint':
       return `kill at ${fault.point}`
     case 'refuse':
@@ -84,8 +88,9 @@ export function groupOf(fault: FaultAction): string {
 export function placesStruck({ fault, victim }: { fault: FaultAction; victim: string | null }): string[] {
   if (victim !== null) return [victim]
   if ('victims' in fault) return [...fault.victims]
-  if ('victim' in fault) return [fault.victim]
+  if ('victim' in fault) return [serverAt(fault.victim)]
   if ('link' in fault) return endsOf(fault.link)
+  if ('server' in fault) return [fault.server]
   if (fault.kind === 'stream-wiped' || fault.kind === 'disk-full') return ['nats']
   return fault.kind === 'commit-killed' ? ['postgres'] : []
 }
@@ -93,7 +98,9 @@ export function placesStruck({ fault, victim }: { fault: FaultAction; victim: st
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
 const between = (link: LinkName) => endsOf(link).join(' – ')
 
-export function losesRedisData({ kind }: FaultAction): boolean {
+export function losesRedisData(fault: FaultAction): boolean {
+  const { kind } = fault
+  if (kind === 'fail-over') return fault.server === 'redis'
   return kind === 'redis-flushed' || kind === 'redis-emptied' || kind === 'redis-old'
 }
 

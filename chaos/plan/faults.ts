@@ -14,6 +14,8 @@ import {
   LINKS,
   type ProcessName,
   PROCESSES,
+  type ServerHost,
+  type ServerName,
   type Victim,
   VICTIMS,
 } from './places.ts'
@@ -60,8 +62,10 @@ export type FaultAction =
   | { kind: 'one-way'; link: LinkName; way: 'outward' | 'inward'; forMs: number }
   /** Some packets between two hosts are lost, each way. */
   | { kind: 'lossy'; link: LinkName; share: number; forMs: number }
-  /** A process' host is off the network. */
-  | { kind: 'isolate'; victim: ProcessName; forMs: number }
+  /** A host is off the network. */
+  | { kind: 'isolate'; victim: ProcessName | ServerHost; forMs: number }
+  /** The host of a server's primary, or of the durable stream's leader, is off the network, and a copy takes its place. */
+  | { kind: 'fail-over'; server: ServerName; forMs: number }
   /** Processes leave in good order, and the other version takes their places. Planned by the skew test alone. */
   | { kind: 'switch'; processes: readonly string[]; to: VersionName }
 
@@ -69,7 +73,7 @@ export type FaultAction =
 export type VersionName = 'former' | 'present'
 
 /** Those that need a stage of their own: `network-faults.ts`, and the skew test. */
-type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'switch'
+type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'switch'
 export type FaultKind = Exclude<FaultAction['kind'], SpecialKind>
 
 export type PlannedFault = FaultAction & {
@@ -110,7 +114,13 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   failpoint: { expectedMs: 4_500, perKill: 0.4 },
 }
 
-const SPECIAL_MS: Record<SpecialKind, number> = { 'one-way': 5_500, lossy: 5_500, isolate: 6_500, switch: 3_000 }
+const SPECIAL_MS: Record<SpecialKind, number> = {
+  'one-way': 5_500,
+  lossy: 5_500,
+  isolate: 6_500,
+  'fail-over': 18_000,
+  switch: 3_000,
+}
 
 export function expectedMsOf({ kind }: FaultAction): number {
   return kind in SPECIAL_MS ? SPECIAL_MS[kind as SpecialKind] : KINDS[kind as FaultKind].expectedMs

@@ -1,20 +1,35 @@
 /**
- * The faults of a run with `--network`: packets are lost between hosts, in one way or both, some or all.
+ * The faults of a run with `--network`: packets between hosts are lost or late, and clocks are wrong. With `--replicated`
+ * servers fail over.
  */
 
 import { type FaultAction, inTurn, type PlannedFault, spread } from './faults.ts'
-import { LINKS, PROCESSES } from './places.ts'
+import { LINKS, PROCESSES, SERVER_HOSTS, SERVERS } from './places.ts'
 import { chance } from './random.ts'
 
 /** For each kill that is asked for. */
 const PARTITIONS = 1
 const ONE_WAY = 1
 const LOSSY = 0.5
+const SLOW = 0.5
+const CLOCKS = 0.5
 const ISOLATED = 0.5
+const FAILED_OVER = 0.75
+const CLOCK_OFF_MS = 30_000
+/** Three NATS servers elect a leader within ten seconds. */
+const FAIL_OVER_MS = [4_000, 14_000] as const
 
-export function planNetworkFaults({ seed, requests, kills }: { seed: number; requests: number; kills: number }) {
+interface NetworkPlanOptions {
+  seed: number
+  requests: number
+  kills: number
+  replicated?: boolean | undefined
+}
+
+export function planNetworkFaults({ seed, requests, kills, replicated = false }: NetworkPlanOptions) {
   const random = chance(seed, 'network')
   const forMs = () => random.between(500, 6_000)
+  const hosts = [PROCESSES, ...(replicated ? [Object.values(SERVER_HOSTS).flat()] : [])]
   const links = (share: number) => inTurn(LINKS, Math.ceil(share * kills), random)
   const actions: FaultAction[] = [
     ...inTurn(PROCESSES, kills, random).map((victim) => ({ kind: 'kill', victim }) as const),
@@ -25,8 +40,17 @@ export function planNetworkFaults({ seed, requests, kills }: { seed: number; req
     ...links(LOSSY).map((link) => {
       return { kind: 'lossy', link, share: random.between(10, 50) / 100, forMs: forMs() } as const
     }),
-    ...inTurn(PROCESSES, Math.ceil(ISOLATED * kills), random).map((victim) => {
-      return { kind: 'isolate', victim, forMs: forMs() } as const
+    ...links(SLOW).map((link) => ({ kind: 'slow', link, delayMs: random.between(20, 200), forMs: forMs() }) as const),
+    ...inTurn(PROCESSES, Math.ceil(CLOCKS * kills), random).map((victim) => {
+      return { kind: 'clock', victim, byMs: random.pick([-CLOCK_OFF_MS, CLOCK_OFF_MS]), forMs: forMs() } as const
+    }),
+    ...hosts
+      .flatMap((some) => inTurn(some, Math.ceil(ISOLATED * kills), random))
+      .map((victim) => {
+        return { kind: 'isolate', victim, forMs: forMs() } as const
+      }),
+    ...inTurn(SERVERS, replicated ? Math.ceil(FAILED_OVER * kills) : 0, random).map((server) => {
+      return { kind: 'fail-over', server, forMs: random.between(...FAIL_OVER_MS) } as const
     }),
   ]
   return spread(random.shuffled(actions), requests, random) satisfies PlannedFault[]

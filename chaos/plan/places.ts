@@ -6,6 +6,13 @@
 export const EDGES = ['edge-1', 'edge-2'] as const
 export const PROCESSES = [...EDGES, 'router-1', 'router-2', 'keys-1', 'metering-1'] as const
 export const SERVERS = ['nats', 'redis', 'postgres'] as const
+/** With `--replicated`: a server, and its copies. */
+export const SERVER_HOSTS = {
+  nats: ['nats-1', 'nats-2', 'nats-3'],
+  redis: ['redis-1', 'redis-2'],
+  postgres: ['postgres-1', 'postgres-2'],
+} as const satisfies Record<(typeof SERVERS)[number], readonly string[]>
+export type ServerHost = (typeof SERVER_HOSTS)[ServerName][number]
 export const BACKENDS = ['north', 'south', 'bulk'] as const
 export type EdgeName = (typeof EDGES)[number]
 export type ProcessName = (typeof PROCESSES)[number]
@@ -38,6 +45,11 @@ export const LINKS = [
   'metering-1:postgres',
 ] as const
 export type LinkName = (typeof LINKS)[number]
+
+/** The server that a host of one of its copies stands for; any other place stands for itself. */
+export function serverAt(host: string): string {
+  return SERVERS.find((server) => SERVER_HOSTS[server].some((one) => one === host)) ?? host
+}
 
 export function endsOf(link: LinkName): [from: string, to: string] {
   const [from = '', to = ''] = link.split(':')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
 import { planNetworkFaults } from './network-faults.ts'
-import { LINKS, PROCESSES, VICTIMS } from './places.ts'
+import { LINKS, PROCESSES, SERVER_HOSTS, SERVERS, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
 const SIZE = { requests: 10_000, kills: 25 }
@@ -49,6 +49,15 @@ describe('the schedule of a network run', () => {
     const isolated = faults.filter(({ kind }) => kind === 'isolate').map((fault) => 'victim' in fault && fault.victim)
     expect(new Set(parted)).toEqual(new Set(LINKS))
     expect(new Set(isolated)).toEqual(new Set(PROCESSES))
+  })
+
+  test('fails every server over, and takes every copy off the network, where servers have copies', () => {
+    const more = planNetworkFaults({ seed: 7, requests: 10_000, kills: 40, replicated: true })
+    const failedOver = more.flatMap((fault) => (fault.kind === 'fail-over' ? [fault.server] : []))
+    const isolated = more.flatMap((fault) => (fault.kind === 'isolate' ? [fault.victim] : []))
+    expect(new Set(failedOver)).toEqual(new Set(SERVERS))
+    expect(new Set(isolated)).toEqual(new Set([...PROCESSES, ...Object.values(SERVER_HOSTS).flat()]))
+    expect(faults.some(({ kind }) => kind === 'fail-over')).toBe(false)
   })
 
   test('follows from its seed', () => {

@@ -16,6 +16,7 @@ import { askForKeys } from '../clients/manage-keys.ts'
 import { openKeyring, ownerWith, type Keyring } from '../clients/owners.ts'
 import type { OwnerName } from '../plan/owners.ts'
 import { type Network, openNetwork } from '../network/network-links.ts'
+import type { ReplicatedServers } from '../network/replicated/open-servers.ts'
 import type { VersionName } from '../plan/faults.ts'
 import type { Backend as BackendName, Victim } from '../plan/places.ts'
 import { sabotageLedger, sabotaged } from '../sabotage/prepare.ts'
@@ -66,6 +67,8 @@ export interface StageOptions {
   versions?: Versions | undefined
   /** Each process has a host of its own. */
   network?: boolean | undefined
+  /** And so has each server and each copy of it. */
+  replicated?: boolean | undefined
 }
 
 export async function openStage({
@@ -74,6 +77,7 @@ export async function openStage({
   sabotage,
   versions,
   network: isNetwork,
+  replicated,
 }: StageOptions): Promise<Stage> {
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
@@ -88,7 +92,8 @@ export async function openStage({
   const config = join(folder, 'gateway.yaml')
   // JSON is YAML.
   await writeFile(config, JSON.stringify(configOver(urls), null, 2))
-  const network = isNetwork ? await openNetwork(urls) : null
+  const replicatedIn = replicated ? join(folder, 'cluster') : null
+  const network = isNetwork ? await openNetwork({ backends: urls, replicatedIn }) : null
   const links = opening.use(network ?? openLinks(folder, config, urls))
   const clocks = await openClocks(folder)
   const events = join(folder, 'cluster.log')
@@ -96,13 +101,14 @@ export async function openStage({
   await mkdir(failpoints, { recursive: true })
   const disk = await openDisk(join(folder, 'cluster', 'nats', 'jetstream'))
   if (disk) opening.use(disk)
+  if (network?.servers) nameServers(network.servers)
   const cluster = opening.use(
     await startCluster({
       edges: 2,
       routers: 2,
       keepers: versions ? 2 : 1,
       dataDir: folder,
-      ownServers: true,
+      ownServers: !network?.servers,
       environment: { GATEWAY_CONFIG: config, LOG_LEVEL: 'info', TRUST_PROXY: 'loopback', FAILPOINTS: failpoints },
       log: (line) => appendFileSync(events, `${new Date().toISOString()} ${line}\n`),
       async prepare(plan) {
@@ -146,6 +152,16 @@ export async function openStage({
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
+}
+
+/** The cluster takes servers that the environment names. */
+function nameServers({ nats, redis, postgres }: ReplicatedServers): void {
+  Object.assign(process.env, {
+    NATS_URL: nats.url,
+    NATS_STREAM_REPLICAS: '3',
+    REDIS_URL: redis.url,
+    DATABASE_URL: postgres.url,
+  })
 }
 
 async function openOwner(cluster: Cluster, bus: Bus, name: OwnerName) {

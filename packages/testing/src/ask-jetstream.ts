@@ -13,7 +13,8 @@ export interface Broker extends AsyncDisposable {
 }
 
 export async function connectBroker(url: string): Promise<Broker> {
-  const connection = await connect({ servers: new URL(url).host, timeout: TIMEOUT_MS, maxReconnectAttempts: -1 })
+  const servers = url.split(',').map((one) => new URL(one).host)
+  const connection = await connect({ servers, timeout: TIMEOUT_MS, maxReconnectAttempts: -1 })
   return {
     connection,
     async ask<Answer>(call: string, question: object = {}) {

@@ -39,7 +39,8 @@ interface Ending {
 const which = fc.nat(7)
 const act = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('mint' as const) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('begin' as const), rotates: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('begin' as const), rotates: fc.boolean() }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('lag' as const), rotates: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('refuse' as const), which }) },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('deliver' as const), which }) },
 )
@@ -77,7 +78,14 @@ async function takeStep(story: Story, acts: readonly Act[]): Promise<void> {
   await Promise.all(
     acts.map(async (one) => {
       if (one.kind === 'mint') return void minted.push(await mint(owner))
-      if (one.kind === 'begin') return void endings.push(begin(story.known, one.rotates))
+      if (one.kind === 'begin' || one.kind === 'lag') {
+        const ending = begin(story.known, one.rotates)
+        endings.push(ending)
+        // Its ticket came, and then the network failed.
+        if (one.kind === 'lag') await deliver(owner, ending)
+        ending.isRefused = one.kind === 'lag'
+        return
+      }
       const ending = endings[one.which % Math.max(1, endings.length)]
       if (!ending) return
       if (one.kind === 'refuse') ending.isRefused = true

@@ -1,0 +1,35 @@
+/**
+ * A host is taken off the network. Where it is a primary's, a copy may take its place; the former primary comes back as a
+ * copy.
+ *
+ * Redis' replica hears nothing for a while before, so it is promoted without the last seconds' data.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Network } from '../network/network-links.ts'
+import { type ProcessName, serverAt, type ServerHost, type ServerName } from '../plan/places.ts'
+
+/** Part of the time that the primary is away. */
+const STALE_SHARE = 0.25
+
+export async function failedOver(network: Network, name: ServerName, forMs: number): Promise<void> {
+  const server = network.servers![name]
+  const primary = await server.primary()
+  const apart = name === 'redis' ? await network.part(name) : null
+  if (apart) await sleep(forMs * STALE_SHARE)
+  const end = await network.isolate(primary)
+  await server.promote()
+  await sleep(forMs)
+  await end()
+  await apart?.()
+  await server.rejoin()
+  await server.caughtUp()
+}
+
+/** A host is off the network. Where it is a server's, no other fault strikes before its copies are whole again. */
+export async function isolated(network: Network, host: ProcessName | ServerHost, forMs: number): Promise<void> {
+  const end = await network.isolate(host)
+  await sleep(forMs)
+  await end()
+  await network.servers?.[serverAt(host) as ServerName]?.caughtUp()
+}

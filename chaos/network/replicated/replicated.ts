@@ -1,0 +1,16 @@
+/**
+ * A server with a copy on another host, behind an address that follows its primary.
+ */
+
+export interface Replicated extends AsyncDisposable {
+  /** As the gateway is told. */
+  readonly url: string
+  /** The host of the primary, or of the durable stream's leader. */
+  primary(): Promise<string>
+  /** The primary is off the network: the copy takes its place. */
+  promote(): Promise<void>
+  /** The former primary is back, and becomes a copy. */
+  rejoin(): Promise<void>
+  /** Resolves when every copy has all that the primary has. */
+  caughtUp(): Promise<void>
+}
