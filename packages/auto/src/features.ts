@@ -1,20 +1,23 @@
 /**
  * A text as the model sees it: cues of the lexicon by where they stand, its shape, its meaning if it is English, and
- * hashed n-grams of words. Training and choosing run this very code.
+ * hashed n-grams of words, of their pieces and of their senses. Training and choosing run this very code.
  */
 
+import { CellList } from './cell-list.ts'
 import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
 import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
 import { LANES } from './lanes.ts'
 import { MEANING_AXES, MEANING_ZONES, writeMeaning } from './meaning.ts'
 import type { PhraseTrie } from './phrase-trie.ts'
+import { addSenses, NO_WORD } from './senses.ts'
 import { SHAPE_NAMES, writeShape } from './shape.ts'
 import { sentences, type Span } from './split-text.ts'
 
 /** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
 const SHORT_CHARS = 220
-export const WORD_CELLS = 65_536
-export const PIECE_CELLS = 65_536
+/** The lists of cells that a text has, and how many different cells each list knows. */
+export const CELL_LISTS = ['words', 'pieces', 'senses'] as const
+export const CELLS = 65_536
 /** Letters of a piece of a word, its boundaries included. */
 const PIECE_LETTERS = 4
 const HANGUL_PIECE_LETTERS = 2
@@ -67,13 +70,12 @@ const THINGS_AT = FOLLOW_AT + FOLLOW_NAMES.length
 /** The dense features from here on tell what the text is about; the ones before, how it asks. */
 export const MEANING_AT = THINGS_AT + THING_ZONES.length * THINGS.length
 
-export interface Features {
+/** Cells of the words and pairs of words present, of the pieces of words and of senses, each once. */
+export type Cells = Record<(typeof CELL_LISTS)[number], number[]>
+
+export interface Features extends Cells {
   /** One value per name of `DENSE_NAMES`. */
   dense: Float32Array
-  /** Cells of the words and pairs of words present, each once. */
-  words: number[]
-  /** Cells of the pieces of words present, each once: they carry over to forms of a word that training never saw. */
-  pieces: number[]
 }
 
 export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = LEXICON_TRIE): Features {
@@ -145,24 +147,28 @@ function writeThings(order: readonly number[], at: number, dense: Float32Array):
 }
 
 /**
- * Words, pairs and pieces of words of the first and the last sentences; of ideographic text, characters, pairs and
- * triples of them.
+ * Words, pairs, pieces and senses of words of the first and the last sentences; of ideographic text, characters, pairs
+ * and triples of them.
  */
-function ngrams(text: string, near: readonly Span[]): { words: number[]; pieces: number[] } {
-  const words = new Set<number>()
-  const pieces = new Set<number>()
-  for (const span of near) addNgrams(text, span, words, pieces)
-  return { words: [...words], pieces: [...pieces] }
+function ngrams(text: string, near: readonly Span[]): Cells {
+  for (const list of CELL_LISTS) FOUND[list].start()
+  for (const span of near) addNgrams(text, span)
+  return { words: FOUND.words.cells, pieces: FOUND.pieces.cells, senses: FOUND.senses.cells }
 }
+
+/** Used for one text at a time. */
+const FOUND = { words: new CellList(CELLS), pieces: new CellList(CELLS), senses: new CellList(CELLS) }
 
 /** The first two sentences and the last two. */
 function nearSpans(spans: readonly Span[]): readonly Span[] {
   return spans.length <= 4 ? spans : [...spans.slice(0, 2), ...spans.slice(-2)]
 }
 
-function addNgrams(text: string, span: Span, words: Set<number>, pieces: Set<number>): void {
+function addNgrams(text: string, span: Span): void {
+  const { words, pieces, senses } = FOUND
   const end = Math.min(span.end, span.start + 300)
   let before = 1
+  let sense = NO_WORD
   for (let at = span.start; at < end;) {
     const kind = charClass(text.charCodeAt(at))
     if (kind === SEPARATOR) {
@@ -173,22 +179,24 @@ function addNgrams(text: string, span: Span, words: Set<number>, pieces: Set<num
     at++
     if (kind === ALPHABETIC || kind === HANGUL) while (at < end && charClass(text.charCodeAt(at)) === kind) at++
     const word = hash(text, from, at)
-    words.add(word % WORD_CELLS)
-    words.add(((Math.imul(before, 0x9e3779b1) ^ word) >>> 0) % WORD_CELLS)
+    words.add(word)
+    words.add((Math.imul(before, 0x9e3779b1) ^ word) >>> 0)
     before = word
-    if (kind === ALPHABETIC) addPieces(text, from, at, PIECE_LETTERS, pieces)
-    else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
-    else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)) % PIECE_CELLS)
+    if (kind === ALPHABETIC) {
+      addPieces(text, from, at, PIECE_LETTERS, pieces)
+      sense = addSenses(text.slice(from, at), sense, senses)
+    } else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
+    else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)))
   }
 }
 
 /** Every run of letters of the word from `from` to `to`, with its boundaries as letters. */
-function addPieces(text: string, from: number, to: number, letters: number, pieces: Set<number>): void {
+function addPieces(text: string, from: number, to: number, letters: number, pieces: CellList): void {
   for (let start = from - 1; start === from - 1 || start + letters <= to + 1; start++) {
     let value = FNV_START
     for (let at = start; at < start + letters && at <= to; at++)
       value = Math.imul(value ^ (at < from || at === to ? BOUNDARY : text.charCodeAt(at)), FNV_FACTOR)
-    pieces.add((value >>> 0) % PIECE_CELLS)
+    pieces.add(value >>> 0)
   }
 }
 

@@ -8,6 +8,7 @@ import { ANSWER_WORDS } from './lexicon/answer.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
 import { LIVE_WORDS } from './lexicon/live.ts'
+import { MANY_WORDS } from './lexicon/many.ts'
 import { buildTrie, descend, type Phrase, type PhraseTrie } from './phrase-trie.ts'
 
 const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...ANSWER_WORDS }
@@ -15,8 +16,11 @@ const LEXICON = { ...CHAT_WORDS, ...LIVE_WORDS, ...EXACT_WORDS, ...ANSWER_WORDS 
 export type Cue = keyof typeof LEXICON
 export const CUES = Object.keys(LEXICON) as Cue[]
 
+const MORE: Partial<Record<Cue, string>> = MANY_WORDS
 /** Each phrase's mark is its cue's place in `CUES`. */
-export const PHRASES: readonly Phrase[] = CUES.flatMap((cue, mark) => phrases(LEXICON[cue], mark))
+export const PHRASES: readonly Phrase[] = CUES.flatMap((cue, mark) =>
+  phrases(`${LEXICON[cue]}|${MORE[cue] ?? ''}`, mark),
+)
 export const LEXICON_TRIE = buildTrie(PHRASES)
 
 /** Adds to `counts` (one cell per mark of `trie`) what `text.slice(start, end)` holds; `order` gets each mark when it is met. */

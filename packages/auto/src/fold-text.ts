@@ -1,9 +1,11 @@
 /**
- * Text as the lexicon sees it: lower case, without Latin accents, typographic quotes made plain. Lexicon and messages
- * go through the same fold, so a user who leaves out accents is understood as well.
+ * Text as the lexicon sees it: lower case, without the accents of Latin, Arabic and Hindi, typographic quotes made plain.
+ * Lexicon and messages go through the same fold, so a user who leaves out accents is understood as well.
  */
 
-const LATIN_MARKS = /[\u0300-\u036f]/g
+const MARKS = /[\u0300-\u036f\u064b-\u0655\u093c]/g
+/** Letters that no mark makes. */
+const PLAIN: Record<string, string> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' }
 const BEYOND_ASCII = /[^ -~\s]/
 
 export function foldText(text: string): string {
@@ -11,7 +13,8 @@ export function foldText(text: string): string {
   if (!BEYOND_ASCII.test(lower)) return lower
   return lower
     .normalize('NFD')
-    .replace(LATIN_MARKS, '')
+    .replace(MARKS, '')
+    .replace(/[ßæœøđłı]/g, (letter) => PLAIN[letter] ?? letter)
     .normalize('NFC')
     .replace(/[’‘`´]/g, "'")
     .replace(/[“”„«»]/g, '"')
@@ -32,7 +35,13 @@ export function charClass(code: number): number {
 
 function classOf(code: number): number {
   if (code >= 0xac00 && code <= 0xd7a3) return HANGUL
-  if ((code >= 0x3040 && code <= 0x30ff) || (code >= 0x3400 && code <= 0x9fff) || code === 0x3005) return IDEOGRAPHIC
+  if (
+    (code >= 0x0e01 && code <= 0x0e5b) ||
+    (code >= 0x3040 && code <= 0x30ff) ||
+    (code >= 0x3400 && code <= 0x9fff) ||
+    code === 0x3005
+  )
+    return IDEOGRAPHIC
   if (code >= 0xd800 && code <= 0xdfff) return SEPARATOR
   return /[\p{L}\p{M}\p{N}_]/u.test(String.fromCharCode(code)) ? ALPHABETIC : SEPARATOR
 }

@@ -8,7 +8,10 @@ import file from './meaning.json' with { type: 'json' }
 import type { Span } from './split-text.ts'
 
 export const MEANING_AXES = file.axes
-const PLACE_OF = new Map(file.pieces.split(' ').map((piece, place) => [piece, place]))
+/** The place of each piece of a word in the vocabulary; pieces that do not start a word begin with `##`. */
+export const PLACE_OF: ReadonlyMap<string, number> = new Map(
+  file.pieces.split(' ').map((piece, place) => [piece, place]),
+)
 const VECTORS = new Int8Array(Buffer.from(file.bytes, 'base64'))
 const LONGEST_PIECE = 18
 /** The vocabulary holds most words of an English sentence whole, and fewer of one in another language. */

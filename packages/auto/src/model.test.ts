@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { DENSE_NAMES, PIECE_CELLS, readFeatures, WORD_CELLS } from './features.ts'
+import { CELLS, DENSE_NAMES, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
 import modelFile from './model.json' with { type: 'json' }
 import { featureMark, laneShares, type Network, packModel, unpackModel } from './model.ts'
@@ -10,8 +10,9 @@ function network(hidden: number): Network {
     hidden,
     inner: wave(hidden * (DENSE_NAMES.length + 1)),
     outer: wave(LANES.length * (hidden + DENSE_NAMES.length + 1)),
-    words: wave(WORD_CELLS * LANES.length),
-    pieces: wave(PIECE_CELLS * LANES.length),
+    words: wave(CELLS * LANES.length),
+    pieces: wave(CELLS * LANES.length),
+    senses: wave(CELLS * LANES.length),
   }
 }
 

@@ -1,21 +1,21 @@
 /**
- * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words and pieces
- * of words. `model.json` is what `npm run auto:train` writes: weights as bytes with a scale per row, in base64. It is
+ * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words, pieces and
+ * senses of words. `model.json` is what `npm run auto:train` writes: weights as bytes with a scale per row, in base64. It is
  * refused when it was trained on other features than these.
  */
 
-import { DENSE_NAMES, type Features, PIECE_CELLS, WORD_CELLS } from './features.ts'
+import { CELL_LISTS, CELLS, DENSE_NAMES, type Features } from './features.ts'
 import { LANES } from './lanes.ts'
 
-export interface Network {
+/** A row per cell: one weight per lane. */
+export type CellWeights = Record<(typeof CELL_LISTS)[number], Float32Array>
+
+export interface Network extends CellWeights {
   hidden: number
   /** `hidden` rows: one weight per dense feature, then a bias. */
   inner: Float32Array
   /** A row per lane: one weight per hidden unit, one per dense feature, then a bias. */
   outer: Float32Array
-  /** A row per cell: one weight per lane. */
-  words: Float32Array
-  pieces: Float32Array
 }
 
 export interface ModelFile {
@@ -26,6 +26,7 @@ export interface ModelFile {
   outer: PackedRows
   words: PackedRows
   pieces: PackedRows
+  senses: PackedRows
 }
 
 /** Every row's bytes in base64, and what each row's bytes are to be multiplied by. */
@@ -35,7 +36,8 @@ export interface PackedRows {
 }
 
 /** One probability per lane, in the order of `LANES`. */
-export function laneShares(network: Network, { dense, words, pieces }: Features): Float64Array {
+export function laneShares(network: Network, features: Features): Float64Array {
+  const { dense } = features
   const { hidden, inner, outer } = network
   const innerWidth = DENSE_NAMES.length + 1
   const outerWidth = hidden + innerWidth
@@ -62,8 +64,7 @@ export function laneShares(network: Network, { dense, words, pieces }: Features)
     for (let k = 0; k < present.length; k++) sum += (outer[row + hidden + (present[k] ?? 0)] ?? 0) * (values[k] ?? 0)
     scores[lane] = sum
   }
-  addCells(network.words, words, scores)
-  addCells(network.pieces, pieces, scores)
+  for (const list of CELL_LISTS) addCells(network[list], features[list], scores)
   return softmax(scores)
 }
 
@@ -89,13 +90,13 @@ export function softmax(scores: Float64Array): Float64Array {
 /** Which features a model belongs to: changes with any feature's name or place. */
 export function featureMark(): string {
   let value = 0x811c9dc5
-  for (const character of `${DENSE_NAMES.join()}/${WORD_CELLS}/${PIECE_CELLS}/${LANES.join()}`) {
+  for (const character of `${DENSE_NAMES.join()}/${CELL_LISTS.join()}/${CELLS}/${LANES.join()}`) {
     value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193)
   }
   return (value >>> 0).toString(16)
 }
 
-export function packModel({ hidden, inner, outer, words, pieces }: Network): ModelFile {
+export function packModel({ hidden, inner, outer, words, pieces, senses }: Network): ModelFile {
   return {
     features: featureMark(),
     hidden,
@@ -103,6 +104,7 @@ export function packModel({ hidden, inner, outer, words, pieces }: Network): Mod
     outer: packRows(outer, LANES.length),
     words: packRows(words, 1),
     pieces: packRows(pieces, 1),
+    senses: packRows(senses, 1),
   }
 }
 
@@ -116,6 +118,7 @@ export function unpackModel(file: ModelFile): Network {
     outer: unpackRows(file.outer),
     words: unpackRows(file.words),
     pieces: unpackRows(file.pieces),
+    senses: unpackRows(file.senses),
   }
 }
 

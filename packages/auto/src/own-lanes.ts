@@ -4,7 +4,7 @@
  */
 
 import background from './background.json' with { type: 'json' }
-import { PIECE_CELLS, readFeatures, WORD_CELLS } from './features.ts'
+import { CELLS, readFeatures } from './features.ts'
 import { cellScale } from './model.ts'
 
 export interface OwnLane {
@@ -28,7 +28,7 @@ interface Reading {
 const EPOCHS = 15
 const RATE = 0.1
 const DECAY = 1e-4
-const BIAS = WORD_CELLS + PIECE_CELLS
+const BIAS = 2 * CELLS
 
 export function learnLanes(lanes: readonly OwnLane[]): LearntLanes {
   const own = lanes.map(({ description, examples }) => [description, ...examples].map(readCells))
@@ -58,7 +58,7 @@ export function ownLaneOf(
 
 function readCells(text: string): Reading {
   const { words, pieces } = readFeatures(text, text.length)
-  const cells = [...words, ...pieces.map((cell) => WORD_CELLS + cell)]
+  const cells = [...words, ...pieces.map((cell) => CELLS + cell)]
   return { cells, value: cellScale(cells.length) }
 }
 

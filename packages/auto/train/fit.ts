@@ -4,8 +4,8 @@
  */
 
 import { LANES } from '../src/lanes.ts'
-import { cellScale, type Network, softmax } from '../src/model.ts'
-import { DENSE_NAMES, type Features, MEANING_AT, PIECE_CELLS, WORD_CELLS } from '../src/features.ts'
+import { cellScale, type CellWeights, type Network, softmax } from '../src/model.ts'
+import { CELL_LISTS, CELLS, type Cells, DENSE_NAMES, type Features, MEANING_AT } from '../src/features.ts'
 
 export interface Example {
   features: Features
@@ -25,8 +25,8 @@ export interface FitOptions {
   decayCells: number
   dropDense: number
   dropCells: number
-  dropAllWords: number
-  dropAllPieces: number
+  /** How often an example has no cells of a list at all. */
+  dropAll: Record<keyof Cells, number>
   dropMeaning: number
 }
 
@@ -35,13 +35,12 @@ export const FIT: FitOptions = {
   hidden: 24,
   epochs: 16,
   rate: 0.05,
-  decayDense: 1e-3,
-  decayInner: 1e-3,
+  decayDense: 3e-3,
+  decayInner: 3e-3,
   decayCells: 2e-3,
   dropDense: 0.1,
   dropCells: 0.3,
-  dropAllWords: 0.5,
-  dropAllPieces: 0.2,
+  dropAll: { words: 0.5, pieces: 0.2, senses: 0.3 },
   dropMeaning: 0.3,
 }
 
@@ -55,7 +54,7 @@ const START_SQUARE = 0.01
 /** What a fit works on: the weights, their sums of squared gradients (Adagrad), and space for one example. */
 interface Workbench {
   network: Network
-  squares: Omit<Network, 'hidden'>
+  squares: CellWeights & Pick<Network, 'inner' | 'outer'>
   units: Float64Array
   unitErrors: Float64Array
   scores: Float64Array
@@ -63,8 +62,7 @@ interface Workbench {
   kept: Int32Array
   values: Float64Array
   count: number
-  words: number[]
-  pieces: number[]
+  cells: Cells
 }
 
 export function fit(examples: readonly Example[], options: FitOptions): Network {
@@ -98,8 +96,16 @@ export function joinNetworks(networks: readonly Network[]): Network {
       ...mean(networks.map((one) => outerRow(one, lane).subarray(one.hidden))),
     ]
   })
-  const words = mean(networks.map((network) => network.words))
-  return { hidden, inner, outer: Float32Array.from(outer), words, pieces: mean(networks.map(({ pieces }) => pieces)) }
+  return {
+    hidden,
+    inner,
+    outer: Float32Array.from(outer),
+    ...eachList((list) => mean(networks.map((one) => one[list]))),
+  }
+}
+
+function eachList<T>(make: (list: keyof Cells) => T): Record<keyof Cells, T> {
+  return { words: make('words'), pieces: make('pieces'), senses: make('senses') }
 }
 
 function outerRow({ hidden, outer }: Network, lane: number): Float32Array {
@@ -114,20 +120,17 @@ function mean(lists: readonly Float32Array[]): Float32Array {
 function openWorkbench(hidden: number, random: () => number): Workbench {
   const inner = new Float32Array(hidden * INNER_WIDTH)
   const outer = new Float32Array(COUNT * (hidden + INNER_WIDTH))
-  const words = new Float32Array(WORD_CELLS * COUNT)
-  const pieces = new Float32Array(PIECE_CELLS * COUNT)
   for (let cell = 0; cell < inner.length; cell++) inner[cell] = (random() - 0.5) * START_SPREAD
   for (let lane = 0; lane < COUNT; lane++) {
     for (let unit = 0; unit < hidden; unit++)
       outer[lane * (hidden + INNER_WIDTH) + unit] = (random() - 0.5) * START_SPREAD
   }
   return {
-    network: { hidden, inner, outer, words, pieces },
+    network: { hidden, inner, outer, ...eachList(() => new Float32Array(CELLS * COUNT)) },
     squares: {
       inner: new Float32Array(inner.length).fill(START_SQUARE),
       outer: new Float32Array(outer.length).fill(START_SQUARE),
-      words: new Float32Array(words.length).fill(START_SQUARE),
-      pieces: new Float32Array(pieces.length).fill(START_SQUARE),
+      ...eachList(() => new Float32Array(CELLS * COUNT).fill(START_SQUARE)),
     },
     units: new Float64Array(hidden),
     unitErrors: new Float64Array(hidden),
@@ -135,18 +138,13 @@ function openWorkbench(hidden: number, random: () => number): Workbench {
     kept: new Int32Array(DENSE),
     values: new Float64Array(DENSE),
     count: 0,
-    words: [],
-    pieces: [],
+    cells: eachList(() => []),
   }
 }
 
 /** Drops features of the example at random. */
-function keepSome(
-  bench: Workbench,
-  { dense, words, pieces }: Features,
-  options: FitOptions,
-  random: () => number,
-): void {
+function keepSome(bench: Workbench, features: Features, options: FitOptions, random: () => number): void {
+  const { dense } = features
   bench.count = 0
   const end = random() < options.dropMeaning ? MEANING_AT : DENSE
   for (let cell = 0; cell < end; cell++) {
@@ -155,15 +153,13 @@ function keepSome(
     bench.kept[bench.count] = cell
     bench.values[bench.count++] = value
   }
-  const some = (cells: number[]): number[] => cells.filter(() => random() >= options.dropCells)
-  bench.words = random() < options.dropAllWords ? [] : some(words)
-  bench.pieces = random() < options.dropAllPieces ? [] : some(pieces)
+  bench.cells = eachList((list) =>
+    random() < options.dropAll[list] ? [] : features[list].filter(() => random() >= options.dropCells),
+  )
 }
 
-function forward({ network, units, scores, kept, values, count, words, pieces }: Workbench): Float64Array {
+function forward({ network, units, scores, kept, values, count, cells }: Workbench): Float64Array {
   const { hidden, inner, outer } = network
-  const wordScale = cellScale(words.length)
-  const pieceScale = cellScale(pieces.length)
   for (let unit = 0; unit < hidden; unit++) {
     const row = unit * INNER_WIDTH
     let sum = inner[row + DENSE]!
@@ -175,9 +171,13 @@ function forward({ network, units, scores, kept, values, count, words, pieces }:
     let sum = outer[row + hidden + DENSE]!
     for (let unit = 0; unit < hidden; unit++) sum += outer[row + unit]! * units[unit]!
     for (let k = 0; k < count; k++) sum += outer[row + hidden + kept[k]!]! * values[k]!
-    for (const cell of words) sum += network.words[cell * COUNT + lane]! * wordScale
-    for (const cell of pieces) sum += network.pieces[cell * COUNT + lane]! * pieceScale
     scores[lane] = sum
+  }
+  for (const list of CELL_LISTS) {
+    const weights = network[list]
+    const scale = cellScale(cells[list].length)
+    for (const cell of cells[list])
+      for (let lane = 0; lane < COUNT; lane++) scores[lane]! += weights[cell * COUNT + lane]! * scale
   }
   return softmax(scores)
 }
@@ -189,10 +189,8 @@ function learn(
   rate: number,
   options: FitOptions,
 ): void {
-  const { network, squares, units, unitErrors, kept, values, count, words, pieces } = bench
+  const { network, squares, units, unitErrors, kept, values, count, cells } = bench
   const { hidden, inner, outer } = network
-  const wordScale = cellScale(words.length)
-  const pieceScale = cellScale(pieces.length)
   unitErrors.fill(0)
   for (let lane = 0; lane < COUNT; lane++) {
     const error = (shares[lane]! - target[lane]!) * weight
@@ -205,10 +203,11 @@ function learn(
     for (let k = 0; k < count; k++)
       step(outer, squares.outer, row + hidden + kept[k]!, error * values[k]!, rate, options.decayDense)
     step(outer, squares.outer, row + hidden + DENSE, error, rate, 0)
-    for (const cell of words)
-      step(network.words, squares.words, cell * COUNT + lane, error * wordScale, rate, options.decayCells)
-    for (const cell of pieces)
-      step(network.pieces, squares.pieces, cell * COUNT + lane, error * pieceScale, rate, options.decayCells)
+    for (const list of CELL_LISTS) {
+      const pull = error * cellScale(cells[list].length)
+      for (const cell of cells[list])
+        step(network[list], squares[list], cell * COUNT + lane, pull, rate, options.decayCells)
+    }
   }
   for (let unit = 0; unit < hidden; unit++) {
     if (units[unit] === 0) continue

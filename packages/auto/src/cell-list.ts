@@ -1,0 +1,35 @@
+/**
+ * Collects the cells of one text, each once, in the order met. A stamp for each cell tells whether this text has it, so
+ * nothing is cleared between texts.
+ */
+export class CellList {
+  readonly #size: number
+  readonly #stamps: Uint32Array
+  #stamp = 0
+  #cells: number[] = []
+
+  constructor(size: number) {
+    this.#size = size
+    this.#stamps = new Uint32Array(size)
+  }
+
+  /** Forgets the text before. */
+  start(): void {
+    this.#cells = []
+    if (++this.#stamp < 2 ** 32) return
+    this.#stamps.fill(0)
+    this.#stamp = 1
+  }
+
+  /** Takes any unsigned number; its remainder is the cell. */
+  add(hash: number): void {
+    const cell = hash % this.#size
+    if (this.#stamps[cell] === this.#stamp) return
+    this.#stamps[cell] = this.#stamp
+    this.#cells.push(cell)
+  }
+
+  get cells(): number[] {
+    return this.#cells
+  }
+}
