@@ -4,8 +4,7 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { Metrics } from './metrics.ts'
-import { memoize } from './memoize.ts'
+import { memoize, type Metrics } from './metrics.ts'
 
 export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage) => void {
   const tokens = metrics.counter(

@@ -6,9 +6,8 @@
 import type { AdmitAnswer } from '@gateway/admission/edge'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { DURATION_BOUNDS, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
+import { DURATION_BOUNDS, memoize, SHORT_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/count-tokens'
-import { memoize } from '@gateway/telemetry/memoize'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
