@@ -21,6 +21,11 @@ export async function promtool(...args: string[]): Promise<string> {
   return stdout + stderr
 }
 
+/** The server itself, from where its checker comes. */
+export async function findPrometheus(): Promise<string> {
+  return findProgram('prometheus') ?? join(await unpackOnce(), '../prometheus')
+}
+
 async function unpackOnce(): Promise<string> {
   const program = join(CACHE, 'usr/bin/promtool')
   if (existsSync(program)) return program

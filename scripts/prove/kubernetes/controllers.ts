@@ -6,10 +6,13 @@ import { writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { join } from 'node:path'
 import type { ClusterTools } from './cluster-tools.ts'
-import { type ControlPlane, DNS_ADDRESS, HOST_ADDRESS, type Places } from './control-plane.ts'
+import { type ControlPlane, DNS_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
+import { hostService } from './host-service.ts'
 
 const NAMES_READY_PORT = 8181
+/** Autoscalers look as often as their measurements change. */
+const CONTROLLERS = ['--use-service-account-credentials', '--horizontal-pod-autoscaler-sync-period=5s']
 
 export async function startControllers(
   { programs, logs, state }: Places,
@@ -27,7 +30,7 @@ export async function startControllers(
   const keys = [`--service-account-private-key-file=${accountKey}`, `--root-ca-file=${authority}`]
   const own = ['--leader-elect=false', '--bind-address=127.0.0.1']
   await Promise.all([
-    start('kube-controller-manager', [...asController, ...keys, ...own, '--use-service-account-credentials'], 10_257),
+    start('kube-controller-manager', [...asController, ...keys, ...own, ...CONTROLLERS], 10_257),
     start('kube-scheduler', ['--kubeconfig', await controlPlane.kubeconfigOf('kube-scheduler'), ...own], 10_259),
   ])
   opening.use(
@@ -73,20 +76,13 @@ async function namesConfig(state: string, controlPlane: ControlPlane): Promise<s
 
 /** CoreDNS runs on the host, behind the address at which pods ask. */
 function namesService(): object[] {
-  const ports = [
-    { name: 'udp', port: 53, protocol: 'UDP' },
-    { name: 'tcp', port: 53, protocol: 'TCP' },
-  ]
-  const metadata = { name: 'kube-dns', namespace: 'kube-system', labels: { 'kubernetes.io/service-name': 'kube-dns' } }
-  return [
-    { apiVersion: 'v1', kind: 'Service', metadata, spec: { clusterIP: DNS_ADDRESS, ports } },
-    {
-      apiVersion: 'discovery.k8s.io/v1',
-      kind: 'EndpointSlice',
-      metadata,
-      addressType: 'IPv4',
-      ports,
-      endpoints: [{ addresses: [HOST_ADDRESS], conditions: { ready: true } }],
-    },
-  ]
+  return hostService({
+    namespace: 'kube-system',
+    name: 'kube-dns',
+    clusterIP: DNS_ADDRESS,
+    ports: [
+      { name: 'udp', port: 53, protocol: 'UDP' },
+      { name: 'tcp', port: 53, protocol: 'TCP' },
+    ],
+  })
 }

@@ -26,7 +26,7 @@ export interface Command {
 const FOLDERS = ['/var/lib', '/var/log']
 const STATE = '/run/prove'
 const BRIDGE = 'hosts'
-const OTHER = 'two'
+export const SECOND_HOST = 'two'
 
 /** Answers the folder for state. */
 export async function openMachine(): Promise<string> {
@@ -36,7 +36,7 @@ export async function openMachine(): Promise<string> {
   await run('ip', 'link', 'add', BRIDGE, 'type', 'bridge')
   await run('ip', 'link', 'set', BRIDGE, 'up')
   // Before any pod: the first name of a namespace mounts their folder anew, and older names could not be removed.
-  await run('ip', 'netns', 'add', OTHER)
+  await run('ip', 'netns', 'add', SECOND_HOST)
   return STATE
 }
 
@@ -51,11 +51,11 @@ export async function openFirstHost(): Promise<Host> {
 export async function openSecondHost(first: Host): Promise<Host> {
   const host: Host = {
     ...placeOf(2),
-    name: OTHER,
-    command: (file, args) => ({ file: 'nsenter', args: [`--net=/run/netns/${OTHER}`, file, ...args] }),
+    name: SECOND_HOST,
+    command: (file, args) => ({ file: 'nsenter', args: [`--net=/run/netns/${SECOND_HOST}`, file, ...args] }),
   }
-  await run('ip', 'link', 'add', OTHER, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', OTHER)
-  await run('ip', 'link', 'set', OTHER, 'master', BRIDGE, 'up')
+  await run('ip', 'link', 'add', SECOND_HOST, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', SECOND_HOST)
+  await run('ip', 'link', 'set', SECOND_HOST, 'master', BRIDGE, 'up')
   await runOn(host, 'ip', 'link', 'set', 'lo', 'up')
   await runOn(host, 'ip', 'address', 'add', `${host.address}/24`, 'dev', 'eth0')
   await runOn(host, 'ip', 'link', 'set', 'eth0', 'up')

@@ -1,14 +1,16 @@
 /**
  * `npm run prove:kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
- * a node. Linux, as root; needs Go, and installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with
- * the programs' logs, and nothing else.
+ * a node. `-- --only <words>`: of the proofs on the cluster, those whose titles have the words. Linux, as root; needs Go, and
+ * installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing else.
  */
 
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { findPrometheus } from '@gateway/testing/promtool'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { CACHE } from '../engine/engine.ts'
+import { goProgram } from '../engine/go-program.ts'
 import { runInOwnWorld } from '../engine/own-world.ts'
 import { ENGINE_PROGRAMS, ensurePrograms } from '../engine/packages.ts'
 import { buildKubernetes, buildNodePrograms } from './build-binaries.ts'
@@ -21,8 +23,17 @@ const NODE_PROGRAMS = {
   '../lib/cni/bridge': 'containernetworking-plugins',
 }
 
+const METRICS_SERVER = {
+  name: 'metrics-server',
+  module: 'sigs.k8s.io/metrics-server',
+  version: 'v0.9.0',
+  entry: './cmd/metrics-server',
+}
+
 try {
-  const { values } = parseArgs({ options: { 'api-only': { type: 'boolean', default: false } } })
+  const { values } = parseArgs({
+    options: { 'api-only': { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
+  })
   const logs = join(CACHE, 'kubernetes', 'logs')
   rmSync(logs, { recursive: true, force: true })
   mkdirSync(logs, { recursive: true })
@@ -31,8 +42,11 @@ try {
   const cache = join(CACHE, 'kubernetes')
   const plan: Plan = {
     logs,
+    only: values.only,
     kubernetes: await buildKubernetes(cache),
     nodePrograms: isApiOnly ? '' : await buildNodePrograms(cache),
+    metricsServer: isApiOnly ? '' : await goProgram(METRICS_SERVER),
+    prometheus: isApiOnly ? '' : await findPrometheus(),
   }
   const script = join(import.meta.dirname, isApiOnly ? 'prove-api.ts' : 'prove-cluster.ts')
   process.exitCode = await runInOwnWorld(script, [JSON.stringify(plan)])

@@ -1,11 +1,15 @@
 /**
- * What the command hands to the script in the own world: folders of programs, and one for their logs.
+ * What the command hands to the script in the own world: programs, folders of programs, and one for their logs.
  */
 
 export interface Plan {
   logs: string
   kubernetes: string
   nodePrograms: string
+  metricsServer: string
+  prometheus: string
+  /** Words of the titles of what is to be proved; nothing: everything. */
+  only: string
 }
 
 export function readPlan(): Plan {

@@ -7,7 +7,7 @@ import { clusterTools } from './cluster-tools.ts'
 import { startApi } from './control-plane.ts'
 import { openFirstHost, openMachine } from './host.ts'
 import { readPlan } from './plan.ts'
-import { proveReleases } from './release-steps.ts'
+import { defineOperatorsKinds, proveReleases } from './release-steps.ts'
 
 try {
   const { kubernetes, logs } = readPlan()
@@ -16,7 +16,9 @@ try {
   await using controlPlane = await step('etcd and API server', () =>
     startApi({ programs: kubernetes, logs, state }, []),
   )
-  await proveReleases(clusterTools(controlPlane.kubeconfig))
+  const tools = clusterTools(controlPlane.kubeconfig)
+  await defineOperatorsKinds(tools)
+  await proveReleases(tools)
 } catch (error) {
   process.exitCode = 1
   console.error(error)

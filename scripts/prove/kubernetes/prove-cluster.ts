@@ -10,21 +10,24 @@ import { HOST_ADDRESS, startApi } from './control-plane.ts'
 import { startControllers } from './controllers.ts'
 import { openFirstHost, openMachine, openSecondHost } from './host.ts'
 import { openImages } from './images.ts'
+import { startMetricsServer } from './metrics-server.ts'
 import { startNode } from './node.ts'
 import { readPlan } from './plan.ts'
-import { proveReleases } from './release-steps.ts'
+import { defineOperatorsKinds, proveReleases } from './release-steps.ts'
 import { openStage } from './stage.ts'
+import { startPrometheus } from './streams-query.ts'
 import { tour } from './tour.ts'
 
 try {
-  const { kubernetes, nodePrograms, logs } = readPlan()
+  const { kubernetes, nodePrograms, metricsServer, prometheus, logs, only } = readPlan()
   const state = await openMachine()
   await using images = await openImages(nodePrograms)
   const host = await openFirstHost()
   const places = { programs: kubernetes, logs, state }
   await using controlPlane = await step('etcd and API server', () => startApi(places, ['one', 'two']))
   const tools = clusterTools(controlPlane.kubeconfig)
-  await proveReleases(tools)
+  await defineOperatorsKinds(tools)
+  if (only === '') await proveReleases(tools)
   await using _controllers = await step('controllers, scheduler, CoreDNS', () =>
     startControllers(places, join(nodePrograms, 'coredns'), controlPlane, tools),
   )
@@ -38,7 +41,11 @@ try {
     nodes.use(await startNode({ ...parts, host: second }))
     return second.name
   }
-  await tour({ tools, stage, state, addNode })
+  const measurers = {
+    openMetricsServer: () => startMetricsServer(metricsServer, places, controlPlane, tools),
+    openPrometheus: () => startPrometheus(prometheus, places, controlPlane.kubeconfig, tools),
+  }
+  await tour({ tools, stage, state, only, addNode, measurers })
 } catch (error) {
   process.exitCode = 1
   console.error(error)

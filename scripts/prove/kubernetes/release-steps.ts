@@ -19,12 +19,16 @@ const OTHER_VERSION = ['--set', 'image.tag=9.9.9,ctl.enabled=true,networkPolicy.
 /** Objects that the cluster makes by itself in each namespace. */
 const OF_THE_CLUSTER = ['kube-root-ca.crt', 'default']
 
-export async function proveReleases(tools: ClusterTools): Promise<void> {
+/** Before anything of the chart that a monitoring operator would read. */
+export async function defineOperatorsKinds(tools: ClusterTools): Promise<void> {
   await step('definitions of the operators’ kinds', async () => {
     await tools.apply(customResources())
     await tools.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s')
     return `${customResources().length} kinds`
   })
+}
+
+export async function proveReleases(tools: ClusterTools): Promise<void> {
   await step('deploy/companions', async () => {
     for (const name of ['redis', 'keda']) {
       const manifest = readFileSync(join(DEPLOY, 'companions', `${name}.yaml`), 'utf8')

@@ -22,13 +22,16 @@ export interface Release {
   deletePod(component: Component, ...how: string[]): Promise<void>
   rolledOut(): Promise<void>
   pods(component: Component): Promise<Pod[]>
+  /** Those that serve and were not told to stop. */
+  readyPods(component: Component): Promise<Pod[]>
 }
 
 export interface Pod {
-  metadata: { name: string; uid: string }
+  metadata: { name: string; uid: string; deletionTimestamp?: string }
   spec: { nodeName: string }
   status: {
     podIP: string
+    conditions: { type: string; status: string }[]
     containerStatuses: { containerID: string; lastState: { terminated?: { reason: string } } }[]
   }
 }
@@ -56,6 +59,7 @@ export async function openRelease(tools: ClusterTools, state: string): Promise<R
   }
   return {
     pods,
+    readyPods: async (component) => (await pods(component)).filter(isServing),
     rolledOut,
     install: () => helm('install', RELEASE, CHART, '--values', values, ...WAIT),
     upgrade: (...settings) => helm('upgrade', RELEASE, CHART, '--values', values, ...settings, ...WAIT),
@@ -74,6 +78,11 @@ export async function openRelease(tools: ClusterTools, state: string): Promise<R
       await rolledOut()
     },
   }
+}
+
+function isServing({ metadata, status }: Pod): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false
+  return status.conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True')
 }
 
 function workloadOf(component: Component): string {

@@ -87,11 +87,11 @@ export function chartValues(): object {
     signIn: { issuer: ISSUER },
     config: gatewayConfig(),
     nats: { image: standIns.nats, spread: 'preferred', resources: small },
-    // At an uninstall NATS goes too, and an edge then waits until its time to drain is over.
-    edge: { ...service, drainSeconds: 30 },
-    router: { ...service, drainSeconds: 30 },
+    edge: service,
+    router: service,
     keys: { resources: small },
     metering: { resources: small },
+    monitoring: { serviceMonitor: { enabled: true } },
     networkPolicy: { issuer: { ports: [{ port: 8082, protocol: 'TCP' }] } },
   }
 }

@@ -3,89 +3,138 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { send } from '../../../tests/promises/gateway.ts'
 import { proveLedger } from '../engine/ledger.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import { step } from '../engine/steps.ts'
+import { type Measurers, queryStreams, scaleByProcessor } from './autoscaling.ts'
 import { type Clients, openClients } from './clients.ts'
 import type { ClusterTools } from './cluster-tools.ts'
+import { SECOND_HOST } from './host.ts'
 import { OTHER_VERSION } from './images.ts'
 import { exhaustMemory } from './memory-limit.ts'
-import { openRelease, type Release, SERVICES } from './release.ts'
+import { type Component, openRelease, type Release, SERVICES } from './release.ts'
 import { namesIn } from './release-steps.ts'
 import { gatewayConfig, NAMESPACE, type Stage } from './stage.ts'
 
 const CONFIG_WITHIN_MS = 180_000
+const FOLLOW_CONFIG = ['edge', 'router', 'keys'] as const
 const BY_FORCE = ['--grace-period=0', '--force']
+/** An edge takes the requests of its own clients with it. */
+const EDGE_GONE = ['unreachable', 'broken']
+/** What clients may meet when a pod is gone without a word. */
+const FORCED: { component: Component; problems: readonly string[] }[] = [
+  { component: 'edge', problems: EDGE_GONE },
+  // A stream that had begun.
+  { component: 'router', problems: ['broken'] },
+  { component: 'keys', problems: [] },
+  { component: 'metering', problems: [] },
+  { component: 'nats', problems: ['broken', '503'] },
+]
 
 export interface Scene {
   tools: ClusterTools
   stage: Stage
   state: string
+  /** Words of the titles of what is to be proved; nothing: everything. */
+  only: string
   /** Answers the name of a second node. */
   addNode(): Promise<string>
+  measurers: Measurers
 }
 
-export async function tour({ tools, stage: { databaseUrl }, state, addNode }: Scene): Promise<void> {
+interface Proof {
+  title: string
+  /** Answers what was found. */
+  prove(): Promise<string>
+}
+
+export async function tour(scene: Scene): Promise<void> {
+  const { tools, stage, state, only } = scene
   const release = await openRelease(tools, state)
   await step('install: every pod is ready', release.install)
-  const clients = await step('sign in, key, chat, stream, quota through the Service', () => openClients(databaseUrl))
+  const clients = await step('sign in, key, chat, stream, quota through the Service', () =>
+    openClients(stage.databaseUrl),
+  )
   const failures: unknown[] = []
-  // The next strike is proved also when this one was noticed.
-  const prove = (title: string, work: () => Promise<string>) =>
-    step(title, work).catch((error: unknown) => void failures.push(error))
-  const unnoticed = (title: string, strike: () => Promise<unknown>) =>
-    prove(title, async () => expectNoFailure(await clients.during(strike)))
-  const exact = (title: string, strike: () => Promise<unknown>) =>
-    prove(title, async () => `${expectNoFailure(await clients.during(strike), () => true)}; ledger exact`)
-
-  for (const component of [...SERVICES, 'nats'] as const)
-    await unnoticed(`rolling restart of ${component}`, () => release.restart(component))
-  await unnoticed('three edge pods deleted, one after the other', async () => {
-    for (let count = 0; count < 3; count++) await release.deletePod('edge')
-  })
-  await unnoticed('helm upgrade to another version', () => release.upgrade('--set', `image.tag=${OTHER_VERSION}`))
-  await unnoticed('helm rollback', release.rollback)
-  for (const component of [...SERVICES, 'nats'] as const)
-    await exact(`a pod of ${component} deleted by force`, () => release.deletePod(component, ...BY_FORCE))
-  await exact('an edge at its memory limit, killed by the kernel', () => exhaustMemory(release, 'edge'))
-  const node = await step('a second node', addNode)
-  await unnoticed('rolling restart onto both nodes', async () => {
-    for (const component of SERVICES) await release.restart(component)
-  })
-  await unnoticed('kubectl drain of the second node', () => drain(tools, release, node))
-  await prove('a change of the ConfigMap: every edge has it', () => changeConfig(release, clients))
-  await prove('the ledger after all of this', async () => {
-    return `${await proveLedger(databaseUrl, clients.outcomes)} answers, each once, with its tokens`
-  })
-  await prove('uninstall leaves the volume claims of NATS alone', () => expectGone(tools, release))
+  for (const { title, prove } of proofs(scene, release, clients)) {
+    if (!title.includes(only)) continue
+    // The next is proved also when this one failed.
+    await step(title, prove).catch((error: unknown) => void failures.push(error))
+  }
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} steps failed`)
 }
 
-async function drain(tools: ClusterTools, release: Release, node: string): Promise<void> {
+function proofs({ tools, stage, addNode, measurers }: Scene, release: Release, clients: Clients): Proof[] {
+  const underLoad = (title: string, strike: () => Promise<unknown>, problems: readonly string[] = []): Proof => ({
+    title,
+    prove: async () => expectNoFailure(await clients.during(strike), ({ problem }) => problems.includes(problem!)),
+  })
+  return [
+    ...[...SERVICES, 'nats' as const].map((component) =>
+      underLoad(`rolling restart of ${component}`, () => release.restart(component)),
+    ),
+    underLoad('three edge pods deleted, one after the other', async () => {
+      for (let count = 0; count < 3; count++) await release.deletePod('edge')
+    }),
+    underLoad('helm upgrade to another version', () => release.upgrade('--set', `image.tag=${OTHER_VERSION}`)),
+    underLoad('helm rollback', release.rollback),
+    ...FORCED.map(({ component, problems }) =>
+      underLoad(`a pod of ${component} deleted by force`, () => release.deletePod(component, ...BY_FORCE), problems),
+    ),
+    underLoad('an edge at its memory limit, killed by the kernel', () => exhaustMemory(release, 'edge'), EDGE_GONE),
+    { title: 'a second node', prove: addNode },
+    underLoad('rolling restart onto both nodes', async () => {
+      for (const component of SERVICES) await release.restart(component)
+    }),
+    underLoad('kubectl drain of the second node', () => drain(tools, release)),
+    { title: 'a change of the ConfigMap: every pod has it', prove: () => changeConfig(tools, release) },
+    {
+      title: 'autoscaling by CPU: more edges under load, and fewer after it',
+      prove: () => scaleByProcessor(measurers, tools, release, clients),
+    },
+    {
+      title: 'autoscaling by streams: the adapters’ queries see them',
+      prove: () => queryStreams(measurers, clients),
+    },
+    {
+      title: 'the ledger after all of this',
+      prove: async () =>
+        `${await proveLedger(stage.databaseUrl, clients.outcomes)} answers, each once, with its tokens`,
+    },
+    { title: 'uninstall leaves the volume claims of NATS alone', prove: () => expectGone(tools, release) },
+  ]
+}
+
+async function drain(tools: ClusterTools, release: Release): Promise<void> {
   const on = async () => {
     const pods = await Promise.all(SERVICES.map(release.pods))
-    return pods.flat().filter(({ spec }) => spec.nodeName === node).length
+    return pods.flat().filter(({ spec }) => spec.nodeName === SECOND_HOST).length
   }
   if ((await on()) === 0) throw new Error('no pod came to the second node')
-  await tools.kubectl('drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s')
+  await tools.kubectl('drain', SECOND_HOST, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s')
   await release.rolledOut()
   if ((await on()) > 0) throw new Error('a pod is still on the drained node')
 }
 
-async function changeConfig(release: Release, { key }: Clients): Promise<string> {
+/** Every pod that reads it says so in its log. */
+async function changeConfig(tools: ClusterTools, release: Release): Promise<string> {
   const beganMs = performance.now()
   await release.upgrade('--set-json', `config=${JSON.stringify(gatewayConfig('added'))}`)
-  const waiting = new Set((await release.pods('edge')).map(({ status }) => status.podIP))
+  const pods = (await Promise.all(FOLLOW_CONFIG.map(release.pods))).flat()
+  const waiting = new Set(pods.map(({ metadata }) => metadata.name))
+  const seconds = () => Math.round((performance.now() - beganMs) / 1000)
+  let first: number | undefined
   while (waiting.size > 0) {
     if (performance.now() - beganMs > CONFIG_WITHIN_MS) throw new Error(`${[...waiting].join(', ')} never had it`)
-    for (const address of waiting) {
-      const { body } = await send(`http://${address}:8080`, '/v1/models', { key })
-      if ((body['data'] as { id: string }[]).some(({ id }) => id === 'added')) waiting.delete(address)
+    for (const name of waiting) {
+      const log = await tools.kubectl('logs', name, '--namespace', NAMESPACE)
+      if (!log.includes('configuration changed')) continue
+      waiting.delete(name)
+      first ??= seconds()
     }
     await delay(250)
   }
-  return `after ${((performance.now() - beganMs) / 1000).toFixed(0)} s`
+  return `${pods.length} pods, the first after ${first} s, the last after ${seconds()} s`
 }
 
 async function expectGone(tools: ClusterTools, release: Release): Promise<string> {

@@ -1,0 +1,75 @@
+/**
+ * The chart's autoscalers: more edges while clients keep them busy, and as few as before when nobody asks.
+ */
+
+import { setTimeout as delay } from 'node:timers/promises'
+import { expectNoFailure } from '../engine/outcomes.ts'
+import type { Clients } from './clients.ts'
+import type { ClusterTools } from './cluster-tools.ts'
+import type { Release } from './release.ts'
+import { NAMESPACE } from './stage.ts'
+import { seeStreams } from './streams-query.ts'
+
+const LEAST = 2
+const MOST = 4
+const WITHIN_MS = 300_000
+const POLL_MS = 1_000
+/** Of a processor: a fraction of what the clients need of one edge, and several times what an idle one needs. */
+const BY_CPU = 'autoscaling.enabled=true,autoscaling.cpuPercent=30,resources.requests.cpu=100m'
+/** The chart's own keeps pods for ten minutes, since streams last. */
+const DOWN_AT_ONCE = {
+  spec: {
+    behavior: {
+      scaleDown: { stabilizationWindowSeconds: 0, policies: [{ type: 'Percent', value: 100, periodSeconds: 5 }] },
+    },
+  },
+}
+
+export interface Measurers {
+  openMetricsServer(): Promise<AsyncDisposable>
+  openPrometheus(): Promise<AsyncDisposable>
+}
+
+/** Answers what the adapters’ queries saw. */
+export async function queryStreams({ openPrometheus }: Measurers, clients: Clients): Promise<string> {
+  await using _prometheus = await openPrometheus()
+  let seen = ''
+  expectNoFailure(await clients.during(async () => (seen = await seeStreams())))
+  return seen
+}
+
+/** Answers what the clients saw while edges were added. */
+export async function scaleByProcessor(
+  { openMetricsServer }: Measurers,
+  tools: ClusterTools,
+  release: Release,
+  clients: Clients,
+): Promise<string> {
+  await using _metrics = await openMetricsServer()
+  const settings = `${BY_CPU},autoscaling.maxReplicas=${MOST}`.split(',').map((setting) => `edge.${setting}`)
+  await release.upgrade('--set', settings.join(','))
+  const outcomes = await clients.during(() => untilEdges(release, (count) => count > LEAST))
+  const edit = JSON.stringify(DOWN_AT_ONCE)
+  await tools.kubectl(
+    'patch',
+    'hpa',
+    'gateway-model-gateway-edge',
+    '--namespace',
+    NAMESPACE,
+    '--type=merge',
+    '--patch',
+    edit,
+  )
+  await untilEdges(release, (count) => count === LEAST)
+  return expectNoFailure(outcomes)
+}
+
+async function untilEdges(release: Release, isSo: (count: number) => boolean): Promise<void> {
+  const deadlineMs = Date.now() + WITHIN_MS
+  for (;;) {
+    const { length } = await release.readyPods('edge')
+    if (isSo(length)) return
+    if (Date.now() > deadlineMs) throw new Error(`${length} edges are ready after ${WITHIN_MS / 1000} s`)
+    await delay(POLL_MS)
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * Services of the cluster whose program runs on the host, beside the control plane.
+ */
+
+import { HOST_ADDRESS } from './control-plane.ts'
+
+export interface HostService {
+  namespace: string
+  name: string
+  ports: { name: string; port: number; protocol: 'TCP' | 'UDP' }[]
+  /** A free one unless said otherwise. */
+  clusterIP?: string
+}
+
+export function hostService({ namespace, name, ports, clusterIP }: HostService): object[] {
+  const metadata = { name, namespace, labels: { 'kubernetes.io/service-name': name } }
+  return [
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, ...(clusterIP && { clusterIP }) } },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata,
+      addressType: 'IPv4',
+      ports,
+      endpoints: [{ addresses: [HOST_ADDRESS], conditions: { ready: true } }],
+    },
+  ]
+}
+
+/** A part of the API that the program at that service answers. */
+export function servedApi(group: string, version: string, { namespace, name, ports }: HostService): object {
+  return {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: `${version}.${group}` },
+    spec: {
+      group,
+      version,
+      service: { namespace, name, port: ports[0]!.port },
+      groupPriorityMinimum: 100,
+      versionPriority: 100,
+      insecureSkipTLSVerify: true,
+    },
+  }
+}
+
+/** The API server passes questions on without a certificate, so the program takes them for anybody's. */
+export function letAnybodyRead(group: string): object[] {
+  const metadata = { name: `anybody-reads-${group}` }
+  const rules = [
+    { apiGroups: [group], resources: ['*'], verbs: ['get', 'list'] },
+    // What there is to ask for.
+    { nonResourceURLs: ['/apis', `/apis/${group}`, `/apis/${group}/*`], verbs: ['get'] },
+  ]
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name }
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'system:anonymous' }]
+  return [
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata, rules },
+    { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRoleBinding', metadata, roleRef, subjects },
+  ]
+}
