@@ -9,7 +9,7 @@ export interface RunningService extends AsyncDisposable {
   readonly ready: () => boolean
 }
 
-/** Longer than any caller waits for an answer. */
+/** No caller waits longer for an answer. */
 const FINISH_WITHIN_MS = 10_000
 
 /**
