@@ -14,7 +14,7 @@ export interface Outcome {
   tokens: number
   /** What went wrong in the client's eyes: a status, `broken` in the middle, `unreachable`, `hung`. */
   problem: string | null
-  /** The body of a refusal; the last event of a stream without `[DONE]`. */
+  /** The body of a refusal; the last event of a stream without `[DONE]`; why nobody was reached. */
   detail: string
   startedAtMs: number
   endedAtMs: number
@@ -90,10 +90,14 @@ async function askOnce(url: string, key: string, model: string, streamed: boolea
     else Object.assign(outcome, { completed: true, tokens: JSON.parse(text).usage.total_tokens })
   } catch (error) {
     if (error instanceof DOMException) outcome.problem = 'hung'
-    else if (outcome.problem === null) outcome.problem = 'unreachable'
+    else if (outcome.problem === null) Object.assign(outcome, { problem: 'unreachable', detail: causeOf(error) })
   }
   outcome.endedAtMs = Date.now()
   return outcome
+}
+
+function causeOf(error: unknown): string {
+  return String(error instanceof Error ? (error.cause ?? error) : error)
 }
 
 function readStream(text: string, outcome: Outcome): void {

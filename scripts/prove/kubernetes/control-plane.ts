@@ -96,6 +96,7 @@ async function apiArguments(folder: string, accountKey: string, tokens: Map<Clus
     'token-auth-file': tokenFile,
     'authorization-mode': 'Node,RBAC',
     'allow-privileged': true,
+    'kubelet-preferred-address-types': 'InternalIP',
   }).map(([name, value]) => `--${name}=${value}`)
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run prove:kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
- * a node. `-- --only <words>`: of the proofs on the cluster, those whose titles have the words. Linux, as root; needs Go, and
+ * a node. `-- --only <expression>`: of the proofs on the cluster, those whose titles match. Linux, as root; needs Go, and
  * installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing else.
  */
 

@@ -8,7 +8,7 @@ export interface Plan {
   nodePrograms: string
   metricsServer: string
   prometheus: string
-  /** Words of the titles of what is to be proved; nothing: everything. */
+  /** A regular expression of the titles of what is to be proved; nothing: everything. */
   only: string
 }
 

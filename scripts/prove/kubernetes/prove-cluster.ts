@@ -43,7 +43,7 @@ try {
   }
   const measurers = {
     openMetricsServer: () => startMetricsServer(metricsServer, places, controlPlane, tools),
-    openPrometheus: () => startPrometheus(prometheus, places, controlPlane.kubeconfig, tools),
+    openPrometheus: () => startPrometheus(prometheus, places, tools),
   }
   await tour({ tools, stage, state, only, addNode, measurers })
 } catch (error) {

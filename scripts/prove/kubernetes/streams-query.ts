@@ -1,5 +1,5 @@
 /**
- * Scaling by open streams, up to the adapter: Debian's Prometheus finds the pods as the chart's ServiceMonitor tells an
+ * Scaling by open streams, up to the adapter: Debian's Prometheus reads the pods as the chart's ServiceMonitor tells an
  * operator's, and answers the queries of `deploy/companions/` as KEDA and the Prometheus adapter would ask them.
  */
 
@@ -17,31 +17,35 @@ import { NAMESPACE } from './stage.ts'
 const ADDRESS = '127.0.0.1:9090'
 const SEEN_WITHIN_MS = 60_000
 
-interface Endpoint {
-  port: string
-  path: string
-  honorLabels?: boolean
+interface Monitor {
+  spec: {
+    selector: { matchLabels: Record<string, string> }
+    endpoints: { port: string; path: string; honorLabels?: boolean }[]
+  }
 }
 
-export function startPrometheus(
+interface Slice {
+  metadata: { labels: Record<string, string> }
+  ports: { name: string; port: number }[]
+  endpoints: { addresses: string[]; targetRef: { name: string } }[]
+}
+
+export async function startPrometheus(
   file: string,
   { state, logs }: Places,
-  kubeconfig: string,
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {
-  return configure(state, kubeconfig, tools).then((config) =>
-    startDaemon({
-      name: 'prometheus',
-      file,
-      args: [
-        `--config.file=${config}`,
-        `--storage.tsdb.path=${join(state, 'prometheus')}`,
-        `--web.listen-address=${ADDRESS}`,
-      ],
-      logs,
-      isReady: async () => (await fetch(`http://${ADDRESS}/-/ready`)).ok,
-    }),
-  )
+  const folder = join(state, 'prometheus')
+  const config = join(folder, 'prometheus.yml')
+  await mkdir(folder, { recursive: true })
+  await writeFile(config, JSON.stringify({ scrape_configs: [await readMonitor(tools)] }))
+  return startDaemon({
+    name: 'prometheus',
+    file,
+    args: [`--config.file=${config}`, `--storage.tsdb.path=${folder}`, `--web.listen-address=${ADDRESS}`],
+    logs,
+    isReady: async () => (await fetch(`http://${ADDRESS}/-/ready`)).ok,
+  })
 }
 
 /** While clients have streams open. Answers how many each query sees. */
@@ -53,35 +57,32 @@ export async function seeStreams(): Promise<string> {
   return `${seen.join(' and ')} streams by KEDA’s queries; the adapter’s series of ${pods.size} pods`
 }
 
-/** What a Prometheus operator makes of the ServiceMonitor. */
-async function configure(state: string, kubeconfig: string, tools: ClusterTools): Promise<string> {
-  const monitor = await tools.read<{ spec: { endpoints: Endpoint[] } }>(
+/** What a Prometheus operator makes of the ServiceMonitor, but for pods that come later: Debian's finds none by itself. */
+async function readMonitor(tools: ClusterTools): Promise<object> {
+  const inNamespace = ['--namespace', NAMESPACE]
+  const monitor = await tools.read<Monitor>(
     'servicemonitors.monitoring.coreos.com/gateway-model-gateway',
-    '--namespace',
-    NAMESPACE,
+    ...inNamespace,
   )
-  const [endpoint] = monitor.spec.endpoints
-  const meta = (name: string) => `__meta_kubernetes_${name}`
-  const job = {
+  const { selector, endpoints } = monitor.spec
+  const labels = Object.entries(selector.matchLabels).map(([name, value]) => `${name}=${value}`)
+  const found = await tools.read<{ items: Slice[] }>('endpointslices', ...inNamespace, '--selector', labels.join(','))
+  const targets = found.items.flatMap(({ metadata, ports, endpoints: pods }) => {
+    const port = ports.find(({ name }) => name === endpoints[0]!.port)
+    if (!port) return []
+    const service = metadata.labels['kubernetes.io/service-name']
+    return pods.map(({ addresses, targetRef }) => ({
+      targets: [`${addresses[0]}:${port.port}`],
+      labels: { namespace: NAMESPACE, pod: targetRef.name, service },
+    }))
+  })
+  return {
     job_name: 'gateway',
     scrape_interval: '2s',
-    metrics_path: endpoint!.path,
-    honor_labels: endpoint!.honorLabels ?? false,
-    kubernetes_sd_configs: [{ role: 'endpoints', kubeconfig_file: kubeconfig, namespaces: { names: [NAMESPACE] } }],
-    relabel_configs: [
-      { action: 'keep', source_labels: [meta('service_label_model_gateway_metrics')], regex: 'true' },
-      { action: 'keep', source_labels: [meta('endpoint_port_name')], regex: endpoint!.port },
-      ...['namespace', 'pod', 'service'].map((label) => ({
-        source_labels: [meta(label === 'namespace' ? label : `${label}_name`)],
-        target_label: label,
-      })),
-    ],
+    metrics_path: endpoints[0]!.path,
+    honor_labels: endpoints[0]!.honorLabels ?? false,
+    static_configs: targets,
   }
-  const folder = join(state, 'prometheus')
-  await mkdir(folder, { recursive: true })
-  const path = join(folder, 'prometheus.yml')
-  await writeFile(path, JSON.stringify({ scrape_configs: [job] }))
-  return path
 }
 
 function kedaQueries(): string[] {
