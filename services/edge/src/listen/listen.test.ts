@@ -69,6 +69,17 @@ test('a request that came before the end has the time that a stopping edge has l
   await closed
 })
 
+test('a connection that never asks anything holds up no stopping edge', async () => {
+  const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
+  const silent = connect(Number(new URL(server.url).port), '127.0.0.1')
+  await once(silent, 'connect')
+  const closed = once(silent, 'close')
+  silent.resume()
+  // The test's own time ends long before this one.
+  await server.close(600_000)
+  await closed
+})
+
 test('a client that is just sending on an idle connection is answered, although no new connection is taken', async () => {
   const server = await listen((_, response) => response.end('hello'), { host: '127.0.0.1', port: 0 })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })

@@ -13,6 +13,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createListener, Server, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryBytes } from '../read/bytes-in-flight.ts'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
@@ -26,7 +27,7 @@ const SILENCE_TIMEOUT_MS = 660_000
 const CONNECTION_BYTES = 64 * 1024
 /** Other systems than Linux share a port in other ways, or not at all. */
 const LISTENERS = process.platform === 'linux' ? 64 : 1
-/** For the last bytes of answers that have just ended. */
+/** For connections without an answer, and for the last bytes of those that have just ended. */
 const CLOSE_GRACE_MS = 1_000
 
 export interface ListeningServer {
@@ -34,7 +35,7 @@ export interface ListeningServer {
   /** From now on every answer says `connection: close`. */
   retireConnections(): void
   stopAccepting(): void
-  /** Open answers have so long, and at least a second. */
+  /** Open answers have so long, and at least a second; connections without one have a second. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -43,9 +44,11 @@ export async function listen(
   { host, port }: { host: string; port: number },
 ): Promise<ListeningServer> {
   let isStopping = false
+  const answers = countAnswers()
   const serve: RequestListener = (request, response) => {
     if (isStopping) response.setHeader('connection', 'close')
-    endWithItsClient(request, response)
+    answers.opened()
+    endWithItsClient(request, response, answers.ended)
     app(request, response)
   }
   const server = createServer(
@@ -76,11 +79,36 @@ export async function listen(
       for (const listener of listeners) Server.prototype.close.call(listener)
     },
     async close(graceMs = 0) {
-      const timer = setTimeout(() => server.closeAllConnections(), Math.max(CLOSE_GRACE_MS, graceMs))
       server.close()
       for (const listener of listeners) if (listener.listening) listener.close()
+      await atMost(CLOSE_GRACE_MS, closed)
+      // Node counts a connection that has not asked anything yet as busy.
+      await atMost(Math.max(0, graceMs - CLOSE_GRACE_MS), answers.none())
+      server.closeAllConnections()
       await closed
-      clearTimeout(timer)
+    },
+  }
+}
+
+async function atMost(timeMs: number, done: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([done, sleep(timeMs, undefined, { signal: timer.signal }).catch(() => {})])
+  timer.abort()
+}
+
+/** Answers that are neither written whole nor broken off. */
+function countAnswers() {
+  let open = 0
+  let noneIsLeft: (() => void) | undefined
+  return {
+    opened(): void {
+      open++
+    },
+    ended(): void {
+      if (--open === 0) noneIsLeft?.()
+    },
+    none(): Promise<void> {
+      return open === 0 ? Promise.resolve() : new Promise((resolve) => (noneIsLeft = resolve))
     },
   }
 }
@@ -135,10 +163,13 @@ async function probe(address: { host: string; port: number }): Promise<void> {
  * bytes may stay unsent for as long as the system repeats them to nobody, which can be minutes, and all that time the
  * response would look alive. One that is not written whole can never be, so it ends now.
  */
-function endWithItsClient({ socket }: IncomingMessage, response: ServerResponse): void {
+function endWithItsClient({ socket }: IncomingMessage, response: ServerResponse, onEnd: () => void): void {
   const clientLeft = () => {
     if (!response.writableEnded) socket.destroy()
   }
   socket.once('end', clientLeft)
-  response.once('close', () => socket.off('end', clientLeft))
+  response.once('close', () => {
+    socket.off('end', clientLeft)
+    onEnd()
+  })
 }
