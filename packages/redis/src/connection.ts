@@ -9,9 +9,10 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis } from 'ioredis'
+import { Redis, type RedisOptions } from 'ioredis'
 import { createAnswerDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
 import type { Script } from './script.ts'
+import { isSentinelAddress, readSentinelAddress } from './sentinel-address.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -180,7 +181,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
 }
 
 function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrategy: () => number): Redis {
-  return new Redis(url, {
+  const options: RedisOptions = {
     connectionName: `gateway-${store}`,
     disableClientInfo: true,
     connectTimeout: LONGEST_TIMEOUTS * timeoutMs,
@@ -188,6 +189,17 @@ function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrateg
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
+  }
+  if (!isSentinelAddress(url)) return new Redis(url, options)
+  const { hasTls, ...address } = readSentinelAddress(url)
+  return new Redis({
+    ...options,
+    ...address,
+    sentinelRetryStrategy: retryStrategy,
+    sentinelCommandTimeout: LONGEST_TIMEOUTS * timeoutMs,
+    // A primary that is cut off with some of us would serve on; the Sentinels tell when another has its place.
+    failoverDetector: true,
+    ...(hasTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   })
 }
 

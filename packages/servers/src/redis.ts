@@ -7,7 +7,7 @@ import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
 
-export function startLocalRedis(file: string, options: ServerOptions): Promise<Server> {
+export function startLocalRedis(file: string, options: ServerOptions, more: readonly string[] = []): Promise<Server> {
   return startLocalServer(
     {
       name: 'redis',
@@ -28,6 +28,7 @@ export function startLocalRedis(file: string, options: ServerOptions): Promise<S
             'yes',
             '--save',
             '',
+            ...more,
           ],
           cwd: directory,
           port,

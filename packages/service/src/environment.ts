@@ -67,9 +67,13 @@ const serverUrl = (protocol: RegExp, forms: string) =>
   z.url({ protocol, hostname: /^.+$/, error: `must be a ${forms} address` })
 
 const redisUrl = serverUrl(/^rediss?$/, 'redis://')
+const SENTINELS = /^rediss?-sentinel:\/\/[^/#?]+\/?#.+$/
 const redisUrls = z
   .string()
-  .refine((urls) => urls.split(',').every((url) => redisUrl.safeParse(url).success), 'must be a redis:// address')
+  .refine(
+    (urls) => SENTINELS.test(urls) || urls.split(',').every((url) => redisUrl.safeParse(url).success),
+    'must be a redis:// address',
+  )
 
 const natsUrl = serverUrl(/^(nats|tls|wss?)$/, 'nats://')
 const natsUrls = z
@@ -108,7 +112,7 @@ export const variables = {
   ),
   REDIS_URL: variable(
     redisUrls,
-    'the Redis server, such as redis://127.0.0.1:6379, or two or more nodes of a Redis Cluster, separated by commas',
+    'the Redis server, such as redis://127.0.0.1:6379; or two or more nodes of a Redis Cluster, separated by commas; or redis-sentinel://a:26379,b:26379#mymaster',
   ),
   DATABASE_URL: variable(
     serverUrl(/^postgres(ql)?$/, 'postgres://'),

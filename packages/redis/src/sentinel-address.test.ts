@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { isSentinelAddress, readSentinelAddress } from './sentinel-address.ts'
+
+test.each([
+  ['redis-sentinel://a#notes', { sentinels: [{ host: 'a', port: 26_379 }], name: 'notes', hasTls: false }],
+  [
+    'redis-sentinel://a:1,[::1]:2,10.0.0.3/#notes',
+    {
+      sentinels: [
+        { host: 'a', port: 1 },
+        { host: '::1', port: 2 },
+        { host: '10.0.0.3', port: 26_379 },
+      ],
+      name: 'notes',
+      hasTls: false,
+    },
+  ],
+  [
+    'rediss-sentinel://gateway:p%40ss@a:1#our%20notes',
+    { sentinels: [{ host: 'a', port: 1 }], name: 'our notes', username: 'gateway', password: 'p@ss', hasTls: true },
+  ],
+  [
+    'redis-sentinel://:secret@a#notes',
+    { sentinels: [{ host: 'a', port: 26_379 }], name: 'notes', password: 'secret', hasTls: false },
+  ],
+])('%s', (url, address) => {
+  expect(isSentinelAddress(url)).toBe(true)
+  expect(readSentinelAddress(url)).toEqual(address)
+})
+
+test.each(['redis-sentinel://a:1', 'redis-sentinel://#notes', 'redis-sentinel://a:1/0?x=1#notes'])(
+  '%s is refused',
+  (url) => {
+    expect(() => readSentinelAddress(url)).toThrow('an address of Sentinels is')
+  },
+)
+
+test('other addresses are none', () => {
+  expect(isSentinelAddress('redis://a:6379,redis://b:6379')).toBe(false)
+})
