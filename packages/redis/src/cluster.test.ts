@@ -26,9 +26,9 @@ beforeAll(async () => {
   cluster = await startRedisCluster(3, { replicas: true })
   connection = await connect()
 }, 60_000)
-const connect = () =>
+const connect = (url = cluster.url) =>
   connectTo({
-    ...{ url: cluster.url, timeoutMs: 250, store: 'notes' },
+    ...{ url, timeoutMs: 250, store: 'notes' },
     ...{ Unavailable: NotesUnavailableError, scripts: [COUNT, COUNT_BOTH] },
   })
 afterAll(async () => {
@@ -52,6 +52,14 @@ test('each key is asked for where it lies, in the life of that node', async () =
   expect(new Set(epochs)).toHaveLength(3)
   expect(await Promise.all(keys.map((key) => count(key)))).toEqual(epochs.map((epoch) => [epoch, 1]))
   expect(await connection.timeMs()).toBeGreaterThan(0)
+})
+
+test('one address of a cluster leads to all of its nodes', async () => {
+  await using byEndpoint = await connect(cluster.nodes[1]!.url.replace('redis:', 'redis-cluster:'))
+  for (const node of [0, 1, 2]) {
+    const key = keyOn(node)
+    expect(await byEndpoint.run(COUNT, [key], [])).toEqual([await connection.epoch(key), 1])
+  }
 })
 
 test('a node that dies takes only its own keys along, in time, and comes back as another life', async () => {

@@ -1,6 +1,6 @@
 /**
- * Connects to what an address names: a server, the primary that Sentinels name, or several nodes of a Redis Cluster,
- * separated by commas.
+ * Connects to what an address names: a server, the primary that Sentinels name, or a Redis Cluster by its configuration
+ * endpoint or by several of its nodes, separated by commas.
  */
 
 import { connectCluster } from './cluster.ts'
@@ -10,5 +10,11 @@ import { isSentinelAddress } from './sentinel-address.ts'
 export function connectTo(options: ConnectionOptions): Promise<ScriptConnection> {
   if (isSentinelAddress(options.url)) return connect(options)
   const urls = options.url.split(',')
-  return urls.length > 1 ? connectCluster(urls, options) : connect(options)
+  if (urls.length === 1 && !CLUSTER.test(options.url)) return connect(options)
+  return connectCluster(
+    urls.map((url) => url.replace(CLUSTER, '$1:')),
+    options,
+  )
 }
+
+const CLUSTER = /^(rediss?)-cluster:/

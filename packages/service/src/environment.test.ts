@@ -20,6 +20,7 @@ describe('a variable', () => {
     ['NATS_URL', 'nats://a:b@n1:4222,nats://n2:4222', 'nats://a:b@n1:4222,nats://n2:4222'],
     ['REDIS_URL', 'rediss://redis:6380/1', 'rediss://redis:6380/1'],
     ['REDIS_URL', 'redis://a:6379,redis://b:6379', 'redis://a:6379,redis://b:6379'],
+    ['REDIS_URL', 'rediss-cluster://endpoint:6379', 'rediss-cluster://endpoint:6379'],
     ['REDIS_URL', 'redis-sentinel://:pw@a:26379,b:26379#main', 'redis-sentinel://:pw@a:26379,b:26379#main'],
     ['DATABASE_URL', 'postgresql://gateway@db/gateway', 'postgresql://gateway@db/gateway'],
     ['DRAIN_MS', '0', 0],

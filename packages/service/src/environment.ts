@@ -66,7 +66,7 @@ const httpUrl = z
 const serverUrl = (protocol: RegExp, forms: string) =>
   z.url({ protocol, hostname: /^.+$/, error: `must be a ${forms} address` })
 
-const redisUrl = serverUrl(/^rediss?$/, 'redis://')
+const redisUrl = serverUrl(/^rediss?(-cluster)?$/, 'redis://')
 const SENTINELS = /^rediss?-sentinel:\/\/[^/#?]+\/?#.+$/
 const redisUrls = z
   .string()
@@ -112,7 +112,7 @@ export const variables = {
   ),
   REDIS_URL: variable(
     redisUrls,
-    'the Redis server, such as redis://127.0.0.1:6379; or two or more nodes of a Redis Cluster, separated by commas; or redis-sentinel://a:26379,b:26379#mymaster',
+    'the Redis server, such as redis://127.0.0.1:6379; a Redis Cluster, as redis-cluster://endpoint:6379 or two or more nodes separated by commas; or redis-sentinel://a:26379,b:26379#mymaster',
   ),
   DATABASE_URL: variable(
     serverUrl(/^postgres(ql)?$/, 'postgres://'),
