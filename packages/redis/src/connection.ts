@@ -13,6 +13,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { createAnswerDeadlines, LONGEST_TIMEOUTS } from './answer-deadlines.ts'
 import type { Script } from './script.ts'
 import { isSentinelAddress, readSentinelAddress } from './sentinel-address.ts'
+import { watchFailover } from './watch-failover.ts'
 
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -75,7 +76,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const client = createClient(options, () => pauseMs(attempts++))
   // The client's own `socketTimeout` would end it before it reads what came while this process stood still.
   const deadlines = createAnswerDeadlines(options.timeoutMs, (silentMs) =>
-    client.stream.destroy(new Error(`Redis was silent for ${silentMs} ms`)),
+    giveUp(new Error(`Redis was silent for ${silentMs} ms`)),
   )
   const gather = (): void => gatherWrites(client, deadlines.sent)
 
@@ -83,8 +84,12 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const giveUp = (error: unknown): void => {
     session = null
     lastError = error
-    client.disconnect(true)
+    // The client's `disconnect` would end it for ever while it asks a Sentinel.
+    client.stream?.destroy()
   }
+  const failover = isSentinelAddress(options.url)
+    ? watchFailover(readSentinelAddress(options.url), () => giveUp(new Error('the Sentinels name another primary')))
+    : undefined
 
   client.on('error', (error) => {
     lastError = error
@@ -175,6 +180,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
       return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
     },
     [Symbol.asyncDispose]: async () => {
+      failover?.[Symbol.dispose]()
       client.disconnect()
     },
   }
@@ -197,8 +203,6 @@ function createClient({ url, timeoutMs, store }: ConnectionOptions, retryStrateg
     ...address,
     sentinelRetryStrategy: retryStrategy,
     sentinelCommandTimeout: LONGEST_TIMEOUTS * timeoutMs,
-    // A primary that is cut off with some of us would serve on; the Sentinels tell when another has its place.
-    failoverDetector: true,
     ...(hasTls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
   })
 }

@@ -4,6 +4,7 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { findProgram } from './find-program.ts'
 import { startLocalServer } from './local-server.ts'
@@ -13,6 +14,7 @@ import type { Server } from './server.ts'
 
 const NAME = 'gateway'
 const QUORUM = 2
+const READY_TIMEOUT_MS = 30_000
 
 export interface RedisSentinels extends AsyncDisposable {
   /** By which a client finds the primary. */
@@ -30,6 +32,7 @@ export async function startRedisSentinels(): Promise<RedisSentinels> {
   const replica = starting.use(await startLocalRedis(file, {}, ['--replicaof', '127.0.0.1', portOf(primary)]))
   const sentinels = await Promise.all(Array.from({ length: QUORUM + 1 }, () => startSentinel(file, portOf(primary))))
   for (const sentinel of sentinels) starting.use(sentinel)
+  await Promise.all(sentinels.map(untilAllAreKnown))
   const started = starting.move()
   return {
     url: `redis-sentinel://${sentinels.map((sentinel) => `127.0.0.1:${portOf(sentinel)}`).join(',')}#${NAME}`,
@@ -45,6 +48,22 @@ export async function replicationOf({ url }: Server): Promise<string> {
   const client = new Redis(url)
   try {
     return await client.info('replication')
+  } finally {
+    client.disconnect()
+  }
+}
+
+/** Without each other and the replica, they could promote nobody. */
+async function untilAllAreKnown({ url }: Server): Promise<void> {
+  const client = new Redis(url)
+  try {
+    const isWhole = async () => (await client.info('sentinel')).includes(`slaves=1,sentinels=${QUORUM + 1}`)
+    const deadlineAtMs = Date.now() + READY_TIMEOUT_MS
+    while (!(await isWhole())) {
+      if (Date.now() > deadlineAtMs)
+        throw new Error(`a Sentinel does not know all others:\n${await client.info('sentinel')}`)
+      await delay(50)
+    }
   } finally {
     client.disconnect()
   }
