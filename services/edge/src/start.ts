@@ -28,7 +28,7 @@ import { rememberPlans } from './admit/remember-plans.ts'
 import { createUsageReporter } from './report/report-usage.ts'
 import type { Routes } from './listen/route.ts'
 import { pages, routes } from './routes.ts'
-import { followCuts, trackRunningRequests } from './relay/running-requests.ts'
+import { followDeadKeys, trackRunningRequests } from './relay/running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './credentials/verify-token.ts'
 import { trustProxies } from './listen/trust-proxies.ts'
 
@@ -98,7 +98,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     metrics,
     tracer: parts.tracer ?? NO_TRACING,
   }
-  const cuts = await followCuts(bus, running)
+  const deadKeys = await followDeadKeys(bus, running, edge.plans)
   const server = await listen(createApp(edge, { ...table, ...pages(settings) }), settings)
   let isStopping = false
   return {
@@ -115,7 +115,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       await server.close(drainedByMs - performance.now())
       // The clients of cut connections have left: the edge waits for their routers' last words.
       await running.drained(LAST_WORDS_MS)
-      await cuts[Symbol.asyncDispose]()
+      await deadKeys[Symbol.asyncDispose]()
       await answers[Symbol.asyncDispose]()
       running[Symbol.dispose]()
       await store[Symbol.asyncDispose]()

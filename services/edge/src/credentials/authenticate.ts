@@ -50,8 +50,15 @@ function credentialOf({ headers }: IncomingMessage): Bearer {
   throw new GatewayError('VALIDATION_ERROR', 'x-api-key: is another credential than authorization; send one of them')
 }
 
-/** The key that a request names: by itself, or by a sign-in token of its owner. Nobody has proven that it is alive. */
+/** The key that a request names, not known to be dead. Nobody has proven that it is alive. */
 export async function claimKey(edge: Edge, request: IncomingMessage): Promise<Caller> {
+  const caller = await readCaller(edge, request)
+  if (edge.plans.isDeadKey(caller.keyHash)) throw invalidKey()
+  return caller
+}
+
+/** By the key itself, or by a sign-in token of its owner. */
+async function readCaller(edge: Edge, request: IncomingMessage): Promise<Caller> {
   const bearer = credentialOf(request)
   switch (bearer.kind) {
     case 'none':

@@ -8,6 +8,7 @@ import type { EdgeAdmission } from '@gateway/admission/edge'
 import type { Bus } from '@gateway/bus/port'
 import { talkAs } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
+import type { RememberedPlans } from '../admit/remember-plans.ts'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3
@@ -117,10 +118,11 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
 
 /**
  * Follows the keys service's news of dead keys. The edge cuts a key's open answers, and lets those of a rotated key finish.
- * No admission depends on it: the tombstone in the admission store refuses the key.
+ * The tombstone in the admission store refuses the key, and so does the edge's memory where it asks a former primary.
  */
-export function followCuts(bus: Bus, running: RunningRequests): Promise<AsyncDisposable> {
+export function followDeadKeys(bus: Bus, running: RunningRequests, plans: RememberedPlans): Promise<AsyncDisposable> {
   return talkAs('edge', bus).hear('keysInvalidated', ({ reason, keyHash }) => {
+    plans.rememberDeadKey(keyHash)
     if (reason !== 'rotated') running.cutKey(keyHash)
   })
 }
