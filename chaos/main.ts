@@ -3,7 +3,7 @@
  * left in a folder.
  */
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { reportFatal } from '@gateway/service/report-fatal'
@@ -26,6 +26,8 @@ try {
   const options = readOptions(args)
   if (options.network) enterOwnNetwork()
   folder = await mkdtemp(join(tmpdir(), 'gateway-chaos-'))
+  // PostgreSQL runs as another user below it.
+  await chmod(folder, 0o711)
   const run = await runChaos(options, folder, (line) => console.error(line))
   const { judgement, facts, tookMs } = run
   if (options.json) console.log(JSON.stringify({ seed: options.seed, ...judgement, tookMs }))

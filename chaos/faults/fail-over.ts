@@ -7,7 +7,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Network } from '../network/network-links.ts'
-import { type ProcessName, serverAt, type ServerHost, type ServerName } from '../plan/places.ts'
+import { type EdgeName, type ProcessName, serverAt, type ServerHost, type ServerName } from '../plan/places.ts'
+
+/** They share their place with this run. */
+const CLIENTS = 'clients'
 
 /** Part of the time that the primary is away. */
 const STALE_SHARE = 0.25
@@ -15,7 +18,7 @@ const STALE_SHARE = 0.25
 export async function failedOver(network: Network, name: ServerName, forMs: number): Promise<void> {
   const server = network.servers![name]
   const primary = await server.primary()
-  const apart = name === 'redis' ? await network.part(name) : null
+  const apart = name === 'redis' ? await network.part(name, primary) : null
   if (apart) await sleep(forMs * STALE_SHARE)
   const end = await network.isolate(primary)
   await server.promote()
@@ -24,6 +27,24 @@ export async function failedOver(network: Network, name: ServerName, forMs: numb
   await apart?.()
   await server.rejoin()
   await server.caughtUp()
+}
+
+/**
+ * Redis has a new primary, and an edge goes on asking the former one, which hears no replica. Answers how long that one
+ * took writes.
+ */
+export async function split(network: Network, edge: EdgeName, together: boolean, forMs: number): Promise<number> {
+  const { redis } = network.servers!
+  const former = await redis.primary()
+  const ends = [await network.isolate(former, [edge, CLIENTS])]
+  if (together) ends.push(await network.isolate(edge, [former, CLIENTS]))
+  const beganAtMs = performance.now()
+  const [servedMs] = await Promise.all([redis.servesFor(former, forMs), redis.promote(edge)])
+  await sleep(forMs - (performance.now() - beganAtMs))
+  for (const end of ends) await end()
+  await redis.rejoin()
+  await redis.caughtUp()
+  return servedMs
 }
 
 /** A host is off the network. Where it is a server's, no other fault strikes before its copies are whole again. */

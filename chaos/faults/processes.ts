@@ -5,7 +5,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Failpoint, type ProcessName, PROCESSES, type Victim } from '../plan/places.ts'
+import { type ClockedServer, type Failpoint, type ProcessName, PROCESSES, type Victim } from '../plan/places.ts'
 import { NOTICED_WITHIN_MS } from '../stage/clocks.ts'
 import type { Stage } from '../stage/open-stage.ts'
 
@@ -63,7 +63,18 @@ export async function deadAt(stage: Stage, point: Failpoint): Promise<ProcessNam
   return null
 }
 
-export async function clockWrong(stage: Stage, victim: ProcessName, byMs: number, forMs: number): Promise<void> {
+export async function clockWrong(
+  stage: Stage,
+  victim: ProcessName | ClockedServer,
+  byMs: number,
+  forMs: number,
+): Promise<void> {
+  if (victim === 'redis' || victim === 'postgres') {
+    const server = stage.network!.servers![victim]
+    await server.setClock(byMs)
+    await sleep(forMs)
+    return server.setClock(0)
+  }
   await stage.clocks.set(victim, byMs)
   await sleep(forMs)
   await stage.clocks.right(victim)

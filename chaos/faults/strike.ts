@@ -15,11 +15,12 @@ import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
-import { failedOver, isolated } from './fail-over.ts'
+import { failedOver, isolated, split } from './fail-over.ts'
 import { flooded } from './flood.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
+import { slowDisk } from './slow-disk.ts'
 import { repeated } from './usage-reports.ts'
 
 const HEALS_WITHIN_MS = 60_000
@@ -30,6 +31,7 @@ export interface Consequence {
   /** Requests whose only report was destroyed. */
   destroyed?: string[]
   victim?: string | null
+  servedMs?: number
   note?: string
 }
 
@@ -46,9 +48,9 @@ export async function strikeAll(
     await load.reached(fault.afterRequests)
     const struckAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    const { destroyed = [], victim = null, note = '' } = await strike(stage, clients, fault)
+    const { destroyed = [], victim = null, servedMs, note = '' } = await strike(stage, clients, fault)
     const healedAtMs = await healed(stage, clients, fault)
-    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, note })
+    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, ...(servedMs !== undefined && { servedMs }), note })
     const took =
       healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
     const what = describeFault(fault) + (note && ` (${note})`)
@@ -75,6 +77,12 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
       return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
     case 'flood':
       return { note: await flooded(stage, fault.edge, fault.forMs) }
+    case 'split': {
+      const servedMs = await split(stage.network!, fault.edge, fault.together, fault.forMs)
+      return { servedMs, note: `the former primary took writes for ${(servedMs / 1_000).toFixed(1)} s` }
+    }
+    case 'slow-disk':
+      return { note: await slowDisk(stage.network!, fault.server, fault.writesPerSecond, fault.forMs) }
     case 'disk-full':
       if (!stage.disk) return { note: 'left out: it takes root on Linux' }
       await diskFull(stage, fault.forMs)
@@ -89,7 +97,7 @@ async function strikeOne(
   stage: Stage,
   fault: Exclude<
     FaultAction,
-    { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' | 'flood' }
+    { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' | 'flood' | 'split' | 'slow-disk' }
   >,
 ): Promise<void> {
   switch (fault.kind) {

@@ -60,6 +60,9 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     // Until the others have a leader nothing is metered, and each client of that server has to find another.
     case 'fail-over':
       return fault.server === 'nats' ? [UNMETERED, 'error event'] : []
+    // Only one that has lost more than the new primary: NATS.
+    case 'split':
+      return fault.together && fault.edge === edge ? [UNMETERED, 'error event'] : []
     // One that has shown content cannot be replaced.
     case 'refuse':
       return lacksBackend(seen, fault.backend) ? ['error event', '503 UPSTREAMS_EXHAUSTED'] : ['error event']
@@ -73,6 +76,7 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'redis-emptied':
     case 'redis-old':
     case 'commit-killed':
+    case 'slow-disk':
     case 'clock':
       return []
   }

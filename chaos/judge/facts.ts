@@ -31,6 +31,8 @@ export interface Struck {
   destroyed: string[]
   /** Who died at a failpoint. */
   victim: string | null
+  /** How long a former primary took writes that heard no replica. */
+  servedMs?: number
   note: string
 }
 

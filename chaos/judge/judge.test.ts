@@ -103,6 +103,10 @@ const strike = (fault: FaultAction, more: object = {}): Facts['struck'] => [
   },
 ]
 
+const clockOf = (victim: 'redis' | 'postgres', byMs: number) => ({ kind: 'clock', victim, byMs, forMs: 4_000 }) as const
+const splitAt = (edge: 'edge-1' | 'edge-2', together: boolean) => {
+  return { kind: 'split', edge, together, forMs: 9_000 } as const
+}
 const REDIS_FAILS_OVER = { kind: 'fail-over', server: 'redis', forMs: 4_000 } as const
 
 test('a run in which all is well breaks nothing', () => {
@@ -151,6 +155,12 @@ describe('it is found out when', () => {
     const struck = strike(REDIS_FAILS_OVER, { struckAtMs: 110_000, healedAtMs: 120_000 })
     expect(broken({ seen: admitted(60, 900), struck })).toEqual([])
     expect(broken({ seen: admitted(61, 900), struck }).join()).toContain('61 times')
+    // So does a clock of Redis that is set ahead.
+    const shifted = strike(clockOf('redis', 30_000), { struckAtMs: 110_000, healedAtMs: 120_000 })
+    expect(broken({ seen: admitted(60, 900), struck: shifted })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), struck: shifted }).join()).toContain('61 times')
+    const elsewhere = strike(clockOf('postgres', 30_000), { struckAtMs: 110_000, healedAtMs: 120_000 })
+    expect(broken({ seen: admitted(31), struck: elsewhere }).join()).toContain('31 times')
   })
 
   test('an allowance is passed by more than one worst case', () => {
@@ -174,6 +184,27 @@ describe('it is found out when', () => {
   })
 })
 
+test('an edge alone is held to what the ledger knew, also where its clock was behind', () => {
+  const sentAtMs = 40_000
+  const spent = { ...ROW, account: 'tag-3', completionTokens: 1_490, charge: 1_500_000, recordedAtMs: 3_000 }
+  const facts = {
+    seen: [{ ...SEEN, owner: 'thimble-1', whole: false, sentAtMs, headAtMs: sentAtMs + 10, endedAtMs: sentAtMs + 20 }],
+    rows: [spent],
+    alone: [{ edge: 0, atMs: sentAtMs }],
+  }
+  const knew = (struck: Facts['struck']) => broken({ ...facts, struck }).filter((what) => what.includes('ledger knew'))
+  const whileStruck = { struckAtMs: 31_000, healedAtMs: 39_000 }
+  expect(knew([])).toHaveLength(1)
+  expect(knew(strike(clockOf('postgres', -32_000), whileStruck))).toEqual([])
+  expect(knew(strike(clockOf('postgres', 30_000), whileStruck))).toHaveLength(1)
+  expect(knew(strike(clockOf('redis', -32_000), whileStruck))).toHaveLength(1)
+})
+
+test('a former primary of Redis that goes on taking writes is found out', () => {
+  expect(broken({ struck: strike(splitAt('edge-1', false), { servedMs: 5_000 }) })).toEqual([])
+  expect(broken({ struck: strike(splitAt('edge-1', false), { servedMs: 5_100 }) }).join()).toContain('5100 ms')
+})
+
 describe('a failure is excused by a fault that makes it unavoidable, and by no other', () => {
   const failed = (problem: string) => [{ ...SEEN, whole: false, done: false, text: 'beginning' as const, problem }]
   test.each<[string, FaultAction, boolean]>([
@@ -193,6 +224,10 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     ['503 SERVICE_UNAVAILABLE', { kind: 'fail-over', server: 'nats', forMs: 4_000 }, true],
     ['503 SERVICE_UNAVAILABLE', { kind: 'isolate', victim: 'nats-2', forMs: 1_000 }, true],
     ['503 SERVICE_UNAVAILABLE', REDIS_FAILS_OVER, false],
+    ['503 SERVICE_UNAVAILABLE', splitAt('edge-1', true), true],
+    ['503 SERVICE_UNAVAILABLE', splitAt('edge-2', true), false],
+    ['503 SERVICE_UNAVAILABLE', splitAt('edge-1', false), false],
+    ['503 SERVICE_UNAVAILABLE', clockOf('redis', -30_000), false],
     ['503 SERVICE_UNAVAILABLE', { kind: 'fail-over', server: 'postgres', forMs: 4_000 }, false],
     ['error event', { kind: 'isolate', victim: 'redis-1', forMs: 1_000 }, false],
     ['503 UPSTREAMS_EXHAUSTED', { kind: 'cut', link: 'router-1:south', forMs: 1_000 }, false],

@@ -12,6 +12,7 @@ import { judgeLimits } from './limits.ts'
 import { judgeMetering } from './metered-once.ts'
 import { judgeTokensPerMinute } from './tokens-per-minute.ts'
 import { judgeTotals } from './totals.ts'
+import { MAX_LAG_SECONDS } from '../plan/places.ts'
 
 export interface Judgement {
   verdicts: Verdict[]
@@ -31,9 +32,27 @@ export function judge(facts: Facts): Judgement {
     ...judgeAnswers(facts),
     judgeDeadKeys(facts),
     judgeFailures(facts, failures),
+    judgeFormerPrimaries(facts),
     judgeHealing(facts),
   ]
   return { verdicts, failures, isKept: verdicts.every(({ breaches }) => breaches.length === 0) }
+}
+
+/** `min-replicas-max-lag`, rounded up, and Redis' look at it once a second. */
+const FORMER_SERVES_MS = (MAX_LAG_SECONDS + 2) * 1_000
+
+function judgeFormerPrimaries({ struck }: Facts): Verdict {
+  const split = struck.filter(({ fault }) => fault.kind === 'split')
+  return {
+    promise: 'a former primary that hears no replica soon refuses writes',
+    checked: split.length,
+    breaches: split
+      .filter(({ servedMs = 0 }) => servedMs > FORMER_SERVES_MS)
+      .map(({ fault, servedMs }) => ({
+        requests: [],
+        what: `fault ${fault.number}: it took writes for ${servedMs} ms`,
+      })),
+  }
 }
 
 function judgeHealing({ struck }: Facts): Verdict {

@@ -6,12 +6,14 @@
  *
  * While an edge finds the admission store away it decides by itself: on its share of the rate, so that a minute across
  * the two can see the rate twice, and on a total of the ledger that is at most five seconds old. A store that has lost its
- * data begins its log anew, and forgets what the requests hold that run or are not in the ledger then.
+ * data begins its log anew, and forgets what the requests hold that run or are not in the ledger then. So does a store
+ * whose clock is set ahead by half a minute, the length of a lease.
  */
 
 import { capFor } from '../clients/question.ts'
 import type { Seen } from '../clients/seen.ts'
-import { losesRedisData } from '../plan/describe-fault.ts'
+import { losesRedisData, shiftsRedisTime } from '../plan/describe-fault.ts'
+import type { FaultAction } from '../plan/faults.ts'
 import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
 import { wasAnyAlone } from './alone.ts'
@@ -39,7 +41,7 @@ export function judgeLimits(facts: Facts): Verdict[] {
       promise: 'the allowance is passed by less than one worst case',
       checked: thimbles.flatMap(({ name }) => admittedTo(name)).length,
       breaches: thimbles.flatMap(({ name, account }) => {
-        const rows = facts.rows.filter((row) => row.account === account)
+        const rows = facts.rows.filter((row) => row.account === account).map((row) => withLatestTime(row, facts))
         const wasAlone = admittedTo(name).some(({ sentAtMs, headAtMs }) => wasAnyAlone(facts, sentAtMs, headAtMs!))
         if (wasAlone) return judgeAloneAllowance(name, admittedTo(name), rows)
         return judgeAllowance(name, rows, countForgotten(facts, name, rows))
@@ -62,13 +64,24 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   return []
 }
 
+const forgets = (fault: FaultAction) => losesRedisData(fault) || shiftsRedisTime(fault)
+
 /** Once more while edges decide by themselves, and once more each time that the store loses its log. */
 export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): number {
   const losses = facts.struck.filter(
-    ({ fault, struckAtMs, healedAtMs }) =>
-      losesRedisData(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
+    ({ fault, struckAtMs, healedAtMs }) => forgets(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
   )
   return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
+}
+
+/** A clock of PostgreSQL that was behind may have dated the row too early. */
+function withLatestTime(row: LedgerRow, { struck }: Facts): LedgerRow {
+  const behindByMs = struck.flatMap(({ fault, struckAtMs, healedAtMs }) => {
+    if (fault.kind !== 'clock' || fault.victim !== 'postgres') return []
+    const byRightClockMs = row.recordedAtMs - fault.byMs
+    return byRightClockMs >= struckAtMs && byRightClockMs <= (healedAtMs ?? Infinity) ? [-fault.byMs] : []
+  })
+  return { ...row, recordedAtMs: row.recordedAtMs + Math.max(0, ...behindByMs) }
 }
 
 function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: number): Breach[] {
@@ -88,7 +101,7 @@ function countForgotten({ struck, seen }: Facts, name: string, rows: readonly Le
     ({ owner, requestId }) => owner === name && requestId !== null && recordedAtMs.has(requestId),
   )
   return struck
-    .filter(({ fault }) => losesRedisData(fault))
+    .filter(({ fault }) => forgets(fault))
     .flatMap(({ struckAtMs, healedAtMs }) =>
       asked.filter(({ requestId, sentAtMs }) => {
         return sentAtMs < (healedAtMs ?? Infinity) && recordedAtMs.get(requestId!)! > struckAtMs

@@ -14,8 +14,8 @@ const run = promisify(execFile)
 export interface Hosts {
   /** The words before a command that run it on the host. */
   on(host: string): readonly string[]
-  /** From now on the port of 127.0.0.1 leads new connections to this place, from everywhere; there to its port `at`. */
-  serve(place: string, port: number, at?: number): Promise<void>
+  /** From now on the port of 127.0.0.1 leads new connections to this place. */
+  serve(place: string, port: number, how?: { at?: number; unheardBy?: string | undefined }): Promise<void>
   /** Puts a rule about packets on a host's firewall; the answer takes it off. */
   filter(host: string, rule: readonly string[]): Promise<() => Promise<void>>
   addressOf(place: string): string
@@ -30,8 +30,8 @@ export async function openHosts(hosts: readonly string[], beside: readonly strin
   const addressOf = (place: string) => addresses.get(place)!
   const on = (host: string | null) => (host === null ? [] : ['ip', 'netns', 'exec', host])
   const namespaces = [null, ...hosts]
-  /** The rule of each port. */
-  const leading = new Map<number, string[]>()
+  /** Each host's rule for each port. */
+  const leading = new Map<string, string[]>()
   const command = async (host: string | null, ...words: string[]) => {
     const [file, ...args] = [...on(host), ...words]
     await run(file!, args)
@@ -65,17 +65,21 @@ export async function openHosts(hosts: readonly string[], beside: readonly strin
   return {
     on,
     addressOf,
-    async serve(place, port, at = port) {
+    async serve(place, port, { at = port, unheardBy } = {}) {
       const serving = hosts.includes(place) ? place : null
       const to = ['-j', 'DNAT', '--to-destination', `${addressOf(place)}:${at}`]
       const rule = ['OUTPUT', '-p', 'tcp', '-d', '127.0.0.1', '--dport', String(port), ...to]
-      const former = leading.get(port)
-      leading.set(port, rule)
       const lead = async (host: string | null) => {
-        if (host !== serving || at !== port) await command(host, ...IPTABLES_NAT, '-I', ...rule)
+        const name = `${host}:${port}`
+        const former = leading.get(name)
+        leading.delete(name)
+        if (host !== serving || at !== port) {
+          leading.set(name, rule)
+          await command(host, ...IPTABLES_NAT, '-I', ...rule)
+        }
         if (former) await command(host, ...IPTABLES_NAT, '-D', ...former)
       }
-      await Promise.all(namespaces.map(lead))
+      await Promise.all(namespaces.filter((host) => host === null || host !== unheardBy).map(lead))
     },
     async filter(host, rule) {
       await command(host, 'iptables', '-w', '-A', ...rule)

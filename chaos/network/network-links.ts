@@ -32,10 +32,10 @@ export interface Network extends Links {
   lose(link: LinkName, loss?: Loss): Promise<Losing>
   /** Every packet takes so much longer, each way. */
   slow(link: LinkName, delayMs: number): Promise<Losing>
-  /** Nothing leaves the host or reaches it. */
-  isolate(host: string): Promise<Losing>
-  /** A server and its copies do not hear each other. */
-  part(server: ServerName): Promise<Losing>
+  /** Nothing leaves the host or reaches it, but from and to some places. */
+  isolate(host: string, butFor?: readonly string[]): Promise<Losing>
+  /** The host of a primary and those of its copies do not hear each other. */
+  part(server: ServerName, primary: string): Promise<Losing>
   /** Of a run with `--replicated`. */
   readonly servers: ReplicatedServers | null
 }
@@ -71,9 +71,22 @@ export async function openNetwork({ backends, replicatedIn }: NetworkOptions): P
     }
   }
 
-  async function loseAll(host: string, rules: string[][]): Promise<Losing> {
-    const ends = await Promise.all(rules.map((rule) => hosts.filter(host, rule)))
-    return async () => void (await Promise.all(ends.map((end) => end())))
+  /** The first rule that fits decides. */
+  async function applyAll(host: string, rules: string[][]): Promise<Losing> {
+    const ends: Losing[] = []
+    for (const rule of rules) ends.push(await hosts.filter(host, rule))
+    return async () => {
+      for (const end of ends.toReversed()) await end()
+    }
+  }
+
+  function waysTo(places: readonly string[], fate: 'DROP' | 'ACCEPT'): string[][] {
+    return places
+      .map((place) => hosts.addressOf(place))
+      .flatMap((address) => [
+        ['OUTPUT', '-d', address, '-j', fate],
+        ['INPUT', '-s', address, '-j', fate],
+      ])
   }
 
   async function prepare(plan: ProcessPlan): Promise<ProcessPlan> {
@@ -97,7 +110,7 @@ export async function openNetwork({ backends, replicatedIn }: NetworkOptions): P
       const chance = share < 1 ? ['-m', 'statistic', '--mode', 'random', '--probability', String(share)] : []
       const [outward, inward] = host === endsOf(link)[0] ? [leaving, arriving] : [arriving, leaving]
       const rules = way === undefined ? [...leaving, ...arriving] : way === 'outward' ? outward : inward
-      return loseAll(
+      return applyAll(
         host,
         rules.map((rule) => [...rule, ...chance, '-j', 'DROP']),
       )
@@ -106,23 +119,23 @@ export async function openNetwork({ backends, replicatedIn }: NetworkOptions): P
       const { host, leaving, arriving } = rulesOf(link)
       const endDelayer = await startDelayer(hosts, host, delayMs)
       const rules = [...leaving, ...arriving].map((rule) => [...rule, ...TO_DELAYER])
-      const end = await loseAll(host, rules)
+      const end = await applyAll(host, rules)
       return async () => {
         await end()
         await endDelayer()
       }
     },
-    async part(server) {
-      const copies = SERVER_HOSTS[server]
-      const rules = copies.map((other) => ['INPUT', '-s', hosts.addressOf(other), '-j', 'DROP'])
-      const ends = await Promise.all(copies.map((host) => loseAll(host, rules)))
-      return async () => void (await Promise.all(ends.map((end) => end())))
+    part(server, primary) {
+      const copies = SERVER_HOSTS[server].filter((host) => host !== primary)
+      return applyAll(primary, waysTo(copies, 'DROP'))
     },
-    isolate: (host) =>
-      loseAll(host, [
+    isolate(host, butFor = []) {
+      const all = [
         ['OUTPUT', '-o', 'eth0', '-j', 'DROP'],
         ['INPUT', '-i', 'eth0', '-j', 'DROP'],
-      ]),
+      ]
+      return applyAll(host, [...waysTo(butFor, 'ACCEPT'), ...all])
+    },
     prepare,
     toEdge: (_name, url) => Promise.resolve(url),
     of(name) {

@@ -53,6 +53,10 @@ export function describeFault(fault: FaultAction): string {
       return `take the host of ${fault.victim} off the network for ${seconds(fault.forMs)}`
     case 'fail-over':
       return `take the host of the primary of ${fault.server} off the network for ${seconds(fault.forMs)}`
+    case 'split':
+      return `leave ${fault.edge} with the former primary of redis${fault.together ? ' alone' : ''} for ${seconds(fault.forMs)}`
+    case 'slow-disk':
+      return `let the disk of ${fault.server} take ${fault.writesPerSecond} writes a second for ${seconds(fault.forMs)}`
     case 'switch':
       return `put the ${fault.to} version in the place of ${fault.processes.join(' and ')}`
   }
@@ -75,6 +79,10 @@ export function groupOf(fault: FaultAction): string {
       return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
     case 'fail-over':
       return `fail over ${fault.server}`
+    case 'split':
+      return fault.together ? 'split redis, and its edge' : 'split redis'
+    case 'slow-disk':
+      return `slow disk of ${fault.server}`
     case 'failpoint':
       return `kill at ${fault.point}`
     case 'refuse':
@@ -91,6 +99,7 @@ export function placesStruck({ fault, victim }: { fault: FaultAction; victim: st
   if ('victim' in fault) return [serverAt(fault.victim)]
   if ('link' in fault) return endsOf(fault.link)
   if ('server' in fault) return [fault.server]
+  if (fault.kind === 'split') return fault.together ? [fault.edge] : []
   if (fault.kind === 'stream-wiped' || fault.kind === 'disk-full') return ['nats']
   return fault.kind === 'commit-killed' ? ['postgres'] : []
 }
@@ -101,7 +110,12 @@ const between = (link: LinkName) => endsOf(link).join(' – ')
 export function losesRedisData(fault: FaultAction): boolean {
   const { kind } = fault
   if (kind === 'fail-over') return fault.server === 'redis'
-  return kind === 'redis-flushed' || kind === 'redis-emptied' || kind === 'redis-old'
+  return kind === 'split' || kind === 'redis-flushed' || kind === 'redis-emptied' || kind === 'redis-old'
+}
+
+/** A clock that is set ahead forgets what is too old by it: of a minute's requests, and of leases. */
+export function shiftsRedisTime(fault: FaultAction): boolean {
+  return fault.kind === 'clock' && fault.victim === 'redis'
 }
 
 /** Whether Redis is away or has forgotten, for somebody at least. */
@@ -120,6 +134,8 @@ export function touchesRedis(fault: FaultAction): boolean {
       return endsOf(fault.link)[1] === 'redis'
     case 'isolate':
       return true
+    case 'slow-disk':
+      return fault.server === 'redis'
     default:
       return losesRedisData(fault)
   }

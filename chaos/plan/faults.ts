@@ -6,6 +6,7 @@ import { chance, type Random } from './random.ts'
 import {
   type Backend,
   BACKENDS,
+  type ClockedServer,
   type EdgeName,
   EDGES,
   type Failpoint,
@@ -50,8 +51,8 @@ export type FaultAction =
   | { kind: 'stream-wiped' }
   /** The broker's disk is full; it is started again when there is room. */
   | { kind: 'disk-full'; forMs: number }
-  /** A process' clock is wrong by an hour. */
-  | { kind: 'clock'; victim: ProcessName; byMs: number; forMs: number }
+  /** The clock of a process, or of a server's primary, is wrong. */
+  | { kind: 'clock'; victim: ProcessName | ClockedServer; byMs: number; forMs: number }
   /** An edge with answers under way is not heard by the broker any more, though it hears; then it dies, and what it said with it. */
   | { kind: 'lose-machine'; victim: EdgeName; forMs: number }
   /** Strangers ask an edge as fast as they can: made-up keys, new devices, large bodies that never end. */
@@ -66,6 +67,13 @@ export type FaultAction =
   | { kind: 'isolate'; victim: ProcessName | ServerHost; forMs: number }
   /** The host of a server's primary, or of the durable stream's leader, is off the network, and a copy takes its place. */
   | { kind: 'fail-over'; server: ServerName; forMs: number }
+  /**
+   * Redis' primary is off the network but for one edge, which does not hear of the promotion of a copy. `together`: that
+   * edge hears nobody else either.
+   */
+  | { kind: 'split'; edge: EdgeName; together: boolean; forMs: number }
+  /** The disk of a server's primary takes few writes a second. */
+  | { kind: 'slow-disk'; server: ServerName; writesPerSecond: number; forMs: number }
   /** Processes leave in good order, and the other version takes their places. Planned by the skew test alone. */
   | { kind: 'switch'; processes: readonly string[]; to: VersionName }
 
@@ -73,7 +81,7 @@ export type FaultAction =
 export type VersionName = 'former' | 'present'
 
 /** Those that need a stage of their own: `network-faults.ts`, and the skew test. */
-type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'switch'
+type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'split' | 'slow-disk' | 'switch'
 export type FaultKind = Exclude<FaultAction['kind'], SpecialKind>
 
 export type PlannedFault = FaultAction & {
@@ -119,6 +127,8 @@ const SPECIAL_MS: Record<SpecialKind, number> = {
   lossy: 5_500,
   isolate: 6_500,
   'fail-over': 18_000,
+  split: 18_000,
+  'slow-disk': 8_000,
   switch: 3_000,
 }
 

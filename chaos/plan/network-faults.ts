@@ -1,10 +1,10 @@
 /**
  * The faults of a run with `--network`: packets between hosts are lost or late, and clocks are wrong. With `--replicated`
- * servers fail over.
+ * servers fail over, Redis is split, and disks and clocks of servers are struck.
  */
 
 import { type FaultAction, inTurn, type PlannedFault, spread } from './faults.ts'
-import { LINKS, PROCESSES, SERVER_HOSTS, SERVERS } from './places.ts'
+import { CLOCKED_SERVERS, EDGES, LINKS, PROCESSES, SERVER_HOSTS, SERVERS } from './places.ts'
 import { chance } from './random.ts'
 
 /** For each kill that is asked for. */
@@ -15,9 +15,15 @@ const SLOW = 0.5
 const CLOCKS = 0.5
 const ISOLATED = 0.5
 const FAILED_OVER = 0.75
+const SPLITS = 0.5
+const SLOW_DISKS = 0.75
+const SERVER_CLOCKS = 0.5
 const CLOCK_OFF_MS = 30_000
 /** Three NATS servers elect a leader within ten seconds. */
 const FAIL_OVER_MS = [4_000, 14_000] as const
+/** Longer than a former primary takes writes. */
+const SPLIT_MS = [8_000, 14_000] as const
+const WRITES_PER_SECOND = [5, 30] as const
 
 interface NetworkPlanOptions {
   seed: number
@@ -31,6 +37,8 @@ export function planNetworkFaults({ seed, requests, kills, replicated = false }:
   const forMs = () => random.between(500, 6_000)
   const hosts = [PROCESSES, ...(replicated ? [Object.values(SERVER_HOSTS).flat()] : [])]
   const links = (share: number) => inTurn(LINKS, Math.ceil(share * kills), random)
+  const wrongByMs = () => random.pick([-CLOCK_OFF_MS, CLOCK_OFF_MS])
+  const ofServers = (share: number) => (replicated ? Math.ceil(share * kills) : 0)
   const actions: FaultAction[] = [
     ...inTurn(PROCESSES, kills, random).map((victim) => ({ kind: 'kill', victim }) as const),
     ...links(PARTITIONS).map((link) => ({ kind: 'mute', link, forMs: forMs() }) as const),
@@ -42,15 +50,29 @@ export function planNetworkFaults({ seed, requests, kills, replicated = false }:
     }),
     ...links(SLOW).map((link) => ({ kind: 'slow', link, delayMs: random.between(20, 200), forMs: forMs() }) as const),
     ...inTurn(PROCESSES, Math.ceil(CLOCKS * kills), random).map((victim) => {
-      return { kind: 'clock', victim, byMs: random.pick([-CLOCK_OFF_MS, CLOCK_OFF_MS]), forMs: forMs() } as const
+      return { kind: 'clock', victim, byMs: wrongByMs(), forMs: forMs() } as const
     }),
     ...hosts
       .flatMap((some) => inTurn(some, Math.ceil(ISOLATED * kills), random))
       .map((victim) => {
         return { kind: 'isolate', victim, forMs: forMs() } as const
       }),
-    ...inTurn(SERVERS, replicated ? Math.ceil(FAILED_OVER * kills) : 0, random).map((server) => {
+    ...inTurn(SERVERS, ofServers(FAILED_OVER), random).map((server) => {
       return { kind: 'fail-over', server, forMs: random.between(...FAIL_OVER_MS) } as const
+    }),
+    ...inTurn([false, true], ofServers(SPLITS), random).map((together) => {
+      return { kind: 'split', edge: random.pick(EDGES), together, forMs: random.between(...SPLIT_MS) } as const
+    }),
+    ...inTurn(SERVERS, ofServers(SLOW_DISKS), random).map((server) => {
+      return {
+        kind: 'slow-disk',
+        server,
+        writesPerSecond: random.between(...WRITES_PER_SECOND),
+        forMs: forMs(),
+      } as const
+    }),
+    ...inTurn(CLOCKED_SERVERS, ofServers(SERVER_CLOCKS), random).map((victim) => {
+      return { kind: 'clock', victim, byMs: wrongByMs(), forMs: forMs() } as const
     }),
   ]
   return spread(random.shuffled(actions), requests, random) satisfies PlannedFault[]

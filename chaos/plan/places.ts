@@ -9,14 +9,19 @@ export const SERVERS = ['nats', 'redis', 'postgres'] as const
 /** With `--replicated`: a server, and its copies. */
 export const SERVER_HOSTS = {
   nats: ['nats-1', 'nats-2', 'nats-3'],
-  redis: ['redis-1', 'redis-2'],
+  redis: ['redis-1', 'redis-2', 'redis-3'],
   postgres: ['postgres-1', 'postgres-2'],
 } as const satisfies Record<(typeof SERVERS)[number], readonly string[]>
+/** Redis' `min-replicas-max-lag`. */
+export const MAX_LAG_SECONDS = 3
 export type ServerHost = (typeof SERVER_HOSTS)[ServerName][number]
 export const BACKENDS = ['north', 'south', 'bulk'] as const
 export type EdgeName = (typeof EDGES)[number]
 export type ProcessName = (typeof PROCESSES)[number]
 export type ServerName = (typeof SERVERS)[number]
+/** Servers that ask libc for the time, which can be told a wrong one. */
+export const CLOCKED_SERVERS = ['redis', 'postgres'] as const
+export type ClockedServer = (typeof CLOCKED_SERVERS)[number]
 export type Backend = (typeof BACKENDS)[number]
 export type Victim = ProcessName | ServerName
 export const VICTIMS: readonly Victim[] = [...PROCESSES, ...SERVERS]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
 import { planNetworkFaults } from './network-faults.ts'
-import { LINKS, PROCESSES, SERVER_HOSTS, SERVERS, VICTIMS } from './places.ts'
+import { CLOCKED_SERVERS, LINKS, PROCESSES, SERVER_HOSTS, SERVERS, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
 const SIZE = { requests: 10_000, kills: 25 }
@@ -58,6 +58,17 @@ describe('the schedule of a network run', () => {
     expect(new Set(failedOver)).toEqual(new Set(SERVERS))
     expect(new Set(isolated)).toEqual(new Set([...PROCESSES, ...Object.values(SERVER_HOSTS).flat()]))
     expect(faults.some(({ kind }) => kind === 'fail-over')).toBe(false)
+  })
+
+  test('slows the disk of every server, sets their clocks wrong and splits Redis both ways', () => {
+    const few = planNetworkFaults({ seed: 7, requests: 500, kills: 3, replicated: true })
+    const slowed = few.flatMap((fault) => (fault.kind === 'slow-disk' ? [fault.server] : []))
+    const splits = few.flatMap((fault) => (fault.kind === 'split' ? [fault.together] : []))
+    const clocks = few.flatMap((fault) => (fault.kind === 'clock' ? [fault.victim] : []))
+    expect(new Set(slowed)).toEqual(new Set(SERVERS))
+    expect(new Set(splits)).toEqual(new Set([false, true]))
+    expect(clocks).toEqual(expect.arrayContaining([...CLOCKED_SERVERS]))
+    expect(faults.some(({ kind }) => kind === 'slow-disk' || kind === 'split')).toBe(false)
   })
 
   test('follows from its seed', () => {

@@ -3,7 +3,7 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { usageStream } from '@gateway/contracts/subjects'
@@ -14,8 +14,9 @@ import { runProgram } from '@gateway/servers/program'
 import type { Server } from '@gateway/servers/start'
 import { UsageError } from '@gateway/service/usage-error'
 import { askJetStream } from '@gateway/testing/ask-jetstream'
-import { SERVER_HOSTS } from '../../plan/places.ts'
+import { SERVER_HOSTS, type ServerHost } from '../../plan/places.ts'
 import type { Hosts } from '../hosts.ts'
+import type { Disks } from './host-disk.ts'
 import { programOn } from './program-on.ts'
 import type { Replicated } from './replicated.ts'
 
@@ -29,7 +30,7 @@ interface StreamInfo {
   cluster: { leader: string; replicas: { name: string; current: boolean; offline?: boolean }[] }
 }
 
-export async function openNats(hosts: Hosts, folder: string): Promise<Replicated> {
+export async function openNats(hosts: Hosts, disks: Disks): Promise<Replicated> {
   await using opening = new AsyncDisposableStack()
   const file = findProgram('nats-server') ?? ''
   requirePresent(file)
@@ -39,9 +40,8 @@ export async function openNats(hosts: Hosts, folder: string): Promise<Replicated
     for (const port of [ports[index]!, routePorts[index]!]) await hosts.serve(host, port)
   }
   const routes = routePorts.map((port) => `nats-route://127.0.0.1:${port}`)
-  const start = async (host: string, port: number, routePort: number): Promise<Server> => {
-    const directory = join(folder, host)
-    await mkdir(directory, { recursive: true })
+  const start = async (host: ServerHost, port: number, routePort: number): Promise<Server> => {
+    const directory = disks[host].folder
     const config = join(directory, 'nats.conf')
     await writeFile(config, configOf({ host, port, routePort, routes, directory }))
     const program = programOn(hosts, host, file, ['-c', config])
@@ -99,7 +99,7 @@ interface Place {
 function configOf({ host, port, routePort, routes, directory }: Place): string {
   return `server_name: ${host}
 listen: "127.0.0.1:${port}"
-jetstream { store_dir: ${JSON.stringify(join(directory, 'data'))} }
+jetstream { store_dir: ${JSON.stringify(join(directory, 'data'))}, sync_interval: always }
 cluster {
   name: chaos
   listen: "127.0.0.1:${routePort}"

@@ -1,24 +1,40 @@
 /**
- * The servers of a run with `--replicated`, each on a host of its own.
+ * The servers of a run with `--replicated`, each on a host and a disk of its own.
  */
 
-import type { ServerName } from '../../plan/places.ts'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SERVER_HOSTS } from '../../plan/places.ts'
 import type { Hosts } from '../hosts.ts'
+import { type Disks, openHostDisk } from './host-disk.ts'
 import { openNats } from './nats.ts'
 import { openPostgres } from './postgres.ts'
-import { openRedis } from './redis.ts'
-import type { Replicated } from './replicated.ts'
+import { openRedis, type ReplicatedRedis } from './redis.ts'
+import type { Clocked, Replicated } from './replicated.ts'
 
-export type ReplicatedServers = Record<ServerName, Replicated> & AsyncDisposable
+export interface ReplicatedServers extends AsyncDisposable {
+  readonly nats: Replicated
+  readonly redis: ReplicatedRedis
+  readonly postgres: Clocked
+  readonly disks: Disks
+}
 
 export async function openServers(hosts: Hosts, folder: string): Promise<ReplicatedServers> {
   await using opening = new AsyncDisposableStack()
+  await mkdir(folder, { recursive: true })
+  const disks = Object.fromEntries(
+    await Promise.all(
+      Object.values(SERVER_HOSTS)
+        .flat()
+        .map(async (host) => [host, opening.use(await openHostDisk(join(folder, host)))] as const),
+    ),
+  ) as Disks
   const [nats, redis, postgres] = await Promise.all([
-    openNats(hosts, folder),
-    openRedis(hosts, folder),
-    openPostgres(hosts),
+    openNats(hosts, disks),
+    openRedis(hosts, folder, disks),
+    openPostgres(hosts, folder, disks),
   ])
   for (const one of [postgres, redis, nats]) opening.use(one)
   const opened = opening.move()
-  return { nats, redis, postgres, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return { nats, redis, postgres, disks, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }

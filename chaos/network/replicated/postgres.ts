@@ -14,10 +14,12 @@ import { findPostgres } from '@gateway/servers/find-program'
 import { startLocalServer } from '@gateway/servers/local-server'
 import { runProgram } from '@gateway/servers/program'
 import type { Server } from '@gateway/servers/start'
-import { SERVER_HOSTS } from '../../plan/places.ts'
+import { SERVER_HOSTS, type ServerHost } from '../../plan/places.ts'
 import type { Hosts } from '../hosts.ts'
+import type { Disks } from './host-disk.ts'
 import { programOn } from './program-on.ts'
-import type { Replicated } from './replicated.ts'
+import type { Clocked } from './replicated.ts'
+import { openServerClock, type ServerClock } from './server-clock.ts'
 
 const run = promisify(execFile)
 const USER = 'gateway'
@@ -36,32 +38,37 @@ const PARAMETERS = `\0\x03\0\0user\0${USER}\0database\0postgres\0\0`
 const STARTUP = `\0\0\0${String.fromCharCode(PARAMETERS.length + 4)}${PARAMETERS}`
 const serves = (answer: string) => answer.startsWith('R')
 
-export async function openPostgres(hosts: Hosts): Promise<Replicated> {
+export async function openPostgres(hosts: Hosts, folder: string, disks: Disks): Promise<Clocked> {
   await using opening = new AsyncDisposableStack()
   const [address = 0, ...ports] = await freePorts(1 + SERVER_HOSTS.postgres.length)
   let primary = 0
 
-  const start = (index: number, host: string): Promise<Server> => {
+  const start = (index: number, host: ServerHost, { launcher }: ServerClock): Promise<Server> => {
     const port = ports[index]!
     const plan = {
       name: host,
-      stopSignal: 'SIGINT',
+      // Nobody reads its data again.
+      stopSignal: 'SIGQUIT',
       discardSignal: 'SIGQUIT',
       url: () => urlOf(port),
       // Each life of a server begins with new data: the first makes a database, a later one copies the primary's.
       async start({ directory }: { directory: string }) {
         const data = await makeEmpty(join(directory, 'data'))
         await (index === primary ? initialize(data) : copyFrom(ports[primary]!, data))
-        const args = [...UNPRIVILEGED.slice(1), join(BIN, 'postgres'), '-D', data, '-p', String(port), ...SETTINGS]
-        const program = programOn(hosts, host, UNPRIVILEGED[0]!, args)
+        const words = [...launcher, join(BIN, 'postgres'), '-D', data, '-p', String(port), ...SETTINGS]
+        const program = programOn(hosts, host, UNPRIVILEGED[0]!, [...UNPRIVILEGED.slice(1), ...words])
         return runProgram({ ...program, cwd: '/', port, greet: STARTUP, serves })
       },
     } as const
-    return startLocalServer(plan, { port })
+    return startLocalServer(plan, { directory: disks[host].folder, port })
   }
-  const tell = async (statement: string): Promise<unknown[]> => {
-    await using database = await openDatabase(urlOf(ports[primary]!), { poolSize: 1 })
+  const tell = async (statement: string, index = primary): Promise<unknown[]> => {
+    await using database = await openDatabase(urlOf(ports[index]!), { poolSize: 1 })
     return (await database.query(statement)).rows
+  }
+  const readClockMs = async (index: number): Promise<number> => {
+    const [row] = await tell('select extract(epoch from clock_timestamp())::float8 * 1000 as "atMs"', index)
+    return (row as { atMs: number }).atMs
   }
   /** Commits wait for the standby from now on, or for nobody. */
   const waitFor = async (standby: '*' | ''): Promise<void> => {
@@ -72,12 +79,15 @@ export async function openPostgres(hosts: Hosts): Promise<Replicated> {
     while ((await tell(`select from pg_stat_replication where sync_state = 'sync'`)).length === 0)
       await sleep(LOOK_EVERY_MS)
   }
-  const lead = () => hosts.serve(SERVER_HOSTS.postgres[primary]!, address, ports[primary])
+  const lead = () => hosts.serve(SERVER_HOSTS.postgres[primary]!, address, { at: ports[primary]! })
 
   const servers: Server[] = []
+  const clocks: ServerClock[] = []
   for (const [index, host] of SERVER_HOSTS.postgres.entries()) {
     await hosts.serve(host, ports[index]!)
-    servers.push(opening.use(await start(index, host)))
+    const clock = await openServerClock(join(folder, `${host}.clock`), () => readClockMs(index))
+    clocks.push(clock)
+    servers.push(opening.use(await start(index, host, clock)))
   }
   await waitFor('*')
   await caughtUp()
@@ -100,6 +110,7 @@ export async function openPostgres(hosts: Hosts): Promise<Replicated> {
       await waitFor('*')
     },
     caughtUp,
+    setClock: (wrongByMs) => clocks[primary]!.set(wrongByMs),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
 }

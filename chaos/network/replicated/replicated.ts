@@ -1,5 +1,5 @@
 /**
- * A server with a copy on another host, behind an address that follows its primary.
+ * A server with copies on other hosts, behind an address that follows its primary.
  */
 
 export interface Replicated extends AsyncDisposable {
@@ -7,10 +7,16 @@ export interface Replicated extends AsyncDisposable {
   readonly url: string
   /** The host of the primary, or of the durable stream's leader. */
   primary(): Promise<string>
-  /** The primary is off the network: the copy takes its place. */
+  /** The primary is off the network: a copy takes its place. */
   promote(): Promise<void>
   /** The former primary is back, and becomes a copy. */
   rejoin(): Promise<void>
   /** Resolves when every copy has all that the primary has. */
   caughtUp(): Promise<void>
+}
+
+/** It asks libc for the time. */
+export interface Clocked extends Replicated {
+  /** Of the primary; resolves when it goes by this time. */
+  setClock(wrongByMs: number): Promise<void>
 }

@@ -29,7 +29,7 @@ export async function startRedisSentinels(): Promise<RedisSentinels> {
   if (!file) throw new Error('redis-server is not installed')
   await using starting = new AsyncDisposableStack()
   const primary = starting.use(await startLocalRedis(file, {}))
-  const replica = starting.use(await startLocalRedis(file, {}, ['--replicaof', '127.0.0.1', portOf(primary)]))
+  const replica = starting.use(await startLocalRedis(file, {}, { more: ['--replicaof', '127.0.0.1', portOf(primary)] }))
   const sentinels = await Promise.all(Array.from({ length: QUORUM + 1 }, () => startSentinel(file, portOf(primary))))
   for (const sentinel of sentinels) starting.use(sentinel)
   await Promise.all(sentinels.map(untilAllAreKnown))

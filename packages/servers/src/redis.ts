@@ -7,36 +7,38 @@ import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import type { Server, ServerOptions } from './server.ts'
 
-export function startLocalRedis(file: string, options: ServerOptions, more: readonly string[] = []): Promise<Server> {
+interface RedisCommand {
+  /** Settings beside the usual ones. */
+  more?: readonly string[]
+  /** The words before the command, which put it somewhere. */
+  launcher?: readonly string[]
+}
+
+export function startLocalRedis(
+  file: string,
+  options: ServerOptions,
+  { more = [], launcher = [] }: RedisCommand = {},
+): Promise<Server> {
   return startLocalServer(
     {
       name: 'redis',
       stopSignal: 'SIGTERM',
       discardSignal: 'SIGKILL',
       url: (port) => `redis://127.0.0.1:${port}`,
-      start: ({ directory, port }) =>
-        runProgram({
-          file,
-          args: [
-            '--bind',
-            '127.0.0.1',
-            '--port',
-            String(port),
-            '--dir',
-            directory,
-            '--appendonly',
-            'yes',
-            '--save',
-            '',
-            ...more,
-          ],
+      start: ({ directory, port }) => {
+        const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory]
+        const [program, ...args] = [...launcher, file, ...place, '--appendonly', 'yes', '--save', '', ...more]
+        return runProgram({
+          file: program!,
+          args,
           cwd: directory,
           port,
           greet: 'PING\r\n',
           // `-LOADING` while it still reads its file.
           serves: (answer) => answer.startsWith('+PONG'),
           log: options.log,
-        }),
+        })
+      },
     },
     options,
   )
