@@ -1,4 +1,7 @@
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import type { Response } from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -13,6 +16,9 @@ class FakeResponse extends EventEmitter {
   hasRoom = true
   isDestroyed = false
   isEnded = false
+  get writableEnded(): boolean {
+    return this.isEnded
+  }
   headers: Record<string, string | number> = {}
   text = ''
 
@@ -109,6 +115,17 @@ describe('a stream', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  test('that was refused before it began gets no life signs, also while the refusal waits for its client', () => {
+    const { response } = open('chat')
+    response.writeHead(429, {})
+    response.text = 'refused'
+    // Its last bytes have not left, so it is not closed.
+    response.isEnded = true
+    vi.advanceTimersByTime(60_000)
+    expect(response.text).toBe('refused')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
   test('that breaks ends with an error event and never with [DONE]', () => {
     const { response, writer } = open('chat')
     writer.begin('text/event-stream', () => ({}))
@@ -168,6 +185,33 @@ describe('a JSON answer', () => {
     writer.fail(broken)
     expect(response).toMatchObject({ isDestroyed: true, isEnded: false })
   })
+})
+
+test('a stream that is refused behind an answer that runs on the same connection ends no process by its life signs', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  const asked: ServerResponse[] = []
+  const server = createServer((_, response) => void asked.push(response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  try {
+    socket.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n'.repeat(2))
+    await vi.waitFor(() => expect(asked).toHaveLength(2))
+    const response = Object.assign(asked[1]!, { locals: {} })
+    const client = httpClient(response, { stream: true, requestId: 'r' })
+    client.listen(NO_SOURCE)
+    client.fail(broken)
+    await expect(client.answered).rejects.toBe(broken)
+    response.writeHead(503).end('refused')
+    const errors: unknown[] = []
+    response.on('error', (error) => errors.push(error))
+    vi.advanceTimersByTime(60_000)
+    await setImmediate()
+    expect(errors).toEqual([])
+  } finally {
+    vi.useRealTimers()
+    socket.destroy()
+    server.close()
+  }
 })
 
 test('what writes an answer is collected with it, and nothing keeps the answers of earlier requests', () => {

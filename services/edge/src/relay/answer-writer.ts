@@ -94,6 +94,8 @@ export function streamAnswer(
   const send = sendingTo(response, consumed)
   const form = streamForm(dialect)
   const keepAlive = setInterval(() => {
+    // It was refused before it began, and the refusal waits for its client.
+    if (response.writableEnded) return clearInterval(keepAlive)
     if (!response.headersSent) begin('text/event-stream', headersOnSilence)
     response.write(form.keepAlive)
   }, KEEP_ALIVE_AFTER_MS)
