@@ -177,6 +177,28 @@ describe('a JSON answer', () => {
     expect(response.headers).not.toHaveProperty('content-length')
   })
 
+  test('counts as memory what of it waits here, and nothing twice', () => {
+    const response = new FakeResponse()
+    let counted = 0
+    const hold = {
+      owe: (bytes: number) => (counted += bytes) > 0,
+      paid: (bytes: number) => void (counted -= bytes),
+    }
+    const answering = Object.assign(response, { locals: { hold } })
+    const writer = jsonAnswer(answering as unknown as Response, () => {})
+    writer.write(Buffer.alloc(100_000))
+    expect(counted).toBe(100_000)
+    writer.restart()
+    expect(counted).toBe(0)
+    for (let piece = 0; piece < 4; piece++) writer.write(Buffer.alloc(200_000))
+    expect(counted).toBe(0)
+    response.hasRoom = false
+    for (let piece = 0; piece < 2; piece++) writer.write(Buffer.alloc(200_000))
+    expect(counted).toBe(400_000)
+    response.emit('drain')
+    expect(counted).toBe(0)
+  })
+
   test('that breaks after its first bytes breaks the connection: it never looks whole', () => {
     const { response, writer } = open(null)
     writer.begin('application/json', () => ({}))

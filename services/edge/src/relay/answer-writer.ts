@@ -55,7 +55,11 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
         else response.destroy()
         return
       }
-      if (!response.headersSent) response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
+      if (!response.headersSent) {
+        response.writeHead(200, { ...headersOfBegin(), 'content-type': contentType })
+        // They count anew where they wait for the client.
+        hold.paid(heldBytes - bytes.byteLength)
+      }
       const last = held.pop()
       for (const earlier of held) send(earlier)
       held = last ? [last] : []
@@ -63,6 +67,7 @@ export function jsonAnswer(response: ServerResponse, consumed: Consumed): Answer
     },
     restart() {
       if (response.headersSent) return false
+      hold.paid(heldBytes)
       held = []
       heldBytes = 0
       return true
