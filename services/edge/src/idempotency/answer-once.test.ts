@@ -131,7 +131,8 @@ async function openEdge(index: number) {
     const query = new URL(request.url, 'http://edge').searchParams
     const stream = query.has('stream')
     const body = Buffer.from(query.get('body') ?? 'body')
-    const asked = { kind: 'chat', model: 'svc-core', stream, includeUsage: false, body } as unknown as AskedRequest
+    const ofChat = { kind: 'chat', dialect: 'chat', model: 'svc-core', includeUsage: false }
+    const asked = { ...ofChat, stream, body } as unknown as AskedRequest
     const caller = { account: 'acc', keyId: 'key', keyHash: 'hash' }
     const run = (client: Client) => runAt(index, client, stream, requestId)
     return answerOnce(edge, { key: 'the-key', caller, requestId, asked, deadlineMs: 20_000 }, response, run)
@@ -284,6 +285,20 @@ describe('those who join', () => {
     const { text } = await seeing
     expect(text).toContain('one\n\ndata: {"error"')
     expect(text).not.toContain('[DONE]')
+  })
+
+  test('at another edge see whole events, also where the owner dies in the middle of one', async () => {
+    const { run } = await firstRuns('stream')
+    run.client.write(Buffer.from('data: 1\n\n'))
+    const seeing = await ask(1, 'stream')
+    const reader = seeing.body!.getReader()
+    expect(Buffer.from((await reader.read()).value).toString()).toBe('data: 1\n\n')
+    // As the bus cuts a large one.
+    run.client.write(Buffer.from('data: hal'))
+    await sleep(100)
+    edges[0]!.die()
+    const rest = Buffer.from((await reader.read()).value).toString()
+    expect(rest).toMatch(/^data: \{"error"/)
   })
 
   test('wait for an owner that cannot be reached as long as it renews its claim, and one that can as long as it answers', async () => {

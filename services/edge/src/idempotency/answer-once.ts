@@ -9,6 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY, idempotencyKey } from '@gateway/contracts/idempotency'
+import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Claim, ClaimAnswer } from '@gateway/idempotency/port'
 import { IdempotencyUnavailableError } from '@gateway/idempotency/unavailable'
 import { httpClient, NO_SOURCE, type Client, type HttpClient } from '../relay/reader.ts'
@@ -38,6 +39,7 @@ interface Attempt {
   caller: Caller
   reader: HttpClient
   stream: boolean
+  dialect: ClientDialect
   giveUpAtMs: number
 }
 
@@ -59,7 +61,8 @@ export async function answerOnce(
   reader.listen(NO_SOURCE)
   const giveUpAtMs = performance.now() + request.deadlineMs
   try {
-    const attempt = { claim, question, caller, reader, stream: asked.stream, giveUpAtMs }
+    const { stream, dialect } = asked
+    const attempt = { claim, question, caller, reader, stream, dialect, giveUpAtMs }
     if (await claimOrRead(edge, attempt)) {
       edge.metrics.idempotent('ran')
       runClaimed(edge, claim, reader, run)
@@ -144,7 +147,7 @@ async function readFound(edge: Edge, attempt: Attempt, found: Found): Promise<bo
     return replayAnswer(edge, { account: claim.account, name: claim.name, requestId }, found, caller, reader)
   }
   reader.replays(requestId)
-  const isAnswered = await readRunning(edge, claim.account, found, reader)
+  const isAnswered = await readRunning(edge, attempt, found)
   if (isAnswered) edge.metrics.idempotent('joined')
   else reader.replays(null)
   return isAnswered
@@ -152,11 +155,12 @@ async function readFound(edge: Edge, attempt: Attempt, found: Found): Promise<bo
 
 async function readRunning(
   edge: Edge,
-  account: string,
+  { claim: { account }, reader, stream, dialect }: Attempt,
   { owner, requestId }: Extract<Found, { kind: 'running' }>,
-  reader: HttpClient,
 ): Promise<boolean> {
-  if (owner !== edge.bus.processId) return followAnswer(edge.bus, owner, { account, requestId }, reader)
+  if (owner !== edge.bus.processId) {
+    return followAnswer(edge, owner, { account, requestId }, reader, stream ? dialect : null)
+  }
   if (!edge.idempotency.running.find(requestId)?.join(reader)) return false
   await reader.answered.catch(() => {})
   return true

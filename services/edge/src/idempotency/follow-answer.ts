@@ -1,12 +1,15 @@
 /**
- * Reads an answer that another edge runs, for a client of this one.
+ * Reads an answer that another edge runs, for a client of this one. The bus may cut a large event into several frames; the
+ * client gets it whole, so that a life sign or a failure never stands inside it.
  */
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
-import type { Bus } from '@gateway/bus/port'
 import { GatewayError, isErrorCode } from '@gateway/contracts/errors'
 import { followedEnd, followedFailure, followedHead, type FollowRequest } from '@gateway/contracts/idempotency'
 import { subjects } from '@gateway/contracts/subjects'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import type { Edge } from '../edge.ts'
+import { openPassage } from '../relay/pass-answer.ts'
 import type { HttpClient } from '../relay/reader.ts'
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */
@@ -15,10 +18,26 @@ const NO_BODY = new Uint8Array(0)
 
 /**
  * Resolves with whether the client has been answered. False: the other edge is gone or no longer has the answer, and the
- * client has seen nothing of it.
+ * client has seen nothing of it. `dialect`: a stream's; null where the answer is JSON.
  */
-export function followAnswer(bus: Bus, owner: string, request: FollowRequest, reader: HttpClient): Promise<boolean> {
+export function followAnswer(
+  { bus, bytes }: Pick<Edge, 'bus' | 'bytes'>,
+  owner: string,
+  request: FollowRequest,
+  reader: HttpClient,
+  dialect: ClientDialect | null,
+): Promise<boolean> {
   return new Promise((resolve) => {
+    const passage = openPassage(dialect, {
+      reader,
+      consumed: (count) => job.consumed(count),
+      hold: bytes.holdAnswer(request.account),
+      onNoRoom: () => reader.cut(noRoom()),
+    })
+    const over = (isAnswered: boolean): void => {
+      passage.close()
+      resolve(isAnswered)
+    }
     const job = bus.dispatch(
       {
         subject: subjects.answers(owner),
@@ -27,40 +46,46 @@ export function followAnswer(bus: Bus, owner: string, request: FollowRequest, re
         acceptTimeoutMs: ACCEPT_TIMEOUT_MS,
       },
       {
-        onHead(bytes) {
-          const { contentType, headers } = followedHead.parse(decodeJson(bytes))
+        onHead(frame) {
+          const { contentType, headers } = followedHead.parse(decodeJson(frame))
           reader.begin(contentType, () => headers)
         },
-        onData: (bytes) => reader.write(bytes),
-        onEnd(bytes) {
-          const { headers } = followedEnd.parse(decodeJson(bytes))
+        onData: (piece) => passage.pass(piece),
+        onEnd(frame) {
+          const { headers } = followedEnd.parse(decodeJson(frame))
+          const rest = passage.rest()
+          if (rest.length > 0) reader.write(rest)
           reader.finish(() => headers)
-          resolve(true)
+          over(true)
         },
-        onFailure(bytes) {
-          const { code, message, details } = followedFailure.parse(decodeJson(bytes))
+        onFailure(frame) {
+          const { code, message, details } = followedFailure.parse(decodeJson(frame))
           // A newer edge's code is no code of this one.
           reader.fail(new GatewayError(isErrorCode(code) ? code : 'INTERNAL_ERROR', message, details))
-          resolve(true)
+          over(true)
         },
-        onUnavailable: () => resolve(false),
+        onUnavailable: () => over(false),
         onLost() {
           // Another answer has headers of its own.
-          if (!reader.begun() && reader.restart()) return resolve(false)
+          if (!reader.begun() && reader.restart()) return over(false)
           reader.fail(interrupted())
-          resolve(true)
+          over(true)
         },
       },
     )
     reader.listen({
-      consumed: (bytes) => job.consumed(bytes),
+      consumed: (count) => passage.taken(count),
       left() {
         job.stop()
-        resolve(true)
+        over(true)
       },
       headersOnSilence: () => ({}),
     })
   })
+}
+
+function noRoom(): GatewayError {
+  return new GatewayError('SERVICE_UNAVAILABLE', 'The gateway has no room for the end of this answer')
 }
 
 function interrupted(): GatewayError {
