@@ -197,6 +197,25 @@ describe('a stream', () => {
     expect(sent).toMatch(/"output_tokens":2[^]*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/)
   })
 
+  test.each([[{}], [{ usage: {} }], [{ usage: { output_tokens: null } }]])(
+    'whose end tells no output is counted, whatever its start told: %j',
+    (told) => {
+      const usage = { input_tokens: 9, cache_read_input_tokens: 5, output_tokens: 1 }
+      const all = [
+        { type: 'message_start', message: { id: 'm', model: 'c', usage } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'A long answer' } },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, ...told },
+        { type: 'message_stop' },
+      ]
+      const { reading, out } = passed(textOf(all))
+      expect(reading.progress).toMatchObject({ usage: null, prompt: { promptTokens: 14, cachedTokens: 5 } })
+      const counted = { promptTokens: 14, completionTokens: 3, cachedTokens: 5, reasoningTokens: 0, estimated: true }
+      const sent = Buffer.concat([...out, reading.usageChunk(counted)]).toString()
+      expect(sent).toMatch(/event: message_delta\n.*"input_tokens":9.*"output_tokens":3/)
+    },
+  )
+
   test('of a role alone has not begun', () => {
     const { reading } = passed(textOf([{ type: 'message_start', message: { id: 'm', model: 'c' } }, { type: 'ping' }]))
     expect(reading.progress.begun).toBe(false)

@@ -27,7 +27,9 @@ export class MessageWatch {
         return this.#noteDelta(event.delta)
       case 'message_delta':
         this.#count(event.usage)
-        this.progress.usage = readMessagesUsage(this.#counted)
+        this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
+        // The start tells a figure of the output, too, before there is any.
+        if (tellsOutput(event.usage)) this.progress.usage = readMessagesUsage(this.#counted)
         this.progress.complete ||= isObject(event.delta) && event.delta.stop_reason != null
         return this.progress.complete
       case 'message_stop':
@@ -65,4 +67,8 @@ export class MessageWatch {
     if (!isObject(usage)) return
     for (const field of COUNTS) if (usage[field] != null) this.#counted[field] = usage[field]
   }
+}
+
+function tellsOutput(usage: unknown): boolean {
+  return isObject(usage) && usage.output_tokens != null
 }
