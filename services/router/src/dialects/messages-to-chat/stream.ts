@@ -53,10 +53,10 @@ export class MessagesEvents {
 
   /** The events that end the message; its last one is `message_stop`. */
   close(usage: TokenUsage): Buffer {
-    this.#event('message_delta', {
-      delta: this.#stop ?? { stop_reason: 'end_turn', stop_sequence: null },
-      usage: writeMessagesUsage(usage),
-    })
+    // Some servers say that they are done, and not why.
+    this.#stop ??= this.#stopOf({})
+    this.#write()
+    this.#event('message_delta', { delta: this.#stop, usage: writeMessagesUsage(usage) })
     this.#event('message_stop', {})
     return this.#flush()!
   }
@@ -84,8 +84,12 @@ export class MessagesEvents {
       if (typeof delta.refusal === 'string') this.#refusal += delta.refusal
       if (Array.isArray(delta.tool_calls)) for (const call of delta.tool_calls) if (isObject(call)) this.#call(call)
     }
-    if (isFinished(choice)) this.#stop = stopOf(choice, { hasCalls: this.#calls.size > 0, refusal: this.#refusal })
+    if (isFinished(choice)) this.#stop = this.#stopOf(choice)
     this.#write()
+  }
+
+  #stopOf(choice: JsonObject): JsonObject {
+    return stopOf(choice, { hasCalls: this.#calls.size > 0, refusal: this.#refusal })
   }
 
   #add(kind: 'text' | 'thinking', text: string): void {
