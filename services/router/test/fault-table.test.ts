@@ -339,14 +339,15 @@ describe('what only looks like a fault does no harm', () => {
     },
   )
 
-  test('no usage in a plain answer: it is counted, marked, and written into the answer', async () => {
-    const a = await backend((response) =>
-      response.end(JSON.stringify({ ...completion('one two three'), usage: undefined })),
-    )
+  test.each([
+    ['no usage', undefined, 11],
+    ['a usage that counts nothing of the text', { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }, 7],
+  ])('%s in a plain answer: it is counted, marked, and written into the answer', async (_, usage, promptTokens) => {
+    const a = await backend((response) => response.end(JSON.stringify({ ...completion('one two three'), usage })))
     const job = await (await routerOver([a.url])).ask()
-    expect(job.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
+    expect(job.end?.usage).toMatchObject({ promptTokens, completionTokens: 3, estimated: true })
     expect(JSON.parse(job.text())).toMatchObject({
-      usage: { prompt_tokens: 11, completion_tokens: 3, total_tokens: 14 },
+      usage: { prompt_tokens: promptTokens, completion_tokens: 3, total_tokens: promptTokens + 3 },
     })
   })
 })

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import {
+  DONE,
   ROLE,
   STOP,
   USAGE_CHUNK,
   chunk,
   completion,
+  event,
   goodChat,
   openStream,
   sendJson,
@@ -120,6 +122,35 @@ describe('a stream', () => {
     const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
     expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 3, estimated: true })
     expect(answer.text()).toContain('"usage":{"prompt_tokens":11,"completion_tokens":3,"total_tokens":14}')
+  })
+
+  const UNCOUNTED = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }
+  const unCounted = (choices: object[]) =>
+    event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage: UNCOUNTED })
+
+  test.each([
+    ['before it', [unCounted([]), ROLE, chunk({ content: 'one two' }), STOP, DONE]],
+    ['behind it', [ROLE, chunk({ content: 'one two' }), STOP, unCounted([]), DONE]],
+  ])('whose backend counts nothing of the text, %s, is counted and marked', async (_, events) => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.end(events.join(''))
+    })
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
+    expect(answer.end?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
+    expect(answer.text().match(/"usage":\{[^}]*\}/g)).toEqual([
+      '"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9}',
+    ])
+  })
+
+  test('that breaks off behind a usage from before its text is billed as counted', async () => {
+    const a = await backend((response) => {
+      openStream(response)
+      response.write(unCounted([{ index: 0, delta: { role: 'assistant' }, finish_reason: null }]))
+      response.end(chunk({ content: 'one two' }))
+    })
+    const answer = await (await router(poolOver([a.url]))).ask({ stream: true })
+    expect(answer.failure?.usage).toMatchObject({ promptTokens: 7, completionTokens: 2, estimated: true })
   })
 })
 

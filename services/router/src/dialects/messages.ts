@@ -75,7 +75,7 @@ class MessagesPassing implements StreamReading {
   }
 
   usageChunk(usage: TokenUsage): Buffer {
-    const isCounted = this.progress.usage !== null
+    const isCounted = this.progress.usage !== null && !usage.estimated
     const closing = this.#closing.flatMap(({ event, raw }) => {
       if (event.type === 'message_stop') return []
       const lacksUsage = event.type === 'message_delta' && !isCounted

@@ -174,7 +174,7 @@ class OpenAiStream implements ChatReading {
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
     // What is no whole usage is written at the end instead.
-    if (progress.usage === null) return null
+    if (!this.#isCounted()) return null
     this.#usageSent = true
     if (!this.#includeUsage) return null
     return this.#told === chunk.usage ? whole : { ...whole, usage: this.#told }
@@ -185,6 +185,12 @@ class OpenAiStream implements ChatReading {
     if (usage === null) return
     this.progress.usage = usage
     this.#told = wholeUsage(told, 'chat', this.#vendor) ?? told
+  }
+
+  /** Figures that count nothing of the answer are those of an empty one, and such an answer has ended. */
+  #isCounted(): boolean {
+    const { usage, text, complete } = this.progress
+    return usage !== null && (usage.completionTokens > 0 || (complete && text.length === 0))
   }
 
   #readChoice(choice: Record<string, unknown>): void {
@@ -207,7 +213,7 @@ class OpenAiStream implements ChatReading {
       created,
       model,
       choices: [],
-      usage: this.#told ?? writeUsage(usage, 'chat'),
+      usage: usage.estimated || this.#told === null ? writeUsage(usage, 'chat') : this.#told,
     }
     return writeChunk(chunk)
   }

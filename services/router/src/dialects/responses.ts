@@ -106,9 +106,9 @@ class ResponsesStream implements StreamReading {
     if (this.#last === null) throw new Error('a response without a terminal event has no usage')
     const { raw, event } = this.#last
     const named = `event: ${String(event.type)}\n`
-    if (this.progress.usage !== null && raw.toString('latin1', 0, named.length) === named) return raw
-    const whole =
-      this.progress.usage === null ? { ...event, response: withUsage(event.response as JsonObject, usage) } : event
+    const isCounted = this.progress.usage !== null && !usage.estimated
+    if (isCounted && raw.toString('latin1', 0, named.length) === named) return raw
+    const whole = isCounted ? event : { ...event, response: withUsage(event.response as JsonObject, usage) }
     return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
   }
 

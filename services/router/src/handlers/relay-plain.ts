@@ -30,10 +30,10 @@ export async function relayPlain(
   endWaiting(run, call)
   const { dialect } = wayOf(target, run.header)
   const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), call.echo)
-  const known = usageTold(run, read)
+  const known = usageTold(run, read, dialect)
   if (known) call.usage = telling(known)
   const answer = await fulfil(run, target, read, hold)
-  const told = usageTold(run, answer)
+  const told = usageTold(run, answer, dialect)
   const usage = told ?? (await estimate(run, answer, dialect, tokens))
   const bytes = told ? answer.bytes : dialect.withUsage(answer, usage, run.header.kind)
   onContent()
@@ -73,17 +73,19 @@ function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, en
   return { inputs, dimensions, encodingFormat }
 }
 
-/** The backend's own figures; those that count no picture are none. */
-function usageTold({ header }: Run, { usage }: PlainAnswer): TokenUsage | null {
-  return header.kind === 'images' && usage?.completionTokens === 0 ? null : usage
+/** The backend's own figures; those that count nothing of a text or a picture are none. */
+function usageTold({ header }: Run, { usage, json }: PlainAnswer, dialect: Dialect): TokenUsage | null {
+  if (usage?.completionTokens !== 0 || header.kind === 'embeddings') return usage
+  return header.kind === 'images' || dialect.textOf(json).trim() !== '' ? null : usage
 }
 
 async function estimate(run: Run, answer: PlainAnswer, dialect: Dialect, tokens: TokenCounter): Promise<TokenUsage> {
   return {
-    promptTokens: answer.usage?.promptTokens ?? run.header.promptTokensEstimate,
-    completionTokens: await completionTokens(run, answer, dialect, tokens),
+    promptTokens: run.header.promptTokensEstimate,
     cachedTokens: 0,
     reasoningTokens: 0,
+    ...answer.usage,
+    completionTokens: await completionTokens(run, answer, dialect, tokens),
     estimated: true,
   }
 }

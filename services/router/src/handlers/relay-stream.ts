@@ -151,16 +151,16 @@ function split(push: () => SseEvent[]): SseEvent[] {
   }
 }
 
-async function usageOf(reading: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
-  return (
-    reading.progress.usage ?? {
-      ...(reading.progress.prompt ?? {
-        promptTokens: run.header.promptTokensEstimate,
-        cachedTokens: 0,
-        reasoningTokens: 0,
-      }),
-      completionTokens: scaleToWhole(reading.progress.text, await tokens.count(reading.progress.text.kept)),
-      estimated: true,
-    }
-  )
+/** The backend's own figures. Those that count nothing of a text are none: some servers write them before the answer. */
+async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
+  const { usage, prompt, text } = progress
+  if (usage !== null && (usage.completionTokens > 0 || text.length === 0)) return usage
+  return {
+    promptTokens: run.header.promptTokensEstimate,
+    cachedTokens: 0,
+    reasoningTokens: 0,
+    ...(usage ?? prompt),
+    completionTokens: scaleToWhole(text, await tokens.count(text.kept)),
+    estimated: true,
+  }
 }
