@@ -51,6 +51,16 @@ test('an answer of a megabyte is kept and given back whole', async () => {
   expect(found.kind === 'kept' && Buffer.from(found.answer).equals(answer)).toBe(true)
 })
 
+test('an answer that Redis dropped for want of memory takes no room of its account', async () => {
+  await using store = await openRedisIdempotency({ url: server.url })
+  const keeping = { forMs: 60_000, accountBytes: 100 }
+  for (let times = 0; times < 5; times++) {
+    await operator.del('idem:{acc}:key:key')
+    await store.keep(CLAIM, Buffer.alloc(40, 'x'), keeping)
+  }
+  expect(await store.claim({ ...CLAIM, requestId: 'b' }, { leaseMs: 200 })).toMatchObject({ kind: 'kept' })
+})
+
 test('while Redis is away, calls fail at once or in a quarter of a second, never later', async () => {
   await using own = await startRedis({ own: true })
   await using store = await openRedisIdempotency({ url: own.url })

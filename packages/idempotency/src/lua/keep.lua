@@ -19,12 +19,13 @@ redis.call('HSET', HASH, 'request', REQUEST, 'owner', OWNER, 'fingerprint', FING
 redis.call('HDEL', HASH, 'lapses')
 redis.call('PEXPIRE', HASH, FOR_MS)
 
-local bytes = tonumber(redis.call('GET', BYTES) or 0) + #ANSWER
-redis.call('ZADD', KEPT, NOW_MS + FOR_MS, #ANSWER .. ' ' .. HASH)
+local bytes = tonumber(redis.call('GET', BYTES) or 0)
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEPT, '-inf', NOW_MS)) do
   bytes = bytes - tonumber(string.match(member, '^%d+'))
   redis.call('ZREM', KEPT, member)
 end
+-- It stands there already where Redis dropped its record for want of memory.
+if redis.call('ZADD', KEPT, NOW_MS + FOR_MS, #ANSWER .. ' ' .. HASH) == 1 then bytes = bytes + #ANSWER end
 while bytes > ACCOUNT_BYTES do
   bytes = bytes - forget(redis.call('ZRANGE', KEPT, 0, 0)[1])
 end
