@@ -252,6 +252,21 @@ describe('what a hardened cluster is promised', () => {
 })
 
 test.each([
+  ['edge', 'signIn.issuer=http://id.example:8082/realms/a', 8082],
+  ['edge', 'signIn.issuer=https://id.example/realms/a', 443],
+  [
+    'edge',
+    'signIn.issuer=http://id.example,networkPolicy.issuer.ports[0].port=8443,networkPolicy.issuer.ports[0].protocol=TCP',
+    8443,
+  ],
+  ['keys', 'tracing.endpoint=http://collector.monitoring.svc:4319', 4319],
+  ['metering', 'tracing.endpoint=https://collector.example/v1', 443],
+  ['router', 'nats.enabled=false,nats.address=nats.example:4223', 4223],
+])('the policy of %s follows %s to port %d', (service, settings, port) => {
+  expect(openPorts(service, render('minimal', '--set', settings))).toContain(port)
+})
+
+test.each([
   ['https://a.example/v1', 443],
   ['http://a.example/v1', 80],
   ['http://a.svc:8000/v1', 8000],
@@ -260,9 +275,13 @@ test.each([
   ['http://[fd00::1]/v1', 80],
   ['https://a.example/deployments/x:9/v1', 443],
 ])('the policy opens the port of %s: %d', (url, port) => {
-  const text = render('minimal', '--set-string', `config.backends[0].url=${url}`)
-  const { spec } = readManifests(text).find(
-    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-router'),
-  ) as unknown as { spec: { egress: { ports: { port: number }[] }[] } }
-  expect(spec.egress.at(-1)!.ports.map((one) => one.port)).toContain(port)
+  expect(openPorts('router', render('minimal', '--set-string', `config.backends[0].url=${url}`))).toContain(port)
 })
+
+/** To which its policy lets the service go. */
+function openPorts(service: string, text: string): (number | string)[] {
+  const { spec } = readManifests(text).find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith(`-${service}`),
+  ) as unknown as { spec: { egress: { ports: { port: number | string }[] }[] } }
+  return spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port))
+}

@@ -44,6 +44,28 @@ test('the adapter serves the metric that the autoscalers ask for', () => {
   expect(render('production')).toContain(`metric: { name: ${rules.custom[0].name.matches} }`)
 })
 
+test('Redis lets in the services that the chart lets go to it, and nobody else', () => {
+  const charted = readManifests(render('minimal')) as unknown as {
+    kind: string
+    spec: {
+      podSelector: { matchLabels: Record<string, string> }
+      egress?: { ports: { port: number | string }[] }[]
+    }
+  }[]
+  const senders = charted
+    .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.egress?.some(({ ports }) => ports[0]!.port === 6379))
+    .map(({ spec }) => spec.podSelector.matchLabels['app.kubernetes.io/component'])
+  const policies = readManifests(read('companions/redis.yaml')).filter(({ kind }) => kind === 'NetworkPolicy')
+  expect(policies).toMatchObject([
+    {
+      spec: {
+        policyTypes: ['Ingress'],
+        ingress: [{ from: [{ podSelector: { matchExpressions: [{ operator: 'In', values: senders }] } }] }],
+      },
+    },
+  ])
+})
+
 test('Redis keeps its state in Kubernetes as it does in compose', () => {
   const [config] = readManifests(read('companions/redis.yaml')) as unknown as [{ data: Record<string, string> }]
   const settings = (text: string) => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))

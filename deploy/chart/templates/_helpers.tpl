@@ -75,13 +75,24 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end }}
 
+{{/* The port of an address, with a scheme or as host:port. */}}
+{{- define "gateway.portOf" -}}
+{{- $port := regexReplaceAll "^(?:[a-z]+://)?[^/]*?(?::([0-9]+))?(?:/.*)?$" . "${1}" -}}
+{{- default (ternary "80" "443" (hasPrefix "http://" .)) $port -}}
+{{- end }}
+
+{{/* What the policy says of a flow; no ports: that of its address. */}}
+{{- define "gateway.flow" -}}
+to: {{ toJson .flow.to }}
+ports: {{ if .flow.ports }}{{ toJson .flow.ports }}{{ else }}[{ port: {{ include "gateway.portOf" .address }}, protocol: TCP }]{{ end }}
+{{- end }}
+
 {{/* What a router may open: the ports of the backends that the chart knows, and that of the vendors. */}}
 {{- define "gateway.backendPorts" -}}
 {{- $open := dict "443" true -}}
 {{- range .Values.config.backends -}}
 {{- if .url -}}
-{{- $port := regexReplaceAll "^[a-z]+://[^/]*?(?::([0-9]+))?(?:/.*)?$" .url "${1}" -}}
-{{- $_ := set $open (default (ternary "80" "443" (hasPrefix "http://" .url)) $port) true -}}
+{{- $_ := set $open (include "gateway.portOf" .url) true -}}
 {{- end -}}
 {{- end -}}
 {{- range $port := keys $open | sortAlpha }}
