@@ -21,6 +21,11 @@ describe('a request that names no model', () => {
   })
 })
 
+test('a number with too many digits is named so that its author knows it', () => {
+  const told = 'max_tokens: Invalid input: expected number, received an integer beyond 2^53'
+  expect(() => chat({ messages: MESSAGES, max_tokens: 2n ** 63n - 1n }, [])).toThrow(told)
+})
+
 describe('the length of vectors', () => {
   const plain = model({ id: 'svc-embed', type: 'embeddings' })
   const flexible = model({ id: 'long', type: 'embeddings', dimensions: 1_536, minDimensions: 256 })

@@ -120,7 +120,9 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
     (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
     '',
   )
-  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
+  // So `exact-json.ts` reads it.
+  const message = issue?.message.replace('received bigint', 'received an integer beyond 2^53')
+  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${message ?? 'is not valid'}`)
 }
 
 /** Turns of one conversation share their beginning: the first user message and what stands before it. */

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
+import { exactInteger, parseExactly } from '@gateway/contracts/exact-json'
 import { holdOf, LARGEST_BODY_BYTES } from './bytes-in-flight.ts'
 import { shapeProblem } from '../core/json-shape.ts'
 import type { Next, Step, StepRequest, StepResponse } from '../listen/take-steps.ts'
@@ -122,7 +123,7 @@ function parseBytes(bytes: Buffer): object {
   refuseShape(bytes)
   let body: unknown
   try {
-    body = JSON.parse(withoutMark(bytes.toString()))
+    body = parseExactly(withoutMark(bytes.toString()))
   } catch (cause) {
     throw notJson(cause)
   }
@@ -145,7 +146,7 @@ function refuseOtherTypes({ headers }: IncomingMessage): void {
 }
 
 const readJsonUpTo = (limit: number): Step => {
-  const readAny = express.json({ limit, type: () => true, verify })
+  const readAny = express.json({ limit, type: () => true, verify, reviver: exactInteger })
   return (request, response, next) => {
     if (isOrdinary(request, limit)) {
       goAhead(request, response)

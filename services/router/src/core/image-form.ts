@@ -6,6 +6,7 @@
  * one. Of other names nobody can tell, so such targets are asked with both until they refuse one (`core/target-form.ts`).
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { OWN_OF_IMAGES, refuses, type TargetForm } from './target-form.ts'
 
 const FORM = { response_format: 'b64_json', output_format: 'png' } as const
@@ -20,6 +21,6 @@ export function writeImagesBody(body: Uint8Array, model: string, form: TargetFor
 }
 
 function clientsOptions(body: Uint8Array): Record<string, unknown> {
-  const options = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as object
+  const options = parseExactly(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as object
   return Object.fromEntries(Object.entries(options).filter(([name]) => !FORM_OPTIONS.has(name)))
 }

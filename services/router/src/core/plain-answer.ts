@@ -24,10 +24,10 @@ export function parseAnswer(bytes: Buffer): JsonObject {
 }
 
 /** The answer of a backend, of whatever API. Throws a `BackendFault` where it is no JSON object. */
-export function parseObject(bytes: Buffer): JsonObject {
+export function parseObject(bytes: Buffer, parse: (text: string) => unknown = JSON.parse): JsonObject {
   let value: unknown
   try {
-    value = JSON.parse(bytes.toString('utf8'))
+    value = parse(bytes.toString('utf8'))
   } catch (cause) {
     throw new BackendFault('invalid_answer', 'the answer is not JSON', { cause })
   }

@@ -3,6 +3,7 @@
  * out, and the client is told. `npm run schemas:write` writes the lists.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { memberNames } from './member-names.ts'
 
 const TAKEN: Record<string, string> = {
@@ -35,7 +36,7 @@ export function takenMembers(vendor: string, model: string): ReadonlySet<string>
 export function withTaken(body: Uint8Array, taken: ReadonlySet<string>): { body: Uint8Array; dropped: string[] } {
   const others = memberNames(body).filter((name) => !taken.has(name))
   if (others.length === 0) return { body, dropped: [] }
-  const request = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  const request = parseExactly(Buffer.from(body).toString('utf8')) as Record<string, unknown>
   const dropped = others.filter((name) => request[name] !== null)
   for (const name of others) delete request[name]
   return { body: Buffer.from(JSON.stringify(request)), dropped }

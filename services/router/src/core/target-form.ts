@@ -8,6 +8,7 @@
  * target would ignore `n` without a word, the router refuses in its place.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { isObject } from './read-usage.ts'
 import { refused } from './backend-fault.ts'
 
@@ -99,7 +100,7 @@ export interface FittedChat {
 export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!form.some(({ parameter }) => text.includes(`"${parameter}"`))) return { body, dropped: [] }
-  const chat = JSON.parse(text.toString('utf8')) as Record<string, unknown>
+  const chat = parseExactly(text.toString('utf8')) as Record<string, unknown>
   if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
   const dropped = fit(chat, form)
   return dropped === null ? { body, dropped: [] } : { body: Buffer.from(JSON.stringify(chat)), dropped }

@@ -3,6 +3,7 @@
  * come back the same way. So each client's dialect is translated once, whatever the target speaks.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -54,7 +55,7 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
 }
 
 function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
-  const request = JSON.parse(
+  const request = parseExactly(
     Buffer.from(question.body.buffer, question.body.byteOffset, question.body.byteLength).toString(),
   ) as JsonObject
   const { chat, dropped, echo } = front.writeChat(request)

@@ -5,6 +5,7 @@
  * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
@@ -40,7 +41,7 @@ const THOUGHT = '"type":"reasoning"'
 function withoutLostThoughts(body: Uint8Array): Uint8Array {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!text.includes(THOUGHT)) return body
-  const request = JSON.parse(text.toString('utf8')) as JsonObject
+  const request = parseExactly(text.toString('utf8')) as JsonObject
   if (!Array.isArray(request.input)) return body
   const input = request.input.filter((item) => !isObject(item) || !isLost(item))
   return input.length === request.input.length ? body : Buffer.from(JSON.stringify({ ...request, input }))

@@ -3,6 +3,7 @@
  * each with the `cache_control` that the client wrote beside it.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { isObject } from '../../core/read-usage.ts'
 import { refused } from '../../core/backend-fault.ts'
 
@@ -123,7 +124,7 @@ function toolUseOf(call: Json): Json {
 function parseArguments(text: unknown): Json {
   if (typeof text !== 'string' || text.trim() === '') return {}
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExactly(text)
     return isObject(value) ? value : {}
   } catch {
     return {}

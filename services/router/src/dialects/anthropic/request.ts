@@ -3,6 +3,7 @@
  * refusal where the loss would change the meaning.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { isObject } from '../../core/read-usage.ts'
 import { applyingTo, type TargetForm } from '../../core/target-form.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
@@ -29,7 +30,7 @@ const ESSENTIAL: Record<string, string> = {
 
 export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
-  const chat = JSON.parse(Buffer.from(question.body).toString('utf8')) as Json
+  const chat = parseExactly(Buffer.from(question.body).toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = Array.isArray(chat.messages) ? chat.messages.filter(isObject) : []
   const turns = turnsOf(messages)

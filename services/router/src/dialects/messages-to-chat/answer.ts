@@ -2,6 +2,7 @@
  * A chat completion as a Messages answer, and the parts that a stream shares with it.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf } from '../../core/chat-chunk.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
@@ -91,7 +92,7 @@ function inputOf(text: unknown): JsonObject {
   if (isObject(text)) return text
   if (typeof text !== 'string' || text.trim() === '') return {}
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseExactly(text)
     if (isObject(value)) return value
   } catch {
     // Told below.

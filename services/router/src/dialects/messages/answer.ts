@@ -2,13 +2,14 @@
  * A whole answer of the Messages API.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import { addText, noText } from '../../core/generated-text.ts'
 import { invalid, parseObject, type JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import { faultOf } from './errors.ts'
 
 export function parseMessage(bytes: Buffer): JsonObject {
-  const value = parseObject(bytes)
+  const value = parseObject(bytes, parseExactly)
   if (value.type === 'error' || isObject(value.error)) throw faultOf(value)
   if (!Array.isArray(value.content) || value.stop_reason == null) throw invalid('the answer is no finished message')
   return value

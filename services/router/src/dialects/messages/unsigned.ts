@@ -3,6 +3,7 @@
  * a signature that is not its own. So they carry a mark, and no such server sees them.
  */
 
+import { parseExactly } from '@gateway/contracts/exact-json'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 
@@ -17,7 +18,7 @@ export interface Signed {
 export function withoutUnsigned(body: Uint8Array): Signed {
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   if (!text.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
-  const asked = JSON.parse(text.toString('utf8')) as JsonObject
+  const asked = parseExactly(text.toString('utf8')) as JsonObject
   const messages = Array.isArray(asked.messages) ? (asked.messages as unknown[]) : []
   const kept = messages.map(signedOnly)
   if (kept.every((message, at) => message === messages[at])) return { body, dropped: [] }

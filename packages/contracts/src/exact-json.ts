@@ -1,0 +1,29 @@
+/**
+ * Reads JSON that is written anew later. Beyond 2^53 a number has no place for all digits of an integer, and many write
+ * such ones: ids of 64 bits among a tool's arguments, the bounds of an int64 in a schema. They are read as bigints, and
+ * `JSON.stringify` writes their digits as they came. Everything else is as `JSON.parse` reads it.
+ */
+
+const LONG_INTEGER = /[^.\d]\d{16}/
+const INTEGER = /^-?\d+$/
+
+export function parseExactly(text: string): unknown {
+  return LONG_INTEGER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text)
+}
+
+/** For `JSON.parse`. */
+export function exactInteger(_name: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  const source = context?.source ?? ''
+  return INTEGER.test(source) ? BigInt(source) : value
+}
+
+// Of Node's JSON, which its types do not know yet.
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
+// oxlint-disable-next-line no-extend-native -- what ECMAScript asks a bigint for, and has nothing of its own in its place
+Object.defineProperty(BigInt.prototype, 'toJSON', {
+  configurable: true,
+  value(this: bigint) {
+    return rawJSON(this.toString())
+  },
+})
