@@ -23,12 +23,22 @@ test.each([
     'redis-sentinel://:secret@a#notes',
     { sentinels: [{ host: 'a', port: 26_379 }], name: 'notes', password: 'secret', hasTls: false },
   ],
+  [
+    'redis-sentinel://a?sentinel-user=watcher&sentinel-password=p%26w#notes',
+    {
+      sentinels: [{ host: 'a', port: 26_379 }],
+      name: 'notes',
+      sentinelUsername: 'watcher',
+      sentinelPassword: 'p&w',
+      hasTls: false,
+    },
+  ],
 ])('%s', (url, address) => {
   expect(isSentinelAddress(url)).toBe(true)
   expect(readSentinelAddress(url)).toEqual(address)
 })
 
-test.each(['redis-sentinel://a:1', 'redis-sentinel://#notes', 'redis-sentinel://a:1/0?x=1#notes'])(
+test.each(['redis-sentinel://a:1', 'redis-sentinel://#notes', 'redis-sentinel://a:1/0#notes'])(
   '%s is refused',
   (url) => {
     expect(() => readSentinelAddress(url)).toThrow('an address of Sentinels is')
@@ -37,4 +47,8 @@ test.each(['redis-sentinel://a:1', 'redis-sentinel://#notes', 'redis-sentinel://
 
 test('other addresses are none', () => {
   expect(isSentinelAddress('redis://a:6379,redis://b:6379')).toBe(false)
+})
+
+test('an unknown member is refused without its value', () => {
+  expect(() => readSentinelAddress('redis-sentinel://a:1?password=secret#notes')).toThrow(/takes only (?!.*secret)/)
 })

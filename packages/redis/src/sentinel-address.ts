@@ -1,9 +1,15 @@
 /**
  * The address of a primary that Sentinels name, as other clients write it:
- * `redis-sentinel://user:password@sentinel-a:26379,sentinel-b:26379#mymaster`. User and password are those of Redis.
+ * `redis-sentinel://user:password@sentinel-a:26379,sentinel-b:26379#mymaster`. User and password are those of Redis;
+ * Sentinels that ask for their own get them by `?sentinel-user=…&sentinel-password=…` before the `#`.
  */
 
-const FORM = /^redis(?<tls>s?)-sentinel:\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/#?]+)\/?#(?<name>.+)$/
+const FORM =
+  /^redis(?<tls>s?)-sentinel:\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/#?]+)\/?(?:\?(?<query>[^#]*))?#(?<name>.+)$/
+const MEMBERS = new Map([
+  ['sentinel-user', 'sentinelUsername'],
+  ['sentinel-password', 'sentinelPassword'],
+])
 const SENTINEL_PORT = 26_379
 
 export interface SentinelAddress {
@@ -12,6 +18,8 @@ export interface SentinelAddress {
   name: string
   username?: string
   password?: string
+  sentinelUsername?: string
+  sentinelPassword?: string
   hasTls: boolean
 }
 
@@ -20,7 +28,7 @@ export function isSentinelAddress(url: string): boolean {
 }
 
 export function readSentinelAddress(url: string): SentinelAddress {
-  const { tls, login = '', hosts, name } = FORM.exec(url)?.groups ?? {}
+  const { tls, login = '', hosts, query, name } = FORM.exec(url)?.groups ?? {}
   if (!hosts || !name) throw new Error('an address of Sentinels is redis-sentinel://host:26379,host:26379#name')
   const { username, password } = new URL(`redis://${login}@login`)
   return {
@@ -32,6 +40,16 @@ export function readSentinelAddress(url: string): SentinelAddress {
     name: decodeURIComponent(name),
     ...(username && { username: decodeURIComponent(username) }),
     ...(password && { password: decodeURIComponent(password) }),
+    ...readQuery(query),
     hasTls: tls === 's',
   }
+}
+
+function readQuery(query: string | undefined): Pick<SentinelAddress, 'sentinelUsername' | 'sentinelPassword'> {
+  const members = [...new URLSearchParams(query)].map(([key, value]) => {
+    const member = MEMBERS.get(key)
+    if (!member) throw new Error(`an address of Sentinels takes only ${[...MEMBERS.keys()].join(' and ')} after its ?`)
+    return [member, value]
+  })
+  return Object.fromEntries(members)
 }

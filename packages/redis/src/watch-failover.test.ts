@@ -35,6 +35,16 @@ test('a former primary that the Sentinels cannot reach is left, though it serves
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
+test('Sentinels that ask for a password of their own are heard', { timeout: 60_000 }, async () => {
+  await using redis = await startRedisSentinels({ password: 'p@ss' })
+  await using connection = await openOn(redis.url.replace('#', '?sentinel-password=p%40ss#'))
+  const before = await connection.epoch()
+
+  await refuseSentinels(redis.primary)
+
+  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+})
+
 function openOn(url: string): Promise<ScriptConnection> {
   return connect({ url, timeoutMs: TIMEOUT_MS, store: 'notes', Unavailable: Error, scripts: [] })
 }

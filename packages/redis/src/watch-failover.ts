@@ -12,10 +12,13 @@ import type { SentinelAddress } from './sentinel-address.ts'
 const CHANNEL = '+switch-master'
 const RETRY_MS = 1_000
 
-export function watchFailover({ sentinels, name, hasTls }: SentinelAddress, onFailover: () => void): Disposable {
+export function watchFailover(address: SentinelAddress, onFailover: () => void): Disposable {
+  const { sentinels, name, sentinelUsername: username, sentinelPassword: password, hasTls } = address
   const clients = sentinels.map((sentinel) => {
     const client = new Redis({
       ...sentinel,
+      ...(username && { username }),
+      ...(password && { password }),
       ...(hasTls && { tls: {} }),
       disableClientInfo: true,
       enableReadyCheck: false,

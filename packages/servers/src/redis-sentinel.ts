@@ -24,15 +24,18 @@ export interface RedisSentinels extends AsyncDisposable {
   readonly sentinels: Server[]
 }
 
-export async function startRedisSentinels(): Promise<RedisSentinels> {
+/** The Sentinels ask for `password`, not Redis. */
+export async function startRedisSentinels({ password = '' } = {}): Promise<RedisSentinels> {
   const file = findProgram('redis-server')
   if (!file) throw new Error('redis-server is not installed')
   await using starting = new AsyncDisposableStack()
   const primary = starting.use(await startLocalRedis(file, {}))
   const replica = starting.use(await startLocalRedis(file, {}, { more: ['--replicaof', '127.0.0.1', portOf(primary)] }))
-  const sentinels = await Promise.all(Array.from({ length: QUORUM + 1 }, () => startSentinel(file, portOf(primary))))
+  const sentinels = await Promise.all(
+    Array.from({ length: QUORUM + 1 }, () => startSentinel(file, portOf(primary), password)),
+  )
   for (const sentinel of sentinels) starting.use(sentinel)
-  await Promise.all(sentinels.map(untilAllAreKnown))
+  await Promise.all(sentinels.map((sentinel) => untilAllAreKnown(sentinel, password)))
   const started = starting.move()
   return {
     url: `redis-sentinel://${sentinels.map((sentinel) => `127.0.0.1:${portOf(sentinel)}`).join(',')}#${NAME}`,
@@ -54,8 +57,8 @@ export async function replicationOf({ url }: Server): Promise<string> {
 }
 
 /** Without each other and the replica, they could promote nobody. */
-async function untilAllAreKnown({ url }: Server): Promise<void> {
-  const client = new Redis(url)
+async function untilAllAreKnown({ url }: Server, password: string): Promise<void> {
+  const client = new Redis(url, { password })
   try {
     const isWhole = async () => (await client.info('sentinel')).includes(`slaves=1,sentinels=${QUORUM + 1}`)
     const deadlineAtMs = Date.now() + READY_TIMEOUT_MS
@@ -73,7 +76,7 @@ function portOf({ url }: Server): string {
   return new URL(url).port
 }
 
-function startSentinel(file: string, primaryPort: string): Promise<Server> {
+function startSentinel(file: string, primaryPort: string, password: string): Promise<Server> {
   return startLocalServer(
     {
       name: 'redis-sentinel',
@@ -90,6 +93,7 @@ function startSentinel(file: string, primaryPort: string): Promise<Server> {
           `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} ${QUORUM}`,
           `sentinel down-after-milliseconds ${NAME} 1000`,
           `sentinel failover-timeout ${NAME} 5000`,
+          ...(password ? [`requirepass ${password}`, `sentinel sentinel-pass ${password}`] : []),
         ]
         await writeFile(settings, `${watched.join('\n')}\n`)
         return runProgram({
@@ -98,7 +102,7 @@ function startSentinel(file: string, primaryPort: string): Promise<Server> {
           cwd: directory,
           port,
           greet: 'PING\r\n',
-          serves: (answer) => answer.startsWith('+PONG'),
+          serves: (answer) => /^(\+PONG|-NOAUTH)/.test(answer),
         })
       },
     },

@@ -7,6 +7,7 @@
  */
 
 import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-config'
+import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-address'
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
 
@@ -67,13 +68,18 @@ const serverUrl = (protocol: RegExp, forms: string) =>
   z.url({ protocol, hostname: /^.+$/, error: `must be a ${forms} address` })
 
 const redisUrl = serverUrl(/^rediss?(-cluster)?$/, 'redis://')
-const SENTINELS = /^rediss?-sentinel:\/\/[^/#?]+\/?#.+$/
-const redisUrls = z
-  .string()
-  .refine(
-    (urls) => SENTINELS.test(urls) || urls.split(',').every((url) => redisUrl.safeParse(url).success),
-    'must be a redis:// address',
-  )
+const redisUrls = z.string().superRefine((urls, problems) => {
+  if (!isSentinelAddress(urls)) {
+    const isRedis = urls.split(',').every((url) => redisUrl.safeParse(url).success)
+    if (!isRedis) problems.addIssue('must be a redis:// address')
+    return
+  }
+  try {
+    readSentinelAddress(urls)
+  } catch (error) {
+    problems.addIssue((error as Error).message)
+  }
+})
 
 const natsUrl = serverUrl(/^(nats|tls|wss?)$/, 'nats://')
 const natsUrls = z
@@ -112,7 +118,7 @@ export const variables = {
   ),
   REDIS_URL: variable(
     redisUrls,
-    'the Redis server, such as redis://127.0.0.1:6379; a Redis Cluster, as redis-cluster://endpoint:6379 or two or more nodes separated by commas; or redis-sentinel://a:26379,b:26379#mymaster',
+    'the Redis server, such as redis://127.0.0.1:6379; a Redis Cluster, as redis-cluster://endpoint:6379 or two or more nodes separated by commas; or redis-sentinel://a:26379,b:26379?sentinel-password=…#mymaster',
   ),
   DATABASE_URL: variable(
     serverUrl(/^postgres(ql)?$/, 'postgres://'),
