@@ -22,18 +22,26 @@ export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
   const completionTokens = Math.max(told ?? 0, isSumTrusted ? (count(value.total_tokens) ?? 0) - promptTokens : 0)
   if (promptTokens + completionTokens === 0) return null
   const untold = told === null ? 0 : completionTokens - told
+  const cachedTokens = Math.min(promptTokens, cachedTokensOf(value))
+  const cacheWriteTokens = Math.min(promptTokens - cachedTokens, count(promptDetailsOf(value).cache_write_tokens) ?? 0)
   return {
     promptTokens,
     completionTokens,
-    cachedTokens: Math.min(promptTokens, cachedTokensOf(value)),
+    cachedTokens,
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
     reasoningTokens: Math.min(completionTokens, Math.max(reasoningTokensOf(value), untold)),
     estimated: false,
   }
 }
 
-function cachedTokensOf(usage: Record<string, unknown>): number {
+/** OpenAI tells what it wrote to its cache since GPT-5.6, and charges it above other input (coder/mux#3705, 2026-07-09). */
+function promptDetailsOf(usage: Record<string, unknown>): Record<string, unknown> {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
-  return (isObject(details) ? count(details.cached_tokens) : null) ?? count(usage.prompt_cache_hit_tokens) ?? 0
+  return isObject(details) ? details : {}
+}
+
+function cachedTokensOf(usage: Record<string, unknown>): number {
+  return count(promptDetailsOf(usage).cached_tokens) ?? count(usage.prompt_cache_hit_tokens) ?? 0
 }
 
 function reasoningTokensOf(usage: Record<string, unknown>): number {

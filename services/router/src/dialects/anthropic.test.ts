@@ -198,7 +198,7 @@ describe('a plain answer', () => {
         prompt_tokens: 142,
         completion_tokens: 9,
         total_tokens: 151,
-        prompt_tokens_details: { cached_tokens: 100 },
+        prompt_tokens_details: { cached_tokens: 100, cache_write_tokens: 30 },
         completion_tokens_details: { reasoning_tokens: 0 },
       },
     })

@@ -7,6 +7,7 @@ import OpenAI from 'openai'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { describe, expect, test } from 'vitest'
 import { responsesRequest } from '@gateway/contracts/responses'
+import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
@@ -694,8 +695,10 @@ describe('a plain answer', () => {
     const read = overOpenAi.readAnswer('chat', Buffer.from(JSON.stringify(completion)), IDENTITY, echo)
     expect(read.usage).toBeNull()
     expect(overOpenAi.textOf(read.json)).toBe('Hi there')
-    const usage = { promptTokens: 4, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
-    const whole = JSON.parse(overOpenAi.withUsage(read, usage, 'chat').toString()) as Json
-    expect(whole.usage).toMatchObject({ input_tokens: 4, output_tokens: 2, total_tokens: 6 })
+    const counted = { promptTokens: 4, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
+    const told = (usage: TokenUsage) => JSON.parse(overOpenAi.withUsage(read, usage, 'chat').toString()) as Json
+    expect(told(counted).usage).toMatchObject({ input_tokens: 4, output_tokens: 2, total_tokens: 6 })
+    const details = { cached_tokens: 0, cache_write_tokens: 3 }
+    expect(told({ ...counted, cacheWriteTokens: 3 }).usage).toMatchObject({ input_tokens_details: details })
   })
 })
