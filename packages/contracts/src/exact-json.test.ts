@@ -3,10 +3,17 @@ import { parseExactly } from './exact-json.ts'
 
 const again = (text: string) => JSON.stringify(parseExactly(text))
 
-test('integers keep their digits, however many they are', () => {
-  const text = '{"a":[9007199254740993,-9223372036854775808,18446744073709551615],"b":{"c":9007199254740991}}'
+test('integers of up to 128 bits keep their digits', () => {
+  const text =
+    '{"a":[9007199254740993,-9223372036854775808,18446744073709551615,340282366920938463463374607431768211455],"b":{"c":9007199254740991}}'
   expect(again(text)).toBe(text)
   expect(parseExactly('[9007199254740991]')).toEqual([9007199254740991])
+})
+
+test('longer integers hold up nobody: they stay numbers', () => {
+  const digits = '9'.repeat(300)
+  expect(parseExactly(`[${digits}]`)).toEqual([Number(digits)])
+  expect(again(`[${'9'.repeat(1_000_000)}]`)).toBe('[null]')
 })
 
 test('everything else is as JSON.parse reads it', () => {
