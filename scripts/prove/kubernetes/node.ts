@@ -8,7 +8,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlGroup } from '../engine/own-world.ts'
 import type { ClusterTools } from './cluster-tools.ts'
-import { DNS_ADDRESS, type ControlPlane, type Places, POD_RANGE } from './control-plane.ts'
+import { DNS_ADDRESS, type ControlPlane, type Places, POD_RANGE, SERVICE_RANGE } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute, forwardPackets, type Host, runOn } from './host.ts'
 import { PAUSE_IMAGE } from './images.ts'
@@ -28,6 +28,7 @@ export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
   const { host, logs, programs, controlPlane, tools } = parts
   const folder = join(parts.state, host.name)
   await forwardPackets(host)
+  await keepServicesInside(host)
   await mkdir(folder, { recursive: true })
   await using opening = new AsyncDisposableStack()
   const start = async (name: string, file: string, args: string[], isReady: () => Promise<boolean>) =>
@@ -58,6 +59,13 @@ export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
   })
   const opened = opening.move()
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** Until kube-proxy knows a Service, packets to it would leave this world; a server outside may answer, and is asked again. */
+async function keepServicesInside(host: Host): Promise<void> {
+  for (const chain of ['OUTPUT', 'FORWARD']) {
+    await runOn(host, 'iptables', '--append', chain, '--destination', SERVICE_RANGE, '--jump', 'REJECT')
+  }
 }
 
 async function containerdConfig(folder: string, socket: string, host: Host): Promise<string> {
