@@ -37,6 +37,17 @@ test('KEDA scales what the chart deploys, as far as the edges are told', () => {
   expect(charted.filter(({ kind }) => kind === 'HorizontalPodAutoscaler')).toEqual([])
 })
 
+test('KEDA adds and removes pods as slowly as the autoscalers of the chart', () => {
+  interface Behaving {
+    kind: string
+    spec: { behavior: object; advanced: { horizontalPodAutoscalerConfig: { behavior: object } } }
+  }
+  const charted = readManifests(render('minimal')) as unknown as Behaving[]
+  const scaled = readManifests(read('companions/keda.yaml')) as unknown as Behaving[]
+  const ofChart = charted.filter(({ kind }) => kind === 'HorizontalPodAutoscaler').map(({ spec }) => spec.behavior)
+  expect(scaled.map(({ spec }) => spec.advanced.horizontalPodAutoscalerConfig.behavior)).toEqual(ofChart)
+})
+
 test('the adapter serves the metric that the autoscalers ask for', () => {
   const { rules } = parse(read('companions/prometheus-adapter.yaml')) as {
     rules: { custom: [{ name: { matches: string } }] }

@@ -2,6 +2,7 @@
  * Clients that ask without a pause, plain and streamed, and note what each of them was given.
  */
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Address, sendRaw } from './gateway.ts'
 
 export interface Outcome {
@@ -30,25 +31,28 @@ const GIVE_UP_MS = 60_000
 /** A client whose edge is away tries again after this. */
 const PAUSE_MS = 50
 
-interface LoadOptions {
+export interface LoadOptions {
   model: string
   clients: number
   /** Streams alone, of so many words; without it, streamed and plain of various lengths. */
   streamsOfWords?: number
+  /** The clients come one after the other within so long; without it, at once. */
+  spreadMs?: number
 }
 
 export function startLoad(gateway: Pick<Address, 'urls'>, keys: string[], options: LoadOptions): Load {
-  const { streamsOfWords } = options
+  const { streamsOfWords, spreadMs = 0 } = options
   const outcomes: Outcome[] = []
   const stopping = new AbortController()
   const client = async (index: number) => {
     const url = gateway.urls[index % gateway.urls.length]!
+    if (spreadMs > 0) await delay((spreadMs * index) / options.clients)
     for (let turn = 0; !stopping.signal.aborted; turn++) {
       const streamed = streamsOfWords !== undefined || (index + turn) % 2 === 0
       const words = streamsOfWords ?? 20 + ((index * 31 + turn * 7) % 100)
       const outcome = await askOnce(url, keys[index % keys.length]!, options.model, streamed, words)
       outcomes.push(outcome)
-      if (outcome.problem !== null) await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+      if (outcome.problem !== null) await delay(PAUSE_MS)
     }
   }
   const clients = Array.from({ length: options.clients }, (_, index) => client(index))

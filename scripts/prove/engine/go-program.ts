@@ -12,10 +12,13 @@ import { CACHE } from './engine.ts'
 
 const execute = promisify(execFile)
 
-export interface GoProgram {
-  name: string
+export interface GoModule {
   module: string
   version: string
+}
+
+export interface GoProgram extends GoModule {
+  name: string
   /** Within the module: `./cmd`. */
   entry: string
   linkerFlags?: string
@@ -26,19 +29,28 @@ export async function goProgram({ name, module, version, entry, linkerFlags = '-
   const folder = join(CACHE, 'go', `${name}@${version}`)
   const program = join(folder, name)
   if (existsSync(program)) return program
-  const go = findProgram('go') ?? ['/usr/local/go/bin/go', '/usr/lib/go/bin/go'].find((path) => existsSync(path))
-  if (!go) throw new Error(`Go is missing: install it (https://go.dev/dl), it builds ${module}`)
-  process.stderr.write(`building ${module}@${version}\n`)
-  const download = await execute(go, ['mod', 'download', '-json', `${module}@${version}`], { cwd: '/' })
-  const { Dir } = JSON.parse(download.stdout) as { Dir: string }
+  process.stderr.write(`building ${name}, of ${module}@${version}\n`)
+  const downloaded = await downloadModule({ module, version })
   // As the main module: `go install` refuses a module with replacements or exclusions.
   const sources = join(folder, 'sources')
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
-  await execute('cp', ['--recursive', '--no-preserve=mode', Dir, sources])
+  await execute('cp', ['--recursive', '--no-preserve=mode', downloaded, sources])
   const args = ['build', '-trimpath', '-ldflags', linkerFlags, '-o', `${program}.new`, entry]
-  await execute(go, args, { cwd: sources, env: { ...process.env, CGO_ENABLED: '0' } })
+  await execute(findGo(), args, { cwd: sources, env: { ...process.env, CGO_ENABLED: '0' } })
   await rm(sources, { recursive: true })
   await rename(`${program}.new`, program)
   return program
+}
+
+/** Answers the folder of its sources, which is Go's own. */
+export async function downloadModule({ module, version }: GoModule): Promise<string> {
+  const download = await execute(findGo(), ['mod', 'download', '-json', `${module}@${version}`], { cwd: '/' })
+  return (JSON.parse(download.stdout) as { Dir: string }).Dir
+}
+
+export function findGo(): string {
+  const go = findProgram('go') ?? ['/usr/local/go/bin/go', '/usr/lib/go/bin/go'].find((path) => existsSync(path))
+  if (!go) throw new Error('Go is missing: install it (https://go.dev/dl)')
+  return go
 }

@@ -6,11 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import type { Clients } from './clients.ts'
 import type { ClusterTools } from './cluster-tools.ts'
-import type { Release } from './release.ts'
+import { isServing, type Pod, type Release } from './release.ts'
 import { NAMESPACE } from './stage.ts'
-import { seeStreams } from './streams-query.ts'
 
-const LEAST = 2
+export const LEAST = 2
 const MOST = 4
 const WITHIN_MS = 300_000
 const POLL_MS = 1_000
@@ -28,14 +27,7 @@ const DOWN_AT_ONCE = {
 export interface Measurers {
   openMetricsServer(): Promise<AsyncDisposable>
   openPrometheus(): Promise<AsyncDisposable>
-}
-
-/** Answers what the adapters’ queries saw. */
-export async function queryStreams({ openPrometheus }: Measurers, clients: Clients): Promise<string> {
-  await using _prometheus = await openPrometheus()
-  let seen = ''
-  expectNoFailure(await clients.during(async () => (seen = await seeStreams())))
-  return seen
+  openKeda(): Promise<AsyncDisposable>
 }
 
 /** Answers what the clients saw while edges were added. */
@@ -48,7 +40,7 @@ export async function scaleByProcessor(
   await using _metrics = await openMetricsServer()
   const settings = `${BY_CPU},autoscaling.maxReplicas=${MOST}`.split(',').map((setting) => `edge.${setting}`)
   await release.upgrade('--set', settings.join(','))
-  const outcomes = await clients.during(() => untilEdges(release, (count) => count > LEAST))
+  const outcomes = await clients.during(() => untilEdges(release, (edges) => edges.filter(isServing).length > LEAST))
   const edit = JSON.stringify(DOWN_AT_ONCE)
   await tools.kubectl(
     'patch',
@@ -60,16 +52,19 @@ export async function scaleByProcessor(
     '--patch',
     edit,
   )
-  await untilEdges(release, (count) => count === LEAST)
+  await untilEdges(release, (edges) => edges.filter(isServing).length === LEAST)
   return expectNoFailure(outcomes)
 }
 
-async function untilEdges(release: Release, isSo: (count: number) => boolean): Promise<void> {
+/** Those that are leaving too. */
+export async function untilEdges(release: Release, isSo: (edges: Pod[]) => boolean): Promise<Pod[]> {
   const deadlineMs = Date.now() + WITHIN_MS
   for (;;) {
-    const { length } = await release.readyPods('edge')
-    if (isSo(length)) return
-    if (Date.now() > deadlineMs) throw new Error(`${length} edges are ready after ${WITHIN_MS / 1000} s`)
+    const edges = await release.pods('edge')
+    if (isSo(edges)) return edges
+    if (Date.now() > deadlineMs) {
+      throw new Error(`${edges.length} edges, ${edges.filter(isServing).length} serve, after ${WITHIN_MS / 1000} s`)
+    }
     await delay(POLL_MS)
   }
 }

@@ -9,12 +9,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram } from '@gateway/servers/find-program'
+import { downloadModule, findGo } from '../engine/go-program.ts'
 
 const SOURCES = join(import.meta.dirname, 'binaries')
 /** One file holds them all, and each is a link to it under its own name. */
 const LINKS = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubelet', 'kube-proxy']
-const COREDNS = 'github.com/coredns/coredns@v1.12.1'
+const COREDNS = { module: 'github.com/coredns/coredns', version: 'v1.12.1' }
 const VERSION_PACKAGE = 'k8s.io/component-base/version'
 
 /** The folder of etcd's and Kubernetes' programs. */
@@ -35,15 +35,13 @@ export async function buildKubernetes(cache: string): Promise<string> {
 
 /** The folder of the programs that a node needs besides: `coredns` and `pause`. */
 export function buildNodePrograms(cache: string): Promise<string> {
-  return fillOnce(join(cache, COREDNS.replaceAll('/', '-')), 'CoreDNS', async (folder) => {
+  return fillOnce(join(cache, `coredns@${COREDNS.version}`), 'CoreDNS', async (folder) => {
     const flags = ['-trimpath', '-ldflags', '-s -w']
     const static_ = { CGO_ENABLED: '0' }
     await go(['build', ...flags, '-o', join(folder, 'pause'), './pause'], { environment: static_ })
     // As a part of its own module, whose versions differ from Kubernetes'.
-    const download = await promisify(execFile)(findGo(), ['mod', 'download', '-json', COREDNS], { cwd: '/' })
-    const { Dir } = JSON.parse(download.stdout) as { Dir: string }
     const sources = join(folder, 'sources')
-    await promisify(execFile)('cp', ['--recursive', '--no-preserve=mode', Dir, sources])
+    await promisify(execFile)('cp', ['--recursive', '--no-preserve=mode', await downloadModule(COREDNS), sources])
     await copyFile(join(SOURCES, 'coredns/main.go'), join(sources, 'main.go'))
     await go(['build', ...flags, '-o', join(folder, 'coredns'), 'main.go'], { environment: static_, cwd: sources })
     await rm(sources, { recursive: true })
@@ -66,12 +64,6 @@ async function go(args: string[], { environment = {}, cwd = SOURCES } = {}): Pro
   const child = spawn(findGo(), args, { cwd, stdio: 'inherit', env: { ...process.env, ...environment } })
   const [code] = (await once(child, 'exit')) as [number | null]
   if (code !== 0) throw new Error(`go ${args[0]} failed; it needs Go 1.24 or later and a module proxy (GOPROXY)`)
-}
-
-function findGo(): string {
-  const program = findProgram('go')
-  if (!program) throw new Error('Go is missing: install it (https://go.dev/dl), it builds Kubernetes')
-  return program
 }
 
 function versionOf(module: string): string {

@@ -4,7 +4,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Address, type Caller, newDeveloper, quotaOf, send } from '../../../tests/promises/gateway.ts'
-import { type Outcome, startLoad } from '../../../tests/promises/load.ts'
+import { type LoadOptions, type Outcome, startLoad } from '../../../tests/promises/load.ts'
 import { proveLedger } from '../engine/ledger.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import { GATEWAY_URL, ISSUER } from './stage.ts'
@@ -20,6 +20,12 @@ export interface Clients {
   readonly outcomes: readonly Outcome[]
   /** Asks before, while and after; then the ledger must be exact. */
   during(strike: () => Promise<unknown>): Promise<readonly Outcome[]>
+  openStreams(url: string, options: Omit<LoadOptions, 'model'>): Streams
+}
+
+export interface Streams extends AsyncDisposable {
+  /** When the last has come to its end and is in the ledger. */
+  end(): Promise<readonly Outcome[]>
 }
 
 /** Signs in, gets a key, chats, streams, and reads the quota. */
@@ -42,6 +48,18 @@ export async function openClients(databaseUrl: string): Promise<Clients> {
       }
       await proveLedger(databaseUrl, load.outcomes)
       return load.outcomes
+    },
+    openStreams(url, options) {
+      const load = startLoad({ urls: [url] }, [developer.key], { model: 'chat', ...options })
+      let ended: Promise<readonly Outcome[]> | undefined
+      const end = async () => {
+        await load.stop()
+        all.push(...load.outcomes)
+        await proveLedger(databaseUrl, load.outcomes)
+        return load.outcomes
+      }
+      const endOnce = () => (ended ??= end())
+      return { end: endOnce, [Symbol.asyncDispose]: async () => void (await endOnce()) }
     },
   }
 }

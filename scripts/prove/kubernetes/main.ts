@@ -14,12 +14,14 @@ import { goProgram } from '../engine/go-program.ts'
 import { runInOwnWorld } from '../engine/own-world.ts'
 import { ENGINE_PROGRAMS, ensurePrograms } from '../engine/packages.ts'
 import { buildKubernetes, buildNodePrograms } from './build-binaries.ts'
+import { buildKeda } from './keda.ts'
 import type { Plan } from './plan.ts'
 
 const API_PROGRAMS = { slirp4netns: ENGINE_PROGRAMS.slirp4netns, ip: 'iproute2' }
 const NODE_PROGRAMS = {
   containerd: 'containerd',
   conntrack: 'conntrack',
+  openssl: 'openssl',
   '../lib/cni/bridge': 'containernetworking-plugins',
 }
 
@@ -47,6 +49,7 @@ try {
     nodePrograms: isApiOnly ? '' : await buildNodePrograms(cache),
     metricsServer: isApiOnly ? '' : await goProgram(METRICS_SERVER),
     prometheus: isApiOnly ? '' : await findPrometheus(),
+    keda: isApiOnly ? undefined : await buildKeda(),
   }
   const script = join(import.meta.dirname, isApiOnly ? 'prove-api.ts' : 'prove-cluster.ts')
   process.exitCode = await runInOwnWorld(script, [JSON.stringify(plan)])

@@ -2,12 +2,15 @@
  * What the command hands to the script in the own world: programs, folders of programs, and one for their logs.
  */
 
+import type { KedaParts } from './keda.ts'
+
 export interface Plan {
   logs: string
   kubernetes: string
   nodePrograms: string
   metricsServer: string
   prometheus: string
+  keda: KedaParts | undefined
   /** A regular expression of the titles of what is to be proved; nothing: everything. */
   only: string
 }

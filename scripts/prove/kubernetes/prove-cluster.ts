@@ -10,16 +10,17 @@ import { HOST_ADDRESS, startApi } from './control-plane.ts'
 import { startControllers } from './controllers.ts'
 import { openFirstHost, openMachine, openSecondHost } from './host.ts'
 import { openImages } from './images.ts'
+import { startKeda } from './keda.ts'
 import { startMetricsServer } from './metrics-server.ts'
 import { startNode } from './node.ts'
 import { readPlan } from './plan.ts'
+import { startPrometheus } from './prometheus.ts'
 import { defineOperatorsKinds, proveReleases } from './release-steps.ts'
 import { openStage } from './stage.ts'
-import { startPrometheus } from './streams-query.ts'
 import { tour } from './tour.ts'
 
 try {
-  const { kubernetes, nodePrograms, metricsServer, prometheus, logs, only } = readPlan()
+  const { kubernetes, nodePrograms, metricsServer, prometheus, keda, logs, only } = readPlan()
   const state = await openMachine()
   await using images = await openImages(nodePrograms)
   const host = await openFirstHost()
@@ -44,6 +45,7 @@ try {
   const measurers = {
     openMetricsServer: () => startMetricsServer(metricsServer, places, controlPlane, tools),
     openPrometheus: () => startPrometheus(prometheus, places, tools),
+    openKeda: () => startKeda(keda!, places, controlPlane, tools),
   }
   await tour({ tools, stage, state, only, addNode, measurers })
 } catch (error) {
@@ -53,7 +55,7 @@ try {
   console.log(tableOfSteps())
 }
 
-/** Of this world alone, whose file it is. */
+/** Of this world alone, whose file it is. A Service's name may lack the cluster's, as in a pod. */
 async function askClusterForNames(): Promise<void> {
-  await writeFile('/etc/resolv.conf', `nameserver ${HOST_ADDRESS}\n`)
+  await writeFile('/etc/resolv.conf', `nameserver ${HOST_ADDRESS}\nsearch cluster.local\noptions ndots:3\n`)
 }

@@ -80,9 +80,13 @@ export async function openRelease(tools: ClusterTools, state: string): Promise<R
   }
 }
 
-function isServing({ metadata, status }: Pod): boolean {
-  if (metadata.deletionTimestamp !== undefined) return false
-  return status.conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True')
+export function isServing(pod: Pod): boolean {
+  if (isLeaving(pod)) return false
+  return pod.status.conditions.some((condition) => condition.type === 'Ready' && condition.status === 'True')
+}
+
+export function isLeaving({ metadata }: Pod): boolean {
+  return metadata.deletionTimestamp !== undefined
 }
 
 function workloadOf(component: Component): string {

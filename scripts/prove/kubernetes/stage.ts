@@ -15,6 +15,8 @@ import { restrictedNamespace } from './release-steps.ts'
 export const NAMESPACE = 'ai'
 const DOMAIN = `${NAMESPACE}.svc.cluster.local`
 export const GATEWAY_URL = `http://gateway-model-gateway.${DOMAIN}`
+/** The same Service. Clients that ask here share no connection with the clients of the whole name. */
+export const SHORT_GATEWAY_URL = `http://gateway-model-gateway.${NAMESPACE}.svc`
 export const ISSUER = `http://issuer.${DOMAIN}:8082`
 export const BACKENDS = ['backend-a', 'backend-b']
 const BACKEND_PORT = 9100
@@ -71,10 +73,25 @@ export async function openStage(tools: ClusterTools, state: string, node: string
     NAMESPACE,
   )
   await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, 'statefulset/redis', '--timeout=180s')
-  for (const name of [...BACKENDS, 'issuer', 'postgres']) {
+  await rolledOut(tools, [...BACKENDS, 'issuer', 'postgres'])
+  return { databaseUrl }
+}
+
+/** Until it is disposed, the backends answer at this speed. Nobody may be asking them when it changes. */
+export async function paceBackends(tools: ClusterTools, tokensPerSecond: number): Promise<AsyncDisposable> {
+  const pace = async (value: number) => {
+    const deployments = BACKENDS.map((name) => `deployment/${name}`)
+    await tools.kubectl('set', 'env', '--namespace', NAMESPACE, ...deployments, `TOKENS_PER_SECOND=${value}`)
+    await rolledOut(tools, BACKENDS)
+  }
+  await pace(tokensPerSecond)
+  return { [Symbol.asyncDispose]: () => pace(TOKENS_PER_SECOND) }
+}
+
+async function rolledOut(tools: ClusterTools, deployments: readonly string[]): Promise<void> {
+  for (const name of deployments) {
     await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, `deployment/${name}`, '--timeout=180s')
   }
-  return { databaseUrl }
 }
 
 /** The chart's values, beside those that a step sets. */

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { proveLedger } from '../engine/ledger.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import { step } from '../engine/steps.ts'
-import { type Measurers, queryStreams, scaleByProcessor } from './autoscaling.ts'
+import { type Measurers, scaleByProcessor } from './autoscaling.ts'
 import { type Clients, openClients } from './clients.ts'
 import type { ClusterTools } from './cluster-tools.ts'
 import { SECOND_HOST } from './host.ts'
@@ -14,6 +14,7 @@ import { OTHER_VERSION } from './images.ts'
 import { exhaustMemory } from './memory-limit.ts'
 import { type Component, openRelease, type Release, SERVICES } from './release.ts'
 import { namesIn } from './release-steps.ts'
+import { scaleByStreams } from './scaling-by-streams.ts'
 import { gatewayConfig, NAMESPACE, type Stage } from './stage.ts'
 
 const CONFIG_WITHIN_MS = 180_000
@@ -93,8 +94,8 @@ function proofs({ tools, stage, addNode, measurers }: Scene, release: Release, c
       prove: () => scaleByProcessor(measurers, tools, release, clients),
     },
     {
-      title: 'autoscaling by streams: the adapters’ queries see them',
-      prove: () => queryStreams(measurers, clients),
+      title: 'autoscaling by streams: more edges while they are open, and none is cut when one goes',
+      prove: () => scaleByStreams(measurers, tools, release, clients),
     },
     {
       title: 'the ledger after all of this',
