@@ -16,7 +16,10 @@ async function principalOf(answer: object): Promise<unknown> {
     credential: 'key',
     handle: () => (_request, _response, caller) => void (given = caller),
   }
-  const edge = { admission: { authenticate: async () => answer } } as unknown as Edge
+  const edge = {
+    plans: { isDeadKey: () => false },
+    admission: { authenticate: async () => answer },
+  } as unknown as Edge
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest
   const response = { locals: {} } as StepResponse
   const [prove, handle] = stepsOf(edge, route)
