@@ -29,22 +29,30 @@ export async function failedOver(network: Network, name: ServerName, forMs: numb
   await server.caughtUp()
 }
 
-/**
- * Redis has a new primary, and an edge goes on asking the former one, which hears no replica. Answers how long that one
- * took writes.
- */
-export async function split(network: Network, edge: EdgeName, together: boolean, forMs: number): Promise<number> {
+export interface Split {
+  /** How long the former primary took writes. */
+  servedMs: number
+  /** How many scripts the edge sent it. */
+  scripts: number
+}
+
+/** Redis has a new primary, and an edge goes on asking the former one, which hears no replica. */
+export async function split(network: Network, edge: EdgeName, together: boolean, forMs: number): Promise<Split> {
   const { redis } = network.servers!
   const former = await redis.primary()
   const ends = [await network.isolate(former, [edge, CLIENTS])]
   if (together) ends.push(await network.isolate(edge, [former, CLIENTS]))
   const beganAtMs = performance.now()
+  const scriptsBefore = await redis.scriptsRun(former)
   const [servedMs] = await Promise.all([redis.servesFor(former, forMs), redis.promote(edge)])
   await sleep(forMs - (performance.now() - beganAtMs))
+  const scripts = (await redis.scriptsRun(former)) - scriptsBefore
+  // Alone with it, the edge refuses most requests before it asks.
+  if (scripts === 0 && !together) throw new Error(`${edge} does not ask ${former} any more: Redis is not split`)
   for (const end of ends) await end()
   await redis.rejoin()
   await redis.caughtUp()
-  return servedMs
+  return { servedMs, scripts }
 }
 
 /** A host is off the network. Where it is a server's, no other fault strikes before its copies are whole again. */

@@ -78,8 +78,9 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
     case 'flood':
       return { note: await flooded(stage, fault.edge, fault.forMs) }
     case 'split': {
-      const servedMs = await split(stage.network!, fault.edge, fault.together, fault.forMs)
-      return { servedMs, note: `the former primary took writes for ${(servedMs / 1_000).toFixed(1)} s` }
+      const { servedMs, scripts } = await split(stage.network!, fault.edge, fault.together, fault.forMs)
+      const took = `took writes for ${(servedMs / 1_000).toFixed(1)} s`
+      return { servedMs, note: `the former primary ${took}, and ran ${scripts} scripts` }
     }
     case 'slow-disk':
       return { note: await slowDisk(stage.network!, fault.server, fault.writesPerSecond, fault.forMs) }

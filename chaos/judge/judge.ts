@@ -47,7 +47,7 @@ function judgeFormerPrimaries({ struck }: Facts): Verdict {
     promise: 'a former primary that hears no replica soon refuses writes',
     checked: split.length,
     breaches: split
-      .filter(({ servedMs = 0 }) => servedMs > FORMER_SERVES_MS)
+      .filter(({ servedMs = Infinity }) => servedMs > FORMER_SERVES_MS)
       .map(({ fault, servedMs }) => ({
         requests: [],
         what: `fault ${fault.number}: it took writes for ${servedMs} ms`,

@@ -29,6 +29,8 @@ export interface ReplicatedRedis extends Clocked {
   promote(unheardBy?: ProcessName): Promise<void>
   /** How long a former primary still took writes, from now on; `atMostMs` where it did all the time. */
   servesFor(host: string, atMostMs: number): Promise<number>
+  /** How many scripts the host's server has run: only the gateway sends any. */
+  scriptsRun(host: string): Promise<number>
 }
 
 export async function openRedis(hosts: Hosts, folder: string, disks: Disks): Promise<ReplicatedRedis> {
@@ -55,6 +57,7 @@ export async function openRedis(hosts: Hosts, folder: string, disks: Disks): Pro
   let primary = 0
   const follow = (index: number) => command(index, 'REPLICAOF', '127.0.0.1', String(ports[primary]))
   const copies = () => NAMES.map((_, index) => index).filter((index) => index !== primary)
+  const indexOf = (host: string) => NAMES.findIndex((name) => name === host)
   const caughtUp = async (): Promise<void> => {
     for (const copy of copies()) {
       while (!String(await command(copy, 'INFO', 'replication')).includes('master_link_status:up'))
@@ -89,14 +92,17 @@ export async function openRedis(hosts: Hosts, folder: string, disks: Disks): Pro
     setClock: (wrongByMs) => clocks[primary]!.set(wrongByMs),
     async servesFor(host, atMostMs) {
       const beganAtMs = performance.now()
-      const index = NAMES.findIndex((name) => name === host)
       const takesWrites = () =>
-        command(index, 'SET', 'chaos:written', 'by the run').then(
+        command(indexOf(host), 'SET', 'chaos:written', 'by the run').then(
           () => true,
           (error: unknown) => !String(error).includes('NOREPLICAS'),
         )
       while (performance.now() - beganAtMs < atMostMs && (await takesWrites())) await sleep(LOOK_EVERY_MS)
       return performance.now() - beganAtMs
+    },
+    async scriptsRun(host) {
+      const statistics = String(await command(indexOf(host), 'INFO', 'commandstats'))
+      return Number(/cmdstat_evalsha:calls=(\d+)/.exec(statistics)?.[1] ?? 0)
     },
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
