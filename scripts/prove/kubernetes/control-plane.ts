@@ -14,7 +14,7 @@ export const SERVICE_RANGE = '10.96.0.0/16'
 export const DNS_ADDRESS = '10.96.0.10'
 export const POD_RANGE = '10.85.0.0/16'
 
-const API_PORT = 6443
+export const API_PORT = 6443
 const ETCD_URL = 'http://127.0.0.1:2379'
 
 export interface Places {

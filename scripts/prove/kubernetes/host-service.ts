@@ -8,14 +8,12 @@ export interface HostService {
   namespace: string
   name: string
   ports: { name: string; port: number; protocol: 'TCP' | 'UDP' }[]
-  /** A free one unless said otherwise. */
-  clusterIP?: string
 }
 
-export function hostService({ namespace, name, ports, clusterIP }: HostService): object[] {
+export function hostService({ namespace, name, ports }: HostService): object[] {
   const metadata = { name, namespace, labels: { 'kubernetes.io/service-name': name } }
   return [
-    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports, ...(clusterIP && { clusterIP }) } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { ports } },
     {
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',

@@ -75,10 +75,9 @@ async function run(program: string, ...words: string[]): Promise<void> {
 
 /** As a node has it. */
 export async function forwardPackets(host: Host): Promise<void> {
-  // The filters of Services see packets between pods of one bridge, too.
-  for (const name of ['ipv4/ip_forward', 'bridge/bridge-nf-call-iptables']) {
-    await runOn(host, 'sh', '-c', `echo 1 > /proc/sys/net/${name}`)
-  }
+  await runOn(host, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward')
+  // A pod that is gone has no route of its own: packets to it would leave this world.
+  await runOn(host, 'ip', 'route', 'add', 'unreachable', host.podRange)
   // A container engine has set DROP.
   await runOn(host, 'iptables', '--policy', 'FORWARD', 'ACCEPT')
 }

@@ -1,6 +1,6 @@
 /**
- * The images of everything that runs in the cluster: those of the services in two versions, stand-ins of a registry's, and
- * the one that holds a pod's namespaces.
+ * The images of everything that runs in the cluster: those of the services in two versions, stand-ins of a registry's,
+ * CoreDNS', and the one that holds a pod's namespaces.
  */
 
 import { execFile } from 'node:child_process'
@@ -10,6 +10,7 @@ import { buildImages, imageOf, makeStandIns, standIns, targets } from '../engine
 import { step } from '../engine/steps.ts'
 
 export const PAUSE_IMAGE = 'prove/pause:1'
+export const NAMES_IMAGE = 'prove/coredns:1'
 export const VERSION = '0.1.0'
 /** The same programs under another name: a rollout replaces every pod. */
 export const OTHER_VERSION = '0.1.1'
@@ -25,7 +26,8 @@ export async function openImages(nodePrograms: string): Promise<Images> {
   await step('images of the services', async () => {
     await buildImages(VERSION)
     for (const target of targets) await docker('tag', imageOf(target, VERSION), imageOf(target, OTHER_VERSION))
-    await importPause(nodePrograms)
+    await importProgram(nodePrograms, 'pause', PAUSE_IMAGE)
+    await importProgram(nodePrograms, 'coredns', NAMES_IMAGE)
   })
   const versions = [VERSION, OTHER_VERSION].flatMap((version) => targets.map((target) => imageOf(target, version)))
   const opened = opening.move()
@@ -34,7 +36,7 @@ export async function openImages(nodePrograms: string): Promise<Images> {
       await pipe(
         '"$1" save $2 | ctr $3 images import -',
         DOCKER,
-        [...versions, ...Object.values(standIns), PAUSE_IMAGE],
+        [...versions, ...Object.values(standIns), PAUSE_IMAGE, NAMES_IMAGE],
         ctr,
       )
     },
@@ -42,9 +44,9 @@ export async function openImages(nodePrograms: string): Promise<Images> {
   }
 }
 
-async function importPause(nodePrograms: string): Promise<void> {
-  const script = 'tar -C "$1" -c pause | "$2" import --change \'ENTRYPOINT ["/pause"]\' - "$3"'
-  await promisify(execFile)('sh', ['-c', script, 'sh', nodePrograms, DOCKER, PAUSE_IMAGE])
+async function importProgram(folder: string, program: string, image: string): Promise<void> {
+  const script = 'tar -C "$1" -c "$2" | "$3" import --change "ENTRYPOINT [\\"/$2\\"]" - "$4"'
+  await promisify(execFile)('sh', ['-c', script, 'sh', folder, program, DOCKER, image])
 }
 
 async function pipe(script: string, program: string, images: string[], ctr: readonly string[]): Promise<void> {

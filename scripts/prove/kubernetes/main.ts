@@ -13,7 +13,7 @@ import { CACHE } from '../engine/engine.ts'
 import { goProgram } from '../engine/go-program.ts'
 import { runInOwnWorld } from '../engine/own-world.ts'
 import { ENGINE_PROGRAMS, ensurePrograms } from '../engine/packages.ts'
-import { buildKubernetes, buildNodePrograms } from './build-binaries.ts'
+import { buildKubernetes, buildNodePrograms, buildPolicyEngine } from './build-binaries.ts'
 import { buildKeda } from './keda.ts'
 import type { Plan } from './plan.ts'
 
@@ -22,7 +22,8 @@ const NODE_PROGRAMS = {
   containerd: 'containerd',
   conntrack: 'conntrack',
   openssl: 'openssl',
-  '../lib/cni/bridge': 'containernetworking-plugins',
+  '../lib/cni/host-local': 'containernetworking-plugins',
+  ipset: 'ipset',
 }
 
 const METRICS_SERVER = {
@@ -47,6 +48,7 @@ try {
     only: values.only,
     kubernetes: await buildKubernetes(cache),
     nodePrograms: isApiOnly ? '' : await buildNodePrograms(cache),
+    policyEngine: isApiOnly ? '' : await buildPolicyEngine(cache),
     metricsServer: isApiOnly ? '' : await goProgram(METRICS_SERVER),
     prometheus: isApiOnly ? '' : await findPrometheus(),
     keda: isApiOnly ? undefined : await buildKeda(),

@@ -1,5 +1,5 @@
 /**
- * A node: containerd, kubelet and kube-proxy on a host of its own. The first is the host of the control plane; others are
+ * A node: containerd, kubelet, kube-proxy and Felix on a host of its own. The first is the host of the control plane; others are
  * network namespaces that are plugged into its bridge.
  */
 
@@ -12,11 +12,11 @@ import { DNS_ADDRESS, type ControlPlane, type Places, POD_RANGE, SERVICE_RANGE }
 import { startDaemon } from './daemon.ts'
 import { execute, forwardPackets, type Host, runOn } from './host.ts'
 import { PAUSE_IMAGE } from './images.ts'
-
-const CNI_PROGRAMS = '/usr/lib/cni'
+import { linkCniPrograms, podNetwork, startFelix } from './policies-engine.ts'
 
 export interface NodeParts extends Places {
   host: Host
+  policyEngine: string
   controlPlane: ControlPlane
   tools: ClusterTools
   /** Brings the node its images, by `ctr` with these arguments first. */
@@ -25,7 +25,7 @@ export interface NodeParts extends Places {
 
 /** Resolves when the node is ready and has all images. */
 export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
-  const { host, logs, programs, controlPlane, tools } = parts
+  const { host, logs, programs, policyEngine, controlPlane, tools } = parts
   const folder = join(parts.state, host.name)
   await forwardPackets(host)
   await keepServicesInside(host)
@@ -35,7 +35,7 @@ export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
     opening.use(await startDaemon({ name: `${name}-${host.name}`, logs, isReady, ...host.command(file, args) }))
 
   const socket = join(folder, 'containerd.sock')
-  await start('containerd', 'containerd', ['--config', await containerdConfig(folder, socket, host)], async () => {
+  await start('containerd', 'containerd', ['--config', await containerdConfig(parts, folder, socket)], async () => {
     await execute('ctr', ['--address', socket, 'version'])
     return true
   })
@@ -55,8 +55,9 @@ export async function startNode(parts: NodeParts): Promise<AsyncDisposable> {
     (name) => `--conntrack-${name}=0`,
   )
   await start('kube-proxy', join(programs, 'kube-proxy'), [...proxy, ...filter, ...untouched], async () => {
-    return (await runOn(host, 'iptables', '-t', 'nat', '-S', 'KUBE-SERVICES')).includes(DNS_ADDRESS)
+    return (await runOn(host, 'iptables', '-t', 'nat', '-S', 'KUBE-SERVICES')).includes('default/kubernetes')
   })
+  opening.use(await startFelix(policyEngine, host, { kubeconfig: controlPlane.kubeconfig, logs }))
   const opened = opening.move()
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
@@ -68,9 +69,16 @@ async function keepServicesInside(host: Host): Promise<void> {
   }
 }
 
-async function containerdConfig(folder: string, socket: string, host: Host): Promise<string> {
+async function containerdConfig(
+  { host, policyEngine, controlPlane }: NodeParts,
+  folder: string,
+  socket: string,
+): Promise<string> {
   const path = join(folder, 'containerd.toml')
-  await writeFile(join(await made(join(folder, 'cni')), 'pods.conflist'), JSON.stringify(podNetwork(folder, host)))
+  const network = podNetwork(folder, host, controlPlane.kubeconfig)
+  await writeFile(join(await made(join(folder, 'cni')), 'pods.conflist'), JSON.stringify(network))
+  const cniPrograms = await made(join(folder, 'cni-programs'))
+  await linkCniPrograms(cniPrograms, policyEngine)
   const cri = 'plugins."io.containerd.grpc.v1.cri"'
   await writeFile(
     path,
@@ -84,36 +92,13 @@ state = "${folder}/containerd-state"
   # A process without CAP_SYS_RESOURCE may not lower it, and no pod would start.
   restrict_oom_score_adj = true
   [${cri}.cni]
-    bin_dir = "${CNI_PROGRAMS}"
+    bin_dir = "${cniPrograms}"
     conf_dir = "${folder}/cni"
   [${cri}.containerd.runtimes.runc]
     runtime_type = "io.containerd.runc.v2"
 `,
   )
   return path
-}
-
-/** Pods of a node share a bridge; other nodes are reached by routes of the host. */
-function podNetwork(folder: string, host: Host): object {
-  return {
-    cniVersion: '0.4.0',
-    name: 'pods',
-    plugins: [
-      {
-        type: 'bridge',
-        bridge: 'pods',
-        isGateway: true,
-        // A pod may be chosen by the Service that it asks.
-        hairpinMode: true,
-        ipam: {
-          type: 'host-local',
-          dataDir: join(folder, 'addresses'),
-          ranges: [[{ subnet: host.podRange }]],
-          routes: [{ dst: '0.0.0.0/0' }],
-        },
-      },
-    ],
-  }
 }
 
 async function kubeletConfig(folder: string, socket: string, host: Host): Promise<string> {

@@ -8,6 +8,7 @@ export interface Plan {
   logs: string
   kubernetes: string
   nodePrograms: string
+  policyEngine: string
   metricsServer: string
   prometheus: string
   keda: KedaParts | undefined

@@ -3,24 +3,25 @@
  */
 
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { step, tableOfSteps } from '../engine/steps.ts'
 import { clusterTools } from './cluster-tools.ts'
-import { HOST_ADDRESS, startApi } from './control-plane.ts'
+import { DNS_ADDRESS, startApi } from './control-plane.ts'
 import { startControllers } from './controllers.ts'
 import { openFirstHost, openMachine, openSecondHost } from './host.ts'
 import { openImages } from './images.ts'
 import { startKeda } from './keda.ts'
 import { startMetricsServer } from './metrics-server.ts'
+import { startNames } from './names.ts'
 import { startNode } from './node.ts'
 import { readPlan } from './plan.ts'
+import { defineCalicosKinds } from './policies-engine.ts'
 import { startPrometheus } from './prometheus.ts'
 import { defineOperatorsKinds, proveReleases } from './release-steps.ts'
 import { openStage } from './stage.ts'
 import { tour } from './tour.ts'
 
 try {
-  const { kubernetes, nodePrograms, metricsServer, prometheus, keda, logs, only } = readPlan()
+  const { kubernetes, nodePrograms, policyEngine, metricsServer, prometheus, keda, logs, only } = readPlan()
   const state = await openMachine()
   await using images = await openImages(nodePrograms)
   const host = await openFirstHost()
@@ -29,12 +30,12 @@ try {
   const tools = clusterTools(controlPlane.kubeconfig)
   await defineOperatorsKinds(tools)
   if (only === '') await proveReleases(tools)
-  await using _controllers = await step('controllers, scheduler, CoreDNS', () =>
-    startControllers(places, join(nodePrograms, 'coredns'), controlPlane, tools),
-  )
+  await using _controllers = await step('controllers, scheduler', () => startControllers(places, controlPlane))
+  await defineCalicosKinds(tools, policyEngine)
   await using nodes = new AsyncDisposableStack()
-  const parts = { ...places, controlPlane, tools, loadImages: images.load }
+  const parts = { ...places, policyEngine, controlPlane, tools, loadImages: images.load }
   await step('node ready, with all images', async () => void nodes.use(await startNode({ ...parts, host })))
+  await step('CoreDNS', () => startNames(tools))
   await askClusterForNames()
   const stage = await step('Redis, PostgreSQL, backends, identity provider', () => openStage(tools, state, host.name))
   const addNode = async () => {
@@ -57,5 +58,5 @@ try {
 
 /** Of this world alone, whose file it is. A Service's name may lack the cluster's, as in a pod. */
 async function askClusterForNames(): Promise<void> {
-  await writeFile('/etc/resolv.conf', `nameserver ${HOST_ADDRESS}\nsearch cluster.local\noptions ndots:3\n`)
+  await writeFile('/etc/resolv.conf', `nameserver ${DNS_ADDRESS}\nsearch cluster.local\noptions ndots:3\n`)
 }

@@ -8,11 +8,14 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEPLOY } from '../../deploy/chart.ts'
 import type { ClusterTools } from './cluster-tools.ts'
+import { HOST_ADDRESS } from './control-plane.ts'
 import { imageOf, standIns } from '../engine/images.ts'
 import { VERSION } from './images.ts'
 import { restrictedNamespace } from './release-steps.ts'
 
 export const NAMESPACE = 'ai'
+/** Its pods may ask the edge. */
+export const CLIENTS_NAMESPACE = 'clients'
 const DOMAIN = `${NAMESPACE}.svc.cluster.local`
 export const GATEWAY_URL = `http://gateway-model-gateway.${DOMAIN}`
 /** The same Service. Clients that ask here share no connection with the clients of the whole name. */
@@ -109,8 +112,23 @@ export function chartValues(): object {
     keys: { resources: small },
     metering: { resources: small },
     monitoring: { serviceMonitor: { enabled: true } },
-    networkPolicy: { issuer: { ports: [{ port: 8082, protocol: 'TCP' }] } },
+    ctl: { enabled: true },
+    networkPolicy: {
+      edgeFrom: [
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': CLIENTS_NAMESPACE } } },
+        // The clients of the tour, who ask from the first host.
+        { ipBlock: { cidr: `${HOST_ADDRESS}/32` } },
+      ],
+      redis: { to: podsOf('redis') },
+      database: { to: podsOf('postgres') },
+      issuer: { to: podsOf('issuer') },
+      backends: { to: podsOf(...BACKENDS) },
+    },
   }
+}
+
+function podsOf(...names: string[]): object[] {
+  return [{ podSelector: { matchExpressions: [{ key: 'app', operator: 'In', values: names }] } }]
 }
 
 /** Of the models, one that a step may add. */

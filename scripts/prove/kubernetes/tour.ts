@@ -12,6 +12,7 @@ import type { ClusterTools } from './cluster-tools.ts'
 import { SECOND_HOST } from './host.ts'
 import { OTHER_VERSION } from './images.ts'
 import { exhaustMemory } from './memory-limit.ts'
+import { provePolicies } from './policies.ts'
 import { type Component, openRelease, type Release, SERVICES } from './release.ts'
 import { namesIn } from './release-steps.ts'
 import { scaleByStreams } from './scaling-by-streams.ts'
@@ -65,7 +66,7 @@ export async function tour(scene: Scene): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} steps failed`)
 }
 
-function proofs({ tools, stage, addNode, measurers }: Scene, release: Release, clients: Clients): Proof[] {
+function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Release, clients: Clients): Proof[] {
   const underLoad = (title: string, strike: () => Promise<unknown>, problems: readonly string[] = []): Proof => ({
     title,
     prove: async () => expectNoFailure(await clients.during(strike), ({ problem }) => problems.includes(problem!)),
@@ -87,6 +88,10 @@ function proofs({ tools, stage, addNode, measurers }: Scene, release: Release, c
     underLoad('rolling restart onto both nodes', async () => {
       for (const component of SERVICES) await release.restart(component)
     }),
+    {
+      title: 'policies: every promised connection opens, and no other',
+      prove: () => provePolicies(tools, release, state),
+    },
     underLoad('kubectl drain of the second node', () => drain(tools, release)),
     { title: 'a change of the ConfigMap: every pod has it', prove: () => changeConfig(tools, release) },
     {
