@@ -18,8 +18,8 @@ import { GATEWAY_URL, NAMESPACE, paceBackends, SHORT_GATEWAY_URL } from './stage
 
 /** The companion has an edge for 300 streams: these are more than two edges' and, with the others, less than three's. */
 const CROWD = { clients: 750, streamsOfWords: 25, spreadMs: 30_000 }
-/** They come, by connections of their own, when there are three edges; they stay while one goes. */
-const OTHERS = { clients: 60, streamsOfWords: 25, spreadMs: 10_000 }
+/** They come, by connections of their own, when there are three edges; some come after kube-proxy knows the third. */
+const OTHERS = { clients: 60, streamsOfWords: 25, spreadMs: 25_000 }
 /** A stream lasts 40 s. */
 const TOKENS_PER_SECOND = 0.7
 /** Pods use less than 70 % of this, which is the companion's limit: streams alone ask for more pods. */
