@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 100
 const FOLLOWS_WITHIN_MS = 10_000
 /** Redis' own, jemalloc, asks for the time before the library can answer. */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
-/** What the question takes. */
+/** The question itself takes time. */
 const TOLERANCE_MS = 2_000
 
 /** `file`: where the clock's error lies. `askMs`: reads the server's clock. */

@@ -81,7 +81,7 @@ capabilities: { drop: [ALL] }
 {{- default (ternary "80" "443" (hasPrefix "http://" .)) $port -}}
 {{- end }}
 
-{{/* What the policy says of a flow; no ports: that of its address. */}}
+{{/* The policy's ports of a flow; without any, the port of its address. */}}
 {{- define "gateway.flow" -}}
 to: {{ toJson .flow.to }}
 ports: {{ if .flow.ports }}{{ toJson .flow.ports }}{{ else }}[{ port: {{ include "gateway.portOf" .address }}, protocol: TCP }]{{ end }}

@@ -21,7 +21,7 @@ export function exactInteger(_name: string, value: unknown, context?: { source?:
 
 // Of Node's JSON, which its types do not know yet.
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
-// oxlint-disable-next-line no-extend-native -- what ECMAScript asks a bigint for, and has nothing of its own in its place
+// oxlint-disable-next-line no-extend-native -- JSON.stringify calls this method of a bigint, and ECMAScript defines none
 Object.defineProperty(BigInt.prototype, 'toJSON', {
   configurable: true,
   value(this: bigint) {

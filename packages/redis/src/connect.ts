@@ -7,6 +7,8 @@ import { connectCluster } from './cluster.ts'
 import { connect, type ConnectionOptions, type ScriptConnection } from './connection.ts'
 import { isSentinelAddress } from './sentinel-address.ts'
 
+const CLUSTER = /^(rediss?)-cluster:/
+
 export function connectTo(options: ConnectionOptions): Promise<ScriptConnection> {
   if (isSentinelAddress(options.url)) return connect(options)
   const urls = options.url.split(',')
@@ -16,5 +18,3 @@ export function connectTo(options: ConnectionOptions): Promise<ScriptConnection>
     options,
   )
 }
-
-const CLUSTER = /^(rediss?)-cluster:/

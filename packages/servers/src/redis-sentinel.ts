@@ -46,7 +46,7 @@ export async function startRedisSentinels({ password = '' } = {}): Promise<Redis
   }
 }
 
-/** What a server says of its role, and of the primary that it follows. */
+/** The server's role and the primary that it follows, as Redis' INFO tells them. */
 export async function replicationOf({ url }: Server): Promise<string> {
   const client = new Redis(url)
   try {

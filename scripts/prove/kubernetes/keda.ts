@@ -69,7 +69,7 @@ export async function startKeda(
     }),
   )
   await tools.apply([...hostService(SERVICE), ...letAnybodyRead(GROUP), servedApi(GROUP, VERSION, SERVICE)])
-  // A part of the API that nobody answers spoils every list of what there is.
+  // While nobody answers for one part of the API, the API server cannot list its parts.
   opening.defer(async () => void (await tools.kubectl('delete', 'apiservice', `${VERSION}.${GROUP}`)))
   const asAdministrator = ['lister', 'authentication', 'authorization'].map(
     (task) => `--${task}-kubeconfig=${kubeconfig}`,

@@ -26,7 +26,7 @@ export async function startMetricsServer(
 ): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   await tools.apply([...hostService(SERVICE), ...letAnybodyRead(GROUP), servedApi(GROUP, VERSION, SERVICE)])
-  // A part of the API that nobody answers spoils every list of what there is.
+  // While nobody answers for one part of the API, the API server cannot list its parts.
   opening.defer(async () => void (await tools.kubectl('delete', 'apiservice', `${VERSION}.${GROUP}`)))
   const asAdministrator = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
     (flag) => `--${flag}=${kubeconfig}`,

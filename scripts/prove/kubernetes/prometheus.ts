@@ -88,7 +88,7 @@ export async function streamsOn(edges: readonly string[]): Promise<number> {
   return Number(sum?.value[1] ?? 0)
 }
 
-/** What a Prometheus operator makes of the ServiceMonitor. */
+/** The scrape job that a Prometheus operator makes of the ServiceMonitor. */
 function scrapeConfig({ spec: { endpoints } }: Monitor): object {
   return {
     job_name: 'gateway',

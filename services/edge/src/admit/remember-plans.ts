@@ -1,6 +1,6 @@
 /**
- * What this edge last heard of accounts' plans, and of unknown and dead keys. Bounded, so that a scanner with many keys
- * cannot fill the memory.
+ * The accounts' plans, and the unknown and dead keys, of which this edge heard last. Bounded, so that a scanner with many
+ * keys cannot fill the memory.
  *
  * Plans are hints: admission decides. A dead key is refused, also where a former primary of Redis still takes it for alive.
  */

@@ -120,7 +120,7 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
     (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
     '',
   )
-  // So `exact-json.ts` reads it.
+  // `exact-json.ts` reads such integers as bigints.
   const message = issue?.message.replace('received bigint', 'received an integer beyond 2^53')
   throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${message ?? 'is not valid'}`)
 }

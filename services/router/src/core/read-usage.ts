@@ -34,7 +34,7 @@ export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
   }
 }
 
-/** OpenAI tells what it wrote to its cache since GPT-5.6, and charges it above other input (coder/mux#3705, 2026-07-09). */
+/** Since GPT-5.6 OpenAI tells its writes to its cache, and charges them above other input (coder/mux#3705, 2026-07-09). */
 function promptDetailsOf(usage: Record<string, unknown>): Record<string, unknown> {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
   return isObject(details) ? details : {}
