@@ -28,6 +28,18 @@ export async function readExtra(database: KeysDatabase, { account, unit, window 
   return extra
 }
 
+/** Whether a number holds the sum exactly. One that none holds fails all who read it, together with many accounts or alone. */
+export async function isCountable(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<boolean> {
+  const { isExact } = await database
+    .selectFrom('keys.top_ups')
+    .select(sql<boolean>`sum(amount) <= ${Number.MAX_SAFE_INTEGER}`.as('isExact'))
+    .where('account', '=', account)
+    .where('unit', '=', unit)
+    .where('window', '=', windowOrOwn(window))
+    .executeTakeFirstOrThrow()
+  return isExact
+}
+
 /** Adds to the window. Answers false, and adds nothing, when this top-up is known already. */
 export async function insertTopUp(
   transaction: KeysDatabase,

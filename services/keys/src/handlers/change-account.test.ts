@@ -4,10 +4,12 @@ import { parseKey } from '@gateway/contracts/api-key'
 import { groups, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { setOverage, setPlan, showAccount, topUp } from './change-account.ts'
+import { fillTogether } from './fill.ts'
 import { mintGuest } from './mint-guest.ts'
 import { mintKey } from './mint-key.ts'
+import { noteStanding } from './note-standing.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
@@ -58,6 +60,26 @@ test('top-ups add up, each once', async () => {
   const { rows } = await keys.database.query('select sum(amount)::bigint as total from keys.top_ups')
   expect(rows).toEqual([{ total: 1_500_500 }])
   expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
+})
+
+test('top-ups that nobody can count are refused: they take no account along, neither theirs nor another', async () => {
+  const [key, other] = [await mint('alice'), await mint('bob')]
+  await setPlan(keys, { subject: 'alice', plan: 'payg' })
+  const most = Number.MAX_SAFE_INTEGER / 1e9
+  const add = (amount: number) => topUp(keys, { id: randomUUID(), subject: 'alice', amount })
+  await expect(add(10_000_000)).rejects.toThrow('amount: 10000000 usd')
+  await expect(add(1e30)).rejects.toThrow('amount: 1e+30 usd')
+  await expect(add(1e-10)).rejects.toThrow('amount: 1e-10 usd')
+  expect(accountIn(await add(9_000_000)).extra).toBe(9_000_000)
+  await expect(add(most - 9_000_000 + 1)).rejects.toThrow('amount')
+  expect(accountIn(await add(7_000)).extra).toBe(9_007_000)
+
+  const ask = (value: string) => ({ account: parseKey(value)!.accountTag, keyHash: hashOf(value) })
+  const fill = fillTogether(keys)
+  const filled = await Promise.all([fill(ask(key)), fill(ask(other))])
+  expect(filled.map(({ kind }) => kind)).toEqual(['filled', 'filled'])
+  const totals = [key, other].map((value) => ({ ...ask(value), window: '2025-01', milliTokens: 0, nanoUsd: 0 }))
+  expect(await noteStanding(keys, { totals })).toEqual({ kind: 'noted' })
 })
 
 test('overage is switched on and off', async () => {

@@ -16,7 +16,7 @@ import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccou
 import { listKeys } from '../db/keys.ts'
 import { noteChange, type ChangeReason } from '../db/outbox.ts'
 import type { KeysDatabase } from '../db/tables.ts'
-import { insertTopUp, readExtra } from '../db/top-ups.ts'
+import { insertTopUp, isCountable, readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
 export async function setPlan(context: KeysContext, { subject, plan }: SetPlanRequest): Promise<AccountReply> {
@@ -33,8 +33,14 @@ export async function topUp(context: KeysContext, { id, subject, amount }: TopUp
   return change(context, subject, 'top_up', async (transaction, { tag, plan }) => {
     const unit = unitOf(context.config.current.plans, plan)
     const window = await currentWindow(context, tag)
-    const isNew = await insertTopUp(transaction, { id, account: tag, unit, window, amount: fromPlanUnit(amount, unit) })
-    if (isNew) await changeAccount(transaction, tag, {})
+    const ofMonth = { account: tag, unit, window }
+    const smallest = fromPlanUnit(amount, unit)
+    const uncountable = new RangeError(`amount: ${amount} ${unit} is more, or less, than can be counted`)
+    if (smallest < 1 || !Number.isSafeInteger(smallest)) throw uncountable
+    const isNew = await insertTopUp(transaction, { id, ...ofMonth, amount: smallest })
+    if (!isNew) return
+    if (!(await isCountable(transaction, ofMonth))) throw uncountable
+    await changeAccount(transaction, tag, {})
   })
 }
 
