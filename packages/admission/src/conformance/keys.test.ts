@@ -89,6 +89,16 @@ onEachAdapter((open) => {
     expect(await stage.admit({ keyHash: 'key-2' })).toEqual({ kind: 'deny', reason: 'key' })
   })
 
+  test('however often keys are rotated in a day, the store holds a bounded number of dead ones, the latest', async () => {
+    await using stage = await knownAccount(open)
+    const last = 700
+    const deaths = Array.from({ length: last }, (_, index) => ({ keyHash: `key-${index + 1}`, version: index + 1 }))
+    await Promise.all(deaths.map((dead) => stage.admission.deactivate({ account: stage.account, ...dead })))
+    expect((await stage.admission.inspect(stage.account)).keys.length).toBeLessThan(600)
+    await stage.fill({ version: last, keys: [{ keyHash: `key-${last}`, version: last, active: true }] })
+    expect(await stage.admit({ keyHash: `key-${last}` })).toEqual({ kind: 'deny', reason: 'key' })
+  })
+
   test('an edge that believes in another plan is told the right one, and nothing is taken', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1 })
     expect(await stage.admit({ planHint: 'pro' })).toEqual({ kind: 'plan', plan: 'free' })

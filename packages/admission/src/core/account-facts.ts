@@ -8,6 +8,8 @@ import { DAY_MS } from './month.ts'
 /** A dead key's mark outlasts any fill that was under way; after that, the fill itself says that the key is dead. */
 const DEAD_KEY_KEPT_MS = DAY_MS
 const PRUNE_ABOVE = 100
+/** Of more, the earlier half goes: whoever rotates in a loop does not fill the store. */
+const DEAD_KEYS_AT_MOST = 500
 
 export interface KeyFact {
   readonly version: number
@@ -58,7 +60,12 @@ export function deactivate(held: AccountFacts, key: { keyHash: string; version: 
 
 function pruned(keys: Map<string, KeyFact>, nowMs: number): ReadonlyMap<string, KeyFact> {
   if (keys.size <= PRUNE_ABOVE) return keys
-  return new Map([...keys].filter(([, key]) => key.active || key.writtenAtMs >= nowMs - DEAD_KEY_KEPT_MS))
+  const kept = [...keys].filter(([, key]) => key.active || key.writtenAtMs >= nowMs - DEAD_KEY_KEPT_MS)
+  const dead = kept.filter(([, key]) => !key.active)
+  if (dead.length <= DEAD_KEYS_AT_MOST) return new Map(kept)
+  const inOrder = dead.toSorted(([, a], [, b]) => a.writtenAtMs - b.writtenAtMs || a.version - b.version)
+  const forgotten = new Set(inOrder.slice(0, -DEAD_KEYS_AT_MOST / 2).map(([keyHash]) => keyHash))
+  return new Map(kept.filter(([keyHash]) => !forgotten.has(keyHash)))
 }
 
 /** A key that is alive comes with its plan; a dead one is dead whatever else is known. */

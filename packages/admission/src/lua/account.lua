@@ -5,14 +5,38 @@ local DEAD_KEY_KEPT_MS = DAY_MS
 -- Facts are asked for again after this long, which also heals whatever was wrong with them.
 local ACCOUNT_KEPT_MS = DAY_MS
 local PRUNE_ABOVE = 100
+-- Of more, the earlier half goes: whoever rotates in a loop does not fill the store, nor make each change read so many. Keys
+-- says of them that they are dead.
+local DEAD_KEYS_AT_MOST = 500
 
-local function drop_keys(matches)
+local function drop_living_keys()
   local fields = redis.call('HGETALL', ACCOUNT)
   for i = 1, #fields, 2 do
-    if string.sub(fields[i], 1, 4) == 'key:' and matches(parse_key_state(fields[i + 1])) then
+    if string.sub(fields[i], 1, 4) == 'key:' and parse_key_state(fields[i + 1]).active then
       redis.call('HDEL', ACCOUNT, fields[i])
     end
   end
+end
+
+local function drop_dead_keys()
+  local fields, kept = redis.call('HGETALL', ACCOUNT), {}
+  for i = 1, #fields, 2 do
+    local state = string.sub(fields[i], 1, 4) == 'key:' and parse_key_state(fields[i + 1])
+    if state and not state.active then
+      if state.written_at < NOW_MS - DEAD_KEY_KEPT_MS then
+        redis.call('HDEL', ACCOUNT, fields[i])
+      else
+        state.field = fields[i]
+        kept[#kept + 1] = state
+      end
+    end
+  end
+  if #kept <= DEAD_KEYS_AT_MOST then return end
+  table.sort(kept, function(one, other)
+    if one.written_at ~= other.written_at then return one.written_at < other.written_at end
+    return one.version < other.version
+  end)
+  for i = 1, #kept - DEAD_KEYS_AT_MOST / 2 do redis.call('HDEL', ACCOUNT, kept[i].field) end
 end
 
 local function write_key(field, version, active)
@@ -20,8 +44,6 @@ local function write_key(field, version, active)
 end
 
 local function keep_account()
-  if redis.call('HLEN', ACCOUNT) > PRUNE_ABOVE then
-    drop_keys(function(state) return not state.active and state.written_at < NOW_MS - DEAD_KEY_KEPT_MS end)
-  end
+  if redis.call('HLEN', ACCOUNT) > PRUNE_ABOVE then drop_dead_keys() end
   redis.call('PEXPIRE', ACCOUNT, ACCOUNT_KEPT_MS)
 end

@@ -9,7 +9,7 @@ local held = redis.call('HMGET', ACCOUNT, 'epoch', 'version')
 local of_this_epoch = is_of_this_life(held[1])
 if not of_this_epoch then
   -- An old snapshot may hold keys that died after it was taken. Dead ones are dead for ever.
-  drop_keys(function(state) return state.active end)
+  drop_living_keys()
 end
 if not of_this_epoch or VERSION >= tonumber(held[2]) then
   redis.call('HSET', ACCOUNT, 'epoch', EPOCH, 'version', VERSION, 'plan', PLAN, 'overage', OVERAGE, 'extra', EXTRA,
