@@ -5,7 +5,7 @@ import { openMemoryAdmission } from '@gateway/admission/memory'
 import { AdmissionUnavailableError } from '@gateway/admission/unavailable'
 import type { LookUpReply } from '@gateway/contracts/keys-api'
 import { createLogger } from '@gateway/telemetry/logger'
-import { surviveWithoutStore } from './admission-without-store.ts'
+import { surviveWithoutStore, TOTAL_MAX_AGE_MS } from './admission-without-store.ts'
 import type { KeysClient } from '../clients/keys.ts'
 import type { MeteringClient } from '../clients/metering.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
@@ -136,6 +136,20 @@ describe('while the admission store is away', () => {
     expect(await kinds('a')).toEqual(['allow'])
     await admission.finish({ account, requestId: 'a', charge: 10, tokens: 1 })
     expect(await kinds('b')).toEqual(['allowance'])
+  })
+
+  test('requests that come together read the total once: what ended just before is not taken for included', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+    try {
+      expect(await kinds('a')).toEqual(['allow'])
+      vi.advanceTimersByTime(TOTAL_MAX_AGE_MS)
+      await admission.finish({ account, requestId: 'a', charge: 1_000, tokens: 1 })
+      const answers = await Promise.all(['b', 'c', 'd'].map((id) => admission.admit(ask(id))))
+      const reasons = answers.map((answer) => answer.kind === 'deny' && answer.reason)
+      expect(reasons).toEqual(['allowance', 'allowance', 'allowance'])
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('what the store had admitted here before it went away stands in the way of the allowance', async () => {

@@ -19,10 +19,11 @@ import type { PlanUnit } from '@gateway/contracts/usage'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { KeysClient } from '../clients/keys.ts'
 import type { MeteringClient } from '../clients/metering.ts'
+import { shareCalls } from '../clients/share-calls.ts'
 import { rememberRefusals } from './remember-refusals.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
 
-const TOTAL_MAX_AGE_MS = 5_000
+export const TOTAL_MAX_AGE_MS = 5_000
 /** A store that did not answer is not asked again for this long: each question would cost its whole time limit. */
 const LEAVE_ALONE_MS = 500
 
@@ -111,7 +112,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     const refusal = refusals.of(account, { plan, overage, limit: limits.allowance + extra })
     if (refusal) return refusal
     await local.fill({ account, version: ++version, plan, overage, extra, keys: [{ keyHash, version, active: true }] })
-    await refreshTotal(account, plan)
+    if (!totals.isFresh(account)) await refreshTotal({ account, plan })
     await countWhatRuns(part)
     const answer = await local.admit({
       ...ask,
@@ -158,8 +159,10 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     store.finish({ account, requestId, charge: 0, tokens: 0 }).catch(() => {})
   }
 
-  async function refreshTotal(account: string, plan: string): Promise<void> {
-    if (totals.isFresh(account)) return
+  /** Once for all who need it at the same time: each reading takes what had ended before the last for included. */
+  const refreshTotal = shareCalls(({ account }) => account, readTotal)
+
+  async function readTotal({ account, plan }: { account: string; plan: string }): Promise<void> {
     const { used, window } = await metering.quota({ account, unit: unitOf(plan) })
     const total = { account, window, settled: used, version: ++version }
     await local.warm(total)
