@@ -22,6 +22,8 @@ export interface Settlement extends AsyncDisposable {
 /** Redis serves nobody else while it takes a portion. */
 const TOTALS_AT_ONCE = 16
 const OWING_PAUSE_MS = 500
+/** Of notes that nobody takes, before a pause. */
+const PAGES_AT_A_TIME = 10
 /** The pause between looks for notes of another process. */
 const IDLE_PAUSE_MS = 5_000
 
@@ -35,6 +37,8 @@ export function startSettlement(context: {
   let resting = new AbortController()
   /** While the store is known to be away, nobody waits for its time-outs: totals are noted at once. */
   let storeAway = false
+  /** Among the notes; null: the first ones come next. */
+  let lastTried: number | null = null
 
   async function settle(totals: readonly Settled[]): Promise<void> {
     const owed = storeAway ? totals : await tell(totals)
@@ -71,13 +75,23 @@ export function startSettlement(context: {
     await sleep(pauseMs, undefined, { signal }).catch(() => {})
   }
 
+  /** Goes on behind notes that nobody takes: only a part of the store may be away. */
   async function deliver(): Promise<number> {
     try {
-      const { delivered, failure } = await deliverOwed(database, (total) => admission.applyTotal(total))
-      const away = delivered === 0 && failure !== null
-      if (storeAway && !away) logger.info({ delivered }, 'the admission store is back')
-      storeAway = away
-      return delivered
+      let failure: unknown = null
+      for (let page = 0; page < PAGES_AT_A_TIME; page++) {
+        const delivery = await deliverOwed(database, lastTried, (total) => admission.applyTotal(total))
+        lastTried = delivery.last
+        failure ??= delivery.failure
+        if (delivery.delivered > 0) {
+          if (storeAway) logger.info({ delivered: delivery.delivered }, 'the admission store is back')
+          storeAway = false
+          return delivery.delivered
+        }
+        if (lastTried === null) break
+      }
+      storeAway = failure !== null
+      return 0
     } catch (error) {
       logger.warn({ err: error }, 'owed totals could not be read')
       return 0

@@ -258,6 +258,26 @@ test('the ledger goes on while the admission store is away, and the store learns
   expect(rows).toHaveLength(0)
 })
 
+test('a part of the store that is away holds up no totals of the others, however many it is owed', async () => {
+  const { applyTotal } = ledger.admission
+  ledger.admission.applyTotal = async (total) => {
+    if (total.account.startsWith('lost')) throw new Error('this part is away')
+    return applyTotal.call(ledger.admission, total)
+  }
+  await ledger.database.query(`
+    insert into metering.owed_totals (account, "window", included)
+    select 'lost' || number, '2025-01', '[]' from generate_series(1, 700) as number`)
+  await consumeUsage(ledger, [messageOf(usageEvent({ account: 'lost1' }))])
+  const events = Array.from({ length: 5 }, () => usageEvent())
+  for (const event of events) await consumeUsage(ledger, [messageOf(event)])
+  await vi.waitFor(() => expect(ledger.admission.released).toEqual(new Set(events.map(({ requestId }) => requestId))), {
+    timeout: 10_000,
+  })
+  expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
+  const { rows } = await ledger.database.query(`select from metering.owed_totals where account like 'lost%'`)
+  expect(rows).toHaveLength(701)
+})
+
 test('writers that meet on the same accounts and requests neither deadlock nor lose a charge', async () => {
   const accounts = Array.from({ length: 8 }, (_, index) => `acct000${index}`)
   const events = Array.from({ length: 400 }, (_, index) => usageEvent({ account: accounts[index % 8] }))

@@ -31,22 +31,31 @@ export async function noteOwed(database: MeteringDatabase, owed: readonly Settle
   `.execute(database)
 }
 
-/** Delivers some notes, each by one process only, and forgets those that were taken. */
+export interface Delivery {
+  delivered: number
+  failure: unknown
+  /** The last note of these; null where no more may come after it. */
+  last: number | null
+}
+
+/** Delivers some notes that come after this one, each by one process only, and forgets those that were taken. */
 export async function deliverOwed(
   database: MeteringDatabase,
+  after: number | null,
   tell: (settled: Settled) => Promise<void>,
-): Promise<{ delivered: number; failure: unknown }> {
+): Promise<Delivery> {
   return database.transaction().execute(async (transaction) => {
     const notes = await transaction
       .selectFrom('metering.owed_totals')
       .select(['id', 'account', 'window', 'included'])
       .$narrowType<{ included: string[] }>()
+      .where('id', '>', after ?? 0)
       .orderBy('id')
       .limit(NOTES_AT_A_TIME)
       .forUpdate()
       .skipLocked()
       .execute()
-    if (notes.length === 0) return { delivered: 0, failure: null }
+    if (notes.length === 0) return { delivered: 0, failure: null, last: null }
     const totals = await readCurrentTotals(transaction, notes)
     const told = await Promise.allSettled(totals.map(tell))
     const taken = notes.filter((_, index) => told[index]?.status === 'fulfilled').map(({ id }) => id)
@@ -55,7 +64,8 @@ export async function deliverOwed(
       .where('id', '=', sql<number>`any(${taken}::bigint[])`)
       .execute()
     const failed = told.find((outcome) => outcome.status === 'rejected')
-    return { delivered: taken.length, failure: failed ? failed.reason : null }
+    const last = notes.length < NOTES_AT_A_TIME ? null : notes.at(-1)!.id
+    return { delivered: taken.length, failure: failed ? failed.reason : null, last }
   })
 }
 
