@@ -6,6 +6,9 @@ import * as z from 'zod'
 
 const count = z.int().min(0)
 
+/** Of a prompt or an answer. More is a backend's mistake: no request has so many. */
+export const MOST_TOKENS = 1e9
+
 /** Tokens of the attempt that the client saw. `cachedTokens` and `cacheWriteTokens` are parts of `promptTokens`. */
 export const tokenUsage = z.object({
   promptTokens: count,

@@ -204,12 +204,25 @@ test('what PostgreSQL refuses is kept aside, and the rest of its batch is record
 })
 
 test('a charge that would take a total beyond whole numbers is kept aside', async () => {
-  const huge = { tokens: 9_000_000_000_000, price: { kind: 'multiplier', milliTokensPerToken: 1000 } } as const
+  const huge = { tokens: 900_000_000, price: { kind: 'multiplier', milliTokensPerToken: 1e7 } } as const
   const [first, second] = [usageEvent(huge), usageEvent(huge)]
   await consumeUsage(ledger, [messageOf(first, second)])
   expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: 9e15, total: 9e15 })
   const { rows } = await ledger.database.query('select reason from metering.rejected')
   expect(rows).toHaveLength(1)
+})
+
+test('a report of more tokens than any request has is kept aside, and spoils nothing of its account', async () => {
+  const free = { kind: 'multiplier', milliTokensPerToken: 0 } as const
+  const absurd = usageEvent({ price: free })
+  absurd.usage = { ...absurd.usage, promptTokens: Number.MAX_SAFE_INTEGER, completionTokens: Number.MAX_SAFE_INTEGER }
+  await consumeUsage(ledger, [messageOf(absurd, usageEvent())])
+  // As when the acknowledgement was lost.
+  await consumeUsage(ledger, [messageOf(absurd)])
+  await consumeUsage(ledger, [messageOf(usageEvent())])
+  expect(await ledger.audit(ACCOUNT)).toEqual({ rows: 2, sum: 2 * CHARGE, total: 2 * CHARGE, version: 2 })
+  const { rows } = await ledger.database.query('select reason from metering.rejected')
+  expect(rows).toEqual([{ reason: 'no request has so many tokens' }])
 })
 
 test('a crash after the commit and before the store was told loses and doubles nothing', async () => {

@@ -5,6 +5,7 @@
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
 import { chargeFor } from '@gateway/pricing/charge'
+import { MOST_TOKENS } from '@gateway/contracts/usage'
 import { usageEvent, type UsageEvent } from '@gateway/contracts/usage-event'
 
 /** A usage event with the ledger's additions. */
@@ -68,6 +69,8 @@ function readReport(value: unknown, sequence: number): Report | string {
   const parsed = usageEvent.safeParse(value)
   if (!parsed.success) return parsed.error.message
   const event = parsed.data
+  const { promptTokens, completionTokens } = event.usage
+  if (Math.max(promptTokens, completionTokens) > MOST_TOKENS) return 'no request has so many tokens'
   const charge = chargeFor(event.price, event.usage)
   if (charge >= Number.MAX_SAFE_INTEGER) return 'its charge is beyond what can be counted'
   return { event, rank: rankOf(event), charge, sequence }

@@ -51,6 +51,16 @@ test('a sum beside the prompt alone tells the completion, at any server', () => 
   })
 })
 
+test('a count that no request has is a fault of the server: nothing of its usage is believed', () => {
+  const told = { prompt_tokens: 9, completion_tokens: 3 }
+  for (const absurd of [1e10, Number.MAX_SAFE_INTEGER]) {
+    expect(readUsage({ ...told, prompt_tokens: absurd })).toBeNull()
+    expect(readUsage({ ...told, completion_tokens: absurd })).toBeNull()
+    expect(readUsage({ input_tokens: absurd, output_tokens: 3 })).toBeNull()
+    expect(readUsage({ ...told, total_tokens: absurd }, 'gemini')).toMatchObject({ completionTokens: 3 })
+  }
+})
+
 test('a sum of less than its parts changes nothing', () => {
   const told = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 5 }
   expect(readUsage(told, 'gemini')).toMatchObject({ promptTokens: 9, completionTokens: 3, reasoningTokens: 0 })

@@ -2,7 +2,7 @@
  * Token usage as backends write it, in the shapes of chat, embeddings and images.
  */
 
-import type { TokenUsage } from '@gateway/contracts/usage'
+import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
 /**
  * Vendors that count reasoning in `total_tokens` and not in `completion_tokens`, and charge it as output: Gemini
@@ -12,14 +12,15 @@ import type { TokenUsage } from '@gateway/contracts/usage'
  */
 const REASONING_IN_SUM_ALONE = new Set(['gemini', 'vertex', 'google', 'xai'])
 
-/** Null where there is no usage to believe: absent, malformed, or all zeros. */
+/** Null where there is no usage to believe: absent, malformed, all zeros, or more than any request has. */
 export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
   if (!isObject(value)) return null
   const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
   if (promptTokens === null) return null
   const told = count(value.completion_tokens) ?? count(value.output_tokens)
+  if (promptTokens > MOST_TOKENS || (told ?? 0) > MOST_TOKENS) return null
   const isSumTrusted = told === null || REASONING_IN_SUM_ALONE.has(vendor)
-  const completionTokens = Math.max(told ?? 0, isSumTrusted ? (count(value.total_tokens) ?? 0) - promptTokens : 0)
+  const completionTokens = Math.max(told ?? 0, isSumTrusted ? sumOf(value) - promptTokens : 0)
   if (promptTokens + completionTokens === 0) return null
   const untold = told === null ? 0 : completionTokens - told
   const cachedTokens = Math.min(promptTokens, cachedTokensOf(value))
@@ -38,6 +39,11 @@ export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
 function promptDetailsOf(usage: Record<string, unknown>): Record<string, unknown> {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
   return isObject(details) ? details : {}
+}
+
+function sumOf(usage: Record<string, unknown>): number {
+  const sum = count(usage.total_tokens) ?? 0
+  return sum > MOST_TOKENS ? 0 : sum
 }
 
 function cachedTokensOf(usage: Record<string, unknown>): number {

@@ -2,7 +2,7 @@
  * Token usage as the Messages API writes it: tokens read from and written to the cache stand beside `input_tokens`.
  */
 
-import type { TokenUsage } from '@gateway/contracts/usage'
+import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 
@@ -16,14 +16,14 @@ export const COUNTS = [
   'output_tokens_details',
 ] as const
 
-/** Null where nothing is counted. */
+/** Null where nothing is counted. A count that no request has is none. */
 export function readMessagesUsage(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
   const completionTokens = count(value.output_tokens)
   const cachedTokens = count(value.cache_read_input_tokens)
   const cacheWriteTokens = count(value.cache_creation_input_tokens)
   const promptTokens = count(value.input_tokens) + cacheWriteTokens + cachedTokens
-  if (promptTokens + completionTokens === 0) return null
+  if (promptTokens + completionTokens === 0 || promptTokens > MOST_TOKENS) return null
   const written = isObject(value.cache_creation) ? value.cache_creation : {}
   const cacheWriteHourTokens = Math.min(cacheWriteTokens, count(written.ephemeral_1h_input_tokens))
   const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
@@ -37,7 +37,7 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
 }
 
 function count(value: unknown): number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS ? value : 0
 }
 
 export function writeMessagesUsage(usage: TokenUsage): JsonObject {
