@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { usageEvent as eventSchema, type UsageEvent } from '@gateway/contracts/usage-event'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
@@ -201,6 +202,14 @@ test('what PostgreSQL refuses is kept aside, and the rest of its batch is record
   expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 9, sum: 9 * CHARGE, total: 9 * CHARGE })
   const { rows } = await ledger.database.query<{ payload: Buffer }>('select payload from metering.rejected')
   expect(rows.map(({ payload }) => JSON.parse(payload.toString()))).toEqual([withNul])
+})
+
+test('a name that is too long for an index is kept aside, and holds up nothing', async () => {
+  const endless = usageEvent({ modelAsked: randomBytes(8_000).toString('base64') })
+  await consumeUsage(ledger, [messageOf(usageEvent(), endless)])
+  expect(await ledger.audit(ACCOUNT)).toMatchObject({ rows: 1, sum: CHARGE, total: CHARGE })
+  const { rows } = await ledger.database.query<{ payload: Buffer }>('select payload from metering.rejected')
+  expect(rows.map(({ payload }) => JSON.parse(payload.toString()))).toEqual([endless])
 })
 
 test('a charge that would take a total beyond whole numbers is kept aside', async () => {

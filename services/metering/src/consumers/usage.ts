@@ -124,7 +124,7 @@ async function park({ database, logger }: UsageContext, rejected: readonly Rejec
   await parkRejected(database, rejected)
 }
 
-/** SQLSTATE classes 22 (data exception) and 23 (integrity constraint): trying again cannot help. */
+/** SQLSTATE classes 22 (data exception), 23 (integrity constraint), 54 (a limit of the server): no repetition can help. */
 function isAboutTheData(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^2[23]/.test(error.code)
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^(?:22|23|54)/.test(error.code)
 }
