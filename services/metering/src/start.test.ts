@@ -92,6 +92,25 @@ test('a plan that counts in another unit starts from what was used in that unit'
   expect(admission.total(ACCOUNT)).toEqual({ settled: 2 * CHARGE, version: 4 })
 })
 
+test('a long reading of the ledger, as of a backup, keeps no replica from starting', async () => {
+  const reader = await openDatabase(databaseUrl, { poolSize: 1 })
+  try {
+    const newest = `select max(inhrelid::regclass::text) as name from pg_inherits
+      where inhparent = 'metering.ledger'::regclass and inhrelid <> 'metering.ledger_elsewhen'::regclass`
+    const { rows } = await database.query<{ name: string }>(newest)
+    await database.query(`drop table ${rows[0]!.name}`)
+    await reader.query('begin')
+    await reader.query('select from metering.ledger')
+    await startReplica()
+    expect(await database.query(newest)).not.toMatchObject({ rows })
+    await reader.query('rollback')
+    await startReplica()
+    expect(await database.query(newest)).toMatchObject({ rows })
+  } finally {
+    await reader.destroy()
+  }
+})
+
 test('replicas share the work and charge each request once', async () => {
   await startReplica()
   const events = Array.from({ length: 100 }, () => usageEvent())

@@ -49,8 +49,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   await migrate(databaseUrl, { schema: 'metering', directory: `${import.meta.dirname}/db/migrations` })
   await using starting = new AsyncDisposableStack()
   const partitions = createPartitions(database)
-  await partitions.ensureAhead()
-  starting.use(keepPartitionsAhead(partitions, logger))
+  starting.use(await keepPartitionsAhead(partitions, logger))
   const standing = starting.use(startTellingStanding({ bus, database, logger }))
   const settlement = starting.use(startSettlement({ database, admission, logger }))
   const context: UsageContext = {

@@ -14,6 +14,7 @@ import type { MeteringDatabase } from './tables.ts'
 const MONTHS_BACK = 24
 const MONTHS_AHEAD = 2
 const HOUR_MS = 3_600_000
+const LOCK_TIMEOUT_MS = 2_000
 /** Any number that nothing else in this database locks. */
 const PARTITIONS_LOCK = 7_241_906_553
 
@@ -56,6 +57,8 @@ async function makeMonth(database: MeteringDatabase, month: Month): Promise<void
   const from = leastRequestIdOf(month)
   const to = leastRequestIdOf(addMonths(month, 1))
   await database.transaction().execute(async (transaction) => {
+    // Whoever reads the ledger for long, as a backup does, holds up nobody who would wait behind this.
+    await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction)
     await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(transaction)
     const { rows } = await sql<{ exists: boolean }>`select to_regclass(${name}) is not null as exists`.execute(
       transaction,
@@ -75,13 +78,15 @@ async function makeMonth(database: MeteringDatabase, month: Month): Promise<void
   })
 }
 
-/** A failure is logged and tried again an hour later: the month is made at the latest with its first row. */
-export function keepPartitionsAhead(partitions: Partitions, logger: Logger): Disposable {
-  const timer = setInterval(() => {
+/**
+ * Begins at once. A failure is logged and tried again an hour later: the month is made at the latest with its first row.
+ */
+export async function keepPartitionsAhead(partitions: Partitions, logger: Logger): Promise<Disposable> {
+  const ensureAhead = () =>
     partitions.ensureAhead().catch((error: unknown) => {
       logger.warn({ err: error }, 'the next months of the ledger could not be made')
     })
-  }, HOUR_MS)
-  timer.unref()
+  await ensureAhead()
+  const timer = setInterval(() => void ensureAhead(), HOUR_MS).unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
 }
