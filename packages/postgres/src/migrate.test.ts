@@ -73,6 +73,23 @@ test('a release without Kysely, which migrates at the same time, waits for its t
   await expect((await waiting).done).resolves.toBe(true)
 })
 
+test('a file that waits for a table which somebody reads for long holds up no writer of that table', async () => {
+  await migrate(server.url, { schema, directory: await write(FIRST) })
+  const directory = await write({ ...FIRST, '002-count.sql': 'ALTER TABLE words ADD COLUMN count int' })
+  const reader = await openDatabase(server.url, { poolSize: 1 })
+  try {
+    await reader.query(`BEGIN; SELECT FROM ${schema}.words`)
+    const migrating = migrate(server.url, { schema, directory })
+    const waiting = `SELECT FROM pg_locks WHERE relation = '${schema}.words'::regclass AND NOT granted`
+    await expect.poll(async () => (await database.query(waiting)).rows).toHaveLength(1)
+    await database.query(`INSERT INTO ${schema}.words VALUES ('written')`)
+    await reader.query('COMMIT')
+    await expect(migrating).resolves.toEqual(['002-count.sql'])
+  } finally {
+    await reader.destroy()
+  }
+})
+
 test('a file that fails leaves nothing of itself or of the files before it, and can be tried again', async () => {
   const broken = await write({ ...FIRST, '002-first-word.sql': `INSERT INTO words VALUES ('half'); SELECT nonsense` })
   await expect(migrate(server.url, { schema, directory: broken })).rejects.toThrow(

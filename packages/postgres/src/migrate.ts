@@ -4,12 +4,13 @@
  * Kysely's migrator applies all missing files in one transaction: a crash leaves all of them applied or none. It refuses
  * a new file that would come before an applied one. The transaction holds a lock of the schema, so replicas that start
  * together take turns and find the work done. The table `migrations` keeps the files' checksums: an applied file that
- * changed is refused. Files run with the schema first in the search path and without a time limit.
+ * changed is refused. Files run with the schema first in the search path, and without a time limit but for locks.
  */
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
 import { openDatabase } from './database.ts'
@@ -18,15 +19,47 @@ interface Tables {
   migrations: { name: string; checksum: string }
 }
 
+/** SQLSTATE lock_not_available. */
+const LOCK_NOT_AVAILABLE = '55P03'
 const FILE_NAME = /^\d{3}-[a-z0-9-]+\.sql$/
 
-/** Applies what is missing and answers the names of the files that it applied. */
-export async function migrate(url: string, files: { schema: string; directory: string }): Promise<string[]> {
+/** Behind a file that waits for a table's lock, all who use that table wait. */
+const LOCK_TIMEOUT_MS = 2_000
+const PAUSE_MS = 1_000
+const TRIES = 20
+
+interface Files {
+  schema: string
+  directory: string
+}
+
+/**
+ * Applies what is missing and answers the names of the files that it applied. A table that somebody reads for long, as a
+ * backup does, is asked for again and again.
+ */
+export async function migrate(url: string, files: Files): Promise<string[]> {
   await using database = await openDatabase<Tables>(url, { statementTimeoutMs: 0, poolSize: 1 })
+  for (let tries = 1; ; tries++) {
+    try {
+      return await applyMissing(database, files)
+    } catch (error) {
+      if (!isLockTimeout(error) || tries === TRIES) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  const { cause } = error as Error
+  return cause instanceof Error && 'code' in cause && cause.code === LOCK_NOT_AVAILABLE
+}
+
+async function applyMissing(database: Kysely<Tables>, files: Files): Promise<string[]> {
   const applied: string[] = []
   await database.transaction().execute(async (transaction) => {
     // Releases without Kysely take the same lock.
     await sql`select pg_advisory_xact_lock(hashtextextended(${`migrate:${files.schema}`}, 0))`.execute(transaction)
+    await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction)
     const migrator = new Migrator({
       db: transaction,
       migrationTableSchema: files.schema,
