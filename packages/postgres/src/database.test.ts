@@ -80,6 +80,14 @@ test('a failed statement costs no connection', async () => {
   await expect(backend()).resolves.toBe(before)
 })
 
+test('a connection to a server that only reads is replaced: after a failover the next may be the primary', async () => {
+  await using single = await openDatabase(server.url, { poolSize: 1 })
+  const write = () => single.query('INSERT INTO notes VALUES (6, $1) ON CONFLICT DO NOTHING', ['f'])
+  await single.query('SET default_transaction_read_only = on')
+  await expect(write()).rejects.toThrow('read-only')
+  await expect(write()).resolves.toMatchObject({ numAffectedRows: 1n })
+})
+
 test('a connection killed inside a transaction fails that transaction alone', async () => {
   const work = database.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(transaction)

@@ -44,6 +44,8 @@ export interface Database<Tables = AnyTables> extends Kysely<Tables> {
 const CLIENT_GRACE_MS = 2_000
 /** For the server to take leave of its connections. */
 const LEAVE_WITHIN_MS = 2_000
+/** SQLSTATE read_only_sql_transaction. */
+const READ_ONLY = '25006'
 const INT8 = 20
 const INT8_ARRAY = 1016
 
@@ -125,7 +127,7 @@ function discardBroken(pool: pg.Pool, sockets: Set<Socket>): PostgresPool {
         try {
           return await client.query(text, values)
         } catch (error) {
-          if (!(error instanceof pg.DatabaseError && error.severity === 'ERROR')) fault = error
+          if (!isOfTheStatement(error)) fault = error
           throw error
         }
       },
@@ -134,6 +136,11 @@ function discardBroken(pool: pg.Pool, sockets: Set<Socket>): PostgresPool {
   }
   const end = () => endPool(pool, sockets)
   return { connect: connect as unknown as PostgresPool['connect'], end, options: pool.options }
+}
+
+/** Not of the connection. A server that only reads was the primary before a failover; the next connection finds the new one. */
+function isOfTheStatement(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.severity === 'ERROR' && error.code !== READ_ONLY
 }
 
 /** A server that is silent takes no leave, and its connections would keep the process alive: they are cut. */
