@@ -12,6 +12,7 @@ import type { MasterKeys } from './core/master-keys.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import type { LookUps } from './gather-look-ups.ts'
 import type { MintGate } from './mint-gate.ts'
+import type { TakeTurns } from './take-turns.ts'
 
 export interface KeysContext {
   bus: Bus
@@ -19,6 +20,8 @@ export interface KeysContext {
   database: KeysDatabase
   /** A few connections for rotating and revoking alone, which wait for nothing else. */
   urgent: KeysDatabase
+  /** For transactions there that wait for rows of an owner. */
+  inTurn: TakeTurns
   lookUps: LookUps
   mintGate: MintGate
   config: ConfigSource

@@ -35,6 +35,7 @@ import type { KeysContext } from './keys-context.ts'
 import { openMintGate } from './mint-gate.ts'
 import { listenForUse } from './listen-for-use.ts'
 import { requireMasterKeys } from './seal-anew.ts'
+import { takeTurns } from './take-turns.ts'
 import { watchOutbox } from './watch-outbox.ts'
 
 export const URGENT_CONNECTIONS = 4
@@ -64,7 +65,8 @@ export async function startKeys(given: KeysParts): Promise<RunningService> {
   await using starting = new AsyncDisposableStack()
   const changes = starting.use(startAnnouncer(parts))
   const lookUps = openLookUps(parts.database)
-  const context: KeysContext = { ...parts, masterKeys, pepper, changes, lookUps, mintGate: openMintGate() }
+  const inTurn = takeTurns()
+  const context: KeysContext = { ...parts, inTurn, masterKeys, pepper, changes, lookUps, mintGate: openMintGate() }
   starting.use(keepTidy(context))
   starting.use(announceThresholds(context))
   starting.use(await listenForUse(parts))

@@ -22,6 +22,7 @@ import { openLookUps } from '../src/gather-look-ups.ts'
 import type { KeysContext } from '../src/keys-context.ts'
 import { openMintGate } from '../src/mint-gate.ts'
 import { URGENT_CONNECTIONS } from '../src/start.ts'
+import { takeTurns } from '../src/take-turns.ts'
 
 /** The memory adapter, and a switch that takes it away from keys. */
 export interface TestAdmission extends KeysAdmission {
@@ -74,6 +75,7 @@ export async function openKeysService(postgres: PostgresServer): Promise<TestKey
     admission,
     database,
     urgent,
+    inTurn: takeTurns(),
     lookUps: openLookUps(database),
     mintGate: openMintGate(),
     config,

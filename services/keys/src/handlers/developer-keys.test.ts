@@ -5,6 +5,8 @@ import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
+import { lockDeveloperAccount } from '../db/accounts.ts'
+import { URGENT_CONNECTIONS } from '../start.ts'
 import { fillTogether } from './fill.ts'
 import { findAccount } from './find-account.ts'
 import { findSession } from './find-session.ts'
@@ -68,6 +70,18 @@ test('a signed-in caller has an account from the first key on, and keeps it with
   await revoke(key)
   expect(await findAccount(keys, { owner: ALICE })).toEqual(found)
   expect(await findAccount(keys, { owner: MALLORY })).toEqual({ kind: 'none' })
+})
+
+test("an owner whose row is locked, however often they revoke, holds up no other owner's revoke", async () => {
+  const [mine, others] = [await mint(), await mint(MALLORY)]
+  const waiting: ReturnType<typeof revoke>[] = []
+  await keys.database.transaction().execute(async (transaction) => {
+    await lockDeveloperAccount(transaction, ALICE)
+    for (let times = 0; times < 2 * URGENT_CONNECTIONS; times++) waiting.push(revoke(mine))
+    expect(await revoke(others, MALLORY)).toMatchObject({ kind: 'revoked' })
+  })
+  const replies = await Promise.all(waiting)
+  expect(new Set(replies.map(({ kind }) => kind))).toEqual(new Set(['revoked']))
 })
 
 test('of fifty rotations at once exactly one wins', async () => {

@@ -10,13 +10,13 @@ import { findDeveloperKey, openTicket } from '../db/keys.ts'
 import type { KeysContext } from '../keys-context.ts'
 
 export async function findSession(
-  { database, urgent }: KeysContext,
+  { database, urgent, inTurn }: KeysContext,
   { owner, toEnd }: FindSessionRequest,
 ): Promise<FindSessionReply> {
   const key = await findDeveloperKey(database, owner)
   if (!key) return { kind: 'none' }
   const { account, keyId, plan } = key
   const keyHash = Buffer.from(key.hash).toString('base64url')
-  const ticket = toEnd === keyHash ? await openTicket(urgent, keyId) : undefined
+  const ticket = toEnd === keyHash ? await inTurn(owner, () => openTicket(urgent, keyId)) : undefined
   return { kind: 'found', account, keyId, keyHash, plan, ticket }
 }

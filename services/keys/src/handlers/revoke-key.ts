@@ -18,12 +18,13 @@ export async function revokeKey(
   { owner, keyHash, ticket }: RevokeKeyRequest,
 ): Promise<RevokeKeyReply> {
   const hash = Buffer.from(keyHash, 'base64url')
-  const change = await context.urgent.transaction().execute(async (transaction) => {
+  const end = async (transaction: KeysDatabase) => {
     const account = await lockDeveloperAccount(transaction, owner)
     const key = account && (await findOwnKey(transaction, account.tag, hash))
     if (key && isLate(key, ticket)) return 'late'
     return key && revoke(transaction, key)
-  })
+  }
+  const change = await context.inTurn(owner, () => context.urgent.transaction().execute(end))
   if (change === 'late') return { kind: 'invalid', isLate: true }
   if (!change?.deadKey) return { kind: 'invalid' }
   await context.changes.announce(change)

@@ -16,7 +16,9 @@ import type { KeysContext } from '../keys-context.ts'
 import { makeKey } from '../make-key.ts'
 
 export async function rotateKey(context: KeysContext, request: RotateKeyRequest): Promise<RotateKeyReply> {
-  const rotated = await context.urgent.transaction().execute((transaction) => replace(context, transaction, request))
+  const rotated = await context.inTurn(request.owner, () =>
+    context.urgent.transaction().execute((transaction) => replace(context, transaction, request)),
+  )
   if (rotated === 'late') return { kind: 'invalid', isLate: true }
   if (!rotated) return { kind: 'invalid' }
   await context.changes.announce(rotated.change)

@@ -1,0 +1,25 @@
+/**
+ * Those who end keys of one owner take turns, so that an owner whose rows are locked, for however long and however many
+ * ask, holds one of the few connections for revoking.
+ */
+
+import type { KeyOwner } from '@gateway/contracts/developer-keys-api'
+
+export type TakeTurns = <Result>(owner: KeyOwner, run: () => Promise<Result>) => Promise<Result>
+
+export function takeTurns(): TakeTurns {
+  const lastOf = new Map<string, Promise<unknown>>()
+  return (owner, run) => {
+    const name = JSON.stringify([owner.issuer, owner.subject])
+    const turn = (lastOf.get(name) ?? Promise.resolve()).then(run)
+    const over = turn.then(
+      () => {},
+      () => {},
+    )
+    lastOf.set(name, over)
+    void over.then(() => {
+      if (lastOf.get(name) === over) lastOf.delete(name)
+    })
+    return turn
+  }
+}
