@@ -5,6 +5,7 @@ import { usageEvent } from '../../test/planned-job.ts'
 import { createUsageReporter } from './report-usage.ts'
 
 interface Published {
+  bytes: number
   requestIds: string[]
   stored: PromiseWithResolvers<void>
 }
@@ -15,7 +16,7 @@ function reporterOnBus() {
     publishDurable(_subject: string, payload: Uint8Array) {
       const { events } = usageBatch.parse(JSON.parse(Buffer.from(payload).toString()))
       const stored = Promise.withResolvers<void>()
-      published.push({ requestIds: events.map(({ requestId }) => requestId), stored })
+      published.push({ bytes: payload.length, requestIds: events.map(({ requestId }) => requestId), stored })
       return stored.promise
     },
   } as unknown as Bus
@@ -42,6 +43,16 @@ test('however many there are, each is in one message, and no message is too larg
   await nextTurn()
   expect(published.flatMap(({ requestIds }) => requestIds)).toEqual(events.map(({ requestId }) => requestId))
   expect(Math.max(...published.map(({ requestIds }) => requestIds.length))).toBeLessThanOrEqual(200)
+})
+
+test('requests that were tried at many backends fill no message beyond what a broker takes', async () => {
+  const { reporter, published } = reporterOnBus()
+  const attempt = { backend: 'gpu-a'.repeat(12), model: 'Qwen3'.repeat(24), outcome: 'http_503', durationMs: 12.5 }
+  const attempts = Array.from({ length: 60 }, () => attempt)
+  for (let times = 0; times < 200; times++) void reporter.report({ ...usageEvent(), attempts })
+  await nextTurn()
+  expect(published.flatMap(({ requestIds }) => requestIds)).toHaveLength(200)
+  expect(Math.max(...published.map(({ bytes }) => bytes))).toBeLessThan(1024 * 1024)
 })
 
 test('a report is stored when its message is, not before, and fails with it alone', async () => {

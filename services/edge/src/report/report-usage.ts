@@ -10,8 +10,8 @@ import { failpoint } from '@gateway/service/failpoint'
 import { talkAs } from '@gateway/service/talk-as'
 
 const STORE_TIMEOUT_MS = 30_000
-/** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB. */
-const MAX_BATCH = 200
+/** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB, and four of its attempts as much. */
+const MAX_BATCH_KB = 200
 
 export interface UsageReporter {
   report(event: UsageEvent): Promise<void>
@@ -19,6 +19,7 @@ export interface UsageReporter {
 
 interface Batch {
   events: UsageEvent[]
+  kilobytes: number
   stored: Promise<void>
 }
 
@@ -35,12 +36,13 @@ export function createUsageReporter(bus: Bus): UsageReporter {
         failpoint('edge.usage-published')
       })
     })
-    return { events, stored }
+    return { events, kilobytes: 0, stored }
   }
 
   return {
     report(event) {
-      if (open === null || open.events.length >= MAX_BATCH) open = openBatch()
+      if (open === null || open.kilobytes >= MAX_BATCH_KB) open = openBatch()
+      open.kilobytes += 1 + event.attempts.length / 4
       open.events.push(event)
       return open.stored
     },
