@@ -2,6 +2,7 @@
  * Services of the cluster whose program runs on the host, beside the control plane.
  */
 
+import type { ClusterTools } from './cluster-tools.ts'
 import { HOST_ADDRESS } from './control-plane.ts'
 
 export interface HostService {
@@ -25,9 +26,16 @@ export function hostService({ namespace, name, ports }: HostService): object[] {
   ]
 }
 
-/** A part of the API that the program at that service answers. */
-export function servedApi(group: string, version: string, { namespace, name, ports }: HostService): object {
-  return {
+export interface ServedApi {
+  group: string
+  version: string
+  service: HostService
+}
+
+/** Until it is disposed, the API server passes questions of this part of the API on to that service. */
+export async function serveApi(tools: ClusterTools, { group, version, service }: ServedApi): Promise<AsyncDisposable> {
+  const { namespace, name, ports } = service
+  const part = {
     apiVersion: 'apiregistration.k8s.io/v1',
     kind: 'APIService',
     metadata: { name: `${version}.${group}` },
@@ -40,10 +48,17 @@ export function servedApi(group: string, version: string, { namespace, name, por
       insecureSkipTLSVerify: true,
     },
   }
+  await tools.apply([...hostService(service), ...letAnybodyRead(group), part])
+  return {
+    // While nobody answers for one part of the API, the API server cannot list its parts.
+    async [Symbol.asyncDispose]() {
+      await tools.kubectl('delete', 'apiservice', part.metadata.name)
+    },
+  }
 }
 
 /** The API server passes questions on without a certificate, so the program takes them for anybody's. */
-export function letAnybodyRead(group: string): object[] {
+function letAnybodyRead(group: string): object[] {
   const metadata = { name: `anybody-reads-${group}` }
   const rules = [
     { apiGroups: [group], resources: ['*'], verbs: ['get', 'list'] },

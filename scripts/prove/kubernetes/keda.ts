@@ -10,16 +10,18 @@ import type { ClusterTools } from './cluster-tools.ts'
 import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute } from './host.ts'
-import { type HostService, hostService, letAnybodyRead, servedApi } from './host-service.ts'
+import { serveApi, type ServedApi } from './host-service.ts'
 
 const MODULE = { module: 'github.com/kedacore/keda/v2', version: 'v2.21.0' }
-const GROUP = 'external.metrics.k8s.io'
-const VERSION = 'v1beta1'
 const PORT = 10_444
-const SERVICE: HostService = {
-  namespace: 'kube-system',
-  name: 'keda-adapter',
-  ports: [{ name: 'https', port: PORT, protocol: 'TCP' }],
+const API: ServedApi = {
+  group: 'external.metrics.k8s.io',
+  version: 'v1beta1',
+  service: {
+    namespace: 'kube-system',
+    name: 'keda-adapter',
+    ports: [{ name: 'https', port: PORT, protocol: 'TCP' }],
+  },
 }
 const OPERATOR = '127.0.0.1:9666'
 const OPERATORS_HEALTH = '127.0.0.1:9667'
@@ -54,7 +56,7 @@ export async function startKeda(
   const environment = {
     KUBECONFIG: kubeconfig,
     WATCH_NAMESPACE: '',
-    KEDA_CLUSTER_OBJECT_NAMESPACE: SERVICE.namespace,
+    KEDA_CLUSTER_OBJECT_NAMESPACE: API.service.namespace,
   }
   await using opening = new AsyncDisposableStack()
   const operatorAddresses = [`--metrics-service-bind-address=${OPERATOR}`, '--metrics-bind-address=0']
@@ -68,9 +70,7 @@ export async function startKeda(
       isReady: async () => (await fetch(`http://${OPERATORS_HEALTH}/readyz`)).ok,
     }),
   )
-  await tools.apply([...hostService(SERVICE), ...letAnybodyRead(GROUP), servedApi(GROUP, VERSION, SERVICE)])
-  // While nobody answers for one part of the API, the API server cannot list its parts.
-  opening.defer(async () => void (await tools.kubectl('delete', 'apiservice', `${VERSION}.${GROUP}`)))
+  opening.use(await serveApi(tools, API))
   const asAdministrator = ['lister', 'authentication', 'authorization'].map(
     (task) => `--${task}-kubeconfig=${kubeconfig}`,
   )
@@ -83,7 +83,8 @@ export async function startKeda(
       args: [...asAdministrator, '--authentication-skip-lookup', ...serving, ...addresses],
       environment,
       logs,
-      isReady: async () => (await tools.kubectl('get', '--raw', `/apis/${GROUP}/${VERSION}`)).includes(GROUP),
+      isReady: async () =>
+        (await tools.kubectl('get', '--raw', `/apis/${API.group}/${API.version}`)).includes(API.group),
     }),
   )
   const opened = opening.move()

@@ -6,15 +6,17 @@ import { join } from 'node:path'
 import type { ClusterTools } from './cluster-tools.ts'
 import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
-import { type HostService, hostService, letAnybodyRead, servedApi } from './host-service.ts'
+import { serveApi, type ServedApi } from './host-service.ts'
 
-const GROUP = 'metrics.k8s.io'
-const VERSION = 'v1beta1'
 const PORT = 10_443
-const SERVICE: HostService = {
-  namespace: 'kube-system',
-  name: 'metrics-server',
-  ports: [{ name: 'https', port: PORT, protocol: 'TCP' }],
+const API: ServedApi = {
+  group: 'metrics.k8s.io',
+  version: 'v1beta1',
+  service: {
+    namespace: 'kube-system',
+    name: 'metrics-server',
+    ports: [{ name: 'https', port: PORT, protocol: 'TCP' }],
+  },
 }
 
 /** Resolves when it has measured the nodes. */
@@ -25,9 +27,7 @@ export async function startMetricsServer(
   tools: ClusterTools,
 ): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
-  await tools.apply([...hostService(SERVICE), ...letAnybodyRead(GROUP), servedApi(GROUP, VERSION, SERVICE)])
-  // While nobody answers for one part of the API, the API server cannot list its parts.
-  opening.defer(async () => void (await tools.kubectl('delete', 'apiservice', `${VERSION}.${GROUP}`)))
+  opening.use(await serveApi(tools, API))
   const asAdministrator = ['kubeconfig', 'authentication-kubeconfig', 'authorization-kubeconfig'].map(
     (flag) => `--${flag}=${kubeconfig}`,
   )
