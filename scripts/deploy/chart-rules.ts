@@ -37,6 +37,13 @@ interface Workload extends Manifest {
     volumeClaimTemplates?: { metadata: { name: string } }[]
   }
 }
+interface Peer {
+  ipBlock?: { cidr: string }
+}
+interface PolicySpec {
+  ingress?: { from?: Peer[] }[]
+  egress?: { to?: Peer[] }[]
+}
 type Labels = Record<string, string>
 type Rule = (manifests: readonly Manifest[]) => string[]
 
@@ -185,6 +192,23 @@ const backendsAreReachable: Rule = (manifests) => {
   })
 }
 
+/** IPv4 and IPv6 have a block each: a rule that names everybody of one family refuses everybody of the other. */
+const everybodyHasBothFamilies: Rule = (manifests) =>
+  manifests.flatMap((manifest) => {
+    if (manifest.kind !== 'NetworkPolicy') return []
+    const { ingress = [], egress = [] } = (manifest as unknown as { spec: PolicySpec }).spec
+    const peers = [...ingress.map(({ from = [] }) => from), ...egress.map(({ to = [] }) => to)]
+    return peers.flatMap((of) => {
+      const named = new Set(of.map(({ ipBlock }) => ipBlock?.cidr))
+      const [family, ...others] = EVERYBODY.filter((cidr) => named.has(cidr))
+      if (family === undefined || others.length > 0) return []
+      const missing = EVERYBODY.find((cidr) => cidr !== family)
+      return [`${manifest.metadata.name} names ${family}, not ${missing}`]
+    })
+  })
+
+const EVERYBODY = ['0.0.0.0/0', '::/0']
+
 /** An operator's Prometheus gives each target a label `service`, which our alerts and dashboards read as ours. */
 const seriesKeepTheirService: Rule = (manifests) =>
   manifests.flatMap((manifest) => {
@@ -204,6 +228,7 @@ const rules: Rule[] = [
   volumesAreThere,
   configLoads,
   backendsAreReachable,
+  everybodyHasBothFamilies,
   seriesKeepTheirService,
 ]
 

@@ -111,6 +111,7 @@ describe('what does not fit together is refused', () => {
       'port: 8001\n',
       'keeps the router from gpu-a at http://vllm.inference.svc:8000/v1',
     ],
+    ['a policy for everybody of IPv4 alone', /'?::\/0'?\n/, '2001:db8::/32\n', 'names 0.0.0.0/0, not ::/0'],
     [
       'series under the name of a Service',
       'honorLabels: true',
