@@ -36,7 +36,7 @@ export interface Bus extends AsyncDisposable {
    */
   publishDurable(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<void>
 
-  /** False while durable events are not being acknowledged; new work should be refused then. */
+  /** False while durable events are not acknowledged, for longer than an election takes. New work should be refused then. */
   readonly durableHealthy: boolean
 
   /**

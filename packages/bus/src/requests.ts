@@ -21,7 +21,7 @@ const ASK_AGAIN_AFTER_MS = 50
 
 export interface Requests {
   /** Puts a raw request; the reply is whatever came back. */
-  ask(subject: string, payload: Uint8Array, timeoutMs: number): Promise<Uint8Array>
+  ask(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
   request(subject: string, payload: Uint8Array, options: RequestOptions): Promise<Uint8Array>
   serve(subject: string, group: string, handler: (payload: Uint8Array) => Promise<Uint8Array>): Promise<AsyncDisposable>
   /** Ends every open request. */
@@ -108,7 +108,7 @@ export function openRequests(wire: Wire, inbox: Inbox, isRecovering: () => boole
   }
 
   return {
-    ask: (subject, payload, timeoutMs) => put(subject, payload, { timeoutMs }),
+    ask: put,
 
     async request(subject, payload, options) {
       const reply = await put(subject, payload, options)

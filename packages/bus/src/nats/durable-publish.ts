@@ -4,6 +4,9 @@
  * Acknowledgements come back over the shared inbox. Each event is sent again until it is acknowledged, under the same
  * message id, so that the server drops repetitions. The caller stops waiting at its timeout; the event stays. What is
  * not acknowledged is bounded: beyond that an event is refused at once and not kept.
+ *
+ * A stream whose leader is lost is silent until the servers have elected another. The publisher stays healthy meanwhile:
+ * what is published waits, and is stored then.
  */
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
@@ -15,6 +18,8 @@ const RETRY_MS = 1_000
 const PREPARE_EVERY_MS = 1_000
 const TICK_MS = 250
 const UNHEALTHY_AFTER_MS = 2_000
+/** NATS' servers miss a leader after 4 to 9 s and vote; then the publisher's next question finds the new one. */
+const ELECTED_WITHIN_MS = 12_000
 const MAX_PENDING_BYTES = 64 * 1024 * 1024
 const CLOSE_FLUSH_MS = 2_000
 const HEADER_BYTES = 128
@@ -45,8 +50,13 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   let lastNumber = 0
   /** Since when publishing has not been possible: no connection, or streams that are not there yet. */
   let notReadySinceMs: number | null = null
+  let disconnectedAtMs: number | null = null
   let preparedAtMs = 0
   let preparations = 0
+  /** The streams were there once. */
+  let isKnown = false
+  /** A stream's leader answers, and does not take the event. */
+  let isRefused = false
   let drained: (() => void) | undefined
 
   const unready = () => {
@@ -59,6 +69,8 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
     void parts.ensureStreams().then(() => {
       if (mine !== preparations) return
       notReadySinceMs = null
+      isKnown = true
+      isRefused = false
       preparedAtMs = performance.now()
       for (const [number, event] of pending) send(number, event)
     })
@@ -76,7 +88,8 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
       if (notReadySinceMs === null && performance.now() - preparedAtMs > PREPARE_EVERY_MS) prepare()
       return
     }
-    if (!isStored(payload)) return
+    isRefused = !isStored(payload)
+    if (isRefused) return
     const number = Number(token)
     const event = pending.get(number)
     if (event === undefined) return
@@ -91,6 +104,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   })
   wire.onConnection((connected) => {
     // The server may have come back without what it had.
+    disconnectedAtMs = connected ? null : performance.now()
     if (connected) prepare()
     else unready()
   })
@@ -103,9 +117,11 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   return {
     get healthy() {
       const nowMs = performance.now()
-      if (notReadySinceMs !== null && nowMs - notReadySinceMs > UNHEALTHY_AFTER_MS) return false
+      if (nowMs - (disconnectedAtMs ?? nowMs) > UNHEALTHY_AFTER_MS) return false
       const [oldest] = pending.values()
-      return oldest === undefined || nowMs - oldest.publishedAtMs < UNHEALTHY_AFTER_MS
+      const sinceMs = Math.min(notReadySinceMs ?? nowMs, oldest?.publishedAtMs ?? nowMs)
+      const mayBeElecting = isKnown && !isRefused
+      return nowMs - sinceMs < (mayBeElecting ? ELECTED_WITHIN_MS : UNHEALTHY_AFTER_MS)
     },
 
     publish(subject, payload, timeoutMs) {

@@ -8,11 +8,14 @@
 import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { DurableStream } from '../durable.ts'
 import type { Inbox } from '../inbox.ts'
+import type { RequestOptions } from '../port.ts'
 import type { Requests } from '../requests.ts'
 import type { OnStatus } from '../status.ts'
 import type { NatsWire } from './wire.ts'
 
-const TIMEOUT_MS = 5_000
+const ONCE = { timeoutMs: 5_000 }
+/** A stream's leader alone answers. So nobody does until the servers have elected one. */
+const REPEATEDLY = { ...ONCE, silentForMs: 500 }
 const STREAM_NOT_FOUND = 10059
 const STREAM_NAME_IN_USE = 10058
 const NANOSECONDS_PER_MS = 1_000_000
@@ -85,8 +88,12 @@ class JetStreamError extends Error {
 }
 
 export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
-  const call = async (subject: string, body: object): Promise<Record<string, unknown>> => {
-    const reply = await requests.ask(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), TIMEOUT_MS)
+  const call = async (
+    subject: string,
+    body: object,
+    how: RequestOptions = REPEATEDLY,
+  ): Promise<Record<string, unknown>> => {
+    const reply = await requests.ask(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), how)
     const answer = JSON.parse(Buffer.from(reply).toString()) as Record<string, unknown>
     const error = answer['error'] as { err_code?: number; code: number; description?: string } | undefined
     if (error !== undefined)
@@ -145,7 +152,8 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
     },
 
     async purge(stream, sequence) {
-      await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 })
+      // Asked again later, it might meet a stream that began anew.
+      await call(`STREAM.PURGE.${stream}`, { seq: sequence + 1 }, ONCE)
     },
   }
 }

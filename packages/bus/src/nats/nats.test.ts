@@ -193,7 +193,8 @@ describe('a bus on NATS', () => {
 
 const jetStreamOf = ({ connection }: Broker) =>
   jetStreamApi({
-    ask: async (subject, payload, timeout) => (await connection.request(subject, payload, { timeout })).data,
+    ask: async (subject, payload, { timeoutMs: timeout }) =>
+      (await connection.request(subject, payload, { timeout })).data,
   })
 
 async function kept(broker: Broker): Promise<number> {

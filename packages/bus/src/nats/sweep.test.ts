@@ -20,7 +20,8 @@ afterAll(() => closing.disposeAsync())
 
 function jetStreamOf({ connection }: Broker): JetStreamApi {
   return jetStreamApi({
-    ask: async (subject, payload, timeout) => (await connection.request(subject, payload, { timeout })).data,
+    ask: async (subject, payload, { timeoutMs: timeout }) =>
+      (await connection.request(subject, payload, { timeout })).data,
   })
 }
 

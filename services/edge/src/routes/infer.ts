@@ -22,6 +22,7 @@ import { timeForHeadersMs, type SdkTimeouts } from '../core/time-for-headers.ts'
 import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
+import { retryAfterMs } from '../listen/intake.ts'
 import { endpointOf, measuredOf } from '../listen/measure-request.ts'
 import { requestIdOf } from '../listen/name-request.ts'
 import { relayAnswer } from '../relay/relay-answer.ts'
@@ -124,7 +125,8 @@ export function modelNamed(config: GatewayConfig, name: string, kind: JobKind): 
 /** Work that could not be metered is not begun. */
 function refuseWhileUnmetered(edge: Edge): void {
   if (!edge.bus.durableHealthy) {
-    throw new GatewayError('SERVICE_UNAVAILABLE', 'The gateway cannot meter requests at the moment; try again shortly')
+    const sentence = 'The gateway cannot meter requests at the moment; try again shortly'
+    throw new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: retryAfterMs() })
   }
 }
 
