@@ -55,7 +55,10 @@ test('the adapter serves the metric that the autoscalers ask for', () => {
   expect(render('production')).toContain(`metric: { name: ${rules.custom[0].name.matches} }`)
 })
 
-test('Redis lets in the services that the chart lets go to it, and nobody else', () => {
+test.each([
+  ['redis', 6379],
+  ['cloudnative-pg', 5432],
+])('%s.yaml lets in the services that the chart lets go to port %d, and no other', (name, port) => {
   const charted = readManifests(render('minimal')) as unknown as {
     kind: string
     spec: {
@@ -64,18 +67,23 @@ test('Redis lets in the services that the chart lets go to it, and nobody else',
     }
   }[]
   const senders = charted
-    .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.egress?.some(({ ports }) => ports[0]!.port === 6379))
+    .filter(({ kind, spec }) => kind === 'NetworkPolicy' && spec.egress?.some(({ ports }) => ports[0]!.port === port))
     .map(({ spec }) => spec.podSelector.matchLabels['app.kubernetes.io/component'])
-  const policies = readManifests(read('companions/redis.yaml')).filter(({ kind }) => kind === 'NetworkPolicy')
-  expect(policies).toMatchObject([
-    {
-      spec: {
-        policyTypes: ['Ingress'],
-        ingress: [{ from: [{ podSelector: { matchExpressions: [{ operator: 'In', values: senders }] } }] }],
-      },
-    },
+  const policies = readManifests(read(`companions/${name}.yaml`)).filter(({ kind }) => kind === 'NetworkPolicy')
+  expect(problemsOf(policies)).toEqual([])
+  expect(policies).toMatchObject([{ spec: { policyTypes: ['Ingress'] } }])
+  const [{ spec }] = policies as unknown as [{ spec: { ingress: { from: { podSelector?: Selector }[] }[] } }]
+  const selectors = spec.ingress.flatMap(({ from }) => from.map(({ podSelector }) => podSelector))
+  const ofGateway = selectors.filter((selector) => selector?.matchLabels['app.kubernetes.io/name'] === 'model-gateway')
+  expect(ofGateway.map((selector) => selector!.matchExpressions)).toEqual([
+    [{ key: 'app.kubernetes.io/component', operator: 'In', values: senders }],
   ])
 })
+
+interface Selector {
+  matchLabels: Record<string, string>
+  matchExpressions?: object[]
+}
 
 test('Redis keeps its state in Kubernetes as it does in compose', () => {
   const [config] = readManifests(read('companions/redis.yaml')) as unknown as [{ data: Record<string, string> }]

@@ -3,18 +3,15 @@
  * must open once the policies are gone, and be refused again once they are back.
  */
 
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { DEPLOY } from '../../deploy/chart.ts'
-import { readManifests } from '../../deploy/validate-manifests.ts'
 import type { ClusterTools } from './cluster-tools.ts'
 import { API_PORT, HOST_ADDRESS } from './control-plane.ts'
 import { execute } from './host.ts'
 import { openOutsiders } from './policies-outsiders.ts'
 import type { Address, Answer } from './policies-probe.ts'
 import type { Release } from './release.ts'
-import { CLIENTS_NAMESPACE, NAMESPACE } from './stage.ts'
+import { CLIENTS_NAMESPACE, guardStores, NAMESPACE } from './stage.ts'
 
 const PROBE = join(import.meta.dirname, 'policies-probe.ts')
 /** Felix follows changes of policies and pods. */
@@ -36,7 +33,7 @@ const MAY_BE_ASKED: [by: string, to: RegExp][] = [
   ['monitoring', /^(edge|router|keys|metering):health$/],
 ]
 /** The policies of the chart and of `deploy/companions/` say who may ask these. */
-const GUARDED = [...Object.keys(MAY_SPEAK_TO), 'redis']
+const GUARDED = [...Object.keys(MAY_SPEAK_TO), 'redis', 'postgres']
 
 interface Pod {
   metadata: { name: string; namespace: string; labels?: Record<string, string>; deletionTimestamp?: string }
@@ -62,12 +59,11 @@ export async function provePolicies(tools: ClusterTools, release: Release, state
   await using _outsiders = await openOutsiders(tools)
   const probe = () => probeAll(tools, state)
   const enforced = await until(probe, isAsPromised)
-  const policiesOfRedis = redisPolicies()
   await release.upgrade('--set', 'networkPolicy.enabled=false')
   await tools.kubectl('delete', 'networkpolicies.networking.k8s.io', '--all', '--namespace', NAMESPACE)
   await until(probe, ({ answer }) => answer === 'open')
   await release.rollback()
-  await tools.apply(policiesOfRedis, '--namespace', NAMESPACE)
+  await guardStores(tools)
   await until(probe, isAsPromised)
   const refused = enforced.filter(({ answer }) => answer === 'silent').length
   return `${enforced.length - refused} connections as promised, ${refused} refused, each open without the policies`
@@ -159,9 +155,4 @@ async function processesOf(pods: readonly Pod[], state: string): Promise<Map<Pod
   return new Map(
     pods.map((pod) => [pod, ids.get(pod.status.containerStatuses[0]!.containerID.replace('containerd://', ''))!]),
   )
-}
-
-function redisPolicies(): object[] {
-  const companion = readManifests(readFileSync(join(DEPLOY, 'companions/redis.yaml'), 'utf8'))
-  return companion.filter(({ kind }) => kind === 'NetworkPolicy')
 }

@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEPLOY } from '../../deploy/chart.ts'
+import { readManifests } from '../../deploy/validate-manifests.ts'
 import type { ClusterTools } from './cluster-tools.ts'
 import { HOST_ADDRESS } from './control-plane.ts'
 import { imageOf, standIns } from '../engine/images.ts'
@@ -27,6 +28,7 @@ const BACKEND_PORT = 9100
 const VOLUMES = 4
 const VOLUME_SIZE = '10Gi'
 const TOKENS_PER_SECOND = 100
+const FIRST_HOST = { ipBlock: { cidr: `${HOST_ADDRESS}/32` } }
 
 export interface Stage {
   readonly databaseUrl: string
@@ -64,20 +66,32 @@ export async function openStage(tools: ClusterTools, state: string, node: string
       env: { PORT: 8082, HOST: '0.0.0.0', ISSUER, AUTH_AUDIENCE: GATEWAY_URL },
     }),
     ...server('postgres', 5432, {
+      labels: { 'cnpg.io/cluster': 'gateway-db' },
       image: standIns.postgres,
       env: { POSTGRES_USER: 'gateway', POSTGRES_DB: 'gateway', POSTGRES_PASSWORD: postgresPassword },
       folders: ['/var/lib/postgresql', '/tmp'],
     }),
   ])
-  const redis = readFileSync(join(DEPLOY, 'companions/redis.yaml'), 'utf8')
+  await guardStores(tools)
   await tools.apply(
-    redis.replace(/image: \S*redis\S*/, `image: ${standIns.redis}\n          imagePullPolicy: Never`),
+    readCompanion('redis').replace(/image: \S*redis\S*/, `image: ${standIns.redis}\n          imagePullPolicy: Never`),
     '--namespace',
     NAMESPACE,
   )
   await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, 'statefulset/redis', '--timeout=180s')
   await rolledOut(tools, [...BACKENDS, 'issuer', 'postgres'])
   return { databaseUrl }
+}
+
+/** By the policies of the companions, which say who may ask Redis and PostgreSQL. */
+export async function guardStores(tools: ClusterTools): Promise<void> {
+  const manifests = ['redis', 'cloudnative-pg'].flatMap((name) => readManifests(readCompanion(name)))
+  const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
+  await tools.apply(policies, '--namespace', NAMESPACE)
+}
+
+function readCompanion(name: string): string {
+  return readFileSync(join(DEPLOY, 'companions', `${name}.yaml`), 'utf8')
 }
 
 /** Until it is disposed, the backends answer at this speed. Nobody may be asking them when it changes. */
@@ -114,17 +128,19 @@ export function chartValues(): object {
     monitoring: { serviceMonitor: { enabled: true } },
     ctl: { enabled: true },
     networkPolicy: {
-      edgeFrom: [
-        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': CLIENTS_NAMESPACE } } },
-        // The clients of the tour, who ask from the first host.
-        { ipBlock: { cidr: `${HOST_ADDRESS}/32` } },
-      ],
+      // The clients of the tour ask from the first host, and Prometheus reads from there.
+      edgeFrom: [inNamespace(CLIENTS_NAMESPACE), FIRST_HOST],
+      monitoringFrom: [inNamespace('monitoring'), FIRST_HOST],
       redis: { to: podsOf('redis') },
       database: { to: podsOf('postgres') },
       issuer: { to: podsOf('issuer') },
       backends: { to: podsOf(...BACKENDS) },
     },
   }
+}
+
+function inNamespace(name: string): object {
+  return { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } }
 }
 
 function podsOf(...names: string[]): object[] {
@@ -146,6 +162,8 @@ export function gatewayConfig(...added: string[]): object {
 }
 
 interface ServerPlan {
+  /** Beside `app`. */
+  labels?: Record<string, string>
   image: string
   args?: string[]
   env: Record<string, string | number>
@@ -154,8 +172,10 @@ interface ServerPlan {
 }
 
 /** A Deployment with one pod of the restricted profile, and its Service. */
-function server(name: string, port: number, { image, args, env, folders = [] }: ServerPlan): object[] {
-  const labels = { app: name }
+function server(name: string, port: number, plan: ServerPlan): object[] {
+  const { image, args, env, folders = [] } = plan
+  const selector = { app: name }
+  const labels = { ...plan.labels, ...selector }
   const metadata = { name, namespace: NAMESPACE }
   const volumeOf = (index: number) => `folder-${index}`
   const container = {
@@ -181,9 +201,9 @@ function server(name: string, port: number, { image, args, env, folders = [] }: 
       apiVersion: 'apps/v1',
       kind: 'Deployment',
       metadata,
-      spec: { replicas: 1, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+      spec: { replicas: 1, selector: { matchLabels: selector }, template: { metadata: { labels }, spec } },
     },
-    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector: labels, ports: [{ port }] } },
+    { apiVersion: 'v1', kind: 'Service', metadata, spec: { selector, ports: [{ port }] } },
   ]
 }
 
