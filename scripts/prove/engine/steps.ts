@@ -29,7 +29,8 @@ export async function step<T>(
     process.stderr.write(`✓ ${title}: ${finding} (${seconds.toFixed(1)} s)\n`)
     return answer
   } catch (error) {
-    end('FAILED')
+    const { seconds } = end('FAILED')
+    process.stderr.write(`✗ ${title}: ${String(error)} (${seconds.toFixed(1)} s)\n`)
     throw error
   }
 }

@@ -18,8 +18,7 @@ export interface Release {
   rollback(): Promise<void>
   uninstall(): Promise<void>
   restart(component: Component): Promise<void>
-  /** Deletes one of the component's pods. */
-  deletePod(component: Component, ...how: string[]): Promise<void>
+  deletePod(pod: Pod, ...how: string[]): Promise<void>
   rolledOut(): Promise<void>
   pods(component: Component): Promise<Pod[]>
   /** Those that serve and were not told to stop. */
@@ -72,9 +71,8 @@ export async function openRelease(tools: ClusterTools, state: string): Promise<R
       await kubectl('rollout', 'restart', workloadOf(component))
       await rolledOut()
     },
-    async deletePod(component, ...how) {
-      const [first] = await pods(component)
-      await kubectl('delete', 'pod', first!.metadata.name, ...how)
+    async deletePod({ metadata }, ...how) {
+      await kubectl('delete', 'pod', metadata.name, ...how)
       await rolledOut()
     },
   }

@@ -12,8 +12,9 @@ import type { ClusterTools } from './cluster-tools.ts'
 import { SECOND_HOST } from './host.ts'
 import { OTHER_VERSION } from './images.ts'
 import { exhaustMemory } from './memory-limit.ts'
+import { findFollower, findLeader } from './nats-leader.ts'
 import { provePolicies } from './policies.ts'
-import { type Component, openRelease, type Release, SERVICES } from './release.ts'
+import { type Component, openRelease, type Pod, type Release, SERVICES } from './release.ts'
 import { namesIn } from './release-steps.ts'
 import { scaleByStreams } from './scaling-by-streams.ts'
 import { gatewayConfig, NAMESPACE, type Stage } from './stage.ts'
@@ -28,13 +29,15 @@ const HUNG = 'hung'
 /** Until the nodes send no connection to it. */
 const FORGOTTEN_WITHIN_MS = 5_000
 /** What clients may meet when a pod is gone without a word. */
-const FORCED: { component: Component; problems: readonly string[] }[] = [
-  { component: 'edge', problems: [...EDGE_GONE, HUNG] },
+const FORCED: { title: string; find(release: Release): Promise<Pod>; problems: readonly string[] }[] = [
+  { title: 'a pod of edge', find: firstOf('edge'), problems: [...EDGE_GONE, HUNG] },
   // A stream that had begun.
-  { component: 'router', problems: ['broken'] },
-  { component: 'keys', problems: [] },
-  { component: 'metering', problems: [] },
-  { component: 'nats', problems: ['broken', '503'] },
+  { title: 'a pod of router', find: firstOf('router'), problems: ['broken'] },
+  { title: 'a pod of keys', find: firstOf('keys'), problems: [] },
+  { title: 'a pod of metering', find: firstOf('metering'), problems: [] },
+  // A router that hears of no end of its connection is silent for longer than edges wait.
+  { title: 'the NATS server that leads the usage stream', find: findLeader, problems: ['broken', '503'] },
+  { title: 'another NATS server', find: findFollower, problems: ['broken', '503'] },
 ]
 
 export interface Scene {
@@ -90,12 +93,12 @@ function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Rel
       underLoad(`rolling restart of ${component}`, () => release.restart(component)),
     ),
     underLoad('three edge pods deleted, one after the other', async () => {
-      for (let count = 0; count < 3; count++) await release.deletePod('edge')
+      for (let count = 0; count < 3; count++) await release.deletePod(await firstOf('edge')(release))
     }),
     underLoad('helm upgrade to another version', () => release.upgrade('--set', `image.tag=${OTHER_VERSION}`)),
     underLoad('helm rollback', release.rollback),
-    ...FORCED.map(({ component, problems }) =>
-      underLoad(`a pod of ${component} deleted by force`, () => release.deletePod(component, ...BY_FORCE), problems),
+    ...FORCED.map(({ title, find, problems }) =>
+      underLoad(`${title} deleted by force`, async () => release.deletePod(await find(release), ...BY_FORCE), problems),
     ),
     underLoad('an edge at its memory limit, killed by the kernel', () => exhaustMemory(release, 'edge'), EDGE_GONE),
     { title: 'a second node', prove: addNode },
@@ -123,6 +126,10 @@ function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Rel
     },
     { title: 'uninstall leaves the volume claims of NATS alone', prove: () => expectGone(tools, release) },
   ]
+}
+
+function firstOf(component: Component): (release: Release) => Promise<Pod> {
+  return async ({ pods }) => (await pods(component))[0]!
 }
 
 async function drain(tools: ClusterTools, release: Release): Promise<void> {
