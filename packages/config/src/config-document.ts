@@ -2,7 +2,19 @@
  * Where the fields of a config file stand in its text.
  */
 
-import { isAlias, isMap, isPair, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml'
+import {
+  Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type Alias,
+  type Node,
+} from 'yaml'
 import type { LocatedProblem } from './config-error.ts'
 
 /** The position of a field; of one that is missing, of the nearest thing around it. None in an empty file. */
@@ -10,23 +22,44 @@ export type Locate = (path: readonly PropertyKey[]) => Pick<LocatedProblem, 'lin
 
 export interface ConfigDocument {
   document: Document
+  /** The same without a place; undefined beside a syntax problem. */
+  value: unknown
   locate: Locate
   /** The first one only: the others mostly follow from it. */
   syntaxProblem: LocatedProblem | null
 }
 
+/** Never throws: a file that a running gateway follows may hold anything. */
 export function readConfigDocument(text: string): ConfigDocument {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  let document: Document = new Document()
   const locate: Locate = (path) => positionOf(document, lines, path)
-  const error = document.errors[0]
-  if (!error) return { document, locate, syntaxProblem: null }
-  const { line, col: column } = lines.linePos(error.pos[0])
-  return {
-    document,
-    locate,
-    syntaxProblem: { field: '', message: `is not valid YAML: ${error.message}`, line, column },
+  const refuse = (reason: string, offset = 0): ConfigDocument => {
+    const { line, col: column } = lines.linePos(offset)
+    const words = /call stack/.test(reason) ? 'lists and maps are nested too deeply' : reason
+    const syntaxProblem = { field: '', message: `is not valid YAML: ${words}`, line, column }
+    return { document, value: undefined, locate, syntaxProblem }
   }
+  try {
+    document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+    const error = document.errors[0]
+    if (error) return refuse(error.message, error.pos[0])
+    return { document, value: document.toJS(), locate, syntaxProblem: null }
+  } catch (error) {
+    return refuse((error as Error).message, danglingAlias(document)?.range?.[0])
+  }
+}
+
+function danglingAlias(document: Document): Alias | undefined {
+  let found: Alias | undefined
+  visit(document, {
+    Alias(_, alias) {
+      if (alias.resolve(document)) return undefined
+      found = alias
+      return visit.BREAK
+    },
+  })
+  return found
 }
 
 function positionOf(document: Document, lines: LineCounter, path: readonly PropertyKey[]): ReturnType<Locate> {

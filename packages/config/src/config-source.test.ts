@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, mkdir, mkdtemp, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -120,6 +120,24 @@ describe('a changed file is taken up while running', () => {
   })
 })
 
+test('a change is taken up from a directory that cannot be watched', async () => {
+  await writeFile(path, plansFile(10))
+  // Readers may pass, and may not list: root, who may do all, becomes nobody for a moment.
+  await chmod(directory, 0o311)
+  const user = process.geteuid!()
+  if (user === 0) process.seteuid!(65_534)
+  try {
+    await using source = await openConfigSource({ path, logger, rereadMs: 50 })
+    if (user === 0) process.seteuid!(user)
+    expect(log).toContain('directory is not watched; the file is read instead')
+    await writeFile(path, plansFile(20))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+  } finally {
+    process.seteuid!(user)
+    await chmod(directory, 0o700)
+  }
+})
+
 describe('a running configuration stays', () => {
   test('when the file becomes broken; the log names line and field, once, and the repaired file is taken up', async () => {
     await writeFile(path, plansFile(10))
@@ -135,6 +153,39 @@ describe('a running configuration stays', () => {
     expect(listener).not.toHaveBeenCalled()
     await writeFile(path, plansFile(20))
     await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+  })
+
+  test.each<[string, string]>([
+    ['an alias names no anchor', 'plans: *typo\n'],
+    ['aliases multiply', `a: &a [${'x,'.repeat(99)}]\nb: &b [${'*a,'.repeat(99)}]\nc: [${'*b,'.repeat(99)}]\n`],
+    ['lists nest without end', '['.repeat(20_000)],
+  ])('when %s, and the process goes on', async (_, text) => {
+    await writeFile(path, plansFile(10))
+    await using source = await open()
+    await writeFile(path, text)
+    await vi.waitFor(() => expect(log).toContain('configuration refused; the running one stays'), soon)
+    expect(log).toContain('is not valid YAML')
+    expect(rpmOf(source.current)).toBe(10)
+    await writeFile(path, plansFile(20))
+    await vi.waitFor(() => expect(rpmOf(source.current)).toBe(20), soon)
+  })
+
+  test('when a backend refers to a variable that the router does not have; the log names its line', async () => {
+    const file = (key: string) => `${plansFile(10)}backends:
+  - { id: gpu-a, url: http://gpu-a/v1, apiKey: "\${${key}}" }
+pools:
+  - { id: spark, targets: [{ backend: gpu-a, model: x }] }
+`
+    const metrics = createMetrics({ service: 'test' })
+    await writeFile(path, file('GPU_KEY'))
+    await using source = await openConfigSource({ path, environment: { GPU_KEY: 'sk' }, logger, metrics, rereadMs: 50 })
+    const before = source.current
+    await writeFile(path, file('NEW_KEY'))
+    await vi.waitFor(() => expect(log).toContain('configuration refused; the running one stays'), soon)
+    expect(log).toContain('gateway.yaml:5:40  backends[0].apiKey: the environment variable NEW_KEY is not set')
+    expect(source.current).toBe(before)
+    expect(metrics.text()).toMatch(/^gateway_config_refused\S* 1$/m)
+    await expect(openConfigSource({ path, environment: {}, logger })).rejects.toThrow('NEW_KEY is not set')
   })
 
   test('when the file goes away', async () => {

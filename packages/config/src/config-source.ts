@@ -9,7 +9,7 @@
  * file or one that ends where a section ends. Both are valid. So a file that lacks a section of the running one is refused.
  */
 
-import { watch } from 'node:fs'
+import { watch, type FSWatcher } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { GatewayConfig } from '@gateway/contracts/config'
@@ -17,6 +17,7 @@ import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
+import { unusableSecrets } from './resolve-secrets.ts'
 import { readSteady, STEADY_MS } from './read-steady.ts'
 
 export interface ConfigSource extends AsyncDisposable {
@@ -28,6 +29,8 @@ export interface ConfigSource extends AsyncDisposable {
 interface ConfigSourceOptions {
   /** `GATEWAY_CONFIG`; without it the default configuration holds for ever. */
   path?: string | undefined
+  /** The router's. A file whose backends name a variable that is not set here is refused, at boot and later. */
+  environment?: NodeJS.ProcessEnv
   logger: Logger
   /** Where the process says whether it refuses the file. */
   metrics?: Metrics
@@ -46,12 +49,13 @@ export async function openConfigSource(options: ConfigSourceOptions): Promise<Co
   const refused = metrics?.gauge('gateway_config_refused', help).labels()
   if (path === undefined) return fixedSource(loadDefaultConfig().config)
   const text = await readConfigFile(path)
-  const loaded = loadConfig(text, path)
+  const load = (read: string) => loadWith(read, path, options.environment)
+  const loaded = load(text)
   for (const notice of loaded.notices) logger.warn({ file: path }, notice)
   if (loaded.named.size === 0) logger.warn({ file: path }, 'the file names no section: the defaults hold')
   logger.info({ file: path, revision: loaded.config.revision }, 'configuration loaded')
   if (options.watch === false) return fixedSource(loaded.config)
-  return followFile({ path, logger, text, loaded, rereadMs, onRefused: (is) => refused?.set(is ? 1 : 0) })
+  return followFile({ path, load, logger, text, loaded, rereadMs, onRefused: (is) => refused?.set(is ? 1 : 0) })
 }
 
 function fixedSource(config: GatewayConfig): ConfigSource {
@@ -62,8 +66,16 @@ function fixedSource(config: GatewayConfig): ConfigSource {
   }
 }
 
+function loadWith(text: string, path: string, environment: NodeJS.ProcessEnv | undefined): LoadedConfig {
+  const loaded = loadConfig(text, path)
+  const problems = environment ? unusableSecrets(loaded, environment) : []
+  if (problems.length > 0) throw new ConfigError(path, problems)
+  return loaded
+}
+
 interface Boot {
   path: string
+  load(text: string): LoadedConfig
   logger: Logger
   text: string
   loaded: LoadedConfig
@@ -71,7 +83,7 @@ interface Boot {
   onRefused: (isRefused: boolean) => void
 }
 
-function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): ConfigSource {
+function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: Boot): ConfigSource {
   const known = { lastRead: text, running: text }
   let { config: current, named } = loaded
   let readable = true
@@ -96,17 +108,15 @@ function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): 
       known.running = read
       onRefused(false)
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
       onRefused(true)
-      logger.error(
-        { file: path, problems: error.problems },
-        `configuration refused; the running one stays. ${error.message}`,
-      )
+      const told = error instanceof ConfigError ? { problems: error.problems } : { err: error }
+      const { message } = error as Error
+      logger.error({ file: path, ...told }, `configuration refused; the running one stays. ${message}`)
     }
   }
 
   function loadChanged(read: string): LoadedConfig {
-    const changed = loadConfig(read, path)
+    const changed = load(read)
     const lost = [...named].filter((section) => !changed.named.has(section))
     if (lost.length === 0 || changed.config.revision === current.revision) return changed
     const message =
@@ -167,18 +177,24 @@ function followFile({ path, logger, text, loaded, rereadMs, onRefused }: Boot): 
 function watchDirectory(directory: string, changed: () => void, rereadMs: number, logger: Logger): Disposable {
   let rereadSoon: NodeJS.Timeout | undefined
   const rereading = setInterval(changed, rereadMs).unref()
-  const watcher = watch(directory, { persistent: false }, () => {
-    clearTimeout(rereadSoon)
-    rereadSoon = setTimeout(changed, STEADY_MS).unref()
-  })
-  watcher.on('error', (error) =>
-    logger.warn({ err: error, directory }, 'directory is not watched; the file is read instead'),
-  )
+  const notWatched = (error: unknown) =>
+    logger.warn({ err: error, directory }, 'directory is not watched; the file is read instead')
+  let watcher: FSWatcher | undefined
+  try {
+    watcher = watch(directory, { persistent: false }, () => {
+      clearTimeout(rereadSoon)
+      rereadSoon = setTimeout(changed, STEADY_MS).unref()
+    })
+    watcher.on('error', notWatched)
+  } catch (error) {
+    // A system has so many watches and no more; a directory may be one that its files' readers cannot list.
+    notWatched(error)
+  }
   return {
     [Symbol.dispose]() {
       clearInterval(rereading)
       clearTimeout(rereadSoon)
-      watcher.close()
+      watcher?.close()
     },
   }
 }

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { PRICE_LIST } from '@gateway/pricing/list-rates'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from './config-error.ts'
@@ -114,6 +115,11 @@ describe('a problem is placed by line, column and field', () => {
       '2:1 : is not valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
     ['the same field twice', 'plans: []\nplans: []\n', '2:1 : is not valid YAML: Map keys must be unique'],
+    [
+      'an alias without its anchor',
+      'plans: []\nmodels: *modles\n',
+      '2:9 : is not valid YAML: Unresolved alias (the anchor must be set before the alias): modles',
+    ],
   ])('%s', (_, text, problem) => {
     expect(problemsOf(text)).toEqual([problem])
   })
@@ -216,5 +222,34 @@ test('secrets are not resolved here: only the router may hold them', () => {
   expect(loadConfig(text, 'x').config.backends[0]).toMatchObject({
     apiKey: '${PATH}',
     headers: { 'x-team': '${HOME}' },
+  })
+})
+
+describe('whatever a file holds', () => {
+  const word = fc.constantFrom('backends', 'pools', 'models', 'plans', 'id', 'url', '__proto__', '<<', '~', '1e9', '')
+  const piece = fc.oneof(
+    word,
+    fc.constantFrom(...[': ', '- ', '\n', '\n  ', '&a ', '*a', '*b', '!!js ', '!x ', '[', ']', '{', '}', ', ', '|\n']),
+    fc.constantFrom(...['"', "'", '#', '? ', '---\n', '...\n', '%YAML 9\n', '\0', '\uFEFF', '\t', '${X}', '@', '`']),
+    fc.string({ maxLength: 4 }),
+  )
+  const text = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''))
+
+  test('it is taken, or refused with its problems: nothing else is thrown', () => {
+    fc.assert(
+      fc.property(text, (any) => void problemsOf(any)),
+      { numRuns: 2_000 },
+    )
+  })
+
+  test.each<[string, string]>([
+    ['aliases that multiply', `a: &a [${'x,'.repeat(99)}]\nb: &b [${'*a,'.repeat(99)}]\nc: [${'*b,'.repeat(99)}]\n`],
+    ['an anchor inside itself', 'plans: &a [*a]\n'],
+    ['a map inside itself', 'backends: &a\n  - &b { id: x, headers: *b }\n'],
+    ['lists within lists', `plans: ${'['.repeat(20_000)}`],
+    ['many documents', 'plans: []\n---\nplans: []\n'],
+    ['bytes that are no text', '\0\u0001\uFFFD'],
+  ])('%s are refused', (_, any) => {
+    expect(problemsOf(any)).not.toEqual([])
   })
 })

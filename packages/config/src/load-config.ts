@@ -34,9 +34,9 @@ export function loadDefaultConfig(): LoadedConfig {
 }
 
 export function loadConfig(text: string, source: string): LoadedConfig {
-  const { document, locate, syntaxProblem } = readConfigDocument(text)
+  const { value, locate, syntaxProblem } = readConfigDocument(text)
   if (syntaxProblem) throw new ConfigError(source, [syntaxProblem])
-  const parsed = configFile.safeParse(document.toJS() ?? {}, { reportInput: true })
+  const parsed = configFile.safeParse(value ?? {}, { reportInput: true })
   if (!parsed.success)
     throw new ConfigError(
       source,

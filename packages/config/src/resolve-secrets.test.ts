@@ -51,3 +51,14 @@ describe('what is missing is told in full', () => {
     )
   })
 })
+
+test.each(['sk-abc\n', 'sk\r\nx-role: admin', 'sk-…abc', 'sk\0'])(
+  'a value that no header can hold (%j) is refused without being shown, in the environment or in the file',
+  (secret) => {
+    const refused = /^(?!.*sk).*apiKey: holds a line break or another character that no HTTP header may have/s
+    expect(() => resolveSecrets(backend({ apiKey: '${GPU_KEY}' }), { GPU_KEY: secret })).toThrow(refused)
+    expect(() => resolveSecrets(backend({ apiKey: secret }), {})).toThrow(refused)
+    const headers = { 'x-team': '${TEAM}' }
+    expect(() => resolveSecrets(backend({ headers }), { TEAM: secret })).toThrow(/headers\.x-team: holds a line break/)
+  },
+)

@@ -7,7 +7,7 @@ import { findOversights } from '@gateway/contracts/find-oversights'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
 import { loadConfig, type LoadedConfig } from './load-config.ts'
-import { resolveSecrets } from './resolve-secrets.ts'
+import { unusableSecrets } from './resolve-secrets.ts'
 
 export interface ConfigReview {
   /** Null where the file cannot be read as a configuration at all. */
@@ -30,21 +30,5 @@ export function reviewConfig(text: string, source: string, environment: NodeJS.P
   const warnings = findOversights(config, named).map(({ path, message }) => {
     return { field: writePath(inFile(path)), message, ...locate(inFile(path)) }
   })
-  const looksForSecrets = environment !== null && named.has('backends')
-  return { config, problems: looksForSecrets ? missingSecrets(loaded, environment) : [], warnings, notices }
-}
-
-function missingSecrets({ config, locate }: LoadedConfig, environment: NodeJS.ProcessEnv): LocatedProblem[] {
-  return config.backends.flatMap((backend, index) => {
-    try {
-      resolveSecrets(backend, environment)
-      return []
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error
-      return error.problems.map(({ field, message }) => {
-        const at = ['backends', index] as const
-        return { field: `${writePath(at)}.${field}`, message, ...locate([...at, ...field.split('.')]) }
-      })
-    }
-  })
+  return { config, problems: environment ? unusableSecrets(loaded, environment) : [], warnings, notices }
 }

@@ -17,7 +17,7 @@ export async function openContext(
   const { logger, metrics, openBus } = ownProcess('router', settings)
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('router', settings.tracing))
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
+  const config = opening.use(await openConfigSource({ path: settings.configPath, environment, logger, metrics }))
   const bus = opening.use(await openBus(usageStream))
   const opened = opening.move()
   return {
