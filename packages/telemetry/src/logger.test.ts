@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process'
+import { open } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createLogger, type Logger } from './logger.ts'
@@ -90,4 +92,23 @@ test('every line stays valid JSON, whatever is logged', () => {
       expect(() => capture((logger) => logger.info({ fields, message }, message))).not.toThrow()
     }),
   )
+})
+
+test('a process whose log cannot be written goes on, and ends as it wants', async () => {
+  const full = await open('/dev/full', 'w')
+  const program = `
+    import { createLogger } from ${JSON.stringify(new URL('./logger.ts', import.meta.url).href)}
+    const logger = createLogger({ service: 'test', level: 'info' })
+    for (let line = 0; line < 20; line++) {
+      logger.info({ line }, 'a line')
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    process.stderr.write('it goes on')`
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', full.fd, 'pipe'],
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
+  await full.close()
+  expect({ status, stderr }).toEqual({ status: 0, stderr: 'it goes on' })
 })

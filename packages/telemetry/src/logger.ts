@@ -36,9 +36,28 @@ export function createLogger({ service, level, output }: LoggerOptions): Logger 
       serializers: { ...withheldFields, err: describeError, error: describeError, reason: describeError },
       hooks: { streamWrite: withholdByLook },
     },
-    // Asynchronous, so that a slow reader of the log never stops the event loop; written out when the process exits.
-    output ?? destination({ dest: 1, sync: false }),
+    output ?? openStdout(),
   )
+}
+
+/** Of lines that are still to be written; those beyond are dropped. */
+const MOST_UNWRITTEN_BYTES = 16 * 1024 * 1024
+
+/**
+ * Asynchronous, so that a slow reader of the log never stops the event loop; written out when the process exits. A log
+ * that cannot be written (a full disk, a terminal that is gone) ends nobody's requests.
+ */
+function openStdout(): DestinationStream {
+  const stdout = destination({ dest: 1, sync: false, maxLength: MOST_UNWRITTEN_BYTES })
+  let isFailing = false
+  stdout.on('error', () => (isFailing = true))
+  stdout.on('write', () => (isFailing = false))
+  const { flushSync } = stdout
+  // The library would try for ever to write the last lines, and the process would never end.
+  stdout.flushSync = () => {
+    if (!isFailing) flushSync.call(stdout)
+  }
+  return stdout
 }
 
 const WITHHELD = '[withheld]'
