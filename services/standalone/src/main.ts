@@ -3,6 +3,7 @@
  */
 
 import { commandFor, findServers } from '@gateway/probe/find-servers'
+import { countBuffersWithHeap } from '@gateway/service/count-buffers-with-heap'
 import { START_WITH } from '@gateway/service/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
@@ -22,6 +23,7 @@ try {
     process.exit(0)
   }
   const stopped = stopSignal()
+  countBuffersWithHeap()
   const settings = loadSettings(process.env, backend)
   const isFirstUse = backend === null && settings.configPath === undefined
   const exceptPorts = [settings.edge.port, settings.healthPort]
