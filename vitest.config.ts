@@ -1,13 +1,14 @@
 /**
- * How tests run. Units start no server; one process a core runs them file by file, as a process costs more than most of
- * them. Every other file has a process of its own. Parts run on real servers and mostly wait, so one more than cores run at
- * once. Files of the whole system start a dozen processes: one a core. Some files run alone at the end.
+ * How tests run. Units start no server; some processes run them file by file, as a process costs more than most of them.
+ * Every other file has a process of its own: parts run on real servers, the others on the whole system. They wait for a
+ * third to two thirds of their time, so one more than cores run at once, in the order of `test-order.ts`. Two run alone.
  */
 
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { TestOrder } from './scripts/test-order.ts'
 
 /** Servers named by the environment are shared, so files that use them must take turns. */
 const shared = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'].some((name) => process.env[name])
@@ -35,26 +36,18 @@ const units = globSync(besideSources, {
 })
 
 /** Their clients keep their rate on a busy machine, and expect answers in time. */
-const alone = [
-  'packages/admission/src/redis/cluster.test.ts',
-  'services/keys/src/flood.test.ts',
-  'tests/hostile-clients.test.ts',
-]
-
-const files = (...names: string[]): string[] => names.map((name) => `tests/${name}.test.ts`)
-
-/** They freeze processes under load and expect an answer within seconds: one after the other, before the others. */
-const struck = files('cluster', 'faults')
-/** They last for minutes and use half a core, so they begin first beside the others: vitest sorts projects by name. */
-const longest = files('chaos', 'chaos-sabotage', 'skew')
+const alone = ['services/keys/src/flood.test.ts', 'tests/hostile-clients.test.ts']
 
 export default defineConfig({
   test: {
     globalSetup: 'packages/servers/src/shared-postgres.ts',
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    sequence: { sequencer: TestOrder },
+    // Only a hang shows by these: files share the cores, on a machine that may have other work.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     teardownTimeout: 20_000,
+    expect: { poll: { timeout: 15_000 } },
     // A promise nobody handles is a defect of the product: fail.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,
@@ -65,7 +58,7 @@ export default defineConfig({
           name: 'units',
           include: units,
           isolate: false,
-          maxWorkers: cores,
+          maxWorkers: cores + 2,
           sequence: { groupOrder: 0 },
         },
       },
@@ -82,30 +75,12 @@ export default defineConfig({
       {
         extends: true,
         test: {
-          name: 'struck system',
-          include: struck,
-          maxWorkers: 1,
-          sequence: { groupOrder: 2 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'long system',
-          include: longest,
-          maxWorkers: atOnce(cores),
-          sequence: { groupOrder: 3 },
-        },
-      },
-      {
-        extends: true,
-        test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
           // Their servers and clients are not installed for these: `npm run test:backends`.
-          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...struck, ...longest, ...alone],
-          maxWorkers: atOnce(cores),
-          sequence: { groupOrder: 3 },
+          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...alone],
+          maxWorkers: atOnce(cores + 1),
+          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -114,7 +89,7 @@ export default defineConfig({
           name: 'alone',
           include: alone,
           maxWorkers: 1,
-          sequence: { groupOrder: 4 },
+          sequence: { groupOrder: 2 },
         },
       },
     ],
