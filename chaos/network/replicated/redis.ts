@@ -39,7 +39,7 @@ export async function openRedis(hosts: Hosts, folder: string, disks: Disks): Pro
   const command = (index: number, ...words: [string, ...string[]]) =>
     commandRedis(`redis://127.0.0.1:${ports[index]}`, ...words)
   const file = findProgram('redis-server')!
-  const more = Object.entries(SETTINGS).flatMap(([name, value]) => [`--${name}`, value])
+  const more = () => SETTINGS
   const clocks = await Promise.all(
     NAMES.map(async (host, index) => {
       const port = ports[index]!

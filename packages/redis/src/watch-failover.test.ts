@@ -1,6 +1,8 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as dial, createServer, type Socket } from 'node:net'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { startRedisSentinels } from '@gateway/servers/redis-sentinel'
+import { replicationOf, SENTINEL_NAME, startRedisSentinels } from '@gateway/servers/redis-sentinel'
 import type { Server } from '@gateway/servers/start'
 import { connect, type ScriptConnection } from './connection.ts'
 
@@ -35,6 +37,26 @@ test('a former primary that the Sentinels cannot reach is left, though it serves
   expect(await roleOf(redis.primary)).toBe('master')
 })
 
+test('a failover that came while no Sentinel was heard is heard of later', { timeout: 60_000 }, async () => {
+  await using redis = await startRedisSentinels()
+  await using stack = new AsyncDisposableStack()
+  const doors = await Promise.all(redis.sentinels.map(async (sentinel) => stack.use(await openDoor(sentinel))))
+  const addresses = doors.map(({ port }) => `127.0.0.1:${port}`).join(',')
+  await using connection = await openOn(`redis-sentinel://${addresses}#${SENTINEL_NAME}`)
+  const before = await connection.epoch()
+  await expect.poll(() => areHeard(redis.sentinels), PATIENCE).toBe(true)
+  expect(await replicationOf(redis.replica)).toContain('role:slave')
+
+  for (const door of doors) door.shut()
+  await refuseSentinels(redis.primary)
+  await expect.poll(() => areAgreedOn(redis.replica, redis.sentinels), PATIENCE).toBe(true)
+  expect(await connection.epoch()).toBe(before)
+  for (const door of doors) door.open()
+
+  await expect.poll(() => servesAnotherThan(connection, before), PATIENCE).toBe(true)
+  expect(await roleOf(redis.primary)).toBe('master')
+})
+
 test('Sentinels that ask for a password of their own are heard', { timeout: 60_000 }, async () => {
   await using redis = await startRedisSentinels({ password: 'p@ss' })
   await using connection = await openOn(redis.url.replace('#', '?sentinel-password=p%40ss#'))
@@ -49,6 +71,59 @@ function openOn(url: string): Promise<ScriptConnection> {
   return connect({ url, timeoutMs: TIMEOUT_MS, store: 'notes', Unavailable: Error, scripts: [] })
 }
 
+/** Whether somebody listens at each Sentinel; they do not listen to each other there. */
+async function areHeard(sentinels: readonly Server[]): Promise<boolean> {
+  const lists = await askAll(sentinels, 'CLIENT', 'LIST')
+  return lists.every((list) => list.includes(' sub=1 '))
+}
+
+async function areAgreedOn({ url }: Server, sentinels: readonly Server[]): Promise<boolean> {
+  const named = await askAll(sentinels, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', SENTINEL_NAME)
+  return named.every((address) => address.endsWith(`,${new URL(url).port}`))
+}
+
+function askAll(servers: readonly Server[], command: string, ...args: string[]): Promise<string[]> {
+  return Promise.all(
+    servers.map(async ({ url }) => {
+      using operator = operatorOf(url)
+      return String(await operator.redis.call(command, ...args))
+    }),
+  )
+}
+
+/** A proxy before a Sentinel. Shut, it resets its connections and takes no other. */
+async function openDoor({ url }: Server) {
+  const sockets = new Set<Socket>()
+  let isShut = false
+  const server = createServer((near) => {
+    if (isShut) return void near.resetAndDestroy()
+    const far = dial(Number(new URL(url).port), '127.0.0.1')
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket)
+      socket.on('error', () => {}).once('close', () => sockets.delete(socket) && other.destroy())
+      socket.pipe(other)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    port: (server.address() as AddressInfo).port,
+    shut() {
+      isShut = true
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
+    open: () => void (isShut = false),
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
 function servesAnotherThan(connection: ScriptConnection, before: string): Promise<boolean> {
   return connection.epoch().then(
     (epoch) => epoch !== before,
@@ -59,7 +134,7 @@ function servesAnotherThan(connection: ScriptConnection, before: string): Promis
 /** They take it for dead and cannot make it a replica; everybody else is served. */
 async function refuseSentinels({ url }: Server): Promise<void> {
   using operator = operatorOf(url)
-  await operator.redis.acl('SETUSER', 'default', '-ping', '-multi')
+  await operator.redis.acl('SETUSER', 'default', '-ping', '-multi', '-slaveof', '-client')
 }
 
 async function roleOf({ url }: Server): Promise<unknown> {

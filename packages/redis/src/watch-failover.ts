@@ -3,7 +3,8 @@
  * on, and would admit the same requests a second time.
  *
  * The client's own `failoverDetector` ends the client for ever when it hears while a Sentinel is being asked. A Sentinel
- * that is away is tried again for ever, and says nothing: the connection to the primary has its own errors.
+ * that is away is tried again for ever, and says nothing: the connection to the primary has its own errors. Back again, it
+ * is asked, because nobody repeats what it announced meanwhile.
  */
 
 import { Redis } from 'ioredis'
@@ -13,29 +14,49 @@ const CHANNEL = '+switch-master'
 const RETRY_MS = 1_000
 
 export function watchFailover(address: SentinelAddress, onFailover: () => void): Disposable {
-  const { sentinels, name, sentinelUsername: username, sentinelPassword: password, hasTls } = address
-  const clients = sentinels.map((sentinel) => {
-    const client = new Redis({
-      ...sentinel,
-      ...(username && { username }),
-      ...(password && { password }),
-      ...(hasTls && { tls: {} }),
-      disableClientInfo: true,
-      enableReadyCheck: false,
-      maxRetriesPerRequest: null,
-      retryStrategy: () => RETRY_MS,
-    })
-    client.on('error', () => {})
-    client.on('message', (_channel, message: string) => {
-      if (message.startsWith(`${name} `)) onFailover()
-    })
-    // The client subscribes again on each connection.
-    client.subscribe(CHANNEL).catch(() => {})
-    return client
-  })
+  const clients = address.sentinels.map((sentinel) => watchOne(sentinel, address, onFailover))
   return {
     [Symbol.dispose]: () => {
       for (const client of clients) client.disconnect()
     },
   }
+}
+
+function watchOne(
+  sentinel: SentinelAddress['sentinels'][number],
+  { name, sentinelUsername: username, sentinelPassword: password, hasTls }: SentinelAddress,
+  onFailover: () => void,
+): Redis {
+  const client = new Redis({
+    ...sentinel,
+    ...(username && { username }),
+    ...(password && { password }),
+    ...(hasTls && { tls: {} }),
+    disableClientInfo: true,
+    enableReadyCheck: false,
+    maxRetriesPerRequest: null,
+    retryStrategy: () => RETRY_MS,
+  })
+  /** The primary's host and port, as this Sentinel last named it. */
+  let named = ''
+  client.on('error', () => {})
+  client.on('message', (_channel, message: string) => {
+    const [switched, , , ...primary] = message.split(' ')
+    if (switched !== name) return
+    named = primary.join(' ')
+    onFailover()
+  })
+  // The client subscribes again on each connection.
+  client.subscribe(CHANNEL).catch(() => {})
+  client.on('ready', () => {
+    client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name).then(
+      (answer) => {
+        const primary = String(answer).replace(',', ' ')
+        if (named !== '' && named !== primary) onFailover()
+        named = primary
+      },
+      () => {},
+    )
+  })
+  return client
 }

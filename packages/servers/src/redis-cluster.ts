@@ -6,8 +6,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { findProgram } from './find-program.ts'
-import { startLocalServer } from './local-server.ts'
-import { runProgram } from './program.ts'
+import { startLocalRedis } from './redis.ts'
 import type { Server } from './server.ts'
 
 const SLOTS = 16_384
@@ -42,10 +41,11 @@ export async function startRedisCluster(size: number, options: { replicas?: bool
   const file = findProgram('redis-server')
   if (!file) throw new Error('redis-server is not installed')
   await using starting = new AsyncDisposableStack()
-  const startSome = (count: number) => Promise.all(Array.from({ length: count }, () => startNode(file)))
+  const startOne = () => startLocalRedis(file, {}, { more: clusterSettings })
+  const startSome = (count: number) => Promise.all(Array.from({ length: count }, startOne))
   const [nodes, replicas] = await Promise.all([startSome(size), startSome(options.replicas ? size : 0)])
   for (const node of [...nodes, ...replicas]) starting.use(node)
-  await join(nodes, replicas)
+  await joinCluster(nodes, replicas)
   const started = starting.move()
   const beginMove = (slot: number, { from, to }: Between) => beginMoveOf(slot, nodes[from]!, nodes[to]!)
   return {
@@ -63,45 +63,23 @@ export async function startRedisCluster(size: number, options: { replicas?: bool
   }
 }
 
-function startNode(file: string): Promise<Server> {
-  return startLocalServer(
-    {
-      name: 'redis-cluster',
-      stopSignal: 'SIGTERM',
-      discardSignal: 'SIGKILL',
-      url: (port) => `redis://127.0.0.1:${port}`,
-      start: ({ directory, port }) => {
-        const options = {
-          bind: '127.0.0.1',
-          port: String(port),
-          dir: directory,
-          appendonly: 'yes',
-          save: '',
-          'cluster-enabled': 'yes',
-          'cluster-port': String(busPortOf(port)),
-          'cluster-node-timeout': '2000',
-          // The nodes that are there go on.
-          'cluster-require-full-coverage': 'no',
-        }
-        return runProgram({
-          file,
-          args: Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
-          cwd: directory,
-          port,
-          greet: 'PING\r\n',
-          serves: (answer) => answer.startsWith('+PONG'),
-        })
-      },
-    },
-    {},
-  )
+export function clusterSettings(port: number) {
+  return {
+    'cluster-enabled': 'yes',
+    'cluster-port': String(busPortOf(port)),
+    'cluster-node-timeout': '2000',
+    // The nodes that are there go on.
+    'cluster-require-full-coverage': 'no',
+  }
 }
 
-function busPortOf(port: number): number {
+/** Nodes speak with each other there. */
+export function busPortOf(port: number): number {
   return port < 50_000 ? port + 10_000 : port - 10_000
 }
 
-async function join(nodes: Server[], replicas: Server[]): Promise<void> {
+/** The nodes share the slots equally. Each replica follows the node at its place. */
+export async function joinCluster(nodes: readonly Server[], replicas: readonly Server[]): Promise<void> {
   const clients = nodes.map(({ url }) => new Redis(url))
   try {
     const share = Math.ceil(SLOTS / nodes.length)

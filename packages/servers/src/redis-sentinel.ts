@@ -10,9 +10,10 @@ import { findProgram } from './find-program.ts'
 import { startLocalServer } from './local-server.ts'
 import { runProgram } from './program.ts'
 import { startLocalRedis } from './redis.ts'
-import type { Server } from './server.ts'
+import type { Server, ServerOptions } from './server.ts'
 
-const NAME = 'gateway'
+/** By which the Sentinels know the primary. */
+export const SENTINEL_NAME = 'gateway'
 const QUORUM = 2
 const READY_TIMEOUT_MS = 30_000
 
@@ -30,15 +31,16 @@ export async function startRedisSentinels({ password = '' } = {}): Promise<Redis
   if (!file) throw new Error('redis-server is not installed')
   await using starting = new AsyncDisposableStack()
   const primary = starting.use(await startLocalRedis(file, {}))
-  const replica = starting.use(await startLocalRedis(file, {}, { more: ['--replicaof', '127.0.0.1', portOf(primary)] }))
-  const sentinels = await Promise.all(
-    Array.from({ length: QUORUM + 1 }, () => startSentinel(file, portOf(primary), password)),
-  )
+  const primaryPort = portOf(primary)
+  const follow = () => ({ replicaof: `127.0.0.1 ${primaryPort}` })
+  const replica = starting.use(await startLocalRedis(file, {}, { more: follow }))
+  const watched = { primaryPort, password, downAfterMs: 1_000 }
+  const sentinels = await Promise.all(Array.from({ length: QUORUM + 1 }, () => startSentinel(file, {}, watched)))
   for (const sentinel of sentinels) starting.use(sentinel)
-  await Promise.all(sentinels.map((sentinel) => untilAllAreKnown(sentinel, password)))
+  await untilSentinelsKnow(sentinels, 1, password)
   const started = starting.move()
   return {
-    url: `redis-sentinel://${sentinels.map((sentinel) => `127.0.0.1:${portOf(sentinel)}`).join(',')}#${NAME}`,
+    url: sentinelUrl(sentinels),
     primary,
     replica,
     sentinels,
@@ -56,11 +58,20 @@ export async function replicationOf({ url }: Server): Promise<string> {
   }
 }
 
-/** Without each other and the replica, they could promote nobody. */
-async function untilAllAreKnown({ url }: Server, password: string): Promise<void> {
+export function sentinelUrl(sentinels: readonly Server[]): string {
+  return `redis-sentinel://${sentinels.map((sentinel) => `127.0.0.1:${portOf(sentinel)}`).join(',')}#${SENTINEL_NAME}`
+}
+
+/** Without each other and the replicas, they could promote nobody. */
+export async function untilSentinelsKnow(sentinels: readonly Server[], replicas: number, password = ''): Promise<void> {
+  await Promise.all(sentinels.map((sentinel) => untilAllAreKnown(sentinel, replicas, password)))
+}
+
+async function untilAllAreKnown({ url }: Server, replicas: number, password: string): Promise<void> {
   const client = new Redis(url, { password })
   try {
-    const isWhole = async () => (await client.info('sentinel')).includes(`slaves=1,sentinels=${QUORUM + 1}`)
+    const known = `slaves=${replicas},sentinels=${QUORUM + 1}`
+    const isWhole = async () => (await client.info('sentinel')).includes(known)
     const deadlineAtMs = Date.now() + READY_TIMEOUT_MS
     while (!(await isWhole())) {
       if (Date.now() > deadlineAtMs)
@@ -76,7 +87,20 @@ function portOf({ url }: Server): string {
   return new URL(url).port
 }
 
-function startSentinel(file: string, primaryPort: string, password: string): Promise<Server> {
+interface Watched {
+  primaryPort: string
+  /** The Sentinels' own. */
+  password?: string
+  downAfterMs: number
+  /** The words before the command, which put it somewhere. */
+  launcher?: readonly string[]
+}
+
+export function startSentinel(
+  file: string,
+  options: ServerOptions,
+  { primaryPort, password, downAfterMs, launcher = [] }: Watched,
+): Promise<Server> {
   return startLocalServer(
     {
       name: 'redis-sentinel',
@@ -90,15 +114,16 @@ function startSentinel(file: string, primaryPort: string, password: string): Pro
           `bind 127.0.0.1`,
           `port ${port}`,
           `dir ${directory}`,
-          `sentinel monitor ${NAME} 127.0.0.1 ${primaryPort} ${QUORUM}`,
-          `sentinel down-after-milliseconds ${NAME} 1000`,
-          `sentinel failover-timeout ${NAME} 5000`,
+          `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${primaryPort} ${QUORUM}`,
+          `sentinel down-after-milliseconds ${SENTINEL_NAME} ${downAfterMs}`,
+          `sentinel failover-timeout ${SENTINEL_NAME} 5000`,
           ...(password ? [`requirepass ${password}`, `sentinel sentinel-pass ${password}`] : []),
         ]
         await writeFile(settings, `${watched.join('\n')}\n`)
+        const [program, ...args] = [...launcher, file, settings, '--sentinel']
         return runProgram({
-          file,
-          args: [settings, '--sentinel'],
+          file: program,
+          args,
           cwd: directory,
           port,
           greet: 'PING\r\n',
@@ -106,6 +131,6 @@ function startSentinel(file: string, primaryPort: string, password: string): Pro
         })
       },
     },
-    {},
+    options,
   )
 }

@@ -9,7 +9,7 @@ import type { Server, ServerOptions } from './server.ts'
 
 interface RedisCommand {
   /** Settings beside the usual ones. */
-  more?: readonly string[]
+  more?(port: number): Readonly<Record<string, string>>
   /** The words before the command, which put it somewhere. */
   launcher?: readonly string[]
 }
@@ -17,7 +17,7 @@ interface RedisCommand {
 export function startLocalRedis(
   file: string,
   options: ServerOptions,
-  { more = [], launcher = [] }: RedisCommand = {},
+  { more = () => ({}), launcher = [] }: RedisCommand = {},
 ): Promise<Server> {
   return startLocalServer(
     {
@@ -27,7 +27,8 @@ export function startLocalRedis(
       url: (port) => `redis://127.0.0.1:${port}`,
       start: ({ directory, port }) => {
         const place = ['--bind', '127.0.0.1', '--port', String(port), '--dir', directory]
-        const [program, ...args] = [...launcher, file, ...place, '--appendonly', 'yes', '--save', '', ...more]
+        const settings = Object.entries(more(port)).flatMap(([name, words]) => [`--${name}`, ...words.split(' ')])
+        const [program, ...args] = [...launcher, file, ...place, '--appendonly', 'yes', '--save', '', ...settings]
         return runProgram({
           file: program!,
           args,
