@@ -1,26 +1,32 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 
+const SOURCE = JSON.stringify(new URL('./stop-signal.ts', import.meta.url).href)
+
 /** A process that says `ready`, then what it was stopped by, and takes its time to end. */
-async function startWaiting() {
-  const child = spawn(
-    process.execPath,
-    [
-      '--input-type=module',
-      '-e',
-      `import { stopSignal } from ${JSON.stringify(new URL('./stop-signal.ts', import.meta.url).href)}
-       const stopped = stopSignal()
-       setInterval(() => {}, 1000)
-       console.log('ready')
-       console.log(await stopped)`,
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+async function startWaiting(samePressMs?: number) {
+  const program = `import { stopSignal } from ${SOURCE}
+    const stopped = stopSignal(${samePressMs})
+    setInterval(() => {}, 1000)
+    process.on('SIGINT', () => console.log('heard'))
+    console.log('ready')
+    console.log(await stopped)`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return { child, output: await untilReady(child.stdout) }
+}
+
+async function untilReady(stdout: Readable): Promise<() => string> {
   let output = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-  while (!output.includes('ready')) await once(child.stdout, 'data')
-  return { child, output: () => output }
+  stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  while (!output.includes('ready')) await once(stdout, 'data')
+  return () => output
 }
 
 test.each(['SIGTERM', 'SIGINT'] as const)('%s begins an orderly stop and ends nothing by itself', async (signal) => {
@@ -38,4 +44,43 @@ test('a second signal ends the process at once', async () => {
   while (!output().includes('SIGTERM')) await once(child.stdout, 'data')
   child.kill('SIGINT')
   expect(await once(child, 'exit')).toEqual([130, null])
+})
+
+test('a second of the same kind does, too', async () => {
+  const { child, output } = await startWaiting(0)
+  child.kill('SIGINT')
+  while (!output().includes('SIGINT')) await once(child.stdout, 'data')
+  child.kill('SIGINT')
+  expect(await once(child, 'exit')).toEqual([130, null])
+})
+
+test('one press that comes twice, from the terminal and from npm, is one', async () => {
+  const { child, output } = await startWaiting(60_000)
+  for (const times of [1, 2]) {
+    child.kill('SIGINT')
+    while (output().split('heard').length - 1 < times) await once(child.stdout, 'data')
+  }
+  expect(child.exitCode).toBeNull()
+  child.kill('SIGTERM')
+  expect(await once(child, 'exit')).toEqual([143, null])
+})
+
+test('so it is below npm, whose whole process group a terminal tells', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'stop-signal-'))
+  const program = `import { stopSignal } from ${SOURCE}
+    const stopped = stopSignal(60_000)
+    let heard = 0
+    process.on('SIGINT', () => ++heard === 2 && process.exit(0))
+    setInterval(() => {}, 1000)
+    console.log('ready')
+    await stopped`
+  await writeFile(join(directory, 'program.mjs'), program)
+  const scripts = { start: `exec "${process.execPath}" program.mjs` }
+  await writeFile(join(directory, 'package.json'), JSON.stringify({ name: 'waiting', scripts }))
+  const npm = spawn('npm', ['start'], { cwd: directory, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
+  await untilReady(npm.stdout)
+  const exited = once(npm, 'exit')
+  process.kill(-npm.pid!, 'SIGINT')
+  expect(await exited).toEqual([0, null])
+  await rm(directory, { recursive: true })
 })

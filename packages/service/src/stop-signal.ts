@@ -1,6 +1,8 @@
 /**
  * The request to stop. The first SIGTERM or SIGINT begins an orderly stop. A second one ends the process at once, for a
  * person who does not want to wait.
+ *
+ * A terminal tells Ctrl-C to npm and to the gateway below it, and npm passes it on: one press comes twice or more.
  */
 
 import { constants } from 'node:os'
@@ -19,13 +21,16 @@ function endNow(signal: NodeJS.Signals): void {
   process.exit(128 + constants.signals[signal])
 }
 
-export function stopSignal(): Promise<NodeJS.Signals> {
+/** Within this time, the same signal is the same press. */
+const SAME_PRESS_MS = 1_000
+
+export function stopSignal(samePressMs = SAME_PRESS_MS): Promise<NodeJS.Signals> {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
-  let stopping = false
+  let first: { signal: NodeJS.Signals; atMs: number } | undefined
   for (const signal of SIGNALS) process.off(signal, endNow)
   const onSignal = (signal: NodeJS.Signals) => {
-    if (stopping) endNow(signal)
-    stopping = true
+    if (first && (signal !== first.signal || performance.now() - first.atMs >= samePressMs)) endNow(signal)
+    first ??= { signal, atMs: performance.now() }
     resolve(signal)
   }
   for (const signal of SIGNALS) process.on(signal, onSignal)
