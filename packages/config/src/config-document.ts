@@ -44,9 +44,21 @@ export function readConfigDocument(text: string): ConfigDocument {
     document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
     const error = document.errors[0]
     if (error) return refuse(error.message, error.pos[0])
-    return { document, value: document.toJS(), locate, syntaxProblem: null }
+    const value: unknown = document.toJS()
+    return isCircular(value)
+      ? refuse('an anchor holds its own alias')
+      : { document, value, locate, syntaxProblem: null }
   } catch (error) {
     return refuse((error as Error).message, danglingAlias(document)?.range?.[0])
+  }
+}
+
+function isCircular(value: unknown): boolean {
+  try {
+    JSON.stringify(value)
+    return false
+  } catch {
+    return true
   }
 }
 
