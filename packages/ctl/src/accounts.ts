@@ -21,6 +21,9 @@ export async function setOverage(gateway: Gateway, subject: string, text: string
   return describe(accountIn(await gateway.ask('keysSetOverage', { subject, overage: text === 'on' })))
 }
 
+/** As of a plan's limit. */
+const LARGEST_TOP_UP = 1e12
+
 /** The same id adds nothing more, so a top-up whose answer was lost can be repeated. */
 export async function topUp(
   gateway: Gateway,
@@ -29,7 +32,9 @@ export async function topUp(
   id: string = randomUUID(),
 ): Promise<Answer> {
   const amount = Number(text)
-  if (!(amount > 0)) throw new CommandError(`an amount is a number above 0, not ${text}`)
+  if (!(amount > 0 && amount <= LARGEST_TOP_UP)) {
+    throw new CommandError(`an amount is a number above 0, ${LARGEST_TOP_UP} at the most, not ${text}`)
+  }
   try {
     return describe(accountIn(await gateway.ask('keysTopUp', { id, subject, amount })))
   } catch (error) {

@@ -51,9 +51,9 @@ function lostSince(file: string, text: string, { config }: ConfigReview): Locate
 
 /** The file for this gateway, with a comment for each setting that it could not take over. */
 export async function importLitellmFile(file: string): Promise<Answer> {
-  const { document, syntaxProblem } = readConfigDocument(await readText(file))
+  const { value, syntaxProblem } = readConfigDocument(await readText(file))
   if (syntaxProblem) throw new CommandError(`${file} ${syntaxProblem.message}`)
-  const imported = importLitellm(document.toJS())
+  const imported = importLitellm(value)
   const comments = [
     `# Imported from LiteLLM's ${file}. Look it through, and run \`ctl config check\` on it.`,
     ...imported.notes.map((note) => `# ${note}`),

@@ -1,17 +1,19 @@
 /**
- * The running gateway that commands speak to: over NATS where `NATS_URL` or the data folder's `cluster.json` names a
- * server, else through the socket that `npm start` opens in the data folder.
+ * The running gateway that commands speak to: over NATS where `NATS_URL` says so; else through the socket that `npm
+ * start` opens in the data folder, while somebody listens there; else over the NATS of the folder's `cluster.json`.
+ * Both files outlive a gateway that was killed.
  */
 
-import { existsSync } from 'node:fs'
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
 import { talks, type AskedBy, type Read, type Written } from '@gateway/contracts/bus-roles'
-import { OPERATOR_SOCKET } from '@gateway/service/operator-door'
+import { isTooLong, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { talkAs } from '@gateway/service/talk-as'
 import { CommandError } from './command-error.ts'
 
@@ -22,24 +24,63 @@ export interface Gateway extends AsyncDisposable {
 const TIMEOUT_MS = 10_000
 
 export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
+  const gateway = await openGateway(environment)
+  return {
+    async ask(name, question) {
+      const { error } = talks[name].messages.request.safeParse(question)
+      if (error)
+        throw new CommandError(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('\n'))
+      return gateway.ask(name, question)
+    },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  }
+}
+
+async function openGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
   const dataDir = resolve(environment['DATA_DIR'] || './data')
-  const natsUrl = environment['NATS_URL'] || (await natsOfCluster(dataDir))
-  if (natsUrl) return overNats(natsUrl)
+  if (environment['NATS_URL']) return overNats(environment['NATS_URL'])
   const socket = join(dataDir, OPERATOR_SOCKET)
-  if (existsSync(socket)) return throughSocket(socket)
+  if (await isHeard(socket)) return throughSocket(socket)
+  const natsUrl = await natsOfCluster(join(dataDir, 'cluster.json'))
+  if (natsUrl !== undefined) return overNats(natsUrl)
+  if (isTooLong(socket)) throw new CommandError(`${socket} is too long for a socket: shorten the path of DATA_DIR`)
   throw new CommandError(
     `no gateway runs on ${dataDir}; set DATA_DIR to its data folder, or NATS_URL to its NATS server`,
   )
 }
 
-async function natsOfCluster(dataDir: string): Promise<string | undefined> {
-  const record = await readFile(join(dataDir, 'cluster.json'), 'utf8').catch(() => undefined)
-  return record && (JSON.parse(record) as { servers: { nats: { url: string } } }).servers.nats.url
+async function isHeard(socketPath: string): Promise<boolean> {
+  const trying = connect(socketPath)
+  try {
+    await once(trying, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    trying.destroy()
+  }
+}
+
+async function natsOfCluster(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const url = parseJson(text)?.servers?.nats?.url
+  if (typeof url === 'string') return url
+  throw new CommandError(`${path} names no NATS server: set NATS_URL, or start the cluster again`)
+}
+
+function parseJson(text: string): { servers?: { nats?: { url?: unknown } } } | null {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 async function overNats(url: string): Promise<Gateway> {
-  const opening = openNatsBus({ url, name: 'ctl' })
-  const bus = await Promise.race([opening, tooLate()])
+  const bus = await Promise.race([openNatsBus({ url, name: 'ctl' }), tooLate()]).catch((error: Error) => {
+    throw new CommandError(`the NATS server cannot be used: ${error.message}`)
+  })
   return {
     async ask(name, question) {
       try {
@@ -56,7 +97,7 @@ async function overNats(url: string): Promise<Gateway> {
 
 function tooLate(): Promise<never> {
   return new Promise((_, reject) => {
-    setTimeout(() => reject(new CommandError('the NATS server does not answer')), TIMEOUT_MS).unref()
+    setTimeout(() => reject(new Error('it does not answer')), TIMEOUT_MS).unref()
   })
 }
 
@@ -66,11 +107,14 @@ function throughSocket(socketPath: string): Gateway {
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
         const fail = (error: Error) => reject(new CommandError(`the gateway does not answer: ${error.message}`))
         const { subject, messages } = talks[name]
+        const read = (status: number | undefined, body: string) => {
+          if (status === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
+          else reject(new CommandError(body || `the gateway answered ${status}`))
+        }
         const asking = request({ socketPath, path: `/${subject}`, method: 'POST' }, (response) => {
-          text(response).then((body) => {
-            if (response.statusCode === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
-            else reject(new CommandError(body || `the gateway answered ${response.statusCode}`))
-          }, fail)
+          text(response)
+            .then((body) => read(response.statusCode, body))
+            .catch(fail)
         })
         asking.once('error', fail)
         asking.end(JSON.stringify(question))

@@ -31,6 +31,12 @@ async function onGateway(command: (gateway: Gateway) => Promise<Answer>): Promis
   say(await command(gateway))
 }
 
+// `| head` reads no further: nothing is wrong with that, and the exit code stays.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit()
+  throw error
+})
+
 const program = new Command('ctl')
   .description('commands to a running gateway')
   .option('--json', 'facts for scripts instead of words and tables')
@@ -130,5 +136,6 @@ try {
 } catch (error) {
   if (!(error instanceof CommandError)) reportFatal(error)
   tell(error.message)
-  process.exitCode = 1
+  // A connection that is still being tried would keep the process.
+  process.exit(1)
 }

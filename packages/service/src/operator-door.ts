@@ -17,9 +17,13 @@ const TIMEOUT_MS = 10_000
 /** The longest path of a socket that systems allow. */
 const MAX_PATH_BYTES = 103
 
+export function isTooLong(path: string): boolean {
+  return Buffer.byteLength(path) > MAX_PATH_BYTES
+}
+
 export async function openOperatorDoor(options: { path: string; bus: Bus; logger: Logger }): Promise<AsyncDisposable> {
   const { path, bus, logger } = options
-  if (Buffer.byteLength(path) > MAX_PATH_BYTES) {
+  if (isTooLong(path)) {
     logger.warn({ path }, 'the path of the data folder is too long for a socket; the command line cannot be used')
     return { [Symbol.asyncDispose]: async () => {} }
   }

@@ -1,0 +1,187 @@
+/**
+ * `npm run ctl` in a hurry: mistyped, into a pipe that closes, beside files that a killed gateway left.
+ */
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { openConfigSource } from '@gateway/config/config-source'
+import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
+import { usageStream } from '@gateway/contracts/subjects'
+import { OPERATOR_SOCKET, openOperatorDoor } from '@gateway/service/operator-door'
+import { createLogger } from '@gateway/telemetry/logger'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startRouter } from '../services/router/src/start.ts'
+import { bareEnvironment } from './promises/bare-environment.ts'
+import { runCtl } from './promises/run-ctl.ts'
+
+const MAIN = resolve(import.meta.dirname, '../packages/ctl/src/main.ts')
+
+const stack = new AsyncDisposableStack()
+let directory: string
+let dataDir: string
+/** A router behind an operator's door: of a whole gateway, commands that fail need no more. */
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'gateway-ctl-'))
+  stack.defer(() => rm(directory, { recursive: true, force: true }))
+  dataDir = await mkdtemp(join(directory, 'data-'))
+  const logger = createLogger({ service: 'test', level: 'silent' })
+  const hub = createMemoryHub({ streams: [usageStream] })
+  const bus = stack.use(await openMemoryBus({ hub }))
+  const config = stack.use(await openConfigSource({ logger }))
+  const environment = { [SIMULATED_BACKEND_VARIABLE]: 'http://127.0.0.1:9/v1' }
+  stack.use(await startRouter({ bus, config, environment, logger }))
+  const door = stack.use(await openMemoryBus({ hub }))
+  stack.use(await openOperatorDoor({ path: join(dataDir, OPERATOR_SOCKET), bus: door, logger }))
+})
+afterAll(() => stack.disposeAsync())
+
+const fileWith = async (name: string, text: string) => {
+  const path = join(directory, name)
+  await writeFile(path, text)
+  return path
+}
+
+/** Of a mistake: exit code 1, words, and no stack. */
+async function expectWords(args: string[], environment: Record<string, string> = {}): Promise<string> {
+  const { code, out, err } = await runCtl(args, { DATA_DIR: dataDir, ...environment })
+  expect({ code, out, err }).toEqual({ code: 1, out: '', err: expect.stringMatching(/\S/) })
+  expect(err).not.toMatch(/\n {4}at |\[object /)
+  return err
+}
+
+test.each<[string]>([
+  ['nonsense'],
+  [''],
+  ['accounts'],
+  ['accounts frob'],
+  ['accounts show'],
+  ['accounts show a b'],
+  ['accounts show nobody'],
+  ['accounts set-plan nobody free'],
+  ['accounts set-overage nobody maybe'],
+  ['accounts top-up nobody lots'],
+  ['accounts top-up nobody 1e400'],
+  ['accounts top-up nobody 1e300'],
+  ['accounts top-up nobody 5 --id nonsense'],
+  ['usage --top 0'],
+  ['usage --from yesterday'],
+  ['usage --from 2026-02-01 --to 2026-01-01'],
+  ['usage --from 0001-01-01'],
+  ['usage --account nobody --by week'],
+  ['usage --by model'],
+  ['keys revoke nonsense'],
+  ['backends frob'],
+  ['backends probe'],
+  ['backends probe gpu-a'],
+  ['backends probe --url nonsense'],
+  ['backends probe --url ftp://127.0.0.1/'],
+  ['backends probe --url http://127.0.0.1:1/v1'],
+  ['backends probe --url http://127.0.0.1:1/v1 --dialect cohere'],
+  ['config check'],
+  ['config check /nonexistent'],
+  ['config check /'],
+  ['config import litellm /nonexistent'],
+  ['prices refresh /nonexistent'],
+  ['reconcile --frob'],
+])('`ctl %s` is refused in words', async (line) => {
+  await expectWords(line.split(' ').filter(Boolean))
+})
+
+test('so is an argument of nothing', async () => {
+  expect(await expectWords(['accounts', 'show', ''])).toMatch(/^subject: /)
+  expect(await expectWords(['accounts', 'top-up', 'nobody', '5', '--id', 'nonsense'])).toMatch(/^id: Invalid UUID/)
+})
+
+test('so are files that hold anything', async () => {
+  const files = {
+    alias: 'model_list: *nothing\n',
+    inside: 'model_list: &a [*a]\n',
+    scalar: 'just words\n',
+    nested: '['.repeat(20_000),
+  }
+  for (const [name, text] of Object.entries(files)) {
+    const path = await fileWith(name, text)
+    for (const args of [
+      ['config', 'check', path],
+      ['config', 'import', 'litellm', path],
+      ['prices', 'refresh', path, '--url', 'http://127.0.0.1:1/'],
+    ]) {
+      const { code, out, err } = await runCtl(args, {})
+      expect(`${args.join(' ')}: ${out}${err}`).not.toMatch(/\n {4}at /)
+      expect([0, 1, 2]).toContain(code)
+    }
+    expect(await runCtl(['config', 'check', path], {})).toMatchObject({ code: 2 })
+  }
+})
+
+test('a NATS server that is away, silent or none is told in words, and the command ends', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const { port } = silent.address() as AddressInfo
+  const urls = ['nats://127.0.0.1:1', `nats://127.0.0.1:${port}`, 'nonsense']
+  const told = await Promise.all(urls.map((url) => expectWords(['backends'], { NATS_URL: url })))
+  for (const words of told) expect(words).toMatch(/^the NATS server cannot be used: /)
+  silent.close()
+}, 60_000)
+
+test('the gateway that runs is found beside the record of a cluster that was killed', async () => {
+  const stale = JSON.stringify({ servers: { nats: { url: 'nats://127.0.0.1:1' } } })
+  for (const text of [stale, '{', 'null']) {
+    await writeFile(join(dataDir, 'cluster.json'), text)
+    expect(await runCtl(['backends'], { DATA_DIR: dataDir })).toMatchObject({ code: 0 })
+  }
+  await rm(join(dataDir, 'cluster.json'))
+  const broken = await mkdtemp(join(directory, 'cluster-'))
+  await writeFile(join(broken, 'cluster.json'), '{')
+  expect(await expectWords(['backends'], { DATA_DIR: broken })).toContain('cluster.json')
+})
+
+test('a reader that leaves early is no failure, and the exit code stays', async () => {
+  const many = Array.from({ length: 3_000 }, (_, index) => `field_${index}_${'x'.repeat(100)}: 1`).join('\n')
+  const path = await fileWith('many.yaml', many)
+  const environment = { ...bareEnvironment(), CTL: MAIN, FILE: path, NODE: process.execPath }
+  for (const format of ['', '--json']) {
+    const line = `"$NODE" "$CTL" ${format} config check "$FILE" 2>err | head -n 1 >/dev/null; echo "\${PIPESTATUS[0]}"; cat err`
+    const shell = spawn('bash', ['-c', line], {
+      env: environment,
+      cwd: directory,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let said = ''
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+    await once(shell, 'close')
+    expect(said).toBe('2\n')
+  }
+})
+
+test('`--help` of every command is an answer', async () => {
+  for (const words of [
+    '',
+    'accounts',
+    'accounts show',
+    'usage',
+    'keys',
+    'backends',
+    'backends probe',
+    'config check',
+  ]) {
+    const { code, out, err } = await runCtl([...words.split(' ').filter(Boolean), '--help'], {})
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(out).toMatch(/^Usage: ctl/)
+  }
+})
+
+test('what a killed gateway left is not taken for one that runs', async () => {
+  const left = await mkdtemp(join(directory, 'left-'))
+  const listen = `require('node:net').createServer().listen(${JSON.stringify(join(left, OPERATOR_SOCKET))}, () => console.log('heard'))`
+  const killed = spawn(process.execPath, ['-e', listen], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(killed.stdout, 'data')
+  killed.kill('SIGKILL')
+  await once(killed, 'exit')
+  expect(await expectWords(['backends'], { DATA_DIR: left })).toContain('no gateway runs')
+})
