@@ -60,7 +60,7 @@ Model Gateway is ready at ${[url, ...others].join(' and ')}
 
 Try it:
 
-  KEY=$(curl -s ${url}/v1/keys/guest -H 'content-type: application/json' -d '{"device_id":"my-laptop"}' | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
+  export KEY=$(curl -s ${url}/v1/keys/guest -H 'content-type: application/json' -d '{"device_id":"my-laptop"}' | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
   curl ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{"model":"svc-instant","messages":[{"role":"user","content":"Hello!"}]}'
 
 `)
