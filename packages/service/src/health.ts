@@ -6,6 +6,7 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { explainListenError } from './explain-listen-error.ts'
 import type { Metrics } from '@gateway/telemetry/metrics'
 
 /** False, or throwing, means not ready; the thrown error is the reason. */
@@ -51,14 +52,11 @@ export async function openHealthServer(options: HealthOptions): Promise<HealthSe
 }
 
 async function listen(server: Server, port: number, host: string): Promise<void> {
-  server.listen(port, host)
   try {
+    server.listen(port, host)
     await once(server, 'listening')
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
-    throw new Error(`the health address ${host}:${port} is taken by another process; set HEALTH_PORT to a free port`, {
-      cause,
-    })
+    throw explainListenError(cause, { host, port }, { host: 'HEALTH_HOST', port: 'HEALTH_PORT' })
   }
 }
 

@@ -21,3 +21,10 @@ test('a console with a host of its own is not served, and its pages may call', (
   expect(loadEdgeSettings(others).corsOrigins).toEqual(['https://app.example', 'https://console.example'])
   expect(loadEdgeSettings({ ...elsewhere, CORS_ORIGINS: '*' }).corsOrigins).toEqual(['*'])
 })
+
+test('proxies that are no addresses are refused before anything is opened, and not quoted', () => {
+  expect(() => loadEdgeSettings({ ...PUBLIC, TRUST_PROXY: 'my-proxy' })).toThrow(
+    /^(?!.*my-proxy).*TRUST_PROXY {2}must name addresses or their ranges; set it to /s,
+  )
+  expect(loadEdgeSettings({ ...PUBLIC, TRUST_PROXY: 'loopback, 10.0.0.0/8' }).trustProxy).toBe('loopback, 10.0.0.0/8')
+})

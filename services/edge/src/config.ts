@@ -3,10 +3,11 @@
  */
 
 import { resolve } from 'node:path'
-import { addresses, parseEnvironment, variables } from '@gateway/service/environment'
+import { addresses, EnvironmentError, parseEnvironment, variables } from '@gateway/service/environment'
 import { processSettings, processVariables } from '@gateway/service/own-process'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
+import { trustProxies } from './listen/trust-proxies.ts'
 
 /** What the edge needs in every mode. */
 export interface EdgeSettings {
@@ -67,6 +68,7 @@ const EDGE_VARIABLES = {
 export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
   const parsed = parseEnvironment(z.object(EDGE_VARIABLES), environment)
   const { publicBaseUrl, docsUrl, topupUrl, consoleUrl, audience } = addresses(parsed)
+  refuseUnknownProxies(parsed.TRUST_PROXY)
   const servesConsole = consoleUrl === `${publicBaseUrl}${CONSOLE_PATH}`
   return {
     host: parsed.HOST,
@@ -89,6 +91,15 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
         }
       : null,
     signIn: parsed.AUTH_ISSUER ? { issuer: parsed.AUTH_ISSUER, audience } : null,
+  }
+}
+
+function refuseUnknownProxies(trustProxy: EdgeSettings['trustProxy']): void {
+  try {
+    trustProxies(trustProxy)
+  } catch {
+    const message = `must name addresses or their ranges; set it to ${variables.TRUST_PROXY.description}`
+    throw new EnvironmentError([{ variable: 'TRUST_PROXY', message }])
   }
 }
 

@@ -9,6 +9,7 @@ import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
+import { explainListenError } from '@gateway/service/explain-listen-error'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { surviveWithoutStore } from './admit/admission-without-store.ts'
@@ -99,7 +100,10 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     tracer: parts.tracer ?? NO_TRACING,
   }
   const deadKeys = await followDeadKeys(bus, running, edge.plans)
-  const server = await listen(createApp(edge, { ...table, ...pages(settings) }), settings)
+  const app = createApp(edge, { ...table, ...pages(settings) })
+  const server = await listen(app, settings).catch((error: unknown) => {
+    throw explainListenError(error, settings, { host: 'HOST', port: 'PORT' })
+  })
   let isStopping = false
   return {
     url: server.url,

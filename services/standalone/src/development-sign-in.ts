@@ -7,6 +7,8 @@ import { startIdentityProvider } from '@gateway/stand-ins/identity-provider'
 import type { StandaloneSettings } from './config.ts'
 
 const PORTS_ABOVE = 2
+/** The port is somebody else's, or beyond the last. */
+const NOT_THERE = new Set<string | undefined>(['EADDRINUSE', 'EACCES', 'ERR_SOCKET_BAD_PORT'])
 
 export async function startDevelopmentSignIn(
   { edge, publicBaseUrl, consoleUrl, dataDir }: StandaloneSettings,
@@ -20,7 +22,7 @@ export async function startDevelopmentSignIn(
   }
   const port = edge.port === 0 ? 0 : edge.port + PORTS_ABOVE
   const provider = await startIdentityProvider({ ...options, port }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EADDRINUSE') throw error
+    if (!NOT_THERE.has(error.code)) throw error
     return startIdentityProvider(options)
   })
   opening.use(provider)

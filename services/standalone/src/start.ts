@@ -25,6 +25,7 @@ import { countLapsedLeases } from '@gateway/telemetry/lapsed-leases'
 import { createLogger } from '@gateway/telemetry/logger'
 import { measureBus } from '@gateway/telemetry/measure-bus'
 import { createProcessMetrics } from '@gateway/telemetry/process-metrics'
+import { UsageError } from '@gateway/service/usage-error'
 import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
@@ -43,18 +44,20 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const metrics = createProcessMetrics({ service: 'standalone' })
   await using opening = new AsyncDisposableStack()
   const tracer = opening.use(await openTracing('standalone', settings.tracing))
-  const config = opening.use(await openConfigSource({ path: settings.configPath, logger, metrics }))
-  await mkdir(settings.dataDir, { recursive: true })
-  const [postgres, backend, masterSecret] = await Promise.all([
-    startEmbeddedPostgres({
-      directory: join(settings.dataDir, 'postgres'),
-      log: (line) => logger.debug({ line }, 'postgres'),
-    }),
-    startBackend({ keepCalls: 0 }),
-    settings.masterSecret ?? keepMasterSecret(settings.dataDir),
-  ])
+  const backend = opening.use(await startBackend({ keepCalls: 0 }))
+  const environment = { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url }
+  const config = opening.use(await openConfigSource({ path: settings.configPath, environment, logger, metrics }))
+  const { dataDir } = settings
+  await inDataFolder(dataDir, mkdir(dataDir, { recursive: true }))
+  const log = (line: string) => logger.debug({ line }, 'postgres')
+  const [postgres, masterSecret] = await inDataFolder(
+    dataDir,
+    Promise.all([
+      startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), log }),
+      settings.masterSecret ?? keepMasterSecret(dataDir),
+    ]),
+  )
   opening.use(postgres)
-  opening.use(backend)
   const databaseUrl = postgres.url
   const database = opening.use(await openDatabase(databaseUrl))
   const urgent = opening.use(await openDatabase(databaseUrl, { poolSize: URGENT_CONNECTIONS }))
@@ -75,16 +78,12 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const [metering, keys, router] = await Promise.all([
     startMetering({ ...(await shared('metering')), admission, databaseUrl, database }),
     startKeys({ ...(await shared('keys')), admission, databaseUrl, database, urgent, config, masterSecret }),
-    startRouter({
-      ...(await shared('router')),
-      config,
-      environment: { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url },
-    }),
+    startRouter({ ...(await shared('router')), config, environment }),
   ])
   opening.use(metering)
   opening.use(keys)
   opening.use(router)
-  const signIn = settings.edge.signIn ?? (await startDevelopmentSignIn(settings, opening))
+  const signIn = settings.edge.signIn ?? (await inDataFolder(dataDir, startDevelopmentSignIn(settings, opening)))
   const edge = opening.use(
     await startEdge({
       ...(await shared('edge')),
@@ -96,9 +95,16 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   )
   const checks = { edge: edge.ready, router: router.ready, keys: keys.ready, metering: metering.ready }
   opening.use(await openHealthServer({ port: settings.healthPort, checks, metrics }))
-  const door = join(settings.dataDir, OPERATOR_SOCKET)
+  const door = join(dataDir, OPERATOR_SOCKET)
   opening.use(await openOperatorDoor({ path: door, bus: opening.use(await openMemoryBus({ hub })), logger }))
 
   const opened = opening.move()
   return { url: edge.url, issuer: signIn.issuer, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+}
+
+/** What stands in the way there, an operator puts right. */
+async function inDataFolder<Result>(dataDir: string, work: Promise<Result>): Promise<Result> {
+  return work.catch((error: Error) => {
+    throw new UsageError(`The data folder ${dataDir} (DATA_DIR) cannot be used: ${error.message}`)
+  })
 }

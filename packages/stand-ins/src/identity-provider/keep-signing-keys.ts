@@ -14,6 +14,8 @@ export async function keepSigningKeys(directory: string | undefined): Promise<{ 
   try {
     return JSON.parse(await readFile(path, 'utf8')) as { keys: (JWK & { kty: string })[] }
   } catch (error) {
+    if (error instanceof SyntaxError)
+      throw new Error(`${path} is broken: put it back, or remove the file to make new keys`, { cause: error })
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
   }
   const keys = await makeKeys()
