@@ -151,7 +151,13 @@ function podsOf(...names: string[]): object[] {
 export function gatewayConfig(...added: string[]): object {
   const chat = (id: string) => ({ id, type: 'chat', pool: 'chat', multiplier: 1, maxOutputTokens: 8_192 })
   return {
-    backends: BACKENDS.map((id) => ({ id, url: `http://${id}.${DOMAIN}:${BACKEND_PORT}/v1`, maxConcurrent: 1_000 })),
+    backends: BACKENDS.map((id) => ({
+      id,
+      url: `http://${id}.${DOMAIN}:${BACKEND_PORT}/v1`,
+      maxConcurrent: 1_000,
+      // All hosts share this machine. Where it is busy, a connection takes longer than between real ones.
+      timeouts: { connectMs: 10_000 },
+    })),
     pools: [{ id: 'chat', targets: BACKENDS.map((backend) => ({ backend, model: 'sim' })) }],
     models: ['chat', ...added].map(chat),
     plans: [
