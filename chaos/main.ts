@@ -32,7 +32,7 @@ try {
   const { judgement, facts, tookMs } = run
   if (options.json) console.log(JSON.stringify({ seed: options.seed, ...judgement, tookMs }))
   else console.log(`\n${reportOf(facts, judgement)}\n`)
-  const again = `--requests ${options.requests} --kills ${options.kills} --seed ${options.seed}${options.network ? ' --network' : ''}${options.replicated ? ' --replicated' : ''}`
+  const again = `--requests ${options.requests} --kills ${options.kills} --seed ${options.seed}${options.network ? ' --network' : ''}${options.replicated ? ` --replicated --redis ${options.replicated}` : ''}`
   console.error(`seed ${options.seed} (npm run chaos -- ${again}), ${Math.round(tookMs / 1_000)} s`)
   if (judgement.isKept) await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   else await leaveEvidence(run)

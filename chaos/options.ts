@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { UsageError } from '@gateway/service/usage-error'
 import { KINDS, type FaultAction, type FaultKind } from './plan/faults.ts'
+import { REDIS_HOSTS, type RedisForm } from './plan/places.ts'
 import { type Sabotage, SABOTAGES } from './sabotage/sabotages.ts'
 import type { Versions } from './stage/versions.ts'
 
@@ -21,8 +22,8 @@ export interface ChaosOptions {
   sabotage?: Sabotage
   /** Each process has a host of its own, and faults are packets lost between them. */
   network?: boolean
-  /** Servers have copies on hosts of their own, and a copy takes the place of a primary that is off the network. */
-  replicated?: boolean
+  /** Servers have copies on hosts of their own, and a copy takes the place of a lost primary: of Redis, by this. */
+  replicated?: RedisForm | undefined
   /** For the skew test: the run begins on the former version, and these switches are its faults. */
   versions?: Versions
   switches?: readonly FaultAction[]
@@ -32,7 +33,7 @@ export interface ChaosOptions {
   isBroken?: boolean
 }
 
-export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--replicated] [--json]
+export const USAGE = `npm run chaos -- [--requests 2000] [--kills 9] [--seed <number>] [--only kill,freeze] [--sabotage no-wait] [--network] [--replicated] [--redis sentinels] [--json]
 What each means: chaos/README.md`
 
 const MAX_SEED = 2 ** 31
@@ -48,10 +49,12 @@ export function readOptions(args: string[]): ChaosOptions {
       sabotage: { type: 'string' },
       network: { type: 'boolean', default: false },
       replicated: { type: 'boolean', default: false },
+      redis: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   })
   if (values.replicated && !values.network) throw new UsageError('--replicated needs --network')
+  if (values.redis !== undefined && !values.replicated) throw new UsageError('--redis needs --replicated')
   if (values.network && values.only !== undefined)
     throw new UsageError('--network has faults of its own: leave --only out')
   return {
@@ -60,7 +63,7 @@ export function readOptions(args: string[]): ChaosOptions {
     seed: values.seed === undefined ? randomInt(MAX_SEED) : wholeNumber('seed', values.seed, 0),
     json: values.json,
     network: values.network,
-    replicated: values.replicated,
+    replicated: values.replicated ? redisForm(values.redis ?? 'copies') : undefined,
     ...(values.only !== undefined && { only: values.only.split(',').map(faultKind) }),
     ...(values.sabotage !== undefined && { sabotage: sabotageNamed(values.sabotage) }),
   }
@@ -75,6 +78,11 @@ function wholeNumber(option: string, text: string, least: number): number {
 function faultKind(name: string): FaultKind {
   if (name in KINDS) return name as FaultKind
   throw new UsageError(`there is no fault ${name}; there are ${Object.keys(KINDS).join(', ')}`)
+}
+
+function redisForm(name: string): RedisForm {
+  if (name in REDIS_HOSTS) return name as RedisForm
+  throw new UsageError(`--redis is ${Object.keys(REDIS_HOSTS).join(', or ')}, not ${name}`)
 }
 
 function sabotageNamed(name: string): Sabotage {

@@ -27,6 +27,8 @@ export interface ChaosRun {
 
 const FASTEST_INTERVAL_MS = 25
 const SLOWEST_INTERVAL_MS = 60
+/** A failover takes seconds, and somebody is to ask all the while. */
+const SLOWEST_ON_NETWORK_MS = 250
 const WARM_UP_PROBES = 40
 /** A lease of a killed edge lapses after 30 s, an unacknowledged event comes again after 10 s. */
 const RESTS_WITHIN_MS = 60_000
@@ -38,7 +40,8 @@ export async function runChaos(options: ChaosOptions, folder: string, say: (line
   await mkdir(folder, { recursive: true })
   const faults = planned(options)
   const expectedMs = faults.reduce((sum, fault) => sum + expectedMsOf(fault), 0)
-  const intervalMs = Math.min(SLOWEST_INTERVAL_MS, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
+  const slowestMs = network ? SLOWEST_ON_NETWORK_MS : SLOWEST_INTERVAL_MS
+  const intervalMs = Math.min(slowestMs, Math.max(FASTEST_INTERVAL_MS, expectedMs / requests))
 
   await using log = openClientLog(join(folder, 'clients.jsonl'))
   await using stage = await openStage({ folder, owners: ownersFor(requests), sabotage, versions, network, replicated })

@@ -15,7 +15,7 @@ import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
-import { failedOver, isolated, split } from './fail-over.ts'
+import { failedOver, isolated, late, split, unheard } from './fail-over.ts'
 import { flooded } from './flood.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
@@ -32,6 +32,7 @@ export interface Consequence {
   destroyed?: string[]
   victim?: string | null
   servedMs?: number
+  strayed?: number
   note?: string
 }
 
@@ -48,9 +49,9 @@ export async function strikeAll(
     await load.reached(fault.afterRequests)
     const struckAtMs = Date.now()
     load.allow(faults[index + 1]?.afterRequests ?? Infinity)
-    const { destroyed = [], victim = null, servedMs, note = '' } = await strike(stage, clients, fault)
+    const { destroyed = [], victim = null, note = '', ...proof } = await strike(stage, clients, fault)
     const healedAtMs = await healed(stage, clients, fault)
-    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, ...(servedMs !== undefined && { servedMs }), note })
+    all.push({ fault, struckAtMs, healedAtMs, destroyed, victim, ...proof, note })
     const took =
       healedAtMs === null ? 'DID NOT HEAL' : `healed after ${((healedAtMs - struckAtMs) / 1_000).toFixed(1)} s`
     const what = describeFault(fault) + (note && ` (${note})`)
@@ -78,9 +79,13 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
     case 'flood':
       return { note: await flooded(stage, fault.edge, fault.forMs) }
     case 'split': {
-      const { servedMs, scripts } = await split(stage.network!, fault.edge, fault.together, fault.forMs)
-      const took = `took writes for ${(servedMs / 1_000).toFixed(1)} s`
-      return { servedMs, note: `the former primary ${took}, and ran ${scripts} scripts` }
+      const { servedMs, scripts } = await split(stage, clients, fault)
+      return { servedMs, note: `the former primary ${tookWrites(servedMs)}, and ran ${scripts} scripts` }
+    }
+    case 'unheard': {
+      const { servedMs, scripts } = await unheard(stage.network!, fault.forMs)
+      const note = `the former primary ${tookWrites(servedMs)}, and ran ${scripts} scripts after its successor was there`
+      return { servedMs, strayed: scripts, note }
     }
     case 'slow-disk':
       return { note: await slowDisk(stage.network!, fault.server, fault.writesPerSecond, fault.forMs) }
@@ -98,7 +103,18 @@ async function strikeOne(
   stage: Stage,
   fault: Exclude<
     FaultAction,
-    { kind: 'stream-wiped' | 'repeat' | 'disk-full' | 'failpoint' | 'lose-machine' | 'flood' | 'split' | 'slow-disk' }
+    {
+      kind:
+        | 'stream-wiped'
+        | 'repeat'
+        | 'disk-full'
+        | 'failpoint'
+        | 'lose-machine'
+        | 'flood'
+        | 'split'
+        | 'unheard'
+        | 'slow-disk'
+    }
   >,
 ): Promise<void> {
   switch (fault.kind) {
@@ -137,11 +153,15 @@ async function strikeOne(
     case 'isolate':
       return isolated(stage.network!, fault.victim, fault.forMs)
     case 'fail-over':
-      return failedOver(stage.network!, fault.server, fault.forMs)
+      return failedOver(stage.network!, fault)
+    case 'late':
+      return late(stage.network!, fault.delayMs, fault.forMs)
     case 'switch':
       return void (await Promise.all(fault.processes.map((process) => stage.switchVersion(process, fault.to))))
   }
 }
+
+const tookWrites = (servedMs: number) => `took writes for ${(servedMs / 1_000).toFixed(1)} s`
 
 async function onLink(stage: Stage, name: LinkName, forMs: number, act: (link: Link) => void): Promise<void> {
   const link = stage.links.of(name)

@@ -6,7 +6,7 @@
 
 import type { Seen } from '../clients/seen.ts'
 import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
-import { losesRedisData } from '../plan/describe-fault.ts'
+import { lossesOf } from './losses.ts'
 import { callOf, wasDestroyed } from './metered-once.ts'
 
 export function judgeRepeating(facts: Facts): Verdict {
@@ -50,10 +50,7 @@ const isCompleted = ({ outcome, reporter, delivered }: LedgerRow) =>
   outcome === 'completed' && reporter === 'edge' && delivered
 
 /** Kept answers lie in Redis: when its data is taken away, what comes after it runs anew. */
-function wasForgotten({ struck }: Facts, attempts: Seen[]): boolean {
+function wasForgotten(facts: Facts, attempts: Seen[]): boolean {
   const [first] = attempts
-  return struck.some(
-    ({ fault, struckAtMs, healedAtMs }) =>
-      losesRedisData(fault) && struckAtMs <= attempts.at(-1)!.endedAtMs && (healedAtMs ?? Infinity) >= first!.sentAtMs,
-  )
+  return lossesOf(facts).some(({ fromMs, toMs }) => fromMs <= attempts.at(-1)!.endedAtMs && toMs >= first!.sentAtMs)
 }

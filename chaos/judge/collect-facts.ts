@@ -3,11 +3,12 @@
  * to rest is read as it is after a time, for the verdict to find.
  */
 
+import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openRedisAdmission } from '@gateway/admission/redis'
 import { usageConsumers, usageStream } from '@gateway/contracts/subjects'
+import { connectTo } from '@gateway/redis/connect'
 import { connectBroker } from '@gateway/testing/ask-jetstream'
-import { commandRedis } from '@gateway/testing/redis-command'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
 import type { Stage } from '../stage/open-stage.ts'
@@ -27,7 +28,8 @@ export async function comeToRest(stage: Stage, struck: readonly Struck[], within
 
 export async function collectFacts(stage: Stage, log: ClientLog, struck: readonly Struck[]): Promise<Facts> {
   const { alone } = stage.logs
-  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, alone }
+  const promotionsAtMs = stage.network?.servers?.redis.promotionsAtMs ?? []
+  return { ...(await readState(stage)), ...(await readRecords(stage)), seen: log.all, struck, alone, promotionsAtMs }
 }
 
 async function readRecords(stage: Stage): Promise<Pick<Facts, 'calls' | 'rows' | 'owners'>> {
@@ -71,7 +73,7 @@ interface ConsumerInfo {
 }
 
 /** What is over holds nothing of the allowance: only its tokens are still known, for a while. */
-const READ_USE = `
+const READ_USE = asScript(`
   local fields = redis.call('HGETALL', KEYS[1])
   local state, records, over = {}, {}, 0
   for i = 1, #fields, 2 do
@@ -80,15 +82,21 @@ const READ_USE = `
     else records[#records + 1] = string.sub(fields[i], 9) .. ' ' .. fields[i + 1] end
   end
   return cjson.encode({ known = state[3] or false, settled = state[4] or 0, running = state[6] or 0, ended = state[7] or 0,
-    leases = redis.call('ZCARD', KEYS[2]) - over, records = #records > 0 and records or nil })`
+    leases = redis.call('ZCARD', KEYS[2]) - over, records = #records > 0 and records or nil })`)
 
 async function readStore({ cluster, keyring }: Stage): Promise<StoreFact[]> {
+  await using redis = await connectTo({
+    ...{ url: cluster.servers.redis.url, timeoutMs: 5_000, store: 'chaos', Unavailable: Error, scripts: [READ_USE] },
+  })
   const read = async ({ account }: { account: string }): Promise<StoreFact> => {
-    const keys = [`adm:{${account}}:use`, `adm:{${account}}:leases`]
-    const text = await commandRedis(cluster.servers.redis.url, 'EVAL', READ_USE, '2', ...keys)
+    const text = await redis.run(READ_USE, [`adm:{${account}}:use`, `adm:{${account}}:leases`], [])
     return { account, records: [], ...(JSON.parse(String(text)) as Omit<StoreFact, 'account' | 'records'>) }
   }
-  return Promise.all(keyring.owners.map(read))
+  return await Promise.all(keyring.owners.map(read))
+}
+
+function asScript(source: string) {
+  return { source, sha1: createHash('sha1').update(source).digest('hex') }
 }
 
 async function readWindows({ database }: Stage): Promise<WindowFact[]> {

@@ -20,6 +20,8 @@ export interface Facts {
   struck: readonly Struck[]
   /** When an edge found the admission store away and decided by itself. */
   alone: readonly Alone[]
+  /** When Redis' Sentinels or its cluster promoted a replica, by its own word. */
+  promotionsAtMs: readonly number[]
 }
 
 export interface Struck {
@@ -31,8 +33,10 @@ export interface Struck {
   destroyed: string[]
   /** Who died at a failpoint. */
   victim: string | null
-  /** How long a former primary took writes that heard no replica. */
+  /** How long a former primary took writes that heard no replica, or no majority. */
   servedMs?: number
+  /** How many scripts a former primary was sent by edges that had heard of its successor. */
+  strayed?: number
   note: string
 }
 

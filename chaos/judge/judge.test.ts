@@ -85,6 +85,7 @@ const WELL: Facts = {
   ],
   struck: [],
   alone: [],
+  promotionsAtMs: [],
 }
 
 const broken = (facts: Partial<Facts>) => {
@@ -155,6 +156,11 @@ describe('it is found out when', () => {
     const struck = strike(REDIS_FAILS_OVER, { struckAtMs: 110_000, healedAtMs: 120_000 })
     expect(broken({ seen: admitted(60, 900), struck })).toEqual([])
     expect(broken({ seen: admitted(61, 900), struck }).join()).toContain('61 times')
+    // So does one that its Sentinels or its cluster promoted, once for each.
+    expect(broken({ seen: admitted(60, 900), promotionsAtMs: [115_000] })).toEqual([])
+    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [115_000], struck }).join()).toContain('61 times')
+    expect(broken({ seen: admitted(61, 900), promotionsAtMs: [114_000, 115_000], struck })).toEqual([])
+    expect(broken({ seen: admitted(31), promotionsAtMs: [20_000] }).join()).toContain('31 times')
     // So does a clock of Redis that is set ahead.
     const shifted = strike(clockOf('redis', 30_000), { struckAtMs: 110_000, healedAtMs: 120_000 })
     expect(broken({ seen: admitted(60, 900), struck: shifted })).toEqual([])
@@ -205,6 +211,13 @@ test('a former primary of Redis that goes on taking writes is found out', () => 
   expect(broken({ struck: strike(splitAt('edge-1', false), { servedMs: 5_100 }) }).join()).toContain('5100 ms')
 })
 
+test('a former primary of Redis that is asked although its successor is known is found out', () => {
+  const unheard = { kind: 'unheard', forMs: 5_000 } as const
+  expect(broken({ struck: strike(unheard, { servedMs: 4_000, strayed: 0 }) })).toEqual([])
+  expect(broken({ struck: strike(unheard, { servedMs: 4_000, strayed: 2 }) }).join()).toContain('sent 2 scripts')
+  expect(broken({ struck: strike(unheard, { servedMs: 5_100, strayed: 0 }) }).join()).toContain('5100 ms')
+})
+
 describe('a failure is excused by a fault that makes it unavoidable, and by no other', () => {
   const failed = (problem: string) => [{ ...SEEN, whole: false, done: false, text: 'beginning' as const, problem }]
   test.each<[string, FaultAction, boolean]>([
@@ -229,6 +242,9 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     ['503 SERVICE_UNAVAILABLE', splitAt('edge-1', false), false],
     ['503 SERVICE_UNAVAILABLE', clockOf('redis', -30_000), false],
     ['503 SERVICE_UNAVAILABLE', { kind: 'fail-over', server: 'postgres', forMs: 4_000 }, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'slow-disk', server: 'nats', writesPerSecond: 5, forMs: 4_000 }, true],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'slow-disk', server: 'redis', writesPerSecond: 5, forMs: 4_000 }, false],
+    ['503 SERVICE_UNAVAILABLE', { kind: 'unheard', forMs: 4_000 }, false],
     ['error event', { kind: 'isolate', victim: 'redis-1', forMs: 1_000 }, false],
     ['503 UPSTREAMS_EXHAUSTED', { kind: 'cut', link: 'router-1:south', forMs: 1_000 }, false],
     ['unreachable', { kind: 'slow', link: 'clients:edge-1', forMs: 1_000, delayMs: 100 }, false],

@@ -33,6 +33,7 @@ export function judge(facts: Facts): Judgement {
     judgeDeadKeys(facts),
     judgeFailures(facts, failures),
     judgeFormerPrimaries(facts),
+    judgeStrays(facts),
     judgeHealing(facts),
   ]
   return { verdicts, failures, isKept: verdicts.every(({ breaches }) => breaches.length === 0) }
@@ -42,15 +43,29 @@ export function judge(facts: Facts): Judgement {
 const FORMER_SERVES_MS = (MAX_LAG_SECONDS + 2) * 1_000
 
 function judgeFormerPrimaries({ struck }: Facts): Verdict {
-  const split = struck.filter(({ fault }) => fault.kind === 'split')
+  const served = struck.filter(({ fault }) => fault.kind === 'split' || fault.kind === 'unheard')
   return {
-    promise: 'a former primary that hears no replica soon refuses writes',
-    checked: split.length,
-    breaches: split
+    promise: 'a former primary that hears no replica, or no majority, soon refuses writes',
+    checked: served.length,
+    breaches: served
       .filter(({ servedMs = Infinity }) => servedMs > FORMER_SERVES_MS)
       .map(({ fault, servedMs }) => ({
         requests: [],
         what: `fault ${fault.number}: it took writes for ${servedMs} ms`,
+      })),
+  }
+}
+
+function judgeStrays({ struck }: Facts): Verdict {
+  const unheard = struck.filter(({ fault }) => fault.kind === 'unheard')
+  return {
+    promise: 'who hears of a new primary leaves the former one, though it still answers',
+    checked: unheard.length,
+    breaches: unheard
+      .filter(({ strayed = Infinity }) => strayed > 0)
+      .map(({ fault, strayed }) => ({
+        requests: [],
+        what: `fault ${fault.number}: the former primary was sent ${strayed} scripts`,
       })),
   }
 }

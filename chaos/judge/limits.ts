@@ -12,12 +12,11 @@
 
 import { capFor } from '../clients/question.ts'
 import type { Seen } from '../clients/seen.ts'
-import { losesRedisData, shiftsRedisTime } from '../plan/describe-fault.ts'
-import type { FaultAction } from '../plan/faults.ts'
 import { SMALL_WORDS, THIMBLE_TOKENS, TRICKLE_PER_MINUTE } from '../plan/owners.ts'
 import { rateOf } from '../stage/config.ts'
 import { wasAnyAlone } from './alone.ts'
 import type { Breach, Facts, LedgerRow, Verdict } from './facts.ts'
+import { lossesOfRates } from './losses.ts'
 
 const MINUTE_MS = 60_000
 /** A byte a token is the gateway's bound for prompts: what surrounds the words, and the words. */
@@ -64,13 +63,9 @@ function judgeRate(owner: string, admitted: Seen[], facts: Facts): Breach[] {
   return []
 }
 
-const forgets = (fault: FaultAction) => losesRedisData(fault) || shiftsRedisTime(fault)
-
 /** Once more while edges decide by themselves, and once more each time that the store loses its log. */
 export function timesTheLimit(facts: Facts, fromMs: number, toMs: number): number {
-  const losses = facts.struck.filter(
-    ({ fault, struckAtMs, healedAtMs }) => forgets(fault) && struckAtMs < toMs && (healedAtMs ?? Infinity) > fromMs,
-  )
+  const losses = lossesOfRates(facts).filter((loss) => loss.fromMs < toMs && loss.toMs > fromMs)
   return 1 + (wasAnyAlone(facts, fromMs, toMs) ? 1 : 0) + losses.length
 }
 
@@ -95,18 +90,14 @@ function judgeAllowance(owner: string, rows: readonly LedgerRow[], forgotten: nu
 }
 
 /** Requests that had begun, and were not in the ledger, when the store lost its data. */
-function countForgotten({ struck, seen }: Facts, name: string, rows: readonly LedgerRow[]): number {
+function countForgotten(facts: Facts, name: string, rows: readonly LedgerRow[]): number {
   const recordedAtMs = new Map(rows.map((row) => [row.requestId, row.recordedAtMs]))
-  const asked = seen.filter(
+  const asked = facts.seen.filter(
     ({ owner, requestId }) => owner === name && requestId !== null && recordedAtMs.has(requestId),
   )
-  return struck
-    .filter(({ fault }) => forgets(fault))
-    .flatMap(({ struckAtMs, healedAtMs }) =>
-      asked.filter(({ requestId, sentAtMs }) => {
-        return sentAtMs < (healedAtMs ?? Infinity) && recordedAtMs.get(requestId!)! > struckAtMs
-      }),
-    ).length
+  return lossesOfRates(facts).flatMap(({ fromMs, toMs }) =>
+    asked.filter(({ requestId, sentAtMs }) => sentAtMs < toMs && recordedAtMs.get(requestId!)! > fromMs),
+  ).length
 }
 
 /** Nobody is admitted to what the ledger knew to be used up. */

@@ -6,10 +6,11 @@ import type { ProcessPlan } from '@gateway/cluster/supervise'
 import {
   BACKENDS,
   endsOf,
+  hostsOfServers,
   type LinkName,
   PROCESSES,
   type ProcessName,
-  SERVER_HOSTS,
+  type RedisForm,
   type ServerName,
 } from '../plan/places.ts'
 import type { Links } from '../stage/links.ts'
@@ -34,8 +35,12 @@ export interface Network extends Links {
   slow(link: LinkName, delayMs: number): Promise<Losing>
   /** Nothing leaves the host or reaches it, but from and to some places. */
   isolate(host: string, butFor?: readonly string[]): Promise<Losing>
-  /** The host of a primary and those of its copies do not hear each other. */
-  part(server: ServerName, primary: string): Promise<Losing>
+  /** The host and these others do not hear each other. */
+  part(host: string, from: readonly string[]): Promise<Losing>
+  /** The others do not hear the host, though it hears them. */
+  silence(host: string, to: readonly string[]): Promise<Losing>
+  /** Every packet between the host and these others takes so much longer, each way. */
+  delay(host: string, others: readonly string[], delayMs: number): Promise<Losing>
   /** Of a run with `--replicated`. */
   readonly servers: ReplicatedServers | null
 }
@@ -46,30 +51,30 @@ const isHost = (name: string): name is ProcessName => (PROCESSES as readonly str
 interface NetworkOptions {
   /** Where they listen. */
   backends: Record<string, string>
-  /** Where servers with copies keep their data; without it, the cluster starts single ones. */
-  replicatedIn: string | null
+  /** Where servers with copies keep their data, and who fails Redis over; without it, the cluster starts single ones. */
+  replicated: { folder: string; redis: RedisForm } | null
 }
 
-export async function openNetwork({ backends, replicatedIn }: NetworkOptions): Promise<Network> {
-  const single = replicatedIn === null ? Object.keys(SERVERS) : []
-  const copies = replicatedIn === null ? [] : Object.values(SERVER_HOSTS).flat()
+export async function openNetwork({ backends, replicated }: NetworkOptions): Promise<Network> {
+  const single = replicated ? [] : Object.keys(SERVERS)
+  const serverHosts = replicated && hostsOfServers(replicated.redis)
+  const copies = serverHosts ? Object.values(serverHosts).flat() : []
   const hosts = await openHosts([...PROCESSES, ...copies], ['clients', ...single, ...BACKENDS])
   for (const [name, url] of Object.entries(backends)) await hosts.serve(name, portOf(url))
-  const servers = replicatedIn === null ? null : await openServers(hosts, replicatedIn)
+  const servers = replicated && (await openServers(hosts, replicated.folder, replicated.redis))
   let served: Promise<unknown> | undefined = servers ? Promise.resolve() : undefined
-  const hostsOf = (place: string): readonly string[] => (servers && SERVER_HOSTS[place as ServerName]) ?? [place]
+  const hostsOf = (place: string): readonly string[] => serverHosts?.[place as ServerName] ?? [place]
 
   /** Of packets on the link, as its host sees them. */
   function rulesOf(link: LinkName) {
     const [from, to] = endsOf(link)
     const [host, peer] = isHost(from) ? [from, to] : [to, from]
-    const addresses = hostsOf(peer).map((one) => hosts.addressOf(one))
-    return {
-      host,
-      leaving: addresses.map((address) => ['OUTPUT', '-d', address]),
-      arriving: addresses.map((address) => ['INPUT', '-s', address]),
-    }
+    return { host, leaving: leavingTo(hostsOf(peer)), arriving: arrivingFrom(hostsOf(peer)) }
   }
+
+  const leavingTo = (to: readonly string[]) => to.map((place) => ['OUTPUT', '-d', hosts.addressOf(place)])
+  const arrivingFrom = (from: readonly string[]) => from.map((place) => ['INPUT', '-s', hosts.addressOf(place)])
+  const bothWays = (others: readonly string[]) => [...leavingTo(others), ...arrivingFrom(others)]
 
   /** The first rule that fits decides. */
   async function applyAll(host: string, rules: string[][]): Promise<Losing> {
@@ -81,12 +86,19 @@ export async function openNetwork({ backends, replicatedIn }: NetworkOptions): P
   }
 
   function waysTo(places: readonly string[], fate: 'DROP' | 'ACCEPT'): string[][] {
-    return places
-      .map((place) => hosts.addressOf(place))
-      .flatMap((address) => [
-        ['OUTPUT', '-d', address, '-j', fate],
-        ['INPUT', '-s', address, '-j', fate],
-      ])
+    return bothWays(places).map((rule) => [...rule, '-j', fate])
+  }
+
+  async function delay(host: string, rules: readonly string[][], delayMs: number): Promise<Losing> {
+    const endDelayer = await startDelayer(hosts, host, delayMs)
+    const end = await applyAll(
+      host,
+      rules.map((rule) => [...rule, ...TO_DELAYER]),
+    )
+    return async () => {
+      await end()
+      await endDelayer()
+    }
   }
 
   async function prepare(plan: ProcessPlan): Promise<ProcessPlan> {
@@ -115,20 +127,17 @@ export async function openNetwork({ backends, replicatedIn }: NetworkOptions): P
         rules.map((rule) => [...rule, ...chance, '-j', 'DROP']),
       )
     },
-    async slow(link, delayMs) {
+    slow(link, delayMs) {
       const { host, leaving, arriving } = rulesOf(link)
-      const endDelayer = await startDelayer(hosts, host, delayMs)
-      const rules = [...leaving, ...arriving].map((rule) => [...rule, ...TO_DELAYER])
-      const end = await applyAll(host, rules)
-      return async () => {
-        await end()
-        await endDelayer()
-      }
+      return delay(host, [...leaving, ...arriving], delayMs)
     },
-    part(server, primary) {
-      const copies = SERVER_HOSTS[server].filter((host) => host !== primary)
-      return applyAll(primary, waysTo(copies, 'DROP'))
-    },
+    part: (host, from) => applyAll(host, waysTo(from, 'DROP')),
+    silence: (host, to) =>
+      applyAll(
+        host,
+        leavingTo(to).map((rule) => [...rule, '-j', 'DROP']),
+      ),
+    delay: (host, others, delayMs) => delay(host, bothWays(others), delayMs),
     isolate(host, butFor = []) {
       const all = [
         ['OUTPUT', '-o', 'eth0', '-j', 'DROP'],

@@ -52,7 +52,12 @@ export function describeFault(fault: FaultAction): string {
     case 'isolate':
       return `take the host of ${fault.victim} off the network for ${seconds(fault.forMs)}`
     case 'fail-over':
+      if (fault.killed) return `kill -9 the primary of ${fault.server} for ${seconds(fault.forMs)}`
       return `take the host of the primary of ${fault.server} off the network for ${seconds(fault.forMs)}`
+    case 'unheard':
+      return `let those who decide on it not hear the primary of redis for ${seconds(fault.forMs)}`
+    case 'late':
+      return `slow the primary of redis and those who decide on it by ${fault.delayMs} ms for ${seconds(fault.forMs)}`
     case 'split':
       return `leave ${fault.edge} with the former primary of redis${fault.together ? ' alone' : ''} for ${seconds(fault.forMs)}`
     case 'slow-disk':
@@ -78,7 +83,11 @@ export function groupOf(fault: FaultAction): string {
     case 'lossy':
       return `${fault.kind} ${between(fault.link).replaceAll(/-\d/g, '')}`
     case 'fail-over':
-      return `fail over ${fault.server}`
+      return `fail over ${fault.server}${fault.killed ? ', killed' : ''}`
+    case 'unheard':
+      return 'unheard primary of redis'
+    case 'late':
+      return 'late primary of redis'
     case 'split':
       return fault.together ? 'split redis, and its edge' : 'split redis'
     case 'slow-disk':
@@ -110,7 +119,13 @@ const between = (link: LinkName) => endsOf(link).join(' – ')
 export function losesRedisData(fault: FaultAction): boolean {
   const { kind } = fault
   if (kind === 'fail-over') return fault.server === 'redis'
-  return kind === 'split' || kind === 'redis-flushed' || kind === 'redis-emptied' || kind === 'redis-old'
+  return (
+    kind === 'split' ||
+    kind === 'unheard' ||
+    kind === 'redis-flushed' ||
+    kind === 'redis-emptied' ||
+    kind === 'redis-old'
+  )
 }
 
 /** A clock that is set ahead forgets what is too old by it: of a minute's requests, and of leases. */

@@ -65,8 +65,15 @@ export type FaultAction =
   | { kind: 'lossy'; link: LinkName; share: number; forMs: number }
   /** A host is off the network. */
   | { kind: 'isolate'; victim: ProcessName | ServerHost; forMs: number }
-  /** The host of a server's primary, or of the durable stream's leader, is off the network, and a copy takes its place. */
-  | { kind: 'fail-over'; server: ServerName; forMs: number }
+  /**
+   * The host of a server's primary, or of the durable stream's leader, is off the network, and a copy takes its place.
+   * `killed`: the server dies instead.
+   */
+  | { kind: 'fail-over'; server: ServerName; killed?: true; forMs: number }
+  /** Those who decide whether Redis' primary is lost do not hear it. Everybody else does. */
+  | { kind: 'unheard'; forMs: number }
+  /** Packets between Redis' primary and those who decide whether it is lost take longer, each way. */
+  | { kind: 'late'; delayMs: number; forMs: number }
   /**
    * Redis' primary is off the network but for one edge, which does not hear of the promotion of a copy. `together`: that
    * edge hears nobody else either.
@@ -81,7 +88,7 @@ export type FaultAction =
 export type VersionName = 'former' | 'present'
 
 /** Those that need a stage of their own: `network-faults.ts`, and the skew test. */
-type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'split' | 'slow-disk' | 'switch'
+type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'unheard' | 'late' | 'split' | 'slow-disk' | 'switch'
 export type FaultKind = Exclude<FaultAction['kind'], SpecialKind>
 
 export type PlannedFault = FaultAction & {
@@ -127,6 +134,8 @@ const SPECIAL_MS: Record<SpecialKind, number> = {
   lossy: 5_500,
   isolate: 6_500,
   'fail-over': 18_000,
+  unheard: 18_000,
+  late: 5_000,
   split: 18_000,
   'slow-disk': 8_000,
   switch: 3_000,

@@ -9,12 +9,23 @@ export const SERVERS = ['nats', 'redis', 'postgres'] as const
 /** With `--replicated`: a server, and its copies. */
 export const SERVER_HOSTS = {
   nats: ['nats-1', 'nats-2', 'nats-3'],
-  redis: ['redis-1', 'redis-2', 'redis-3'],
   postgres: ['postgres-1', 'postgres-2'],
-} as const satisfies Record<(typeof SERVERS)[number], readonly string[]>
+} as const
+const THREE = ['redis-1', 'redis-2', 'redis-3'] as const
+export const SENTINEL_HOSTS = ['sentinel-1', 'sentinel-2', 'sentinel-3'] as const
+/** Redis' hosts, by `--redis`: the run promotes a copy, or Sentinels do, or a cluster of three primaries with a replica each. */
+export const REDIS_HOSTS = {
+  copies: THREE,
+  sentinels: [...THREE, ...SENTINEL_HOSTS],
+  cluster: [...THREE, 'redis-4', 'redis-5', 'redis-6'],
+} as const
+export type RedisForm = keyof typeof REDIS_HOSTS
+export type RedisHost = Exclude<(typeof REDIS_HOSTS)[RedisForm][number], (typeof SENTINEL_HOSTS)[number]>
+export type ServerHost =
+  | (typeof SERVER_HOSTS)[keyof typeof SERVER_HOSTS][number]
+  | (typeof REDIS_HOSTS)[RedisForm][number]
 /** Redis' `min-replicas-max-lag`. */
 export const MAX_LAG_SECONDS = 3
-export type ServerHost = (typeof SERVER_HOSTS)[ServerName][number]
 export const BACKENDS = ['north', 'south', 'bulk'] as const
 export type EdgeName = (typeof EDGES)[number]
 export type ProcessName = (typeof PROCESSES)[number]
@@ -51,9 +62,14 @@ export const LINKS = [
 ] as const
 export type LinkName = (typeof LINKS)[number]
 
+export function hostsOfServers(redis: RedisForm): Readonly<Record<ServerName, readonly ServerHost[]>> {
+  return { ...SERVER_HOSTS, redis: REDIS_HOSTS[redis] }
+}
+
 /** The server that a host of one of its copies stands for; any other place stands for itself. */
 export function serverAt(host: string): string {
-  return SERVERS.find((server) => SERVER_HOSTS[server].some((one) => one === host)) ?? host
+  if (host.startsWith('sentinel-')) return 'redis'
+  return SERVERS.find((server) => host.startsWith(`${server}-`)) ?? host
 }
 
 export function endsOf(link: LinkName): [from: string, to: string] {

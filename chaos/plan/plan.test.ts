@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
 import { planNetworkFaults } from './network-faults.ts'
-import { CLOCKED_SERVERS, LINKS, PROCESSES, SERVER_HOSTS, SERVERS, VICTIMS } from './places.ts'
+import { CLOCKED_SERVERS, hostsOfServers, LINKS, PROCESSES, REDIS_HOSTS, SERVERS, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
 const SIZE = { requests: 10_000, kills: 25 }
@@ -52,16 +52,16 @@ describe('the schedule of a network run', () => {
   })
 
   test('fails every server over, and takes every copy off the network, where servers have copies', () => {
-    const more = planNetworkFaults({ seed: 7, requests: 10_000, kills: 40, replicated: true })
+    const more = planNetworkFaults({ seed: 7, requests: 10_000, kills: 40, replicated: 'copies' })
     const failedOver = more.flatMap((fault) => (fault.kind === 'fail-over' ? [fault.server] : []))
     const isolated = more.flatMap((fault) => (fault.kind === 'isolate' ? [fault.victim] : []))
     expect(new Set(failedOver)).toEqual(new Set(SERVERS))
-    expect(new Set(isolated)).toEqual(new Set([...PROCESSES, ...Object.values(SERVER_HOSTS).flat()]))
+    expect(new Set(isolated)).toEqual(new Set([...PROCESSES, ...Object.values(hostsOfServers('copies')).flat()]))
     expect(faults.some(({ kind }) => kind === 'fail-over')).toBe(false)
   })
 
   test('slows the disk of every server, sets their clocks wrong and splits Redis both ways', () => {
-    const few = planNetworkFaults({ seed: 7, requests: 500, kills: 3, replicated: true })
+    const few = planNetworkFaults({ seed: 7, requests: 500, kills: 3, replicated: 'copies' })
     const slowed = few.flatMap((fault) => (fault.kind === 'slow-disk' ? [fault.server] : []))
     const splits = few.flatMap((fault) => (fault.kind === 'split' ? [fault.together] : []))
     const clocks = few.flatMap((fault) => (fault.kind === 'clock' ? [fault.victim] : []))
@@ -69,6 +69,18 @@ describe('the schedule of a network run', () => {
     expect(new Set(splits)).toEqual(new Set([false, true]))
     expect(clocks).toEqual(expect.arrayContaining([...CLOCKED_SERVERS]))
     expect(faults.some(({ kind }) => kind === 'slow-disk' || kind === 'split')).toBe(false)
+  })
+
+  test.each(['sentinels', 'cluster'] as const)('strikes a Redis whose %s decide on it in every way', (replicated) => {
+    const few = planNetworkFaults({ seed: 7, requests: 600, kills: 2, replicated })
+    const ofRedis = few.flatMap((fault) => (fault.kind === 'fail-over' && fault.server === 'redis' ? [fault] : []))
+    const splits = few.flatMap((fault) => (fault.kind === 'split' ? [fault.together] : []))
+    const kinds = few.map(({ kind }) => kind)
+    const isolated = few.flatMap((fault) => (fault.kind === 'isolate' ? [fault.victim] : []))
+    expect(new Set(ofRedis.map(({ killed = false }) => killed))).toEqual(new Set([false, true]))
+    expect(new Set(splits)).toEqual(new Set([false, true]))
+    expect(kinds).toEqual(expect.arrayContaining(['unheard', 'late']))
+    expect(isolated.some((host) => REDIS_HOSTS[replicated].some((one) => one === host))).toBe(true)
   })
 
   test('follows from its seed', () => {

@@ -18,7 +18,7 @@ import type { OwnerName } from '../plan/owners.ts'
 import { type Network, openNetwork } from '../network/network-links.ts'
 import type { ReplicatedServers } from '../network/replicated/open-servers.ts'
 import type { VersionName } from '../plan/faults.ts'
-import type { Backend as BackendName, Victim } from '../plan/places.ts'
+import type { Backend as BackendName, RedisForm, Victim } from '../plan/places.ts'
 import { sabotageLedger, sabotaged } from '../sabotage/prepare.ts'
 import type { Sabotage } from '../sabotage/sabotages.ts'
 import { type Clocks, openClocks } from './clocks.ts'
@@ -68,7 +68,7 @@ export interface StageOptions {
   /** Each process has a host of its own. */
   network?: boolean | undefined
   /** And so has each server and each copy of it. */
-  replicated?: boolean | undefined
+  replicated?: RedisForm | undefined
 }
 
 export async function openStage({
@@ -92,8 +92,8 @@ export async function openStage({
   const config = join(folder, 'gateway.yaml')
   // JSON is YAML.
   await writeFile(config, JSON.stringify(configOver(urls), null, 2))
-  const replicatedIn = replicated ? join(folder, 'cluster') : null
-  const network = isNetwork ? await openNetwork({ backends: urls, replicatedIn }) : null
+  const copies = replicated ? { folder: join(folder, 'cluster'), redis: replicated } : null
+  const network = isNetwork ? await openNetwork({ backends: urls, replicated: copies }) : null
   const links = opening.use(network ?? openLinks(folder, config, urls))
   const clocks = await openClocks(folder)
   const events = join(folder, 'cluster.log')

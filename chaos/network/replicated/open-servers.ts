@@ -4,12 +4,15 @@
 
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SERVER_HOSTS } from '../../plan/places.ts'
+import { hostsOfServers, type RedisForm } from '../../plan/places.ts'
 import type { Hosts } from '../hosts.ts'
 import { type Disks, openHostDisk } from './host-disk.ts'
 import { openNats } from './nats.ts'
 import { openPostgres } from './postgres.ts'
-import { openRedis, type ReplicatedRedis } from './redis.ts'
+import { openRedisCluster } from './redis-cluster.ts'
+import { openRedisCopies } from './redis-copies.ts'
+import type { ReplicatedRedis } from './redis-nodes.ts'
+import { openRedisSentinels } from './redis-sentinels.ts'
 import type { Clocked, Replicated } from './replicated.ts'
 
 export interface ReplicatedServers extends AsyncDisposable {
@@ -19,19 +22,21 @@ export interface ReplicatedServers extends AsyncDisposable {
   readonly disks: Disks
 }
 
-export async function openServers(hosts: Hosts, folder: string): Promise<ReplicatedServers> {
+const OPEN_REDIS = { copies: openRedisCopies, sentinels: openRedisSentinels, cluster: openRedisCluster }
+
+export async function openServers(hosts: Hosts, folder: string, form: RedisForm): Promise<ReplicatedServers> {
   await using opening = new AsyncDisposableStack()
   await mkdir(folder, { recursive: true })
   const disks = Object.fromEntries(
     await Promise.all(
-      Object.values(SERVER_HOSTS)
+      Object.values(hostsOfServers(form))
         .flat()
         .map(async (host) => [host, opening.use(await openHostDisk(join(folder, host)))] as const),
     ),
   ) as Disks
   const [nats, redis, postgres] = await Promise.all([
     openNats(hosts, disks),
-    openRedis(hosts, folder, disks),
+    OPEN_REDIS[form](hosts, folder, disks),
     openPostgres(hosts, folder, disks),
   ])
   for (const one of [postgres, redis, nats]) opening.use(one)
