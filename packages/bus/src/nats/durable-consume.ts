@@ -1,9 +1,10 @@
 /**
  * Consumes durable events from a pull consumer, in batches.
  *
- * One pull is open at a time, for at most one batch; what it brings is handed over some time after the first event
- * (`core/gather-time.ts`), or when the batch is full. While the handler works, the next batch may arrive already. A pull
- * that went unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back from the server.
+ * One pull is open at a time, for at most one batch and so many bytes. What it brings is handed over some time after the
+ * first event (`core/gather-time.ts`), or when the batch is full. While the handler works, the next batch may arrive
+ * already. A pull that went unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back
+ * from the server.
  */
 
 import { gatherTimeMs } from '../core/gather-time.ts'
@@ -16,6 +17,8 @@ const PULL_SILENT_MS = 6_000
 const ACK_WAIT_MS = 10_000
 const BATCHES_UNACKNOWLEDGED = 20
 const REOPEN_MS = 250
+/** Of a pull. Each event is read into many times its bytes, while the next pull comes. */
+export const PORTION_BYTES = 16 * 1024 * 1024
 const ACK = Buffer.from('+ACK')
 const WORKING = Buffer.from('+WPI')
 const RETRY_NOW = Buffer.from('-NAK')
@@ -96,7 +99,14 @@ function startPuller(
 ): Puller {
   const { wire, inbox, onStatus, counters } = parts
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${options.stream}.${options.consumer}`
-  const request = Buffer.from(JSON.stringify({ batch: options.maxBatch, expires: PULL_EXPIRES_MS * 1_000_000 }))
+  const request = Buffer.from(
+    JSON.stringify({
+      batch: options.maxBatch,
+      expires: PULL_EXPIRES_MS * 1_000_000,
+      // An event above it would never come.
+      max_bytes: Math.max(PORTION_BYTES, 2 * wire.maxPayloadBytes),
+    }),
+  )
   let arrived: Arrived[] = []
   /** Acknowledgements that wait for the connection. */
   let held: [string, Uint8Array][] = []
@@ -184,7 +194,7 @@ function startPuller(
     },
     onStatus(number, noResponder) {
       if (number !== pull) return
-      // A pull that ends early has something wrong with it.
+      // A pull that ends early has something wrong with it, or has brought its bytes.
       if (noResponder || performance.now() - openedAtMs < REOPEN_MS) setTimeout(reopen, REOPEN_MS)
       else finished()
     },

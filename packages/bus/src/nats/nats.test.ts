@@ -11,7 +11,9 @@ import { eventStream } from '../conformance/adapters.ts'
 import { ask, read, text, until } from '../conformance/answers.ts'
 import { openTap } from '../conformance/tap.ts'
 import { openNatsBus } from '../nats.ts'
+import type { DurableMessage } from '../port.ts'
 import type { BusStatus } from '../status.ts'
+import { PORTION_BYTES } from './durable-consume.ts'
 import { jetStreamApi } from './jetstream-api.ts'
 import { sweep } from './sweep.ts'
 
@@ -108,6 +110,31 @@ describe('a bus on NATS', () => {
       await caller.publishDurable('events.a', text('!'), { timeoutMs: 1_000 })
     }
     expect(tap.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
+  })
+
+  it('takes a backlog of large events in portions that fit its memory', { timeout: 60_000 }, async () => {
+    const server = closing.use(await startNats({ own: true }))
+    const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
+    const event = Buffer.alloc(900_000)
+    for (let i = 0; i < 80; i++) await bus.publishDurable('events.a', event, { timeoutMs: 10_000 })
+    const broker = closing.use(await connectBroker(server.url))
+    const pending = async () =>
+      (await broker.ask<{ num_ack_pending: number }>('CONSUMER.INFO.EVENTS.ledger')).num_ack_pending
+    const batches: number[] = []
+    const { promise: opened, resolve: open } = Promise.withResolvers<void>()
+    closing.defer(open)
+    const handler = async (batch: DurableMessage[]) => {
+      batches.push(batch.reduce((sum, { payload }) => sum + payload.length, 0))
+      await opened
+    }
+    await bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch: 1_000, handler })
+    // However long the first portion takes, no more comes than the next one.
+    await expect.poll(pending, { timeout: 10_000 }).toBeGreaterThan(0)
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    expect((await pending()) * event.length).toBeLessThan(2 * PORTION_BYTES)
+    open()
+    await until(() => batches.reduce((sum, bytes) => sum + bytes, 0) === 80 * event.length, 30_000)
+    expect(Math.max(...batches)).toBeLessThan(PORTION_BYTES)
   })
 
   it('removes from a stream what all its consumers have acknowledged, and nothing else', async () => {
