@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { startCluster, type Cluster } from '@gateway/cluster/start'
 import { startNats, startPostgres, startRedis, type Server } from '@gateway/servers/start'
-import { expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { newDeveloper, sendRaw } from './promises/gateway.ts'
 
 type ServerName = 'nats' | 'redis' | 'postgres'
@@ -32,19 +32,35 @@ const cases: { servers: ServerName[]; loss: Loss }[] = [
   { servers: ALL, loss: 'gone with its name' },
 ]
 
-test.each(cases)('every service stops: $servers, $loss', { timeout: WITHIN_MS }, async ({ servers, loss }) => {
-  await using stage = await openStage()
-  await stage.lose(servers, loss)
-  await stage.stopServices()
-})
+/** One for each case and one for the open answer: opened in turn, since the environment names their servers. */
+const stages: Stage[] = []
+beforeAll(async () => {
+  for (let opened = 0; opened <= cases.length; opened++) stages.push(await openStage())
+}, 240_000)
+afterAll(() => Promise.all(stages.map((stage) => stage[Symbol.asyncDispose]())), 60_000)
 
-test('an edge stops with an open answer that cannot end', { timeout: WITH_AN_ANSWER_WITHIN_MS }, async () => {
-  await using stage = await openStage()
-  const answer = await openAnswer(stage.cluster)
-  await stage.lose(['nats'], 'gone with its name')
-  await stage.stopServices()
-  expect(await answer.text()).toContain('The answer was interrupted')
-})
+// Services that stop without servers only wait, so all wait at once.
+test.concurrent.each(cases.map((one, at) => ({ ...one, at })))(
+  'every service stops: $servers, $loss',
+  { timeout: WITHIN_MS },
+  async ({ servers, loss, at }) => {
+    const stage = stages[at]!
+    await stage.lose(servers, loss)
+    await stage.stopServices()
+  },
+)
+
+test.concurrent(
+  'an edge stops with an open answer that cannot end',
+  { timeout: WITH_AN_ANSWER_WITHIN_MS },
+  async () => {
+    const stage = stages[cases.length]!
+    const answer = await openAnswer(stage.cluster)
+    await stage.lose(['nats'], 'gone with its name')
+    await stage.stopServices()
+    expect(await answer.text()).toContain('The answer was interrupted')
+  },
+)
 
 /** One that has begun, and would last for minutes. */
 async function openAnswer({ edges: [url], issuer }: Cluster): Promise<Response> {
@@ -70,7 +86,6 @@ async function openStage(): Promise<Stage> {
     redis: opening.use(await startRedis(own)),
     postgres: opening.use(await startPostgres(own)),
   }
-  opening.defer(() => void vi.unstubAllEnvs())
   vi.stubEnv('NATS_URL', servers.nats.url.replace('127.0.0.1', 'localhost'))
   vi.stubEnv('REDIS_URL', servers.redis.url.replace('127.0.0.1', 'localhost'))
   vi.stubEnv('DATABASE_URL', servers.postgres.url.replace('127.0.0.1', 'localhost'))
@@ -78,6 +93,7 @@ async function openStage(): Promise<Stage> {
   const preload = pathToFileURL(join(import.meta.dirname, 'stop-without-servers/forget-names.mjs')).href
   const environment = { NAMES_UNKNOWN: namesUnknown, NODE_OPTIONS: `--import=${preload}` }
   const cluster = opening.use(await startCluster({ edges: 1, routers: 1, dataDir: folder, environment }))
+  vi.unstubAllEnvs()
   const opened = opening.move()
   return {
     cluster,

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- profile [plain|stream]`: where edge and router spend their time under load, as text in
+ * `npm run bench -- profile [plain|stream|prompt]`: where edge and router spend their time under load, as text in
  * `bench/profiles`, one file per process and kind of load.
  */
 
@@ -24,6 +24,11 @@ const LOADS: Record<string, { order: Order; options: LoadOptions; words: string 
     order: { stream: true, chunks: 240, everyUs: 50_000, bytes: 20 },
     options: { connections: 300, seconds: 2, rampSeconds: 2, drainSeconds: 30 },
     words: '300 streams, a chunk per 50 ms',
+  },
+  prompt: {
+    order: { ...PLAIN, promptBytes: 1_000_000 },
+    options: { connections: 4, seconds: 12 },
+    words: 'prompts of 1 MB, 4 connections',
   },
 }
 

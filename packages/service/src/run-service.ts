@@ -2,6 +2,7 @@
  * A service as a process of its own: from its environment to its end on a signal.
  */
 
+import { countBuffersWithHeap } from './count-buffers-with-heap.ts'
 import { openHealthServer, type ReadinessCheck } from './health.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
@@ -24,6 +25,7 @@ export async function runService<
 >({ name, loadSettings, openContext, start, checks }: Service<Settings, Context>): Promise<void> {
   try {
     endOnSignal()
+    countBuffersWithHeap()
     const settings = loadSettings(process.env)
     await using context = await openContext(settings)
     let ready = () => false

@@ -12,13 +12,13 @@ const LOOK_EVERY_MS = 250
 const PROBE_AHEAD_MS = 300
 
 export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
-  const probing = new Set<Backend>()
+  /** By backend, the end of the ejection that it was last probed for. */
+  const probedFor = new WeakMap<Backend, number>()
 
   async function probe(backend: Backend): Promise<void> {
     const startedAtMs = performance.now()
-    probing.add(backend)
+    probedFor.set(backend, backend.health.ejectedUntilMs)
     const found = await backend.client.probe()
-    probing.delete(backend)
     const before = backend.health
     backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
     metrics.health(backend.config.id, health.changeOf(before, backend.health))
@@ -27,9 +27,10 @@ export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
   const timer = setInterval(() => {
     const nowMs = performance.now()
     for (const backend of fleet.backends()) {
-      const { ejectedUntilMs, onTrial } = backend.health
-      const isDue = onTrial && nowMs < ejectedUntilMs && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
-      if (isDue && !probing.has(backend)) void probe(backend)
+      const { ejectedUntilMs, onTrial, trial } = backend.health
+      // A look may come late, so a probe is due as long as no request tries the backend.
+      const isDue = onTrial && trial === null && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
+      if (isDue && probedFor.get(backend) !== ejectedUntilMs) void probe(backend)
     }
   }, LOOK_EVERY_MS)
   timer.unref()

@@ -91,6 +91,14 @@ describe('a whole answer', () => {
     expect(read(nameless).json).toMatchObject({ id: 'msg_own', model: 'of-the-target' })
   })
 
+  test('whose backend counts more than any request has is counted here', () => {
+    for (const name of ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens']) {
+      for (const absurd of [1e10, Number.MAX_SAFE_INTEGER, 1e300]) {
+        expect(read({ ...whole, usage: { ...whole.usage, [name]: absurd } }).usage).toBeNull()
+      }
+    }
+  })
+
   test('without a usage gets the counted one', () => {
     const { usage: _, ...bare } = whole
     const answer = read(bare)

@@ -16,9 +16,9 @@ export const COUNTS = [
   'output_tokens_details',
 ] as const
 
-/** Null where nothing is counted. A count that no request has is none. */
+/** Null where nothing is counted, or more than any request has. */
 export function readMessagesUsage(value: unknown): TokenUsage | null {
-  if (!isObject(value)) return null
+  if (!isObject(value) || COUNTS.some((name) => Number(value[name]) > MOST_TOKENS)) return null
   const completionTokens = count(value.output_tokens)
   const cachedTokens = count(value.cache_read_input_tokens)
   const cacheWriteTokens = count(value.cache_creation_input_tokens)
@@ -37,7 +37,7 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
 }
 
 function count(value: unknown): number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS ? value : 0
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
 export function writeMessagesUsage(usage: TokenUsage): JsonObject {

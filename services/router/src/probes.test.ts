@@ -1,0 +1,60 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { newHealth } from './core/backend-health.ts'
+import type { Backend, Fleet } from './fleet.ts'
+import type { RouterMetrics } from './metrics.ts'
+import { startProbes } from './probes.ts'
+
+const LOOK_EVERY_MS = 250
+
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+/** A backend whose ejection ends in a second, and a router that looks at it when the test says so. */
+function openRouter() {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+  let nowMs = 0
+  vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
+  const probe = vi.fn<Backend['client']['probe']>().mockResolvedValue('alive')
+  const health = { ...newHealth(), onTrial: true, ejections: 1, ejectedUntilMs: 1_000, turnedAtMs: 0 }
+  const backend = { health, client: { probe }, config: { id: 'a' } } as unknown as Backend
+  const fleet = { backends: () => [backend] } as unknown as Fleet
+  const probes = startProbes(fleet, { health() {} } as unknown as RouterMetrics)
+  const look = async (atMs: number) => {
+    nowMs = atMs
+    await vi.advanceTimersByTimeAsync(LOOK_EVERY_MS)
+  }
+  return { backend, probe, look, [Symbol.dispose]: () => probes[Symbol.dispose]() }
+}
+
+test.each([
+  ['in time', 800],
+  ['late, since the process stood still', 1_100],
+])('a router that looks %s probes an ejected backend once', async (_, atMs) => {
+  using router = openRouter()
+  await router.look(500)
+  expect(router.probe).not.toHaveBeenCalled()
+  await router.look(atMs)
+  for (const more of [250, 500, 750]) await router.look(atMs + more)
+  expect(router.probe).toHaveBeenCalledOnce()
+})
+
+test('a backend that is dead is probed again at the end of its next ejection', async () => {
+  using router = openRouter()
+  router.probe.mockResolvedValue('dead')
+  await router.look(1_100)
+  const { ejectedUntilMs } = router.backend.health
+  expect(ejectedUntilMs).toBeGreaterThan(2_000)
+  await router.look(ejectedUntilMs - 500)
+  expect(router.probe).toHaveBeenCalledOnce()
+  await router.look(ejectedUntilMs - 100)
+  expect(router.probe).toHaveBeenCalledTimes(2)
+})
+
+test('a late router leaves a backend to the request that tries it', async () => {
+  using router = openRouter()
+  router.backend.health = { ...router.backend.health, trial: { startedAtMs: 1_050 } }
+  await router.look(1_100)
+  expect(router.probe).not.toHaveBeenCalled()
+})
