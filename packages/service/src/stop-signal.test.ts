@@ -1,8 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 
@@ -63,24 +60,4 @@ test('one press that comes twice, from the terminal and from npm, is one', async
   expect(child.exitCode).toBeNull()
   child.kill('SIGTERM')
   expect(await once(child, 'exit')).toEqual([143, null])
-})
-
-test('so it is below npm, whose whole process group a terminal tells', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'stop-signal-'))
-  const program = `import { stopSignal } from ${SOURCE}
-    const stopped = stopSignal(60_000)
-    let heard = 0
-    process.on('SIGINT', () => ++heard === 2 && process.exit(0))
-    setInterval(() => {}, 1000)
-    console.log('ready')
-    await stopped`
-  await writeFile(join(directory, 'program.mjs'), program)
-  const scripts = { start: `exec "${process.execPath}" program.mjs` }
-  await writeFile(join(directory, 'package.json'), JSON.stringify({ name: 'waiting', scripts }))
-  const npm = spawn('npm', ['start'], { cwd: directory, stdio: ['ignore', 'pipe', 'ignore'], detached: true })
-  await untilReady(npm.stdout)
-  const exited = once(npm, 'exit')
-  process.kill(-npm.pid!, 'SIGINT')
-  expect(await exited).toEqual([0, null])
-  await rm(directory, { recursive: true })
 })
