@@ -1,29 +1,54 @@
 /**
- * Which node holds which slot of a Redis Cluster, as its nodes tell. Of several answers the newest counts: the one of the
- * node that has heard of the latest election or move. A node on the small side of a cut network tells an old one.
+ * Which node holds which slot of a Redis Cluster, as its nodes tell. Of several answers the newest counts, slot by slot: a
+ * node takes a slot over under a greater epoch of its own. A node on the small side of a cut network tells an old
+ * owner, and so does one that has voted for the next owner and has not heard of its success yet.
  */
 
 import { SLOTS } from './key-slot.ts'
 
-export interface ClusterMap {
-  /** Of the cluster, not of a node: it grows with every election and every slot that arrives somewhere. */
+/** The primary of some slots, as one node tells. */
+interface Owner {
+  /** `host:port` */
+  address: string
+  /** Its config epoch. */
   epoch: number
-  /** By slot: the primary's `host:port`. */
-  owners: (string | undefined)[]
 }
 
-type SlotsReply = [first: number, last: number, primary: [host: string | null, port: number], ...replicas: unknown[]][]
+/** By slot. */
+export type ClusterMap = (Owner | undefined)[]
 
-/** `asked`: the `host:port` of the node that answered `CLUSTER SLOTS` and `CLUSTER INFO`. */
-export function readClusterMap(slots: unknown, info: unknown, asked: string): ClusterMap {
-  const owners: ClusterMap['owners'] = Array.from({ length: SLOTS })
-  for (const [first, last, [host, port]] of slots as SlotsReply) {
+type SlotsReply = [
+  first: number,
+  last: number,
+  primary: [host: string | null, port: number, id: string],
+  ...replicas: unknown[],
+][]
+
+/** `asked`: the `host:port` of the node that answered `CLUSTER SLOTS` and `CLUSTER NODES`. */
+export function readClusterMap(slots: unknown, nodes: unknown, asked: string): ClusterMap {
+  const epochs = epochsById(String(nodes))
+  const map: ClusterMap = Array.from({ length: SLOTS })
+  for (const [first, last, [host, port, id]] of slots as SlotsReply) {
     // A node that does not know its own address is the one that was asked.
-    owners.fill(`${host || asked.slice(0, asked.lastIndexOf(':'))}:${port}`, first, last + 1)
+    const address = `${host || asked.slice(0, asked.lastIndexOf(':'))}:${port}`
+    map.fill({ address, epoch: epochs.get(id) ?? 0 }, first, last + 1)
   }
-  return { epoch: Number(/^cluster_current_epoch:(\d+)/m.exec(String(info))?.[1] ?? 0), owners }
+  return map
 }
 
-export function newestOf(maps: readonly ClusterMap[]): ClusterMap | undefined {
-  return maps.reduce<ClusterMap | undefined>((best, map) => (best && best.epoch >= map.epoch ? best : map), undefined)
+/** Lines of `<id> <address> <flags> <primary> <ping> <pong> <config epoch> …`. */
+function epochsById(nodes: string): Map<string, number> {
+  const fields = nodes.split('\n').map((line) => line.split(' '))
+  return new Map(fields.map(([id, , , , , , epoch]) => [id!, Number(epoch ?? 0)]))
+}
+
+/** The address of each slot's owner. */
+export function newestOwners(maps: readonly ClusterMap[]): (string | undefined)[] {
+  const newest: ClusterMap = Array.from({ length: SLOTS })
+  for (const map of maps) {
+    for (const [slot, owner] of map.entries()) {
+      if (owner && owner.epoch > (newest[slot]?.epoch ?? -1)) newest[slot] = owner
+    }
+  }
+  return newest.map((owner) => owner?.address)
 }

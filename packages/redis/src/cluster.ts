@@ -11,7 +11,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { newestOf, readClusterMap, type ClusterMap } from './cluster-map.ts'
+import { newestOwners, readClusterMap } from './cluster-map.ts'
 import {
   openConnection,
   OPENING_MS,
@@ -36,22 +36,22 @@ const ASKED_IS_KEPT_MS = 3_000
 
 export async function connectCluster(urls: string[], options: ConnectionOptions): Promise<ScriptConnection> {
   const nodes = openNodes(urls[0]!, options)
-  let owners: ClusterMap['owners'] = Array.from({ length: SLOTS })
+  let owners: (string | undefined)[] = Array.from({ length: SLOTS })
   const inTroubleUntilMs = new Map<number, number>()
 
   async function readMap(): Promise<void> {
     const maps = await Promise.all(
       nodes.known().map(async ([address, node]) => {
-        const answers = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'INFO')])
+        const answers = Promise.all([node.command('CLUSTER', 'SLOTS'), node.command('CLUSTER', 'NODES')])
         return answers.then(
-          ([slots, info]) => [readClusterMap(slots, info, address)],
+          ([slots, told]) => [readClusterMap(slots, told, address)],
           () => [],
         )
       }),
     )
-    const newest = newestOf(maps.flat())
-    if (newest) {
-      owners = newest.owners
+    const answered = maps.flat()
+    if (answered.length > 0) {
+      owners = newestOwners(answered)
       nodes.keepOnly(new Set(owners.filter((owner) => owner !== undefined)))
     } else {
       for (const url of urls) nodes.at(new URL(url).host)

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest'
+import { newestOwners, readClusterMap } from './cluster-map.ts'
+
+const node = (id: string, port: number, flags: string, epoch: number) =>
+  `${id} 10.0.0.1:${port}@1${port} ${flags} - 0 0 ${epoch} connected`
+
+/** Before the election and after it, as a voter tells that has heard of its end or not. */
+const [BEFORE, AFTER] = [
+  readClusterMap(
+    [[0, 16383, ['10.0.0.1', 7001, 'old'], ['10.0.0.1', 7002, 'new']]],
+    [node('old', 7001, 'master,fail', 1), node('new', 7002, 'slave', 1), ''].join('\n'),
+    '10.0.0.1:7003',
+  ),
+  readClusterMap(
+    [[0, 16383, ['10.0.0.1', 7002, 'new']]],
+    [node('old', 7001, 'master,fail', 1), node('new', 7002, 'master', 7), ''].join('\n'),
+    '10.0.0.1:7004',
+  ),
+]
+
+test.each([
+  ['the voter that has heard of the election, last', [BEFORE, AFTER]],
+  ['the voter that has heard of the election, first', [AFTER, BEFORE]],
+])('a slot belongs to the winner of its election, whoever answers first: %s', (_, maps) => {
+  expect(new Set(newestOwners(maps))).toEqual(new Set(['10.0.0.1:7002']))
+})
+
+test('each slot is decided by itself: one node may have heard of one election, and another of another', () => {
+  const nodes = (one: number, two: number) => [node('a', 1, 'master', one), node('b', 2, 'master', two)].join('\n')
+  const heardOfA = readClusterMap(
+    [
+      [0, 9, ['h', 1, 'a']],
+      [10, 19, ['h', 9, 'gone']],
+    ],
+    nodes(5, 1),
+    'h:3',
+  )
+  const heardOfB = readClusterMap(
+    [
+      [0, 9, ['h', 8, 'gone']],
+      [10, 19, ['h', 2, 'b']],
+    ],
+    nodes(1, 6),
+    'h:4',
+  )
+  const owners = newestOwners([heardOfA, heardOfB])
+  expect([owners[0], owners[9], owners[10], owners[19], owners[20]]).toEqual(['h:1', 'h:1', 'h:2', 'h:2', undefined])
+})
+
+test('a node that does not know its own address is the one that was asked', () => {
+  const map = readClusterMap([[0, 1, [null, 7001, 'me']]], node('me', 7001, 'myself,master', 1), 'redis-0.example:7001')
+  expect(newestOwners([map])[0]).toBe('redis-0.example:7001')
+})
