@@ -44,6 +44,7 @@ export const costs: Record<string, Cost> = {
   'packages/admission/src/redis/cluster.test.ts': cost(27, 0.1),
   'services/keys/src/announce-changes.test.ts': cost(27, 0.2),
   'packages/bus/src/conformance/broker-restart.test.ts': cost(26, 0.2),
+  'tests/first-day.test.ts': cost(23, 0.6),
   'packages/bus/src/nats/nats.test.ts': cost(21, 0.1),
   'tests/nats-permissions.test.ts': cost(19, 0.65),
   'tests/memory-exhausted.test.ts': cost(19, 0.65),

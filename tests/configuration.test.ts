@@ -45,7 +45,14 @@ test('a change of the file takes effect while requests run, and a broken one cha
   await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('models[0].pool')
   expect(await served()).toBe('after')
   expect(await send(standalone.url, '/v1/models')).toMatchObject({ status: 200 })
-})
+
+  await writeFile(standalone.configPath, configWith('${NOT_SET}', 'broken').replaceAll('svc-instant', 'renamed'))
+  await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('NOT_SET is not set')
+  expect(await served()).toBe('after')
+  await writeFile(standalone.configPath, 'backends: *nothing\n')
+  await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('Unresolved alias')
+  expect(await served()).toBe('after')
+}, 60_000)
 
 test('a broken file is refused at the start, with its line and field', async () => {
   const broken = configWith('http://127.0.0.1:9/v1', 'any').replace('multiplier: 1', 'multiplier: lots')
