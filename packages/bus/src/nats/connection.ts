@@ -1,8 +1,9 @@
 /** Opens the connection to NATS, and keeps trying until there is one. */
 
-import { connect, type NodeConnectionOptions } from '@nats-io/transport-node'
+import type { NodeConnectionOptions } from '@nats-io/transport-node'
 import type { NatsConnection } from '@nats-io/nats-core'
 import type { OnStatus } from '../status.ts'
+import { connect } from './transport.ts'
 
 const RETRY_MS = 100
 const RETRY_JITTER_MS = 150
