@@ -1,5 +1,5 @@
 /**
- * What goes wrong on a first day: each mistake ends the start with words that name the place and the remedy, no stack.
+ * Mistakes of a first day: each ends the start with words that name the place and the remedy, without a stack.
  */
 
 import { execFile, spawn } from 'node:child_process'

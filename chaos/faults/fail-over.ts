@@ -45,7 +45,7 @@ async function dead({ servers }: Network, primary: string): Promise<Losing> {
   return async () => {}
 }
 
-/** What a former primary of Redis did. */
+/** A former primary of Redis, after its replacement. */
 export interface Former {
   /** How long it took writes. */
   servedMs: number

@@ -103,7 +103,7 @@ export function planNetworkFaults({ seed, requests, kills, replicated }: Network
 
 const OTHER_SERVERS = SERVERS.filter((server) => server !== 'redis')
 
-/** What makes others decide on a failover of Redis, or must not. */
+/** Faults after which Sentinels or the cluster decide on a failover of Redis, or must not. */
 function decidedOn(kills: number, random: Random): FaultAction[] {
   const forMs = () => random.between(...DECIDE_MS)
   const several = <T>(share: number, make: () => T) => Array.from({ length: Math.ceil(share * kills) }, make)

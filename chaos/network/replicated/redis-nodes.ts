@@ -27,7 +27,7 @@ export interface ReplicatedRedis extends Clocked {
   copiesOf(primary: string): readonly string[]
   /** The hosts that decide whether this primary is lost; none where the run does. */
   judgesOf(primary: string): readonly string[]
-  /** Who does not hear of it goes on asking the former primary. */
+  /** The process that does not hear of it goes on asking the former primary. */
   promote(unheardBy?: ProcessName): Promise<void>
   /** SIGKILL; `rejoin` starts it again. */
   kill(host: string): Promise<void>

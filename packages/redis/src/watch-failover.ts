@@ -3,8 +3,8 @@
  * on, and would admit the same requests a second time.
  *
  * The client's own `failoverDetector` ends the client for ever when it hears while a Sentinel is being asked. A Sentinel
- * that is away is tried again for ever, and says nothing: the connection to the primary has its own errors. Back again, it
- * is asked, because nobody repeats what it announced meanwhile.
+ * that is away is tried again for ever, and says nothing: the connection to the primary has its own errors. A Sentinel
+ * that is back is asked, because nobody repeats its announcements.
  */
 
 import { Redis } from 'ioredis'

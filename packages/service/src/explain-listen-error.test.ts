@@ -6,7 +6,7 @@ import { explainListenError } from './explain-listen-error.ts'
 
 const names = { host: 'HOST', port: 'PORT' } as const
 
-/** What an operator reads when nothing can listen there. */
+/** The sentence for the operator. */
 async function readAt(address: { host: string; port: number }): Promise<unknown> {
   try {
     await once(createServer().listen(address), 'listening')

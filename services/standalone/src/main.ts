@@ -17,7 +17,7 @@ import { useBackend } from './use-backend.ts'
 /** Looked for while the gateway starts; a server that has not answered by then is given this much longer. */
 const LOOK_MS = 200
 
-// Whoever read the terminal may be gone; the gateway's clients are not.
+// The terminal may be gone, or its disk full. The gateway's clients are still there.
 process.stdout.on('error', () => {})
 
 try {

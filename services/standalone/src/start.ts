@@ -102,7 +102,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   return { url: edge.url, issuer: signIn.issuer, [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-/** What stands in the way there, an operator puts right. */
+/** An operator can put the folder right, so the failure is told without a stack. */
 async function inDataFolder<Result>(dataDir: string, work: Promise<Result>): Promise<Result> {
   return work.catch((error: Error) => {
     throw new UsageError(`The data folder ${dataDir} (DATA_DIR) cannot be used: ${error.message}`)

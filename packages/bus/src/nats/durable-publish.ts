@@ -6,7 +6,7 @@
  * not acknowledged is bounded: beyond that an event is refused at once and not kept.
  *
  * A stream whose leader is lost is silent until the servers have elected another. The publisher stays healthy meanwhile:
- * what is published waits, and is stored then.
+ * its events wait, and the new leader stores them.
  */
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'

@@ -57,7 +57,7 @@ async function makeMonth(database: MeteringDatabase, month: Month): Promise<void
   const from = leastRequestIdOf(month)
   const to = leastRequestIdOf(addMonths(month, 1))
   await database.transaction().execute(async (transaction) => {
-    // Whoever reads the ledger for long, as a backup does, holds up nobody who would wait behind this.
+    // A backup reads the ledger for long. All who use the ledger would wait behind this statement.
     await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction)
     await sql`select pg_advisory_xact_lock(${PARTITIONS_LOCK})`.execute(transaction)
     const { rows } = await sql<{ exists: boolean }>`select to_regclass(${name}) is not null as exists`.execute(
