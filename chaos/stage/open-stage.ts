@@ -58,6 +58,9 @@ const TOKENS_PER_SECOND = 200
 const KEEP_CALLS = 200_000
 const KEEP_BODY_BYTES = 64 * 1024
 
+/** The last release waits for sockets of NATS that its client left behind, where a dial took more than 2 s. */
+const LAST_RELEASE_STOPS_WITHIN_MS = 40_000
+
 export interface StageOptions {
   folder: string
   owners: readonly OwnerName[]
@@ -113,7 +116,10 @@ export async function openStage({
       log: (line) => appendFileSync(events, `${new Date().toISOString()} ${line}\n`),
       async prepare(plan) {
         const prepared = clocks.prepare(await links.prepare(plan))
-        if (versions && plan.script.startsWith('services/')) prepared.script = entryOf(plan, versions.former)
+        if (versions && plan.script.startsWith('services/')) {
+          prepared.script = entryOf(plan, versions.former)
+          prepared.killAfterMs = LAST_RELEASE_STOPS_WITHIN_MS
+        }
         return sabotage ? sabotaged(prepared, sabotage) : prepared
       },
     }),

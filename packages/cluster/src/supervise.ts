@@ -24,6 +24,8 @@ export interface ProcessPlan {
   healthUrl: string
   readyPath: string
   logFile: string
+  /** SIGKILL for a process that has not stopped by then, as Kubernetes does; undefined: never. */
+  killAfterMs?: number
 }
 
 export interface SupervisedProcess {
@@ -88,7 +90,10 @@ export function supervise(plan: ProcessPlan, root: string, onChange: (event: str
     ending.kill('SIGTERM')
     // One that a test has frozen would never see it.
     ending.kill('SIGCONT')
+    const killing =
+      plan.killAfterMs === undefined ? undefined : setTimeout(() => ending.kill('SIGKILL'), plan.killAfterMs)
     await ended
+    clearTimeout(killing)
   }
 
   start()
