@@ -98,7 +98,10 @@ export function promiseAnswers(gateway: () => Gateway): void {
       try {
         const request = { model: 'svc-core', messages: ask('Say: late'), stream: true as const }
         const asked = developer.client.chat.completions.create(request, { timeout: 1_000 })
-        await expect(asked).rejects.toThrow(OpenAI.APIConnectionTimeoutError)
+        // Both count the same second, and the edge's refusal may overtake a client that is late.
+        await expect(asked).rejects.toSatisfy(
+          (error) => error instanceof OpenAI.APIConnectionTimeoutError || error.status === 503,
+        )
         await expect.poll(() => backends.steadyA.running + backends.steadyB.running, { timeout: 4_000 }).toBe(0)
         expect(backends.steadyA.calls.slice(before)).not.toEqual([])
       } finally {
