@@ -28,7 +28,7 @@ interface Servers {
 }
 
 interface Stream {
-  /** Who answers for it: its leader, a leader without room for events, or nobody. */
+  /** Its leader answers for it, a leader without room for events, or nobody. */
   leader: 'taking' | 'full' | 'lost'
   /** The ids of the events that it holds. */
   stored: Set<string>
