@@ -80,6 +80,8 @@ export interface Progress {
   /** Nothing more is to come. */
   done: boolean
   usage: TokenUsage | null
+  /** Characters of the text that were there when the usage was told. Those behind them it does not count. */
+  usageAt: number
   /** Where the backend tells it ahead of the whole usage. */
   prompt: TokenUsage | null
   /** What has been generated so far, for counting tokens where the backend did not. */
@@ -87,7 +89,12 @@ export interface Progress {
 }
 
 export function noProgress(): Progress {
-  return { begun: false, complete: false, done: false, usage: null, prompt: null, text: noText() }
+  return { begun: false, complete: false, done: false, usage: null, usageAt: 0, prompt: null, text: noText() }
+}
+
+export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
+  progress.usage = usage
+  progress.usageAt = progress.text.length
 }
 
 /** One stream being read, event by event. */

@@ -30,6 +30,7 @@ import { idRuleOf, withFittingIds } from '../core/tool-call-ids.ts'
 import { StreamedToolCalls } from '../core/whole-tool-calls.ts'
 import {
   noProgress,
+  noteUsage,
   type ChatDialect,
   type ChatReading,
   type PlainAnswer,
@@ -125,7 +126,8 @@ class OpenAiStream implements ChatReading {
   #unfinished = new Set<unknown>()
   /** With the backend's own details: of its cache, its reasoning, its cost. */
   #told: Record<string, unknown> | null = null
-  #usageSent = false
+  /** The event that tells nothing else. */
+  #usageEvent: Buffer | null = null
   #calls: StreamedToolCalls
   /** The last chunk names those that lack a name: chunks of one stream have one `id`. */
   #last: Chunk & AnswerName
@@ -191,11 +193,9 @@ class OpenAiStream implements ChatReading {
     this.#readUsage(chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
-    // What is no whole usage is written at the end instead.
-    if (!this.#isCounted()) return null
-    this.#usageSent = true
-    if (!this.#includeUsage) return null
-    return this.#told === chunk.usage ? whole : { ...whole, usage: this.#told }
+    const isWhole = whole === chunk && this.#told === chunk.usage
+    this.#usageEvent = isWhole ? event.raw : writeChunk({ ...whole, usage: this.#told })
+    return null
   }
 
   /** Some servers say that they are done, and not why (openai/openai-node#1292, 2025-01-30). Clients wait for the reason. */
@@ -210,14 +210,9 @@ class OpenAiStream implements ChatReading {
   #readUsage(told: Record<string, unknown>): void {
     const usage = readUsage(told, this.#vendor)
     if (usage === null) return
-    this.progress.usage = usage
+    noteUsage(this.progress, usage)
     this.#told = wholeUsage(told, 'chat', this.#vendor) ?? told
-  }
-
-  /** Figures that count nothing of the answer are those of an empty one, and such an answer has ended. */
-  #isCounted(): boolean {
-    const { usage, text, complete } = this.progress
-    return usage !== null && (usage.completionTokens > 0 || (complete && text.length === 0))
+    this.#usageEvent = null
   }
 
   #readChoice(choice: Record<string, unknown>): void {
@@ -233,9 +228,10 @@ class OpenAiStream implements ChatReading {
     if (!progress.begun) progress.begun = isFinished(choice) || isMore
   }
 
-  /** Empty when the backend has sent its own. */
+  /** The backend's own, where it is that of the whole answer. */
   usageChunk(usage: TokenUsage): Buffer {
-    if (this.#usageSent) return Buffer.alloc(0)
+    const isTold = this.#told !== null && !usage.estimated
+    if (isTold && this.#usageEvent !== null) return this.#usageEvent
     const { id, created, model } = this.#last
     const chunk = {
       id,
@@ -243,7 +239,7 @@ class OpenAiStream implements ChatReading {
       created,
       model,
       choices: [],
-      usage: usage.estimated || this.#told === null ? writeUsage(usage, 'chat') : this.#told,
+      usage: isTold ? this.#told : writeUsage(usage, 'chat'),
     }
     return writeChunk(chunk)
   }

@@ -14,7 +14,7 @@ import { withoutOtherModels } from '../core/other-models.ts'
 import { invalid, parseAnswer, type JsonObject } from '../core/plain-answer.ts'
 import { isObject, readUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { noProgress, type Dialect, type PlainAnswer, type Question, type StreamReading } from './dialect.ts'
+import { noProgress, noteUsage, type Dialect, type PlainAnswer, type Question, type StreamReading } from './dialect.ts'
 import { openai, prependMembers } from './openai.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
@@ -144,7 +144,7 @@ class ResponsesStream implements StreamReading {
 
   #end(event: JsonObject, raw: Buffer): Buffer | null {
     if (!isObject(event.response)) throw invalid('the last event has no response')
-    this.progress.usage = readUsage(event.response.usage)
+    noteUsage(this.progress, readUsage(event.response.usage))
     this.#last = { event, raw }
     this.progress.begun = true
     this.progress.complete = true

@@ -73,25 +73,33 @@ function expectedVectors({ inputs, header: { dimensions = DEFAULT_DIMENSIONS, en
   return { inputs, dimensions, encodingFormat }
 }
 
-/** The backend's own figures; those that count nothing of a text or a picture are none. */
+/** The backend's own figures; those that count nothing of a prompt, a text or a picture are none. */
 function usageTold({ header }: Run, { usage, json }: PlainAnswer, dialect: Dialect): TokenUsage | null {
-  if (usage?.completionTokens !== 0 || header.kind === 'embeddings') return usage
+  if (usage === null || header.kind === 'embeddings') return usage
+  if (header.kind === 'chat' && usage.promptTokens === 0) return null
+  if (usage.completionTokens > 0) return usage
   return header.kind === 'images' || dialect.textOf(json).trim() !== '' ? null : usage
 }
 
-async function estimate(run: Run, answer: PlainAnswer, dialect: Dialect, tokens: TokenCounter): Promise<TokenUsage> {
+async function estimate(
+  run: AskedRun,
+  answer: PlainAnswer,
+  dialect: Dialect,
+  tokens: TokenCounter,
+): Promise<TokenUsage> {
+  const { usage } = answer
   return {
-    promptTokens: run.header.promptTokensEstimate,
     cachedTokens: 0,
     reasoningTokens: 0,
-    ...answer.usage,
-    completionTokens: await completionTokens(run, answer, dialect, tokens),
+    ...usage,
+    promptTokens: usage?.promptTokens || run.header.promptTokensEstimate,
+    completionTokens: usage?.completionTokens || (await completionTokens(run, answer, dialect, tokens)),
     estimated: true,
   }
 }
 
 async function completionTokens(
-  { header }: Run,
+  { header }: AskedRun,
   { json }: PlainAnswer,
   dialect: Dialect,
   tokens: TokenCounter,

@@ -10,7 +10,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
-import { scaleToWhole } from '../core/generated-text.ts'
+import { scaleToWhole, type GeneratedText } from '../core/generated-text.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import type { StreamReading } from '../dialects/dialect.ts'
 import { clientDialect, wayOf } from '../fleet.ts'
@@ -151,16 +151,26 @@ function split(push: () => SseEvent[]): SseEvent[] {
   }
 }
 
-/** The backend's own figures. Those that count nothing of a text are none: some servers write them before the answer. */
-async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
-  const { usage, prompt, text } = progress
-  if (usage !== null && (usage.completionTokens > 0 || text.length === 0)) return usage
+/** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
+async function usageOf({ progress }: StreamReading, { header }: Run, tokens: TokenCounter): Promise<TokenUsage> {
+  const { usage, usageAt, prompt, text } = progress
+  const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0
+  const uncounted = text.length - counted
+  if (usage !== null && usage.promptTokens > 0 && uncounted === 0) return usage
+  const told = usage ?? prompt
   return {
-    promptTokens: run.header.promptTokensEstimate,
     cachedTokens: 0,
     reasoningTokens: 0,
-    ...(usage ?? prompt),
-    completionTokens: scaleToWhole(text, await tokens.count(text.kept)),
+    ...told,
+    promptTokens: told?.promptTokens || header.promptTokensEstimate,
+    completionTokens: (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens)),
     estimated: true,
   }
+}
+
+/** Of so many characters of the text. */
+async function tokensOf(text: GeneratedText, characters: number, tokens: TokenCounter): Promise<number> {
+  if (characters === 0) return 0
+  const all = scaleToWhole(text, await tokens.count(text.kept))
+  return Math.round((all * characters) / text.length)
 }

@@ -5,7 +5,7 @@
 import { addText } from '../../core/generated-text.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { noProgress } from '../dialect.ts'
+import { noProgress, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 import { COUNTS, readMessagesUsage } from './usage.ts'
 
@@ -29,7 +29,7 @@ export class MessageWatch {
         this.#count(event.usage)
         this.progress.prompt = readMessagesUsage({ ...this.#counted, output_tokens: 0 })
         // The start tells a figure of the output, too, before there is any.
-        if (tellsOutput(event.usage)) this.progress.usage = readMessagesUsage(this.#counted)
+        if (tellsOutput(event.usage)) noteUsage(this.progress, readMessagesUsage(this.#counted))
         this.progress.complete ||= isObject(event.delta) && event.delta.stop_reason != null
         return this.progress.complete
       case 'message_stop':

@@ -1,0 +1,89 @@
+/**
+ * Backends that tell their usage at the wrong moment, more than once, or without the prompt: the bill holds all that the
+ * client was given, and the client is told the figures of the bill, once.
+ */
+
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP } from './http-backend.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
+
+const PROMPT = 7
+const told = (completionTokens: number, promptTokens = PROMPT) => ({
+  prompt_tokens: promptTokens,
+  completion_tokens: completionTokens,
+  total_tokens: promptTokens + completionTokens,
+})
+const usageChunk = (usage: object, choices: object[] = []) =>
+  event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })
+
+async function askStream(events: string[], ending: 'whole' | 'broken') {
+  const a = await backend((response) => {
+    openStream(response)
+    response.end(events.join('') + (ending === 'whole' ? STOP + DONE : ''))
+  })
+  const answer = await (await router(poolOver([a.url]))).ask({ stream: true, includeUsage: true })
+  const usages = [...answer.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
+  return { usage: answer.end?.usage ?? answer.failure?.usage, usages }
+}
+
+describe('a stream', () => {
+  test('that goes on behind its usage is billed for what came behind it, too', async () => {
+    const { usage, usages } = await askStream(
+      [ROLE, chunk({ content: 'one' }), usageChunk(told(1)), chunk({ content: ' two three' })],
+      'whole',
+    )
+    expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 3, estimated: true })
+    expect(usages).toEqual([told(3)])
+  })
+
+  test('whose usage comes twice passes it on once', async () => {
+    const { usage, usages } = await askStream(
+      [ROLE, chunk({ content: 'one two' }), usageChunk(told(2)), usageChunk(told(2))],
+      'whole',
+    )
+    expect(usage).toMatchObject({ completionTokens: 2, estimated: false })
+    expect(usages).toEqual([told(2)])
+  })
+
+  test('is billed for each of its words, wherever its backend counts them and wherever it ends', async () => {
+    const step = fc.record({ words: fc.integer({ min: 1, max: 4 }), tells: fc.constantFrom('beside', 'behind', 'not') })
+    const steps = fc.array(step, { minLength: 1, maxLength: 5 })
+    await fc.assert(
+      fc.asyncProperty(steps, fc.constantFrom('whole' as const, 'broken' as const), async (given, ending) => {
+        let words = 0
+        const events = given.flatMap(({ words: more, tells }) => {
+          words += more
+          const delta = { content: ' one'.repeat(more) }
+          const choices = [{ index: 0, delta, finish_reason: null }]
+          if (tells === 'beside') return [usageChunk(told(words), choices)]
+          return [chunk(delta), ...(tells === 'behind' ? [usageChunk(told(words))] : [])]
+        })
+        const { usage, usages } = await askStream([ROLE, ...events], ending)
+        expect(usage?.completionTokens).toBe(words)
+        if (ending === 'whole')
+          expect(usages).toEqual([
+            { ...told(words), prompt_tokens: usage!.promptTokens, total_tokens: usage!.promptTokens + words },
+          ])
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
+
+/** A cached prompt, at some (ollama/ollama#5370, 2024-06-29). */
+describe('a prompt of which its backend counts nothing is billed as estimated', () => {
+  test('in a stream', async () => {
+    const { usage, usages } = await askStream([ROLE, chunk({ content: 'one two' }), usageChunk(told(2, 0))], 'whole')
+    expect(usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
+    expect(usages).toEqual([told(2, 11)])
+  })
+
+  test('in a plain answer', async () => {
+    const a = await backend((response) => sendJson(response, 200, completion('one two', told(2, 0))))
+    const answer = await (await router(poolOver([a.url]))).ask()
+    expect(answer.end?.usage).toMatchObject({ promptTokens: 11, completionTokens: 2, estimated: true })
+    expect(JSON.parse(answer.text())).toMatchObject({ usage: told(2, 11) })
+  })
+})
