@@ -65,10 +65,18 @@ export class MessageWatch {
 
   #count(usage: unknown): void {
     if (!isObject(usage)) return
-    for (const field of COUNTS) if (usage[field] != null) this.#counted[field] = usage[field]
+    for (const field of COUNTS) {
+      // The sums grow, so a zero behind a figure is one that the server has left out. The output's first figure is a guess.
+      if (field === 'output_tokens' ? usage[field] != null : tellsCount(usage[field]))
+        this.#counted[field] = usage[field]
+    }
   }
 }
 
 function tellsOutput(usage: unknown): boolean {
   return isObject(usage) && usage.output_tokens != null
+}
+
+function tellsCount(value: unknown): boolean {
+  return isObject(value) ? Object.values(value).some(tellsCount) : value != null && value !== 0
 }
