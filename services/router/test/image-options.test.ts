@@ -153,6 +153,18 @@ describe('images', () => {
     expect(JSON.parse(job.text())).toMatchObject({ usage: { output_tokens: tokens } })
   })
 
+  test.each([
+    ['one of three', 1, 6_240],
+    ['all three', 3, 3 * 6_240],
+    ['four of three', 4, 3 * 6_240],
+  ])('of which a backend without usage gives %s cost as many', async (_, pictures, tokens) => {
+    const data = Array.from({ length: pictures }, () => ({ b64_json: PNG.toString('base64') }))
+    const a = await backend((response) => sendJson(response, 200, { created: 1, data }))
+    const under = await router(poolOver([a.url]))
+    const job = await under.ask({ ...IMAGES, reservedOutputTokens: 3 * 6_240 }, { prompt: 'three cats', n: 3 })
+    expect(job.end?.usage).toMatchObject({ completionTokens: tokens, estimated: true })
+  })
+
   test('whose backend tells their usage cost that', async () => {
     const usage = { input_tokens: 4, output_tokens: 1_056, total_tokens: 1_060 }
     const data = [{ b64_json: PNG.toString('base64') }]

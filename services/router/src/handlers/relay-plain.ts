@@ -6,7 +6,7 @@ import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
-import { checkEmbeddings } from '../core/plain-answer.ts'
+import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
 import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -99,7 +99,7 @@ async function estimate(
 }
 
 async function completionTokens(
-  { header }: AskedRun,
+  { header, body }: AskedRun,
   { json }: PlainAnswer,
   dialect: Dialect,
   tokens: TokenCounter,
@@ -110,6 +110,13 @@ async function completionTokens(
     case 'embeddings':
       return 0
     case 'images':
-      return header.reservedOutputTokens ?? 0
+      return tokensOfPictures(header.reservedOutputTokens ?? 0, body, json)
   }
+}
+
+/** Some servers answer fewer pictures than were asked for. */
+function tokensOfPictures(reservedTokens: number, body: Uint8Array, { data }: PlainAnswer['json']): number {
+  const { n: asked } = JSON.parse(Buffer.from(body).toString()) as { n?: number }
+  const answered = imageSources({ data }).length
+  return Math.round(reservedTokens * Math.min(1, answered / (asked ?? 1)))
 }
