@@ -31,7 +31,7 @@ import {
   postponeChange,
 } from './db/outbox.ts'
 import { unitOf } from './core/plans.ts'
-import type { Account } from './db/accounts.ts'
+import { readHeldPlans } from './db/facts.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
 
@@ -143,18 +143,20 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
 }
 
 async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {
-  const account = await fillAdmission(parts, change.account)
-  if (change.reason === 'plan' && account) await tellMetering(parts, change.account, account)
+  if (change.reason === 'plan') await tellMetering(parts, change.account)
+  await fillAdmission(parts, change.account)
   failpoint('keys.change-announced')
   await forgetChange(parts.database, change)
 }
 
-/** The store's total must be in the unit of the new plan before a request is measured against its limit. */
-async function tellMetering(
-  { bus, config }: AnnouncerParts,
-  account: string,
-  { plan, version }: Pick<Account, 'plan' | 'version'>,
-): Promise<void> {
+/**
+ * The store's total must be in the unit of the new plan before a request is measured against its limit. So the former plan
+ * holds while metering is away: dollars that were spent would else use up an allowance of tokens.
+ */
+async function tellMetering({ bus, config, database }: AnnouncerParts, account: string): Promise<void> {
+  const [held] = await readHeldPlans(database, [account])
+  if (!held) return
+  const { plan, version } = held
   const question = { account, unit: unitOf(config.current.plans, plan), planVersion: version }
   await talkAs('keys', bus).ask('meteringWarm', question, { timeoutMs: METERING_TIMEOUT_MS })
 }

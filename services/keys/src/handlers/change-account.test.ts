@@ -14,12 +14,16 @@ import { noteStanding } from './note-standing.ts'
 let postgres: PostgresServer
 let keys: TestKeys
 let warmed: unknown[]
+/** Before metering answers. */
+let warming: () => Promise<void>
 beforeAll(async () => void (postgres = await startPostgres()), 60_000)
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   keys = await openKeysService(postgres)
   warmed = []
+  warming = async () => {}
   await keys.bus.serve(subjects.meteringWarm, groups.metering, async (question) => {
+    await warming()
     warmed.push(JSON.parse(Buffer.from(question).toString()))
     return Buffer.from('{"kind":"warmed"}')
   })
@@ -41,6 +45,18 @@ test('once a plan is set, the admission store holds it, and the total is asked f
   expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
   expect(warmed).toEqual([{ account: account.account, unit: 'usd', planVersion: 2 }])
   expect((await mintKey(keys, { owner: { issuer: 'https://id.example', subject: 'alice' } })).plan).toBe('payg')
+})
+
+test('until metering tells the total in the new unit, the former plan holds', async () => {
+  const key = await mint('alice')
+  const plans: unknown[] = []
+  warming = async () => {
+    plans.push(await keys.admission.ask(key))
+    if (plans.length === 1) throw new Error('metering is away')
+  }
+  await setPlan(keys, { subject: 'alice', plan: 'payg' })
+  expect(plans).toMatchObject([{ plan: 'free' }, { plan: 'free' }])
+  expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active', plan: 'payg' })
 })
 
 test('a plan that the config does not have is refused and changes nothing', async () => {
