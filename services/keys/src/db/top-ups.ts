@@ -28,6 +28,18 @@ export async function readExtra(database: KeysDatabase, { account, unit, window 
   return extra
 }
 
+export function findTopUp(
+  database: KeysDatabase,
+  id: string,
+): Promise<{ account: string; unit: PlanUnit; amount: number } | undefined> {
+  return database
+    .selectFrom('keys.top_ups')
+    .select(['account', 'unit', 'amount'])
+    .$narrowType<{ unit: PlanUnit }>()
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
 /** Whether a number holds the sum exactly. One that none holds fails all who read it, together with many accounts or alone. */
 export async function isCountable(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<boolean> {
   const { isExact } = await database

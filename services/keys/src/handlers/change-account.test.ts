@@ -78,6 +78,17 @@ test('top-ups add up, each once', async () => {
   expect(await keys.admission.ask(key)).toMatchObject({ kind: 'active' })
 })
 
+test('the id of one top-up does not stand for another', async () => {
+  await mint('alice')
+  await mint('bob')
+  const id = randomUUID()
+  await topUp(keys, { id, subject: 'alice', amount: 1_000 })
+  await expect(topUp(keys, { id, subject: 'bob', amount: 1_000 })).rejects.toThrow('was used before')
+  await expect(topUp(keys, { id, subject: 'alice', amount: 2_000 })).rejects.toThrow('was used before')
+  expect(accountIn(await showAccount(keys, { subject: 'alice' })).extra).toBe(1_000)
+  expect(accountIn(await showAccount(keys, { subject: 'bob' })).extra).toBe(0)
+})
+
 test('top-ups that nobody can count are refused: they take no account along, neither theirs nor another', async () => {
   const [key, other] = [await mint('alice'), await mint('bob')]
   await setPlan(keys, { subject: 'alice', plan: 'payg' })

@@ -16,7 +16,7 @@ import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccou
 import { listKeys } from '../db/keys.ts'
 import { noteChange, type ChangeReason } from '../db/outbox.ts'
 import type { KeysDatabase } from '../db/tables.ts'
-import { insertTopUp, isCountable, readExtra } from '../db/top-ups.ts'
+import { findTopUp, insertTopUp, isCountable, readExtra } from '../db/top-ups.ts'
 import type { KeysContext } from '../keys-context.ts'
 
 export async function setPlan(context: KeysContext, { subject, plan }: SetPlanRequest): Promise<AccountReply> {
@@ -38,7 +38,7 @@ export async function topUp(context: KeysContext, { id, subject, amount }: TopUp
     const uncountable = new RangeError(`amount: ${amount} ${unit} is more, or less, than can be counted`)
     if (smallest < 1 || !Number.isSafeInteger(smallest)) throw uncountable
     const isNew = await insertTopUp(transaction, { id, ...ofMonth, amount: smallest })
-    if (!isNew) return
+    if (!isNew) return expectSame(transaction, { id, account: tag, amount })
     if (!(await isCountable(transaction, ofMonth))) throw uncountable
     await changeAccount(transaction, tag, {})
   })
@@ -46,6 +46,16 @@ export async function topUp(context: KeysContext, { id, subject, amount }: TopUp
 
 export async function showAccount(context: KeysContext, { subject }: ShowAccountRequest): Promise<AccountReply> {
   return withOne(await findAccounts(context.database, subject), (account) => view(context, account))
+}
+
+/** One that is repeated adds nothing; another one under its id would be lost. */
+async function expectSame(
+  transaction: KeysDatabase,
+  { id, account, amount }: { id: string; account: string; amount: number },
+): Promise<void> {
+  const known = await findTopUp(transaction, id)
+  if (known?.account === account && known.amount === fromPlanUnit(amount, known.unit)) return
+  throw new RangeError(`id: ${id} was used before, for another top-up`)
 }
 
 /** Makes a change under the account's lock, announces it, and answers the account as it is then. */
