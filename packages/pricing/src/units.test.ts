@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { fromPlanUnit, toPlanUnit } from './units.ts'
+import { fromPlanUnit, toPlanUnit, writeInPlanUnit } from './units.ts'
 
 describe('what people read', () => {
   test.each([
@@ -16,6 +16,21 @@ describe('what people read', () => {
     [1_234_567_890_123, 'usd', '1234.567890123'],
   ] as const)('%s in %s is written %s', (amount, unit, written) => {
     expect(String(toPlanUnit(amount, unit))).toBe(written)
+  })
+
+  test('a header holds the same number, in digits alone', () => {
+    fc.assert(
+      fc.property(fc.nat(Number.MAX_SAFE_INTEGER), fc.constantFrom('tokens', 'usd'), (amount, unit) => {
+        const written = writeInPlanUnit(amount, unit)
+        expect(written).toMatch(/^\d+(?:\.\d*[1-9])?$/)
+        expect(Number(written)).toBe(toPlanUnit(amount, unit))
+      }),
+    )
+    expect(['tokens', 'usd'].map((unit) => writeInPlanUnit(10_000_000_000, unit as 'tokens' | 'usd'))).toEqual([
+      '10000000',
+      '10',
+    ])
+    expect(writeInPlanUnit(0, 'usd')).toBe('0')
   })
 
   test('no amount gets more decimals than its unit has', () => {

@@ -31,6 +31,16 @@ test('a client reads its standing in the units of its plan', () => {
   })
 })
 
+test('the smallest amounts and long waits are written as clients read numbers', () => {
+  const headers = standingHeaders(
+    { ...standing, used: 120, tokens: { ...standing.tokens, resetMs: 119_600 } },
+    'usd',
+    3,
+  )
+  expect(headers['x-svc-quota-used']).toBe('0.000000123')
+  expect(headers['x-ratelimit-reset-tokens']).toBe('2m0s')
+})
+
 test('what the answered request itself cost is counted where it is known', () => {
   expect(standingHeaders(standing, 'tokens', 1_250)['x-svc-quota-used']).toBe('5')
 })

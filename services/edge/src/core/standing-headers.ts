@@ -5,7 +5,7 @@
 
 import type { Standing } from '@gateway/admission/port'
 import type { PlanUnit } from '@gateway/contracts/usage'
-import { toPlanUnit } from '@gateway/pricing/units'
+import { writeInPlanUnit } from '@gateway/pricing/units'
 
 /** `spent` is what the answering request itself has cost, where that is known already. */
 export function quotaHeaders(
@@ -15,8 +15,8 @@ export function quotaHeaders(
 ): Record<string, string> {
   return {
     'x-svc-quota-plan': standing.plan,
-    'x-svc-quota-used': String(toPlanUnit(standing.used + spent, unit)),
-    'x-svc-quota-limit': String(toPlanUnit(standing.limit, unit)),
+    'x-svc-quota-used': writeInPlanUnit(standing.used + spent, unit),
+    'x-svc-quota-limit': writeInPlanUnit(standing.limit, unit),
     'x-svc-quota-reset': new Date(standing.windowResetAtMs).toISOString(),
   }
 }
@@ -51,7 +51,8 @@ function duration(ms: number): string {
   const whole = Math.max(0, Math.ceil(ms))
   if (whole < 1000) return `${whole}ms`
   if (whole < 60_000) return `${whole / 1000}s`
-  return `${Math.floor(whole / 60_000)}m${Math.round((whole % 60_000) / 1000)}s`
+  const seconds = Math.ceil(whole / 1000)
+  return `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 
 const OF_THE_MOMENT = ['x-svc-quota-', 'x-ratelimit-', 'anthropic-ratelimit-']
