@@ -9,8 +9,10 @@ const promptUsage = { prompt_tokens: z.int(), total_tokens: z.int() }
 export const chatUsage = z.looseObject({
   ...promptUsage,
   completion_tokens: z.int(),
-  /** Where the backend tells how many of the prompt's tokens it had cached. */
-  prompt_tokens_details: z.looseObject({ cached_tokens: z.int().nullish() }).nullish(),
+  /** Where the backend tells how many of the prompt's tokens it had cached, and how many it has cached now. */
+  prompt_tokens_details: z
+    .looseObject({ cached_tokens: z.int().nullish(), cache_write_tokens: z.int().nullish() })
+    .nullish(),
 })
 
 export const chatCompletion = z.looseObject({

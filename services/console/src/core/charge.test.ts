@@ -6,7 +6,7 @@ import { toPlanUnit } from '@gateway/pricing/units'
 import { chargeOf } from './charge.ts'
 
 const count = fc.nat(2_000_000)
-const tokens = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count })
+const tokens = fc.record({ promptTokens: count, completionTokens: count, cachedTokens: count, cacheWriteTokens: count })
 
 test('what the page says a request cost is what the ledger charges, to the last figure', () => {
   fc.assert(
@@ -20,15 +20,17 @@ test('what the page says a request cost is what the ledger charges, to the last 
   )
   const rate = fc.nat(1_000_000_000)
   fc.assert(
-    fc.property(tokens, rate, rate, rate, count, (used, input, cached, output, aboveTokens) => {
+    fc.property(tokens, rate, rate, rate, rate, count, (used, input, cached, write, output, aboveTokens) => {
       const rates = {
         inputNanoUsdPerKiloToken: input,
         cachedNanoUsdPerKiloToken: cached,
+        cacheWriteNanoUsdPerKiloToken: write,
         outputNanoUsdPerKiloToken: output,
       }
       const quoted = {
         input_usd_per_million: input / 1_000_000,
         cached_input_usd_per_million: cached / 1_000_000,
+        cache_write_usd_per_million: write / 1_000_000,
         output_usd_per_million: output / 1_000_000,
       }
       const price: Price = { kind: 'rates', ...rates, longPrompt: { aboveTokens, ...rates } }

@@ -11,6 +11,7 @@ export interface AnswerTokens {
   promptTokens: number
   completionTokens: number
   cachedTokens: number
+  cacheWriteTokens: number
 }
 
 /** In the plan's unit. */
@@ -34,11 +35,13 @@ function toPrice(price: QuotedPrice): Price {
 
 type Rates = Pick<
   Extract<QuotedPrice, { input_usd_per_million: number }>,
-  'input_usd_per_million' | 'cached_input_usd_per_million' | 'output_usd_per_million'
+  'input_usd_per_million' | 'cached_input_usd_per_million' | 'cache_write_usd_per_million' | 'output_usd_per_million'
 >
 
 function toRates(rates: Rates) {
+  const { cache_write_usd_per_million: write } = rates
   return {
+    ...(write !== undefined && { cacheWriteNanoUsdPerKiloToken: nano(write) }),
     inputNanoUsdPerKiloToken: nano(rates.input_usd_per_million),
     cachedNanoUsdPerKiloToken: nano(rates.cached_input_usd_per_million),
     outputNanoUsdPerKiloToken: nano(rates.output_usd_per_million),

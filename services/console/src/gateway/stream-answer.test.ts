@@ -72,17 +72,19 @@ const RESPONSES = [
     type: 'response.completed',
     response: {
       model: 'gpu',
-      usage: { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 4 } },
+      usage: { input_tokens: 9, output_tokens: 3, input_tokens_details: { cached_tokens: 4, cache_write_tokens: 2 } },
     },
   },
 ]
-const MESSAGES = [
-  { type: 'message_start', message: { model: 'gpu', usage: { input_tokens: 5, cache_read_input_tokens: 4 } } },
+const PROMPT = { input_tokens: 3, cache_read_input_tokens: 4, cache_creation_input_tokens: 2 }
+const NO_PROMPT = { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 }
+const messagesWith = (started: object, ended: object) => [
+  { type: 'message_start', message: { model: 'gpu', usage: started } },
   { type: 'ping' },
   { type: 'content_block_delta', delta: { type: 'thinking_delta', thinking: 'hm' } },
   { type: 'content_block_delta', delta: { type: 'text_delta', text: 'Hel' } },
   { type: 'content_block_delta', delta: { type: 'text_delta', text: 'lo' } },
-  { type: 'message_delta', delta: { stop_reason: 'stop' }, usage: { output_tokens: 3 } },
+  { type: 'message_delta', delta: { stop_reason: 'stop' }, usage: { ...ended, output_tokens: 3 } },
   { type: 'message_stop' },
 ]
 const bytesOf = (events: { type: string }[]) =>
@@ -90,11 +92,14 @@ const bytesOf = (events: { type: string }[]) =>
 
 test.each([
   ['responses', RESPONSES],
-  ['messages', MESSAGES],
-] as const)('a stream of %s is shown as a chat is, with the same totals', async (dialect, events) => {
+  ['messages', messagesWith(PROMPT, {})],
+  ['messages', messagesWith(PROMPT, NO_PROMPT)],
+  // Where the gateway has it from a chat.
+  ['messages', messagesWith(NO_PROMPT, PROMPT)],
+] as const)('a stream of %s is shown as a chat is, with the same totals (%#)', async (dialect, events) => {
   const { shown, totals } = await answerOf(bytesOf([...events]), dialect)
   expect(shown).toEqual(['Hel', 'lo'])
-  const tokens = { promptTokens: 9, completionTokens: 3, cachedTokens: 4 }
+  const tokens = { promptTokens: 9, completionTokens: 3, cachedTokens: 4, cacheWriteTokens: 2 }
   expect(totals).toEqual({ model: 'gpu', finishReason: 'stop', tokens })
 })
 

@@ -89,7 +89,7 @@ function take(
   if (text) listener.onText(text)
 }
 
-const NO_TOKENS: Tokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0 }
+const NO_TOKENS: Tokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
 
 function parseJson(text: string): unknown {
   try {

@@ -15,6 +15,8 @@ export interface Tokens {
   promptTokens: number
   completionTokens: number
   cachedTokens: number
+  /** As the cached ones, a part of the prompt. */
+  cacheWriteTokens: number
 }
 
 /** What one event brings. */
@@ -49,6 +51,7 @@ const chatEvent = chunk.transform(({ model, choices: [choice], usage }): Heard =
         promptTokens: usage.prompt_tokens,
         completionTokens: usage.completion_tokens,
         cachedTokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+        cacheWriteTokens: usage.prompt_tokens_details?.cache_write_tokens ?? 0,
       }
     : undefined,
 }))
@@ -64,7 +67,7 @@ const finishedResponse = z.object({
   usage: z.object({
     input_tokens: count,
     output_tokens: count,
-    input_tokens_details: z.object({ cached_tokens: count }).nullish(),
+    input_tokens_details: z.object({ cached_tokens: count, cache_write_tokens: count }).nullish(),
   }),
 })
 
@@ -86,23 +89,29 @@ const responseEvent = z.union([
         promptTokens: usage.input_tokens,
         completionTokens: usage.output_tokens,
         cachedTokens: usage.input_tokens_details?.cached_tokens ?? 0,
+        cacheWriteTokens: usage.input_tokens_details?.cache_write_tokens ?? 0,
       },
       isLast: true,
     })),
   z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
 ])
 
-const startedMessage = z.object({
-  model: z.string(),
-  usage: z.object({ input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }),
-})
+const promptUsage = { input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }
+const startedMessage = z.object({ model: z.string(), usage: z.object(promptUsage) })
+
+/** Zeros tell nothing: the prompt stands at the begin, or at the end where the backend counts it then. */
+function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<Tokens> {
+  const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: cacheWriteTokens } = usage
+  const promptTokens = input_tokens + cachedTokens + cacheWriteTokens
+  return promptTokens > 0 ? { promptTokens, cachedTokens, cacheWriteTokens } : {}
+}
 
 const messageEvent = z.union([
-  z.object({ type: z.literal('message_start'), message: startedMessage }).transform(({ message }): Heard => {
-    const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens } = message.usage
-    const promptTokens = input_tokens + cachedTokens + cache_creation_input_tokens
-    return { model: message.model, tokens: { promptTokens, cachedTokens } }
-  }),
+  z
+    .object({ type: z.literal('message_start'), message: startedMessage })
+    .transform(({ message: { model, usage } }): Heard => {
+      return { model, tokens: promptIn(usage) }
+    }),
   z
     .object({
       type: z.literal('content_block_delta'),
@@ -113,11 +122,11 @@ const messageEvent = z.union([
     .object({
       type: z.literal('message_delta'),
       delta: z.object({ stop_reason: z.string().nullish() }),
-      usage: z.object({ output_tokens: count }),
+      usage: z.object({ ...promptUsage, output_tokens: count }),
     })
     .transform(({ delta, usage }): Heard => ({
       finishReason: delta.stop_reason,
-      tokens: { completionTokens: usage.output_tokens },
+      tokens: { ...promptIn(usage), completionTokens: usage.output_tokens },
     })),
   z.object({ type: z.literal('message_stop') }).transform((): Heard => ({ isLast: true })),
   z.object({ type: z.string().refine((type) => !FAILURES.includes(type)) }).transform((): Heard => ({})),
