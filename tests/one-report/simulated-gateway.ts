@@ -215,7 +215,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     }
   }
 
-  const measured = { startedAtMs: 0, model: '', failure: null, metrics: edge.metrics, span: NO_SPAN }
+  const measured = { requestId: job.requestId, startedAtMs: 0, model: '', failure: null, metrics: edge.metrics, span: NO_SPAN }
   const relay = {
     admitted: ADMITTED,
     notices: {},

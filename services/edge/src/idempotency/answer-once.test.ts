@@ -23,9 +23,8 @@ import type { Client } from '../relay/reader.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
-import { measureRequest } from '../listen/measure-request.ts'
+import { beginRequest, measuredOf } from '../listen/begin-request.ts'
 import { edgeMetrics } from '../metrics.ts'
-import { nameRequest, requestIdOf } from '../listen/name-request.ts'
 import { renderErrors } from '../listen/render-errors.ts'
 import type { RunningRequest } from '../relay/running-requests.ts'
 import { rememberAnswerKeys } from './answer-keys.ts'
@@ -124,9 +123,9 @@ async function openEdge(index: number) {
   } as unknown as Edge
 
   const app = express()
-  app.use(nameRequest, measureRequest(edge))
+  app.use(beginRequest(edge))
   app.get('/', (request, response) => {
-    const requestId = requestIdOf(response)
+    const { requestId } = measuredOf(response)
     const query = new URL(request.url, 'http://edge').searchParams
     const stream = query.has('stream')
     const body = Buffer.from(query.get('body') ?? 'body')

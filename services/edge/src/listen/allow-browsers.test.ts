@@ -7,8 +7,7 @@ import { allowBrowsers } from './allow-browsers.ts'
 
 async function ask(origins: string[], method: string, origin: string): Promise<Headers> {
   const app = express()
-  app.use(allowBrowsers(origins))
-  app.use((_request, response) => void response.json({}))
+  app.use(...allowBrowsers(origins), (_request, response) => void response.json({}))
   const server = createServer(app).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/models`

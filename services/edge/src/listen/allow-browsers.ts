@@ -43,12 +43,13 @@ const EXPOSED_HEADERS = [
 const PREFLIGHT_MAX_AGE_S = 7_200
 
 /** Credentials are bearer tokens that a page sends itself, so cookies are never involved. */
-export function allowBrowsers(origins: string[]): Step {
-  if (origins.length === 0) return (_request, _response, next) => next()
-  return cors({
+export function allowBrowsers(origins: string[]): Step[] {
+  if (origins.length === 0) return []
+  const allow = cors({
     origin: origins.includes('*') ? '*' : origins,
     methods: ['GET', 'POST'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_S,
   })
+  return [allow]
 }

@@ -6,23 +6,19 @@ import type { RequestListener } from 'node:http'
 import express from 'express'
 import { allowBrowsers } from './allow-browsers.ts'
 import type { Edge } from '../edge.ts'
-import { measureRequest } from './measure-request.ts'
-import { nameRequest } from './name-request.ts'
-import { refuseAmbiguous } from './refuse-ambiguous.ts'
-import { refuseReboundNames } from './refuse-rebound-names.ts'
+import { beginRequest } from './begin-request.ts'
+import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
 import type { Method } from '../reference/api-reference.ts'
 import { stepsOf, type Route, type Routes } from './route.ts'
 import { takeSteps, type Step } from './take-steps.ts'
 
 export function createApp(edge: Edge, routes: Routes): RequestListener {
-  const foreignPages = refuseReboundNames(edge.settings)
   const first: Step[] = [
-    measureRequest(edge),
-    nameRequest,
+    beginRequest(edge),
     refuseAmbiguous,
-    ...(foreignPages ? [foreignPages] : []),
-    allowBrowsers(edge.settings.corsOrigins),
+    ...refuseReboundNames(edge.settings),
+    ...allowBrowsers(edge.settings.corsOrigins),
   ]
   const fail = renderErrors(edge)
 

@@ -5,7 +5,7 @@ import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
-import { measureRequest } from './measure-request.ts'
+import { beginRequest } from './begin-request.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { type Step, takeSteps } from './take-steps.ts'
 
@@ -22,7 +22,7 @@ beforeEach(async () => {
   const fail = (error: unknown) => {
     throw error
   }
-  const server = createServer(takeSteps('/', [measureRequest(edge), refuseWhileLate(edge), serve], fail))
+  const server = createServer(takeSteps('/', [beginRequest(edge), refuseWhileLate(edge), serve], fail))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -14,7 +14,7 @@ import {
   noteWait,
   WINDOW_MS,
 } from '@gateway/service/intake-limit'
-import { measuredOf } from './measure-request.ts'
+import { measuredOf } from './begin-request.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 import type { Step } from './take-steps.ts'
 

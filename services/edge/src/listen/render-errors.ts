@@ -7,8 +7,7 @@ import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
 import { requestFields } from '@gateway/telemetry/trace-context'
 import type { Edge } from '../edge.ts'
-import { measuredOf } from './measure-request.ts'
-import { requestIdOf } from './name-request.ts'
+import { measuredOf } from './begin-request.ts'
 import { dialectOfPath } from '../core/dialect-of-path.ts'
 import { nearestPath } from '../core/nearest-path.ts'
 import type { Fail, StepRequest, StepResponse } from './take-steps.ts'
@@ -38,7 +37,7 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
     measured.failure = error.code
     // What says when to come back was refused on purpose, and is counted: a line for each would make the load heavier.
     if (ERROR_STATUS[error.code] >= 500 && error.details.retryAfterMs === undefined) {
-      const fields = requestFields(requestIdOf(response), measured.span.traceparent)
+      const fields = requestFields(measured.requestId, measured.span.traceparent)
       edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')
     }
     if (response.headersSent) {
@@ -49,7 +48,7 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
     const { status, headers, body } = renderError(error, edge.settings, dialect)
     response.writeHead(status, {
       ...headers,
-      ...(dialect === 'messages' && { 'request-id': requestIdOf(response) }),
+      ...(dialect === 'messages' && { 'request-id': measured.requestId }),
       'content-type': 'application/json; charset=utf-8',
       'content-length': Buffer.byteLength(body),
     })

@@ -9,7 +9,7 @@ import type { GatewayError } from '@gateway/contracts/errors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { measuredOf } from '../listen/measure-request.ts'
+import { measuredOf } from '../listen/begin-request.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
 

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { encode, HEAD, plannedJob, USAGE } from '../../test/planned-job.ts'
 import type { Admitted } from '../admit/admit.ts'
 import type { Edge } from '../edge.ts'
-import { measuredOf, measureRequest } from '../listen/measure-request.ts'
+import { measuredOf, beginRequest } from '../listen/begin-request.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../read/bytes-in-flight.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { httpClient, type Client } from './reader.ts'
@@ -107,7 +107,7 @@ async function stage(
   } as unknown as Edge
   const job = plannedJob({ stream, dialect })
   const app = express()
-  app.use(measureRequest(edge))
+  app.use(beginRequest(edge))
   const plan = {
     admitted,
     notices: {},

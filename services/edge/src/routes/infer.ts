@@ -23,8 +23,7 @@ import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
 import { retryAfterMs } from '../listen/intake.ts'
-import { endpointOf, measuredOf } from '../listen/measure-request.ts'
-import { requestIdOf } from '../listen/name-request.ts'
+import { endpointOf, measuredOf } from '../listen/begin-request.ts'
 import { relayAnswer } from '../relay/relay-answer.ts'
 import type { StepRequest, StepResponse } from '../listen/take-steps.ts'
 
@@ -43,9 +42,8 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
     const hold = holdOf(response)!
     const measured = measuredOf(response)
     measured.model = model.id
-    const { span } = measured
+    const { span, requestId } = measured
     if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
-    const requestId = requestIdOf(response)
     const endpoint = endpointOf(response)
     const key = headerOf(request, IDEMPOTENCY_HEADER)
     const deadlineMs = MAX_REQUEST_MS

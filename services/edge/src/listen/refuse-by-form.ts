@@ -1,12 +1,18 @@
 /**
- * Refuses a request whose form Node's strict parser lets through, although a proxy in front may read it differently: the
- * client, the target and the end of the body must have one reading. The connection closes: the bytes behind may not be a
- * request that their sender meant.
+ * Refuses requests by their form alone, before anything is read of them: those that have two readings, and those of foreign
+ * web pages which come under a name that is not the gateway's.
  */
 
+import { isIP } from 'node:net'
 import { GatewayError } from '@gateway/contracts/errors'
+import type { EdgeSettings } from '../config.ts'
 import type { Step } from './take-steps.ts'
 
+/**
+ * A form that Node's strict parser lets through, although a proxy in front may read it differently: the client, the target
+ * and the end of the body must have one reading. The connection closes: the bytes behind may not be a request that their
+ * sender meant.
+ */
 export const refuseAmbiguous: Step = (request, response, next) => {
   const { httpVersion, url = '', headers, rawHeaders } = request
   const transferEncoding = headers['transfer-encoding']
@@ -60,4 +66,41 @@ function repeatedHeader(rawHeaders: readonly string[]): string | null {
 function bitOf(header: string): number {
   const name = SINGLE_BY_LENGTH[header.length]
   return name !== undefined && header.toLowerCase() === name ? 1 << header.length : 0
+}
+
+type Addresses = Pick<EdgeSettings, 'publicBaseUrl' | 'port' | 'corsOrigins'>
+
+/**
+ * Keeps foreign web pages out of a gateway that has no name: one on a developer's machine, where guest keys need no sign-in.
+ *
+ * Such a page can have its own name resolve to 127.0.0.1 (DNS rebinding). Its browser then takes the gateway for the
+ * page's own host, so CORS does not apply. Only a name can be rebound: addresses and `localhost` pass. So do
+ * requests without `origin`, which browsers send with whatever a page posts.
+ *
+ * No step where no page needs to be kept out.
+ */
+export function refuseReboundNames({ publicBaseUrl, port, corsOrigins }: Addresses): Step[] {
+  const own = new URL(publicBaseUrl)
+  if (isName(own.hostname) || corsOrigins.includes('*')) return []
+  // Under another port, a proxy of this machine serves the page and passes its name on.
+  const ports = new Set([portOf(own), String(port)])
+  const keepOut: Step = ({ headers: { host, origin } }, _response, next) => {
+    if (origin === undefined || corsOrigins.includes(origin)) return next()
+    const asked = URL.parse(`http://${host}`)
+    if (asked === null || !isName(asked.hostname) || !ports.has(portOf(asked))) return next()
+    throw new GatewayError(
+      'VALIDATION_ERROR',
+      'host: is not a name of this gateway; PUBLIC_BASE_URL names the address that browsers use',
+    )
+  }
+  return [keepOut]
+}
+
+function isName(hostname: string): boolean {
+  const isAddress = isIP(hostname.replace(/^\[|\]$/g, '')) !== 0
+  return !isAddress && !/^(.+\.)?localhost$/.test(hostname)
+}
+
+function portOf({ port, protocol }: URL): string {
+  return port || (protocol === 'https:' ? '443' : '80')
 }

@@ -1,14 +1,19 @@
 /**
- * Measures every request from its first middleware to the end of its response, whatever route, error or departure of
- * the client ends it; where traces are on, as a span as well.
+ * Begins every request. It gets an id of ours (UUIDv7, never a client's), which is its `x-request-id` and names the job on
+ * the bus, the reservation in the admission store and the row in the ledger.
+ *
+ * From here the edge measures it to the end of its response, whatever route, error or departure of the client ends it; where
+ * traces are on, as a span as well.
  */
 
+import { randomFillSync } from 'node:crypto'
+import { v7 as uuidv7 } from 'uuid'
 import { NO_SPAN, type Span, type Tracer } from '@gateway/telemetry/tracing'
 import { OK, type EdgeMetrics } from '../metrics.ts'
-import { requestIdOf } from './name-request.ts'
 import type { Step, StepResponse } from './take-steps.ts'
 
 export interface Measured {
+  readonly requestId: string
   readonly startedAtMs: number
   /** The config's model that was asked for, once it is known. */
   model: string
@@ -19,7 +24,7 @@ export interface Measured {
   readonly span: Span
 }
 
-export function measureRequest({ metrics, tracer }: { metrics: EdgeMetrics; tracer: Tracer }): Step {
+export function beginRequest({ metrics, tracer }: { metrics: EdgeMetrics; tracer: Tracer }): Step {
   return (request, response, next) => {
     const span = tracer.isOn
       ? tracer.enter(methodOf(response), {
@@ -27,8 +32,10 @@ export function measureRequest({ metrics, tracer }: { metrics: EdgeMetrics; trac
           parent: request.headers['traceparent'] as string | undefined,
         })
       : NO_SPAN
-    const measured: Measured = { startedAtMs: performance.now(), model: '', failure: null, metrics, span }
+    const requestId = uuidv7({ random: freshBytes() })
+    const measured: Measured = { requestId, startedAtMs: performance.now(), model: '', failure: null, metrics, span }
     response.locals['measured'] = measured
+    response.setHeader('x-request-id', requestId)
     response.on('close', onClose)
     next()
   }
@@ -49,13 +56,14 @@ export function endpointOf(response: StepResponse): string {
 const methodOf = (response: StepResponse): string => response.req.method ?? ''
 
 function onClose(this: StepResponse): void {
-  const { metrics, model, failure, startedAtMs, span } = measuredOf(this)
+  const measured = measuredOf(this)
+  const { metrics, model, failure, startedAtMs, span } = measured
   const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
   metrics.answered(endpointOf(this), model, outcome, performance.now() - startedAtMs)
-  if (span.isRecorded) endSpan(span, this, outcome)
+  if (span.isRecorded) endSpan(measured, this, outcome)
 }
 
-function endSpan(span: Span, response: StepResponse, outcome: string): void {
+function endSpan({ span, requestId }: Measured, response: StepResponse, outcome: string): void {
   const endpoint = endpointOf(response)
   const method = methodOf(response)
   span.rename(`${method} ${endpoint}`)
@@ -63,9 +71,24 @@ function endSpan(span: Span, response: StepResponse, outcome: string): void {
     'http.request.method': method,
     'http.route': endpoint,
     'http.response.status_code': response.statusCode,
-    'gateway.request_id': requestIdOf(response),
+    'gateway.request_id': requestId,
     'gateway.outcome': outcome,
   })
   if (outcome !== OK && (response.statusCode >= 500 || response.statusCode < 400)) span.fail(outcome)
   span.end()
+}
+
+const BYTES_OF_AN_ID = 16
+/** Asking the system for randomness costs the same for one id as for hundreds. */
+const pool = new Uint8Array(256 * BYTES_OF_AN_ID)
+let used = pool.length
+
+function freshBytes(): Uint8Array {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const begin = used
+  used += BYTES_OF_AN_ID
+  return pool.subarray(begin, used)
 }

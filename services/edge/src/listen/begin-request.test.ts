@@ -7,25 +7,27 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import express from 'express'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Edge } from '../edge.ts'
-import { measuredOf, measureRequest } from './measure-request.ts'
+import { beginRequest, measuredOf } from './begin-request.ts'
 import { edgeMetrics } from '../metrics.ts'
 import { notFound, renderErrors } from './render-errors.ts'
+import type { StepRequest, StepResponse } from './take-steps.ts'
 
 let metrics: Metrics
+let edge: Edge
 let url: string
 let opened: AsyncDisposableStack
 
 beforeEach(async () => {
   opened = new AsyncDisposableStack()
   metrics = createMetrics({ service: 'edge' })
-  const edge = {
+  edge = {
     metrics: edgeMetrics(metrics),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
   } as unknown as Edge
   const app = express()
-  app.use(measureRequest(edge))
+  app.use(beginRequest(edge))
   app.get('/v1/things/:id', (request, response) => {
     measuredOf(response).model = 'svc-instant'
     if (request.params.id === 'bad') throw new GatewayError('VALIDATION_ERROR', 'no')
@@ -43,6 +45,25 @@ beforeEach(async () => {
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 })
 afterEach(() => opened.disposeAsync())
+
+function idOfOne(): string {
+  const response = { locals: {}, setHeader() {}, on() {} } as unknown as StepResponse
+  void beginRequest(edge)({ headers: {} } as StepRequest, response, () => {})
+  return measuredOf(response).requestId
+}
+
+test('no two requests have the same id, and each begins with its time', () => {
+  const before = Date.now()
+  const ids = Array.from({ length: 10_000 }, idOfOne)
+  const after = Date.now()
+  expect(new Set(ids).size).toBe(ids.length)
+  for (const id of ids) {
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+    const atMs = Number.parseInt(id.replace('-', '').slice(0, 12), 16)
+    expect(atMs).toBeGreaterThanOrEqual(before)
+    expect(atMs).toBeLessThanOrEqual(after)
+  }
+})
 
 const counted = () => metrics.text().match(/^gateway_requests_total\{.*/gm) ?? []
 
