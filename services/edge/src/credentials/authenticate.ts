@@ -1,7 +1,9 @@
 /**
- * Finds out who sends a request, for the route's credential (`credentials.ts`). The header alone decides most refusals: no
- * credential, another kind of token, a wrong checksum. The admission store decides whether a key is alive: in the call that
- * admits, or for `proveKey`.
+ * The credentials that a route can ask for. Each proves a request before any of the route's own code runs, and hands on
+ * the principal that the route's handler works for.
+ *
+ * The header alone decides most refusals: no credential, another kind of token, a wrong checksum. The admission store
+ * decides whether a key is alive: in the call that admits, or for `proveKey`.
  */
 
 import { hash } from 'node:crypto'
@@ -29,6 +31,33 @@ export interface ProvenCaller extends Caller {
   extra: number
   /** In the current window, as admission has it; null while that is not known. */
   used: number | null
+}
+
+/** The principal of each credential. */
+export interface Principals {
+  /** Anybody. */
+  none: null
+  /** A live key, or a sign-in token that acts through its account's active key. */
+  key: ProvenCaller
+  /** The same. The call that admits the request proves the key, so only inference can ask for it. */
+  'key at admission': Caller
+  /** A live key, or a sign-in token, which needs no active key. Null: somebody who never minted a key. */
+  account: string | null
+  /** A sign-in token, and no key. */
+  'sign-in': KeyOwner
+}
+
+export type Credential = keyof Principals
+
+/** Resolves with the principal, or rejects with the refusal. */
+export type Prove<Principal> = (edge: Edge, request: IncomingMessage) => Promise<Principal>
+
+export const proofs: { [Name in Credential]: Prove<Principals[Name]> } = {
+  none: async () => null,
+  key: async (edge, request) => proveKey(edge, await claimKey(edge, request)),
+  'key at admission': claimKey,
+  account: findAccount,
+  'sign-in': signIn,
 }
 
 export function hashKey(key: string): string {
@@ -76,7 +105,7 @@ async function readCaller(edge: Edge, request: IncomingMessage): Promise<Caller>
   }
 }
 
-export async function signIn(edge: Edge, request: IncomingMessage): Promise<KeyOwner> {
+async function signIn(edge: Edge, request: IncomingMessage): Promise<KeyOwner> {
   const bearer = credentialOf(request)
   if (bearer.kind === 'none') throw noAuth()
   if (bearer.kind !== 'other') throw invalidToken()
@@ -84,12 +113,12 @@ export async function signIn(edge: Edge, request: IncomingMessage): Promise<KeyO
 }
 
 /** Null: somebody who signed in and never minted a key. */
-export async function findAccount(edge: Edge, request: IncomingMessage): Promise<string | null> {
+async function findAccount(edge: Edge, request: IncomingMessage): Promise<string | null> {
   if (credentialOf(request).kind === 'other') {
     const reply = await edge.keys.findAccount({ owner: await signIn(edge, request) })
     return reply.kind === 'found' ? reply.account : null
   }
-  const { account } = await proveKey(edge, await claimKey(edge, request))
+  const { account } = await proofs.key(edge, request)
   return account
 }
 

@@ -6,13 +6,11 @@
  */
 
 import type { Request, Response } from 'express'
-import { proveKey, type Caller } from '../credentials/authenticate.ts'
-import { proofs, type Credential, type Principals, type Prove } from '../credentials/credentials.ts'
+import { proofs, type Credential, type Principals } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
 import type { InferenceKind } from '../read/inference-kinds.ts'
 import { refuseWhileLate } from './intake.ts'
-import { proveAndMakeRoom } from '../read/make-room.ts'
-import { readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
+import { proveAndMakeRoom, readClaimed, readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
 import type { Method } from '../reference/api-reference.ts'
 import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
@@ -50,7 +48,7 @@ export type Routes = Record<string, Partial<Record<Method, Route>>>
 export function stepsOf(edge: Edge, route: Route): Step[] {
   if (route.credential === 'key at admission') {
     const answer = infer(edge, route.asks)
-    return [refuseWhileLate(edge), ...proven(edge, proofs[route.credential], [readUnproven(edge)], answer)]
+    return [refuseWhileLate(edge), ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
@@ -58,22 +56,9 @@ export function stepsOf(edge: Edge, route: Route): Step[] {
   return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
 }
 
-/** Only a caller with a live key learns the fault of its body. */
-function readUnproven(edge: Edge): Step {
-  return (request, response, next) => {
-    const refuse = (fault: unknown) =>
-      proveKey(edge, response.locals['principal'] as Caller).then(() => next(fault), next)
-    try {
-      void readJsonBody(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
-    } catch (fault) {
-      void refuse(fault)
-    }
-  }
-}
-
 function proven<Principal>(
   edge: Edge,
-  prove: Prove<Principal>,
+  prove: (edge: Edge, request: StepRequest, response: StepResponse) => Promise<Principal>,
   between: Step[],
   answer: (request: StepRequest, response: StepResponse, principal: Principal) => void | Promise<void>,
 ): Step[] {

@@ -1,19 +1,77 @@
 /**
  * Reads a JSON body: of up to 25 MB where a request to a model comes, small ones elsewhere. Anything that is not JSON is
- * refused with what to send instead; the limits hold for what is unpacked, too. Where the request has room taken for its
- * body (`make-room.ts`), what is read is held against it.
+ * refused with what to send instead; the limits hold for what is unpacked, too.
+ *
+ * A request to a model takes room for its body before it is read, and what is read is held against that. A small body of an
+ * announced length is read at once, and admission proves its key in the call that admits. For any other, and for small ones
+ * while too many of them come with keys that nobody has proven, the key is looked up first: nobody makes the edge read and
+ * unpack megabytes with a key that only looks like one.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
 import { exactInteger, parseExactly } from '@gateway/contracts/exact-json'
-import { holdOf, LARGEST_BODY_BYTES } from './bytes-in-flight.ts'
+import { findPlan } from '@gateway/contracts/models'
 import { readShape, type JsonShape } from '../core/json-shape.ts'
+import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
+import type { Edge } from '../edge.ts'
+import { holdOf, LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
 import type { Next, Step, StepRequest, StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
+/** Up to this size a body is read before its sender's key is looked up. */
+const SMALL_BODY_BYTES = 64 * 1024
+/** What Node reads of a body that nobody asks for yet. */
+const READ_AHEAD_BYTES = 64 * 1024
+
+/** For inference, whose caller is not proven. Only a caller with a live key learns the fault of its body. */
+export function readClaimed(edge: Edge): Step {
+  return async (request, response, next) => {
+    const caller = response.locals['principal'] as Caller
+    await makeRoom(edge, request, response, caller)
+    const refuse = (fault: unknown) => proveKey(edge, caller).then(() => next(fault), next)
+    try {
+      void readJsonBody(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
+    } catch (fault) {
+      void refuse(fault)
+    }
+  }
+}
+
+/** For routes that prove the key of every body, whatever its size. */
+export async function proveAndMakeRoom(
+  edge: Edge,
+  request: IncomingMessage,
+  response: StepResponse,
+): Promise<ProvenCaller> {
+  return proveFirst(edge, request, edge.bytes.hold(request, response), await claimKey(edge, request))
+}
+
+async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResponse, caller: Caller): Promise<void> {
+  const hold = edge.bytes.hold(request, response)
+  const { 'content-length': length, 'content-encoding': encoding } = request.headers
+  const isSmall = encoding === undefined && Number(length) <= SMALL_BODY_BYTES
+  if (!isSmall || !hold.takeUnproven(Number(length))) await proveFirst(edge, request, hold, caller)
+}
+
+async function proveFirst(edge: Edge, request: IncomingMessage, hold: Hold, caller: Caller): Promise<ProvenCaller> {
+  const { 'content-length': length } = request.headers
+  const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
+  const proven = await hold.whileProving(readAhead, () => proveKey(edge, caller))
+  hold.takeProven(proven.account, findPlan(edge.config.current, proven.plan).guest, bytesToTake(request))
+  return proven
+}
+
+/** One that counts itself begins with nothing; what the others may unpack to is known at their end only. */
+function bytesToTake(request: IncomingMessage): number {
+  const { 'content-length': length, 'content-encoding': encoding, 'transfer-encoding': transfer } = request.headers
+  if (countsItself(request) || (length === undefined && transfer === undefined)) return 0
+  if (length === undefined || encoding !== undefined) return LARGEST_BODY_BYTES
+  // A longer one is refused unread.
+  return Number(length) <= LARGEST_BODY_BYTES ? Number(length) : 0
+}
 
 interface ParserError {
   type?: string
@@ -83,7 +141,7 @@ function isOrdinary({ headers }: IncomingMessage, mostBytes: number): boolean {
 }
 
 /** In chunks, of no announced length, each of which is counted as it comes. */
-export function countsItself(request: IncomingMessage): boolean {
+function countsItself(request: IncomingMessage): boolean {
   return request.headers['content-length'] === undefined && isOrdinary(request, LARGEST_BODY_BYTES)
 }
 
