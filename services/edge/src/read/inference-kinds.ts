@@ -11,7 +11,7 @@ import { defaultModelId, type KindWithDefault } from '@gateway/contracts/models'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import type { OutputWish } from '../core/lane-headers.ts'
+import type { OutputWish } from '../core/answer-headers.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
 
