@@ -2,8 +2,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { streamForm, terminalEventOf } from './stream-forms.ts'
-import { findEvents } from './whole-events.ts'
+import { findEvents, streamForm, terminalEventOf } from './event-stream.ts'
 
 const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'The backend broke off')
 const eventOf = (name: string, data: object) => Buffer.from(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { findEvents, wholeEvents } from './whole-events.ts'
+import { findEvents, wholeEvents } from './event-stream.ts'
 
 /** What is passed on for each piece, and in the end. */
 function passOn(pieces: string[]): string[] {

@@ -8,7 +8,7 @@
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { streamForm } from '../core/stream-forms.ts'
+import { streamForm } from '../core/event-stream.ts'
 import { answerHoldOf } from '../read/bytes-in-flight.ts'
 
 export type Headers = Record<string, string>

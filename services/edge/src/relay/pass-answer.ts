@@ -8,8 +8,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Consumed } from './answer-writer.ts'
 import type { Reader } from './reader.ts'
 import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
-import { terminalEventOf } from '../core/stream-forms.ts'
-import { findEvents, wholeEvents } from '../core/whole-events.ts'
+import { findEvents, terminalEventOf, wholeEvents } from '../core/event-stream.ts'
 
 export interface Passage {
   pass(bytes: Uint8Array): void

@@ -18,7 +18,6 @@ import { httpClient, type Client } from '../relay/reader.ts'
 import { proveKey, type Caller } from '../credentials/authenticate.ts'
 import { holdOf } from '../read/bytes-in-flight.ts'
 import { adviceHeader, noticeHeaders } from '../core/answer-headers.ts'
-import { timeForHeadersMs, type SdkTimeouts } from '../core/time-for-headers.ts'
 import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
@@ -76,6 +75,30 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
     }
   }
+}
+
+/** As the official SDKs say how long they wait. */
+export interface SdkTimeouts {
+  /** Node's, where a request has a timeout of its own; in whole seconds. */
+  'x-stainless-timeout'?: string | undefined
+  /** Python's: the longest silence that it bears. The one before the headers is the first. */
+  'x-stainless-read-timeout'?: string | undefined
+}
+
+/**
+ * How long a client waits for the headers of its answer. Nothing after the headers is bound by it: an SDK stops its own timer
+ * there. Infinity where the client sets no bound, or one that always holds: a stream's headers are sent within
+ * `streamHeadersWithinMs`.
+ */
+export function timeForHeadersMs(
+  said: SdkTimeouts,
+  answer: { stream: boolean; streamHeadersWithinMs: number },
+): number {
+  const bounds = [said['x-stainless-timeout'], said['x-stainless-read-timeout']]
+    .map((seconds) => Number(seconds) * 1_000)
+    .filter((ms) => ms > 0 && Number.isFinite(ms))
+  const boundMs = Math.min(...bounds)
+  return answer.stream && boundMs > answer.streamHeadersWithinMs ? Infinity : boundMs
 }
 
 interface Understood {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { timeForHeadersMs, type SdkTimeouts } from './time-for-headers.ts'
+import { timeForHeadersMs, type SdkTimeouts } from './infer.ts'
 
 const WITHIN = { streamHeadersWithinMs: 15_000 }
 
