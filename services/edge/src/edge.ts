@@ -6,6 +6,7 @@ import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import type { IdempotencyStore } from '@gateway/idempotency/port'
 import type { ConfigSource } from '@gateway/config/config-source'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
@@ -19,7 +20,6 @@ import type { EdgeMetrics } from './metrics.ts'
 import type { RememberedPlans } from './admit/remember-plans.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 import type { VerifySignIn } from './credentials/verify-token.ts'
-import type { UsageReporter } from './report/report-usage.ts'
 
 export interface Edge {
   bus: Bus
@@ -35,7 +35,8 @@ export interface Edge {
   bytes: BytesInFlight
   intake: Intake
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
-  usage: UsageReporter
+  /** Resolves when the report is stored; rejects when that is not known in time. */
+  usage: { report(event: UsageEvent): Promise<void> }
   metrics: EdgeMetrics
   tracer: Tracer
 }

@@ -1,9 +1,16 @@
 /**
  * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
+ *
+ * The reports of one tick share one durable message. The bus goes on trying with one that is not stored in time, so a charge
+ * is late but never lost.
  */
 
+import type { Bus } from '@gateway/bus/port'
+import { atTurnsEnd } from '@gateway/bus/turn'
 import type { PlannedJob } from '@gateway/contracts/job'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
+import { failpoint } from '@gateway/service/failpoint'
+import { talkAs } from '@gateway/service/talk-as'
 import { chargeFor } from '@gateway/pricing/charge'
 import { requestFields } from '@gateway/telemetry/trace-context'
 import { NO_SPAN } from '@gateway/telemetry/tracing'
@@ -60,4 +67,40 @@ export function usageEvent(job: PlannedJob, { served, ...charge }: Charge): Usag
   const { backend, backendModel } = served
   const streamed = job.stream
   return { ...bill.parse(job), reporter: 'edge', backend, backendModel, streamed, endedAtMs: Date.now(), ...charge }
+}
+
+const STORE_TIMEOUT_MS = 30_000
+/** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB, and four of its attempts as much. */
+const MAX_BATCH_KB = 200
+
+interface Batch {
+  events: UsageEvent[]
+  kilobytes: number
+  stored: Promise<void>
+}
+
+export function createUsageReporter(bus: Bus): Edge['usage'] {
+  const edge = talkAs('edge', bus)
+  let open: Batch | null = null
+
+  function openBatch(): Batch {
+    const events: UsageEvent[] = []
+    const stored = new Promise<void>((resolve, reject) => {
+      atTurnsEnd(() => {
+        if (open?.events === events) open = null
+        edge.report('usage', { v: 1, events }, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
+        failpoint('edge.usage-published')
+      })
+    })
+    return { events, kilobytes: 0, stored }
+  }
+
+  return {
+    report(event) {
+      if (open === null || open.kilobytes >= MAX_BATCH_KB) open = openBatch()
+      open.kilobytes += 1 + event.attempts.length / 4
+      open.events.push(event)
+      return open.stored
+    },
+  }
 }

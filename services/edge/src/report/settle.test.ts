@@ -2,7 +2,7 @@ import type { Bus } from '@gateway/bus/port'
 import { usageBatch } from '@gateway/contracts/usage-event'
 import { expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
-import { createUsageReporter } from './report-usage.ts'
+import { createUsageReporter } from './settle.ts'
 
 interface Published {
   bytes: number
