@@ -4,7 +4,7 @@
  */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rememberPlans } from '../services/edge/src/admit/remember-plans.ts'
+import { rememberPlans } from '../services/edge/src/admit/remember-accounts.ts'
 import { claimKey } from '../services/edge/src/credentials/authenticate.ts'
 import type { Route, Routes } from '../services/edge/src/listen/route.ts'
 import { routes } from '../services/edge/src/routes.ts'

@@ -17,7 +17,7 @@ import type { AnswerKeySource } from './idempotency/answer-keys.ts'
 import type { RunningAnswers } from './idempotency/running-answers.ts'
 import type { Intake } from './listen/intake.ts'
 import type { EdgeMetrics } from './metrics.ts'
-import type { RememberedPlans } from './admit/remember-plans.ts'
+import type { RememberedPlans } from './admit/remember-accounts.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 import type { VerifySignIn } from './credentials/verify-token.ts'
 

@@ -25,7 +25,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import type { KeysClient } from '../clients/keys.ts'
 import type { MeteringClient } from '../clients/metering.ts'
 import { shareCalls } from '../clients/share-calls.ts'
-import { rememberRefusals } from './remember-refusals.ts'
+import { rememberRefusals } from './remember-accounts.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
 
 export const TOTAL_MAX_AGE_MS = 5_000

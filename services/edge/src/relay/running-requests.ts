@@ -8,7 +8,7 @@ import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import { talkAs } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
-import type { RememberedPlans } from '../admit/remember-plans.ts'
+import type { RememberedPlans } from '../admit/remember-accounts.ts'
 
 export const LEASE_MS = 30_000
 const RENEW_EVERY_MS = LEASE_MS / 3
