@@ -21,9 +21,15 @@ import {
   type StoreAudit,
   type StoreClock,
 } from './port.ts'
-import { admitArguments, endOf, readAdmitAnswer } from './redis/admit-answer.ts'
-import { readHeldAccount } from './redis/held-account.ts'
-import { accountKeys, scripts, type ScriptName } from './redis/scripts.ts'
+import {
+  accountKeys,
+  admitArguments,
+  endOf,
+  readAdmitAnswer,
+  readHeldAccount,
+  type ScriptName,
+  scripts,
+} from './redis/scripts.ts'
 
 const RENEW_AT_ONCE = 500
 

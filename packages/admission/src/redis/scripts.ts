@@ -1,9 +1,10 @@
 /**
- * The Lua scripts. Each is the shared prelude followed by one file, so that a script is one EVALSHA and its logic is
- * written once.
+ * The Lua scripts, and how the port's values become their arguments and their answers the port's values. Each script is the
+ * shared prelude followed by one file, so that a script is one EVALSHA and its logic is written once.
  */
 
-import { composeScript } from '@gateway/redis/script'
+import { type Argument, argumentsOf, composeScript } from '@gateway/redis/script'
+import type { AdmitAnswer, AdmitAsk, DenyReason, HeldAccount, PlanLimits, RequestEnd, Standing } from '../port.ts'
 
 export const LUA = new URL('../lua/', import.meta.url)
 
@@ -49,4 +50,111 @@ export type ScriptName = keyof typeof scripts
 export function accountKeys(account: string): string[] {
   const tag = `adm:{${account}}:`
   return [`${tag}account`, `${tag}use`, `${tag}leases`, `${tag}log`]
+}
+
+export function admitArguments(ask: AdmitAsk): Argument[] {
+  const { requestId, keyHash, planHint, planIncludesModel, limits, usualTokens, worstCharge, leaseMs, ends = [] } = ask
+  const once = {
+    request: requestId,
+    keyHash,
+    planHint: planHint ?? '',
+    planIncludesModel: planIncludesModel ? 1 : 0,
+    requestsPerMinute: limits.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute,
+    requestsPerDay: limits.requestsPerDay ?? -1,
+    allowance: limits.allowance,
+    usualTokens,
+    worstCharge,
+    leaseMs,
+  }
+  return argumentsOf(scripts.admit, once, ends.map(endOf))
+}
+
+export function endOf({ requestId, charge, tokens }: RequestEnd): Record<'request' | 'charge' | 'tokens', Argument> {
+  return { request: requestId, charge, tokens }
+}
+
+type AdmitReply = [kind: AdmitAnswer['kind'], ...rest: unknown[]]
+type StandingReply = [
+  plan: string,
+  window: string,
+  windowResetAtMs: number,
+  used: number,
+  limit: number,
+  overage: number,
+  requestsRemaining: number,
+  requestsResetMs: number,
+  tokensRemaining: number,
+  tokensResetMs: number,
+  dayRemaining: number,
+  nowMs: number,
+  planVersion: string,
+]
+
+export function readAdmitAnswer([kind, ...rest]: AdmitReply, limits: PlanLimits): AdmitAnswer {
+  if (kind === 'miss' || kind === 'cold') return { kind }
+  if (kind === 'plan') return { kind, plan: rest[0] as string }
+  if (rest.length === 0) return { kind: 'deny', reason: 'key' }
+  const [first, second, ...figures] = rest as [string, number, ...StandingReply]
+  const standing = readStanding(figures, limits)
+  if (kind === 'allow') return { kind, standing, isTight: second === 1 }
+  return { kind, reason: first as Exclude<DenyReason, 'key'>, retryAfterMs: second, standing }
+}
+
+function readStanding(figures: StandingReply, limits: PlanLimits): Standing {
+  const [plan, window, windowResetAtMs, used, limit, overage, requestsLeft, requestsResetMs, ...rest] = figures
+  const [tokensLeft, tokensResetMs, dayLeft, nowMs, planVersion] = rest
+  return {
+    plan,
+    planVersion: Number(planVersion),
+    window,
+    windowResetAtMs,
+    used,
+    limit,
+    overage: overage === 1,
+    requests: { limit: limits.requestsPerMinute, remaining: requestsLeft, resetMs: requestsResetMs },
+    tokens: { limit: limits.tokensPerMinute, remaining: tokensLeft, resetMs: tokensResetMs },
+    day: limits.requestsPerDay === null ? null : { limit: limits.requestsPerDay, remaining: dayLeft },
+    nowMs,
+  }
+}
+
+type InspectReply = [
+  window: string,
+  plan: [] | [version: string, plan: string, overage: string, extra: string],
+  keys: (string | number)[],
+  total: [] | [settled: string, version: string],
+  sums: [running: string | number, ended: string | number],
+  requests: (string | number)[],
+]
+
+/** What `lua/inspect.lua` answers, read. */
+export function readHeldAccount(answer: unknown): HeldAccount {
+  const [window, plan, keys, total, [running, ended], requests] = answer as InspectReply
+  return {
+    window,
+    facts:
+      plan.length === 0
+        ? null
+        : { version: Number(plan[0]), plan: plan[1], overage: plan[2] === '1', extra: Number(plan[3]) },
+    keys: inGroups(keys, 3).map(([keyHash, version, active]) => {
+      return { keyHash: String(keyHash), version: Number(version), active: active === 1 }
+    }),
+    total: total.length === 0 ? null : { settled: Number(total[0]), version: Number(total[1]) },
+    running: Number(running),
+    ended: Number(ended),
+    requests: inGroups(requests, 4).map(([requestId, state, amount, lapsed]) => {
+      const isRunning = state === 'running'
+      return {
+        requestId: String(requestId),
+        state: isRunning ? 'running' : 'ended',
+        amount: Number(amount),
+        lapsed: lapsed === 1,
+      }
+    }),
+  }
+}
+
+function inGroups<Item>(items: Item[], size: number): Item[][] {
+  return Array.from({ length: items.length / size }, (_, index) => items.slice(index * size, (index + 1) * size))
 }
