@@ -9,6 +9,7 @@
  * ({@link Metrics.of}). Their names are the same as in processes of their own.
  */
 
+import type { TokenUsage } from '@gateway/contracts/usage'
 import { openPage, type Head, type Page, type Reading } from './write-metrics.ts'
 
 export interface Counter {
@@ -131,4 +132,40 @@ export function memoize<T>(make: (name: string) => T): (name: string) => T {
     made.set(name, value)
     return value
   }
+}
+
+/**
+ * Counts the tokens of ended requests by the model that served them. Cached tokens are part of the prompt's, reasoning
+ * tokens part of the completion's.
+ */
+export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage) => void {
+  const tokens = metrics.counter(
+    'gateway_tokens_total',
+    '`prompt` (of it `cached`) and `completion` (of it `reasoning`); reported by edges, and by routers for lost edges',
+    ['model', 'kind'],
+  )
+  const ofModel = memoize((model) => ({
+    prompt: tokens.labels(model, 'prompt'),
+    completion: tokens.labels(model, 'completion'),
+    cached: tokens.labels(model, 'cached'),
+    reasoning: tokens.labels(model, 'reasoning'),
+  }))
+  return (model, usage) => {
+    const cells = ofModel(model)
+    cells.prompt.add(usage.promptTokens)
+    cells.completion.add(usage.completionTokens)
+    cells.cached.add(usage.cachedTokens)
+    cells.reasoning.add(usage.reasoningTokens)
+  }
+}
+
+/** Counts reservations of running requests that nobody renewed. Every process with an admission store uses it. */
+export function countLapsedLeases(metrics: Metrics): (count: number) => void {
+  const lapsed = metrics
+    .counter(
+      'gateway_admission_lapsed_leases_total',
+      'reservations that nobody renewed: an edge died, or a router without a report',
+    )
+    .labels()
+  return (count) => lapsed.add(count)
 }

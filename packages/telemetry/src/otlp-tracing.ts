@@ -29,8 +29,17 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
 import description from '../package.json' with { type: 'json' }
-import { readTraceparent, type TraceContext, writeTraceparent } from './trace-context.ts'
-import { NO_SPAN, type Span, type SpanKind, type SpanStart, type Tracing, type TracingSettings } from './tracing.ts'
+import {
+  NO_SPAN,
+  readTraceparent,
+  type Span,
+  type SpanKind,
+  type SpanStart,
+  type TraceContext,
+  type Tracing,
+  type TracingSettings,
+  writeTraceparent,
+} from './tracing.ts'
 
 const EXPORT_EVERY_MS = 1_000
 /** At 1,000 requests a second, all of them recorded, a process ends some 4,000 spans a second. */

@@ -6,6 +6,9 @@
  * whole or absent. Attributes never hold a prompt or an answer.
  */
 
+import type { JobKind } from '@gateway/contracts/job'
+import type { TokenUsage } from '@gateway/contracts/usage'
+
 export type SpanKind = 'internal' | 'server' | 'client' | 'producer' | 'consumer'
 export type Attributes = Record<string, string | number | boolean | string[] | undefined>
 
@@ -76,3 +79,55 @@ export type SamplerName =
   | 'parentbased_always_on'
   | 'parentbased_always_off'
   | 'parentbased_traceidratio'
+
+/**
+ * The names of a request to a model in OpenTelemetry's semantic conventions for generative AI. Names and figures only.
+ */
+const OPERATIONS: Record<JobKind, string> = { chat: 'chat', embeddings: 'embeddings', images: 'generate_content' }
+
+export function operationOf(kind: JobKind): string {
+  return OPERATIONS[kind]
+}
+
+export function requestAttributes(kind: JobKind, model: string): Attributes {
+  return { 'gen_ai.operation.name': operationOf(kind), 'gen_ai.request.model': model }
+}
+
+export function usageAttributes(usage: TokenUsage): Attributes {
+  return {
+    'gen_ai.usage.input_tokens': usage.promptTokens,
+    'gen_ai.usage.output_tokens': usage.completionTokens,
+    'gen_ai.usage.cache_read.input_tokens': usage.cachedTokens,
+    'gateway.usage.estimated': usage.estimated,
+  }
+}
+
+/** The W3C `traceparent` header. */
+export interface TraceContext {
+  traceId: string
+  spanId: string
+  isSampled: boolean
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
+
+/** Null for anything else, which the standard has one treat as if nothing had come. */
+export function readTraceparent(header: string | undefined): TraceContext | null {
+  const parts = header === undefined ? null : TRACEPARENT.exec(header)
+  if (!parts || (header!.startsWith('00') && header!.length !== 55)) return null
+  const [, traceId = '', spanId = '', flags = ''] = parts
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1 }
+}
+
+export function writeTraceparent({ traceId, spanId, isSampled }: TraceContext): string {
+  return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
+}
+
+/** The fields of a log line about a request. */
+export function requestFields(
+  requestId: string,
+  traceparent: string | undefined,
+): { requestId: string; traceId?: string } {
+  const context = readTraceparent(traceparent)
+  return context ? { requestId, traceId: context.traceId } : { requestId }
+}

@@ -8,7 +8,7 @@ import type { Bus } from '@gateway/bus/port'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import { talkAs } from '@gateway/service/talk-as'
-import { requestFields } from '@gateway/telemetry/trace-context'
+import { requestFields } from '@gateway/telemetry/tracing'
 import type { Run, Shown } from './handlers/run.ts'
 import type { RouterMetrics } from './metrics.ts'
 

@@ -5,7 +5,7 @@
 
 import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
-import { requestFields } from '@gateway/telemetry/trace-context'
+import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
 import { measuredOf } from './begin-request.ts'
 import { dialectOfPath } from '../core/dialect-of-path.ts'

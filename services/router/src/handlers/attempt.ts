@@ -7,8 +7,7 @@
 
 import type { JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { operationOf, requestAttributes, usageAttributes } from '@gateway/telemetry/gen-ai'
-import type { Span } from '@gateway/telemetry/tracing'
+import { operationOf, requestAttributes, type Span, usageAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
 import {

@@ -6,7 +6,7 @@
  */
 
 import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
-import { requestFields } from '@gateway/telemetry/trace-context'
+import { requestFields } from '@gateway/telemetry/tracing'
 import { wasFaster } from '../core/attempt-patience.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { earn, MAX_REPEATS_PER_REQUEST, spend } from '../core/retry-budget.ts'
