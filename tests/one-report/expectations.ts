@@ -4,8 +4,7 @@
 
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { expect } from 'vitest'
-import { mergeReports } from '../../services/metering/src/core/merge-reports.ts'
-import { readReports } from '../../services/metering/src/core/read-reports.ts'
+import { mergeReports, readReports } from '../../services/metering/src/core/reports.ts'
 import { PROMPT_TOKENS, type DrivenCall } from './backend-calls.ts'
 import { PROMPT_ESTIMATE, type SimulatedGateway } from './simulated-gateway.ts'
 import type { Story } from './steps.ts'

@@ -20,8 +20,7 @@ import { reconcile } from './handlers/reconcile.ts'
 import { warmTogether } from './handlers/warm.ts'
 import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
-import { createKeyUse } from './tell-key-use.ts'
-import { startTellingStanding } from './tell-standing.ts'
+import { createKeyUse, startTellingStanding } from './tell-keys.ts'
 
 export interface MeteringParts {
   bus: Bus

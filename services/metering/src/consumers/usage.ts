@@ -11,18 +11,23 @@ import type { DurableMessage } from '@gateway/bus/port'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Span, Tracer } from '@gateway/telemetry/tracing'
-import { groupByWindow, mergeReports, windowKey, type WindowReports } from '../core/merge-reports.ts'
-import { readReports, type RejectedReport, type Report } from '../core/read-reports.ts'
-import { recordReports } from '../db/ledger.ts'
+import {
+  groupByWindow,
+  mergeReports,
+  readReports,
+  type RejectedReport,
+  type Report,
+  windowKey,
+  type WindowReports,
+} from '../core/reports.ts'
+import { parkRejected, recordReports } from '../db/ledger.ts'
 import { readCurrentTotals } from '../db/owed-totals.ts'
 import type { Partitions } from '../db/partitions.ts'
-import { parkRejected } from '../db/rejected.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'
 import type { Settlement } from '../settlement.ts'
-import type { KeyUse } from '../tell-key-use.ts'
-import type { StandingTeller } from '../tell-standing.ts'
+import type { KeyUse, StandingTeller } from '../tell-keys.ts'
 
 export interface UsageContext {
   database: MeteringDatabase

@@ -2,7 +2,7 @@
  * Writes reports into the ledger and moves the windows' totals by what they change, in one statement and so in one
  * transaction: a crash leaves both or neither, and a report that is written again changes nothing.
  *
- * A report replaces the one held for its request only when it ranks higher (the rule of `core/merge-reports.ts`); the
+ * A report replaces the one held for its request only when it ranks higher (the rule of `core/reports.ts`); the
  * total then moves by the difference.
  * The window's unit is that of the latest plan that is known of, by the plans' numbers; a late report of a former plan is
  * charged in its own unit and moves that unit's total, and no other. Of the same number the report written last counts:
@@ -14,8 +14,9 @@
  * each other and never in a circle.
  */
 
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { RANK, type Report } from '../core/read-reports.ts'
+import { RANK, type RejectedReport, type Report } from '../core/reports.ts'
 import type { MeteringDatabase } from './tables.ts'
 import type { WindowTotal } from './windows.ts'
 
@@ -118,4 +119,21 @@ export async function readRecorded(
       rank < ${RANK.edge} as "mayChange"
     from metering.ledger where request_id = any(${requestIds.filter((id) => UUID.test(id))}::uuid[])`.execute(database)
   return new Map(rows.map(({ id, ...request }) => [id, request]))
+}
+
+/** Parks what cannot be recorded. Parking the same thing again changes nothing. */
+export async function parkRejected(database: MeteringDatabase, rejected: readonly RejectedReport[]): Promise<void> {
+  for (const { payload, reason, sequence } of rejected) {
+    const digest = createHash('sha256').update(payload).digest()
+    await database
+      .insertInto('metering.rejected')
+      .values({ digest, payload, reason: withoutNul(reason), stream_sequence: sequence })
+      .onConflict((conflict) => conflict.column('digest').doNothing())
+      .execute()
+  }
+}
+
+/** PostgreSQL's text holds every character but this one. */
+function withoutNul(text: string): string {
+  return text.replaceAll('\0', '␀')
 }

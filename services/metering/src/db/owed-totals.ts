@@ -6,7 +6,7 @@
 
 import type { IncludedRequest } from '@gateway/admission/port'
 import { sql } from 'kysely'
-import { windowKey } from '../core/merge-reports.ts'
+import { windowKey } from '../core/reports.ts'
 import { readRecorded, type RecordedRequest } from './ledger.ts'
 import type { MeteringDatabase } from './tables.ts'
 import { readTotals, type Settled } from './windows.ts'

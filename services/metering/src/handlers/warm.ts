@@ -10,7 +10,7 @@ import type { WarmReply, WarmRequest } from '@gateway/contracts/metering-api'
 import { answerTogether } from '@gateway/service/answer-together'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
-import type { StandingTeller } from '../tell-standing.ts'
+import type { StandingTeller } from '../tell-keys.ts'
 
 export interface WarmContext {
   database: MeteringDatabase

@@ -1,6 +1,8 @@
 /**
- * Tells keys the accounts' totals, some seconds after they moved. Keys knows the allowances, and notices accounts that have
- * passed 80 % or 100 %.
+ * Tells the keys service when keys were last used, and the accounts' totals some seconds after they moved. Keys knows the
+ * allowances, and notices accounts that have passed 80 % or 100 %.
+ *
+ * On a key's use nothing depends, so it is a broadcast: a listener that is away misses a minute and holds up nobody.
  *
  * Which totals have moved is noted in this process only, which costs the ledger nothing. It tells every total of
  * the month at the start and every hour, so a killed process loses none. A total is read when it is told, and telling
@@ -8,14 +10,42 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
+import { talkAs } from '@gateway/service/talk-as'
 import type { NoteStandingRequest } from '@gateway/contracts/standing'
 import type { Logger } from '@gateway/telemetry/logger'
 import { repeat } from '@gateway/service/repeat'
-import { talkAs } from '@gateway/service/talk-as'
+import { type Report, windowKey } from './core/reports.ts'
 import { monthOf } from './core/month.ts'
-import { windowKey } from './core/merge-reports.ts'
-import { type WindowName, pageOfWindow, readUse } from './db/windows.ts'
+import { pageOfWindow, readUse, type WindowName } from './db/windows.ts'
 import type { MeteringDatabase } from './db/tables.ts'
+
+export interface KeyUse {
+  /** Once a minute for each key at the most. */
+  tell(reports: readonly Report[]): void
+}
+
+const MINUTE_MS = 60_000
+
+export function createKeyUse(bus: Bus, now: () => number = Date.now): KeyUse {
+  const metering = talkAs('metering', bus)
+  let minute = 0
+  let told = new Set<string>()
+
+  return {
+    tell(reports) {
+      const thisMinute = Math.floor(now() / MINUTE_MS)
+      if (thisMinute !== minute) told = new Set()
+      minute = thisMinute
+      const uses = new Map<string, number>()
+      for (const { event } of reports) {
+        if (!told.has(event.keyId)) uses.set(event.keyId, Math.max(event.endedAtMs, uses.get(event.keyId) ?? 0))
+      }
+      if (uses.size === 0) return
+      for (const keyId of uses.keys()) told.add(keyId)
+      metering.tell('keysUsed', { uses: [...uses].map(([keyId, usedAtMs]) => ({ keyId, usedAtMs })) })
+    },
+  }
+}
 
 export interface StandingTeller {
   /** These totals are others than they were, or are to be judged anew. */
