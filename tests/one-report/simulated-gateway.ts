@@ -16,7 +16,7 @@ import { vi } from 'vitest'
 import { InFlightList } from '../../packages/in-flight/src/list.ts'
 import type { Admitted } from '../../services/edge/src/admit/admit.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../../services/edge/src/read/bytes-in-flight.ts'
-import { httpClient } from '../../services/edge/src/relay/reader.ts'
+import { httpClient } from '../../services/edge/src/relay/http-client.ts'
 import type { Edge } from '../../services/edge/src/edge.ts'
 import { openIntake } from '../../services/edge/src/listen/intake.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
@@ -215,7 +215,14 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     }
   }
 
-  const measured = { requestId: job.requestId, startedAtMs: 0, model: '', failure: null, metrics: edge.metrics, span: NO_SPAN }
+  const measured = {
+    requestId: job.requestId,
+    startedAtMs: 0,
+    model: '',
+    failure: null,
+    metrics: edge.metrics,
+    span: NO_SPAN,
+  }
   const relay = {
     admitted: ADMITTED,
     notices: {},

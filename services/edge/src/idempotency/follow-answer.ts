@@ -10,8 +10,8 @@ import { followedEnd, followedFailure, followedHead, type FollowRequest } from '
 import { subjects } from '@gateway/contracts/subjects'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Edge } from '../edge.ts'
-import { openPassage } from '../relay/pass-answer.ts'
-import type { HttpClient } from '../relay/reader.ts'
+import type { HttpClient } from '../relay/http-client.ts'
+import { openPassage } from '../relay/reader.ts'
 import type { SharedAnswer } from './shared-answer.ts'
 
 /** A busy edge takes a moment; a dead one is known to be so at once. */

@@ -15,7 +15,7 @@ import { findPlan } from '@gateway/contracts/models'
 import { quotaHeaders } from '../core/answer-headers.ts'
 import type { Edge } from '../edge.ts'
 import { openAnswer, type KeptAnswer } from './kept-answer.ts'
-import type { HttpClient } from '../relay/reader.ts'
+import type { HttpClient } from '../relay/http-client.ts'
 
 /** False: it cannot be read any more and is forgotten. */
 export async function replayAnswer(

@@ -9,8 +9,7 @@
 
 import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
-import type { Headers } from '../relay/answer-writer.ts'
-import { NO_SOURCE, type Client, type Reader } from '../relay/reader.ts'
+import { type Client, type Headers, NO_SOURCE, type Reader } from '../relay/reader.ts'
 import { NOTHING_COUNTED, type AnswerHold } from '../read/bytes-in-flight.ts'
 import { MAX_KEPT_BYTES } from './kept-answer.ts'
 

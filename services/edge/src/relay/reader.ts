@@ -1,17 +1,21 @@
 /**
- * One who reads an answer: an HTTP client of this edge, another edge on behalf of a client of its own
- * (`running-answers.ts`), or all who share an answer (`shared-answer.ts`).
+ * One who reads an answer: an HTTP client of this edge (`http-client.ts`), another edge on behalf of a client of its own
+ * (`running-answers.ts`), or all who share an answer (`shared-answer.ts`). A reader reads until its answer ends or it leaves,
+ * whichever comes first. Later ends do nothing.
  *
- * A reader reads until its answer ends or it leaves, whichever comes first. Later ends do nothing.
+ * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
+ * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
+ * the usage is stored. What it holds is the process' memory, and counts as such.
  */
 
 import type { GatewayError } from '@gateway/contracts/errors'
-import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { measuredOf } from '../listen/begin-request.ts'
-import type { StepResponse } from '../listen/take-steps.ts'
-import { jsonAnswer, streamAnswer, type AnswerWriter, type Headers } from './answer-writer.ts'
+import { findEvents, terminalEventOf, wholeEvents } from '../core/event-stream.ts'
+import { SPARED_BYTES, type AnswerHold } from '../read/bytes-in-flight.ts'
+
+export type Headers = Record<string, string>
+export type Consumed = (bytes: number) => void
 
 export interface Reader {
   /** The reader reports to this source from now on. */
@@ -47,81 +51,108 @@ export interface Client extends Reader {
   keep?(usage: UsageEvent, rest: Uint8Array): Promise<void>
 }
 
-export interface HttpClient extends Client {
-  /** Anything has been sent, headers included. */
-  begun(): boolean
-  /** Leaves its source; the answer ends with this error. */
-  cut(error: GatewayError): void
-  /** What it reads was made for another request, or (null) for its own. */
-  replays(requestId: string | null): void
-}
-
 /** The source of a client that still waits for one. */
 export const NO_SOURCE: Source = { consumed() {}, left() {}, headersOnSilence: () => ({}) }
 
-export interface ClientRequest {
-  stream: boolean
-  dialect?: ClientDialect | undefined
-  requestId: string
+export interface Passage {
+  pass(bytes: Uint8Array): void
+  /** The client has left: counts the events and writes nothing. */
+  note(bytes: Uint8Array): void
+  /** What has come and is not written, of an answer that has ended in good order. */
+  rest(): Uint8Array
+  /** The client has taken bytes that were written. */
+  readonly taken: Consumed
+  /** Whole events so far. */
+  readonly events: number
+  /** The answer is over: nothing is held any more. */
+  close(): void
 }
 
-export function httpClient(
-  response: StepResponse,
-  { stream, dialect = 'chat', requestId: ownId }: ClientRequest,
-): HttpClient {
-  const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
-  let source = NO_SOURCE
-  let isOver = false
-  let writer: AnswerWriter
+export interface PassageEnds {
+  reader: Pick<Reader, 'write'>
+  /** The router is told how many bytes the client has taken. */
+  consumed: Consumed
+  /** Where the bytes count that the passage holds. */
+  hold: AnswerHold
+  /** There is no room for them. */
+  onNoRoom(): void
+}
 
-  function openWriter(): AnswerWriter {
-    const consumed = (bytes: number): void => source.consumed(bytes)
-    if (!stream) return jsonAnswer(response, consumed)
-    return streamAnswer(response, dialect, consumed, () => source.headersOnSilence())
+/** `dialect`: a stream's; null where the answer is JSON. */
+export function openPassage(dialect: ClientDialect | null, ends: PassageEnds): Passage {
+  return dialect ? passEvents(dialect, ends) : passBytes(ends)
+}
+
+function passBytes({ reader, consumed }: PassageEnds): Passage {
+  return {
+    close() {},
+    pass: (bytes) => reader.write(bytes),
+    note() {},
+    rest: () => NOTHING,
+    taken: consumed,
+    events: 0,
+  }
+}
+
+const NOTHING = new Uint8Array(0)
+
+function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }: PassageEnds): Passage {
+  const whole = wholeEvents()
+  const isTerminal = terminalEventOf(dialect)
+  /** From the terminal event on. */
+  const ending: Uint8Array[] = []
+  let events = 0
+  /** Where the last event begins in the whole events that came last. */
+  let lastAt = 0
+  /** Bytes that were told as consumed while they waited for the end of their event, which else might never come. */
+  let toldAhead = 0
+  let heldBytes = 0
+
+  /** Small ones are spared, as those are that wait for a slow client. */
+  function holdMore(bytes: number): void {
+    heldBytes += bytes
+    if (bytes < 0) hold.paid(-bytes)
+    else if (bytes > 0 && !hold.owe(bytes) && heldBytes > SPARED_BYTES) onNoRoom()
   }
 
-  response.once('close', () => {
-    isOver = true
-    source.left()
-    resolve()
-  })
+  function take(bytes: Uint8Array): Uint8Array {
+    const taken = whole.push(bytes)
+    if (taken.length === 0) return taken
+    const found = findEvents(taken)
+    events += found.count
+    lastAt = found.lastAt
+    return taken
+  }
 
-  function fail(error: GatewayError): void {
-    if (isOver) return
-    isOver = true
-    if (!writer.begun()) return reject(error)
-    measuredOf(response).failure = error.code
-    writer.fail(error)
-    resolve()
+  /** What of whole events may pass before the usage is stored. */
+  function holdEnding(ready: Uint8Array): Uint8Array {
+    if (!isTerminal || ready.length === 0) return ready
+    const begin = ending.length > 0 ? 0 : isTerminal(ready, lastAt) ? lastAt : ready.length
+    if (begin < ready.length) ending.push(ready.subarray(begin))
+    return ready.subarray(0, begin)
   }
 
   return {
-    answered,
-    isOver: () => isOver || response.destroyed,
-    listen(next) {
-      writer ??= openWriter()
-      source = next
+    pass(bytes) {
+      const ready = holdEnding(take(bytes))
+      const held = bytes.length - ready.length
+      if (held > 0) {
+        toldAhead += held
+        consumed(held)
+      }
+      if (ready.length > 0) reader.write(ready)
+      holdMore(held)
     },
-    begun: () => writer.begun(),
-    begin: (contentType, headers) => writer.begin(contentType, headers),
-    write: (bytes) => writer.write(bytes),
-    restart: () => writer.restart(),
-    finish(headers) {
-      if (isOver) return
-      isOver = true
-      writer.finish(headers)
-      resolve()
+    note: (bytes) => void take(bytes),
+    close: () => holdMore(-heldBytes),
+    rest: () => Buffer.concat([...ending, whole.end()]),
+    taken(bytes) {
+      const untold = Math.max(0, bytes - toldAhead)
+      toldAhead -= bytes - untold
+      consumed(untold)
     },
-    fail,
-    cut(error) {
-      source.left()
-      fail(error)
-    },
-    replays(requestId) {
-      if (response.headersSent) return
-      response.setHeader('x-request-id', requestId ?? ownId)
-      if (requestId === null) response.removeHeader(REPLAYED_HEADER)
-      else response.setHeader(REPLAYED_HEADER, 'true')
+    get events() {
+      return events
     },
   }
 }

@@ -7,8 +7,8 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
-import { jsonAnswer, streamAnswer } from './answer-writer.ts'
-import { httpClient, NO_SOURCE } from './reader.ts'
+import { httpClient, jsonAnswer, streamAnswer } from './http-client.ts'
+import { NO_SOURCE } from './reader.ts'
 
 /** A response whose socket is full or has room, as the test says. */
 class FakeResponse extends EventEmitter {

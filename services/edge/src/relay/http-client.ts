@@ -1,33 +1,98 @@
 /**
- * Writes an answer to the client, as JSON or as server-sent events. Both hold back the very end (a JSON answer's last
- * bytes, a chat's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much the
- * client has taken, so that a slow one slows its own backend and nobody else. What waits for a client counts as the
+ * The HTTP client of this edge that reads an answer, as JSON or as server-sent events. Both hold back the very end (a JSON
+ * answer's last bytes, a chat's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much
+ * the client has taken, so that a slow one slows its own backend and nobody else. What waits for a client counts as the
  * process' memory; where that is used up, those who let most of it wait lose their answers.
  */
 
 import type { ServerResponse } from 'node:http'
 import type { GatewayError } from '@gateway/contracts/errors'
+import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { streamForm } from '../core/event-stream.ts'
+import { measuredOf } from '../listen/begin-request.ts'
+import type { StepResponse } from '../listen/take-steps.ts'
 import { answerHoldOf } from '../read/bytes-in-flight.ts'
+import { type Client, type Consumed, type Headers, NO_SOURCE } from './reader.ts'
 
-export type Headers = Record<string, string>
-
-export interface AnswerWriter {
-  /** Whether anything has been sent, so that an error can no longer have a status of its own. */
+export interface HttpClient extends Client {
+  /** Anything has been sent, headers included. */
   begun(): boolean
-  /** `headers` are asked for when they are sent. */
-  begin(contentType: string, headers: () => Headers): void
-  write(bytes: Uint8Array): void
-  /** Forgets the answer so far, so that another can take its place. False: the client has some of it. */
-  restart(): boolean
-  /** `headers` replace those of `begin` where none has been sent yet. */
-  finish(headers: () => Headers): void
-  /** The answer broke after its begin. Never looks like a complete one. */
-  fail(error: GatewayError): void
+  /** Leaves its source; the answer ends with this error. */
+  cut(error: GatewayError): void
+  /** What it reads was made for another request, or (null) for its own. */
+  replays(requestId: string | null): void
 }
 
-export type Consumed = (bytes: number) => void
+export interface ClientRequest {
+  stream: boolean
+  dialect?: ClientDialect | undefined
+  requestId: string
+}
+
+export function httpClient(
+  response: StepResponse,
+  { stream, dialect = 'chat', requestId: ownId }: ClientRequest,
+): HttpClient {
+  const { promise: answered, resolve, reject } = Promise.withResolvers<void>()
+  let source = NO_SOURCE
+  let isOver = false
+  let writer: AnswerWriter
+
+  function openWriter(): AnswerWriter {
+    const consumed = (bytes: number): void => source.consumed(bytes)
+    if (!stream) return jsonAnswer(response, consumed)
+    return streamAnswer(response, dialect, consumed, () => source.headersOnSilence())
+  }
+
+  response.once('close', () => {
+    isOver = true
+    source.left()
+    resolve()
+  })
+
+  function fail(error: GatewayError): void {
+    if (isOver) return
+    isOver = true
+    if (!writer.begun()) return reject(error)
+    measuredOf(response).failure = error.code
+    writer.fail(error)
+    resolve()
+  }
+
+  return {
+    answered,
+    isOver: () => isOver || response.destroyed,
+    listen(next) {
+      writer ??= openWriter()
+      source = next
+    },
+    begun: () => writer.begun(),
+    begin: (contentType, headers) => writer.begin(contentType, headers),
+    write: (bytes) => writer.write(bytes),
+    restart: () => writer.restart(),
+    finish(headers) {
+      if (isOver) return
+      isOver = true
+      writer.finish(headers)
+      resolve()
+    },
+    fail,
+    cut(error) {
+      source.left()
+      fail(error)
+    },
+    replays(requestId) {
+      if (response.headersSent) return
+      response.setHeader('x-request-id', requestId ?? ownId)
+      if (requestId === null) response.removeHeader(REPLAYED_HEADER)
+      else response.setHeader(REPLAYED_HEADER, 'true')
+    },
+  }
+}
+
+/** Writes what the client reads. An answer that breaks after its begin never looks like a complete one. */
+type AnswerWriter = Pick<HttpClient, 'begun' | 'begin' | 'write' | 'restart' | 'finish' | 'fail'>
 
 /** A larger answer is sent as it comes; up to this it is sent whole, with its length and final headers. */
 const HELD_JSON_BYTES = 256 * 1024
