@@ -12,7 +12,7 @@ export interface Change {
 
 /** The end of an answer does not wait until its usage is stored. */
 const NO_WAIT: Change = {
-  file: 'services/edge/src/report/settle.ts',
+  file: 'services/edge/src/relay/settle.ts',
   from: /return open\.stored\n/,
   to: 'open.stored.catch(() => {})\nreturn Promise.resolve()\n',
 }

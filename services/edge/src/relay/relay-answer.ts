@@ -21,7 +21,7 @@ import type { Edge } from '../edge.ts'
 import type { Measured } from '../listen/begin-request.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
-import { lapse, release, settle, usageEvent } from '../report/settle.ts'
+import { lapse, release, settle, usageEvent } from './settle.ts'
 
 export interface Relay {
   admitted: Admitted
