@@ -57,7 +57,7 @@ export const costs: Record<string, Cost> = {
   'tests/keys-killed.test.ts': cost(14, 0.65),
   'tests/canary.test.ts': cost(14, 0.65),
   'services/edge/src/relay/run-job.test.ts': cost(12, 0.1),
-  'services/edge/src/clients/ask.test.ts': cost(8, 0.1),
+  'services/edge/src/clients.test.ts': cost(8, 0.1),
   'services/edge/src/listen/intake.test.ts': cost(7, 0.1),
 }
 const SMALL = cost(4, 0.5)

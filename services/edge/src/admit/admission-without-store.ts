@@ -22,9 +22,7 @@ import {
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import type { Logger } from '@gateway/telemetry/logger'
-import type { KeysClient } from '../clients/keys.ts'
-import type { MeteringClient } from '../clients/metering.ts'
-import { shareCalls } from '../clients/share-calls.ts'
+import { type KeysClient, type MeteringClient, shareCalls } from '../clients.ts'
 import { rememberRefusals } from './remember-accounts.ts'
 import { LEASE_MS, type Reservation } from '../relay/running-requests.ts'
 

@@ -7,8 +7,7 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
 import type { SealingKeys } from '@gateway/service/sealing'
-import type { KeysClient } from '../clients/keys.ts'
-import { shareCalls } from '../clients/share-calls.ts'
+import { type KeysClient, shareCalls } from '../clients.ts'
 
 export interface AnswerKeySource {
   current(): Promise<AnswerKeys>
