@@ -9,7 +9,7 @@ import { deactivate, fill, NO_FACTS, keyState, type AccountFacts } from './core/
 import { admit } from './core/admit.ts'
 import { heldAccount } from './core/held-account.ts'
 import { DAY_MS, monthOf } from './core/month.ts'
-import { refilled, waitForFull } from './core/token-bucket.ts'
+import { refilled, waitForFull } from './core/rates.ts'
 import {
   ended,
   included,

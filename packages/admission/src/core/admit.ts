@@ -5,19 +5,29 @@
 
 import type { AdmitAnswer, AdmitAsk, DenyReason, Standing } from '../port.ts'
 import { keyState, type AccountFacts, type PlanFacts } from './account-facts.ts'
-import { isAllowanceTight, judgeAllowance, PENDING_RETRY_MS, type Sums } from './allowance.ts'
+import {
+  isAllowanceTight,
+  judgeAllowance,
+  PENDING_RETRY_MS,
+  type RequestRecord,
+  type RunningRecord,
+  type Sums,
+  type Use,
+  withRecord,
+} from './use.ts'
 import { DAY_MS, dayOf, monthNamed } from './month.ts'
-import { lastMinute, waitForEmpty, waitForRoom } from './sliding-log.ts'
 import {
   isLessThanHalfFull,
+  lastMinute,
   refilled,
   taken,
-  tokensLeft,
-  waitForFull,
-  waitForTokens,
   type TokenBucket,
-} from './token-bucket.ts'
-import { withRecord, type RequestRecord, type RunningRecord, type Use } from './use.ts'
+  tokensLeft,
+  waitForEmpty,
+  waitForFull,
+  waitForRoom,
+  waitForTokens,
+} from './rates.ts'
 
 export interface AccountNow {
   facts: AccountFacts

@@ -4,15 +4,16 @@ import {
   ended,
   included,
   inWindow,
+  judgeAllowance,
   lapsed,
-  unused,
-  withoutRecord,
-  withRecord,
-  withTotal,
   type Remains,
   type RequestRecord,
   type RunningRecord,
+  unused,
   type Use,
+  withoutRecord,
+  withRecord,
+  withTotal,
 } from './use.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 30, 12)
@@ -101,5 +102,36 @@ test('totals in any order leave the newest', () => {
       const newest = told.reduce((a, b) => (a.version > b.version ? a : b))
       expect({ version: use.version, settled: use.settled, known: use.known }).toEqual({ ...newest, known: false })
     }),
+  )
+})
+
+test.each([
+  { used: 0, running: 0, limit: 1000, overage: false, verdict: 'fits' },
+  { used: 999, running: 0, limit: 1000, overage: false, verdict: 'fits' },
+  { used: 1000, running: 0, limit: 1000, overage: false, verdict: 'allowance' },
+  { used: 999, running: 1, limit: 1000, overage: false, verdict: 'pending' },
+  { used: 0, running: 999, limit: 1000, overage: false, verdict: 'fits' },
+  { used: 0, running: 0, limit: 0, overage: false, verdict: 'allowance' },
+  { used: 5000, running: 5000, limit: 1000, overage: true, verdict: 'fits' },
+])('$used used and $running running of $limit, overage $overage: $verdict', ({ verdict, ...sums }) => {
+  expect(judgeAllowance(sums)).toBe(verdict)
+})
+
+test('the limit is passed by less than the worst case of the one admitted last', () => {
+  const amounts = fc.array(fc.integer({ min: 1, max: 500 }), { maxLength: 100 })
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 5000 }),
+      fc.integer({ min: 1, max: 6000 }),
+      amounts,
+      (used, limit, worstCases) => {
+        let running = 0
+        for (const worst of worstCases) {
+          if (judgeAllowance({ used, running, limit, overage: false }) !== 'fits') continue
+          running += worst
+          expect(used + running).toBeLessThan(limit + worst)
+        }
+      },
+    ),
   )
 })

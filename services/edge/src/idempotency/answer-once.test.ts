@@ -29,7 +29,7 @@ import { renderErrors } from '../listen/render-errors.ts'
 import type { RunningRequest } from '../relay/running-requests.ts'
 import { rememberAnswerKeys } from './answer-keys.ts'
 import { answerOnce } from './answer-once.ts'
-import { MAX_KEPT_BYTES } from './kept-answer.ts'
+import { MAX_KEPT_BYTES } from './shared-answer.ts'
 import { CLAIM_LEASE_MS, trackRunningAnswers } from './running-answers.ts'
 
 /** An edge that is lost is known to be within a fraction of a second. */

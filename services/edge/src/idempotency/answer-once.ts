@@ -19,7 +19,7 @@ import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 import { followAnswer, joinAnswer } from './follow-answer.ts'
-import { replayAnswer } from './replay-answer.ts'
+import { replayAnswer } from './kept-answer.ts'
 import { runClaimed } from './run-claimed.ts'
 import { CLAIM_LEASE_MS } from './running-answers.ts'
 

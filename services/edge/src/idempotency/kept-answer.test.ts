@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import { deriveAnswerKeys } from './answer-keys.ts'
-import { MAX_KEPT_BYTES, openAnswer, sealAnswer } from './kept-answer.ts'
+import { openAnswer, sealAnswer } from './kept-answer.ts'
+import { MAX_KEPT_BYTES } from './shared-answer.ts'
 
 const keysOf = (masterKeyId: string) =>
   deriveAnswerKeys({ secrets: [{ masterKeyId, secret: randomBytes(32).toString('base64url') }] })

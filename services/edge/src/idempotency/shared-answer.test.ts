@@ -3,8 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import type { Reader, Source } from '../relay/reader.ts'
-import { MAX_KEPT_BYTES } from './kept-answer.ts'
-import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
+import { MAX_KEPT_BYTES, shareAnswer, type WholeAnswer } from './shared-answer.ts'
 
 const ERROR = new GatewayError('SERVICE_UNAVAILABLE', 'broken')
 const HEADERS = { 'x-svc-upstream': 'nova' }

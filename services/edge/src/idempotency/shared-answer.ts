@@ -11,7 +11,9 @@ import type { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import { type Client, type Headers, NO_SOURCE, type Reader } from '../relay/reader.ts'
 import { NOTHING_COUNTED, type AnswerHold } from '../read/bytes-in-flight.ts'
-import { MAX_KEPT_BYTES } from './kept-answer.ts'
+
+/** Larger answers are not kept. */
+export const MAX_KEPT_BYTES = 1024 * 1024
 
 interface Head {
   contentType: string

@@ -1,10 +1,36 @@
 /**
- * Tokens per minute: a bucket that holds a minute's tokens, begins full and is refilled evenly. A request takes its
- * usual size; its end corrects that by its real size, which may leave a debt. What is larger than the bucket passes when
- * the bucket is full.
+ * The rates of an account: requests per minute and tokens per minute.
  *
- * Levels are whole numbers, tokens x 60,000, so that one millisecond refills exactly `perMinute`.
+ * Requests are counted exactly, by a log of the admitted ones of the last 60 seconds, oldest first. A request leaves the log
+ * when it is 60 seconds old, so that no 60 seconds ever hold more than the limit.
+ *
+ * Tokens are taken from a bucket that holds a minute's tokens, begins full and is refilled evenly. A request takes its
+ * usual size; its end corrects that by its real size, which may leave a debt. What is larger than the bucket passes when
+ * the bucket is full. Levels are whole numbers, tokens x 60,000, so that one millisecond refills exactly `perMinute`.
  */
+
+export const MINUTE_MS = 60_000
+
+export type SlidingLog = readonly number[]
+
+/** The log without those that have left. */
+export function lastMinute(log: SlidingLog, nowMs: number): SlidingLog {
+  const oldest = log.findIndex((atMs) => atMs > nowMs - MINUTE_MS)
+  if (oldest === 0) return log
+  return oldest === -1 ? [] : log.slice(oldest)
+}
+
+/** How long until one more fits; 0 when it does now. `log` holds the last minute. */
+export function waitForRoom(log: SlidingLog, limit: number, nowMs: number): number {
+  const blocking = log[log.length - limit]
+  return blocking === undefined ? 0 : blocking + MINUTE_MS - nowMs
+}
+
+/** How long until the log is empty. */
+export function waitForEmpty(log: SlidingLog, nowMs: number): number {
+  const newest = log.at(-1)
+  return newest === undefined ? 0 : newest + MINUTE_MS - nowMs
+}
 
 const SCALE = 60_000
 
