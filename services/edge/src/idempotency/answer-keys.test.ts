@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
-import { deriveAnswerKeys, fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, rememberAnswerKeys } from './answer-keys.ts'
+import {
+  deriveAnswerKeys,
+  fingerprintOf,
+  isFingerprintOf,
+  isSameFingerprint,
+  nameOf,
+  rememberAnswerKeys,
+} from './answer-keys.ts'
 
 const secretOf = (masterKeyId: string) => ({ masterKeyId, secret: randomBytes(32).toString('base64url') })
 const OLD = secretOf('0123456789ab')
