@@ -1,20 +1,25 @@
 /**
- * A row of the route table, and the steps that it stands for.
+ * Rows of the route table, and the way of a request: the first steps of every request, and then those of its row.
  *
  * A row cannot leave its credential out, and a handler gets its principal from that credential alone. `key at admission`
  * takes no handler: whoever admits nothing must have the key proven first.
  */
 
-import type { Request, Response } from 'express'
-import { proofs, type Credential, type Principals } from '../credentials/authenticate.ts'
+import type { RequestListener } from 'node:http'
+import express, { type Request, type Response } from 'express'
+import { allowBrowsers } from './allow-browsers.ts'
 import type { Edge } from '../edge.ts'
+import { beginRequest } from './begin-request.ts'
+import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
+import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
+import type { Method } from '../reference/api-reference.ts'
+import { type Step, type StepRequest, type StepResponse, takeSteps } from './take-steps.ts'
+import { type Credential, type Principals, proofs } from '../credentials/authenticate.ts'
 import type { InferenceKind } from '../read/inference-kinds.ts'
 import { refuseWhileLate } from './intake.ts'
 import { proveAndMakeRoom, readClaimed, readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
-import type { Method } from '../reference/api-reference.ts'
 import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
-import type { Step, StepRequest, StepResponse } from './take-steps.ts'
 
 /** A request to a model. It takes the direct path (`take-steps.ts`). */
 export interface InferenceRoute {
@@ -44,6 +49,46 @@ export type Route = (InferenceRoute | HandledRoute) & { doc?: OperationId }
 
 /** By path, as Express writes it, and by method. */
 export type Routes = Record<string, Partial<Record<Method, Route>>>
+
+export function createApp(edge: Edge, routes: Routes): RequestListener {
+  const first: Step[] = [
+    beginRequest(edge),
+    refuseAmbiguous,
+    ...refuseReboundNames(edge.settings),
+    ...allowBrowsers(edge.settings.corsOrigins),
+  ]
+  const fail = renderErrors(edge)
+
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  // A rule of a proxy in front for /v1/keys must hold for /V1/Keys, which is nothing.
+  app.set('case sensitive routing', true)
+  app.set('trust proxy', edge.settings.trustProxy)
+  app.use(...first)
+
+  // Nearly every request asks a model, and takes its steps without asking Express for the way. Express knows them, too: a path
+  // may come with a query, and each has other methods.
+  const ways = new Map<string, RequestListener>()
+  for (const [path, methods] of Object.entries(routes)) {
+    const onPath = app.route(path)
+    for (const [method, route] of Object.entries(methods) as [Method, Route][]) {
+      const steps = stepsOf(edge, route)
+      onPath[method === 'GET' ? 'get' : 'post'](...steps)
+      if ('asks' in route && method === 'POST') ways.set(path, takeSteps(path, [...first, ...steps], fail))
+    }
+    onPath.all(methodNotAllowed(Object.keys(methods).toSorted()))
+  }
+  app.use(notFound(Object.keys(routes)))
+  app.use(fail)
+
+  return (request, response) => {
+    const way = request.method === 'POST' ? ways.get(request.url!) : undefined
+    if (way) way(request, response)
+    else app(request, response)
+  }
+}
 
 export function stepsOf(edge: Edge, route: Route): Step[] {
   if (route.credential === 'key at admission') {
