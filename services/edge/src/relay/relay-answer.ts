@@ -2,7 +2,7 @@
  * Relays one admitted request's answer: dispatch, relay, settle, and only then the last byte.
  *
  * A client pays for the content that it saw. A client that has left pays for all that its backend generated until the
- * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/bill.ts`), whether the
+ * router stopped it. The router's last word tells the usage, and the edge settles by it (`core/last-word.ts`), whether the
  * client still waits or not. A router reports only for an edge that is lost.
  */
 
@@ -14,8 +14,7 @@ import { type Attributes, requestFields, usageAttributes } from '@gateway/teleme
 import { failpoint } from '@gateway/service/failpoint'
 import type { Admitted } from '../admit/admit.ts'
 import { invalidKey } from '../credentials/authenticate.ts'
-import { billOf, type Bill, type Charge, type Departure, type LastWord } from '../core/bill.ts'
-import { failureToError } from '../core/failure-to-error.ts'
+import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
 import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../core/answer-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { Measured } from '../listen/begin-request.ts'
@@ -232,17 +231,6 @@ function noteBusyRouters(edge: Edge, word: LastWord): void {
   if (word.kind !== 'failure' || word.failure.retryAfterMs === undefined) return
   edge.metrics.shed('routers_busy')
   edge.intake.refusedBehind()
-}
-
-function errorOf(word: LastWord, tier: string): GatewayError {
-  switch (word.kind) {
-    case 'end':
-      return new GatewayError('INTERNAL_ERROR', 'The answer had no beginning')
-    case 'failure':
-      return failureToError(word.failure, tier)
-    case 'lost':
-      return new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier })
-  }
 }
 
 async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void> {

@@ -13,7 +13,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import { talkAs } from '@gateway/service/talk-as'
 import { chargeFor } from '@gateway/pricing/charge'
 import { NO_SPAN, requestFields } from '@gateway/telemetry/tracing'
-import type { Charge } from '../core/bill.ts'
+import type { Charge } from '../core/last-word.ts'
 import type { Edge } from '../edge.ts'
 
 /** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */

@@ -1,6 +1,6 @@
 /**
- * The cost of a request, by its router's last word and by whether the client still waits. The edge reports by this table
- * alone.
+ * What follows from a router's last word: the cost of the request, by this word and by whether the client still waits, and
+ * what a client that waits is told where there is no answer. The edge reports by this table alone.
  *
  * A failure before content is free while the client waits. A client that has left pays for the work of its last backend.
  */
@@ -8,6 +8,7 @@
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
+import { GatewayError } from '@gateway/contracts/errors'
 
 export type LastWord =
   | { kind: 'end'; end: AnswerEnd }
@@ -92,4 +93,66 @@ const NO_USAGE: TokenUsage = {
   cachedTokens: 0,
   reasoningTokens: 0,
   estimated: false,
+}
+
+/** `lane`: the one that was to answer. */
+export function errorOf(word: LastWord, lane: string): GatewayError {
+  switch (word.kind) {
+    case 'end':
+      return new GatewayError('INTERNAL_ERROR', 'The answer had no beginning')
+    case 'failure':
+      return failureToError(word.failure, lane)
+    case 'lost':
+      return new GatewayError('UPSTREAMS_EXHAUSTED', 'The answer was interrupted; try again', { tier: lane })
+  }
+}
+
+export function failureToError(failure: AnswerFailure, lane: string): GatewayError {
+  switch (failure.code) {
+    case 'UPSTREAMS_EXHAUSTED':
+      return new GatewayError('UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable; try again with backoff', {
+        tier: lane,
+        attempted: failure.attempted,
+      })
+    case 'BACKEND_REFUSED':
+      return new GatewayError('VALIDATION_ERROR', refusalSentence(failure.backendBody) ?? failure.message)
+    case 'SERVICE_UNAVAILABLE':
+      return new GatewayError('SERVICE_UNAVAILABLE', failure.message, { retryAfterMs: failure.retryAfterMs })
+    default:
+      // A newer router's code is no code of this edge.
+      return new GatewayError('INTERNAL_ERROR', failure.message, { retryAfterMs: failure.retryAfterMs })
+  }
+}
+
+/** The backend's own words about the request, from any of the usual error bodies. */
+function refusalSentence(body: string | undefined): string | null {
+  const said = membersOf(parse(body))
+  const { error, message, detail } = said
+  const sentences = [membersOf(error).message, error, message, detail]
+  const sentence = sentences.find((text): text is string => typeof text === 'string' && text !== '')
+  return sentence ?? listed(detail) ?? listed(membersOf(message).detail)
+}
+
+/** FastAPI's and Mistral's: `[{ loc: ['body', 'stop'], msg }]`. */
+function listed(details: unknown): string | null {
+  if (!Array.isArray(details)) return null
+  const sentences = details.map(membersOf).flatMap(({ loc, msg }) => {
+    if (!Array.isArray(loc) || typeof msg !== 'string') return []
+    return [`${loc.filter((step, at) => at > 0 || step !== 'body').join('.')}: ${msg}`]
+  })
+  return sentences.length > 0 ? sentences.slice(0, MOST_LISTED).join('; ') : null
+}
+
+const MOST_LISTED = 5
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function parse(text: string | undefined): unknown {
+  try {
+    return text ? JSON.parse(text) : null
+  } catch {
+    return null
+  }
 }
