@@ -8,8 +8,7 @@ import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/erro
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
 import { measuredOf } from './begin-request.ts'
-import { dialectOfPath } from '../core/dialect-of-path.ts'
-import { nearestPath } from '../core/nearest-path.ts'
+import { dialectOfPath, nearestPath } from '../core/read-path.ts'
 import type { Fail, StepRequest, StepResponse } from './take-steps.ts'
 
 /** A client whose base URL is wrong is told the path that it meant. */

@@ -13,7 +13,7 @@ import {
 } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import * as z from 'zod'
-import { dialectOfPath } from '../core/dialect-of-path.ts'
+import { dialectOfPath } from '../core/read-path.ts'
 import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
 export interface OpenApiDocument {

@@ -1,15 +1,15 @@
 /**
- * `GET /v1/models` and `GET /v1/models/{id}`: the live list, straight from the running configuration. An id may hold
- * slashes, sent as they are or as `%2F`.
+ * What the running configuration says of models, to anybody: `GET /v1/models` and `GET /v1/models/{id}`, whose id may hold
+ * slashes, sent as they are or as `%2F`, and `GET /v1/catalog?view=tiers`.
  */
 
 import type { z } from 'zod'
-import type { modelList } from '@gateway/contracts/catalog'
+import type { modelList, tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findModel, liveModels } from '@gateway/contracts/models'
 import { answerCacheable } from './answer-cacheable.ts'
 import { noticeHeaders } from '../core/answer-headers.ts'
-import { toModelEntries, toModelEntry } from '../core/public-lists.ts'
+import { tiersOf, toModelEntries, toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 
@@ -26,5 +26,14 @@ export function showModel(edge: Edge): Handler<'none'> {
     const model = findModel(liveModels(edge.config.current.models, Date.now()), id)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
     answerCacheable(response, toModelEntry(model, id), noticeHeaders(model))
+  }
+}
+
+/** The brand tiers in order, with what a token costs on each. */
+export function showCatalog(edge: Edge): Handler<'none'> {
+  return (request, response) => {
+    if (request.query['view'] !== 'tiers') throw new GatewayError('VALIDATION_ERROR', 'view: the only view is tiers')
+    const data = tiersOf({ models: liveModels(edge.config.current.models, Date.now()) })
+    answerCacheable(response, { object: 'catalog', view: 'tiers', data } satisfies z.infer<typeof tierCatalog>)
   }
 }

@@ -1,14 +1,16 @@
 /**
- * `/console`: the key console's built files. Its pages have addresses of their own (`/console/usage`), all of them
- * answered with the one HTML page; files named by their content are kept by browsers for ever, the page is asked for anew.
+ * `/console`: the key console's built files, a folder of a few, read once into memory. Its pages have addresses of their own
+ * (`/console/usage`), all of them answered with the one HTML page; files named by their content are kept by browsers for
+ * ever, the page is asked for anew.
  */
 
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { extname, join, relative, sep } from 'node:path'
 import type { Request, Response } from 'express'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { ConsoleSettings, EdgeSettings } from '../config.ts'
-import { pageHeaders } from '../console/page-headers.ts'
-import { CODINGS, readConsoleFiles, type ConsoleFile, type ConsoleFiles } from '../console/read-console-files.ts'
 import type { Handler } from '../listen/route.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -61,4 +63,108 @@ function sendFile(request: Request, response: Response, file: ConsoleFile): void
   if (request.get('if-none-match') === etag) return void response.status(304).end()
   if (coding) response.set('content-encoding', coding)
   response.end(body)
+}
+
+/**
+ * What a browser may do with the console's page: run its own scripts and styles, and talk to its own host and to those
+ * that it is told, nothing else.
+ *
+ * `others`: the identity provider's address, and the gateway's where the page has a host of its own.
+ */
+export function pageHeaders(others: string[]): Record<string, string> {
+  const reachable = ["'self'", ...others.map((url) => new URL(url).origin)].join(' ')
+  const policy = {
+    'default-src': "'none'",
+    'script-src': "'self'",
+    'style-src': "'self'",
+    'font-src': "'self'",
+    'img-src': "'self'",
+    'connect-src': reachable,
+    'base-uri': "'none'",
+    'form-action': "'none'",
+    'frame-ancestors': "'none'",
+    'require-trusted-types-for': "'script'",
+    'trusted-types': "'none'",
+  }
+  return {
+    'content-security-policy': Object.entries(policy)
+      .map(([name, value]) => `${name} ${value}`)
+      .join('; '),
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+    'cross-origin-opener-policy': 'same-origin',
+    // The address holds the sign-in's code for a moment.
+    'referrer-policy': 'no-referrer',
+  }
+}
+
+export interface ConsoleFile {
+  type: string
+  /** Named by its content, so it may be kept for ever. */
+  hashed: boolean
+  /** By content coding; `identity` is always there. */
+  forms: Partial<Record<ContentCoding, FileForm>> & { identity: FileForm }
+}
+
+export interface FileForm {
+  body: Buffer
+  etag: string
+}
+
+/** The best first. */
+export const CODINGS = { br: '.br', gzip: '.gz' } as const
+export type ContentCoding = keyof typeof CODINGS | 'identity'
+
+/** By path below the console's address: `assets/index-1a2b3c4d.js`. */
+export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+
+const TYPES: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+}
+
+/** Null where nothing was built. */
+export async function readConsoleFiles(folder: string): Promise<ConsoleFiles | null> {
+  const files = new Map<string, ConsoleFile>()
+  for (const path of await listFiles(folder)) {
+    const type = TYPES[extname(path)]
+    if (type === undefined) continue
+    const forms: ConsoleFile['forms'] = { identity: toForm(await readFile(join(folder, path))) }
+    for (const [coding, suffix] of Object.entries(CODINGS)) {
+      const compressed = await readIfThere(join(folder, path + suffix))
+      if (compressed) forms[coding as keyof typeof CODINGS] = toForm(compressed)
+    }
+    files.set(path.split(sep).join('/'), { type, hashed: path.startsWith(`assets${sep}`), forms })
+  }
+  return files.has('index.html') ? files : null
+}
+
+function toForm(body: Buffer): FileForm {
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+}
+
+async function listFiles(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+    return entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
 }

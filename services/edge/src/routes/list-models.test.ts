@@ -4,8 +4,7 @@ import { createDefaultConfig } from '@gateway/contracts/default-config'
 import express, { type RequestHandler } from 'express'
 import { expect, test } from 'vitest'
 import type { Edge } from '../edge.ts'
-import { listModels } from './list-models.ts'
-import { showCatalog } from './show-catalog.ts'
+import { listModels, showCatalog } from './list-models.ts'
 
 test('a retired tier leaves the list and the catalog', async () => {
   const { models } = createDefaultConfig()

@@ -1,0 +1,25 @@
+/**
+ * What a path alone tells: the dialect of its answers, and the path that a client with a wrong base URL meant. Both hold
+ * before anything is read: also for a method that the path does not take, and for a caller that nobody knows.
+ */
+
+import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
+
+/** The resources of a conversation, each below `/v1`. */
+const RESOURCES: Record<ClientDialect, string> = { chat: 'chat', responses: 'responses', messages: 'messages' }
+
+/** As proxies are asked, a target may begin with its host. */
+const ORIGIN = /^https?:\/\/[^/?]*/i
+
+/** `target`: the request's, with its query. Everything that is no conversation answers as chat does. */
+export function dialectOfPath(target = ''): ClientDialect {
+  const [, version, resource] = target.replace(ORIGIN, '').split(/[/?]/, 3)
+  return (version === 'v1' && clientDialects.find((dialect) => RESOURCES[dialect] === resource)) || 'chat'
+}
+
+/** With `/v1` left out, given twice, or behind somebody else's prefix. Null where no known path ends like this one. `known` are told without parameters. */
+export function nearestPath(path: string, known: readonly string[]): string | null {
+  const asked = path.toLowerCase().replace(/\/+$/, '')
+  const candidates = known.filter((candidate) => asked.endsWith(candidate.replace(/^\/v1\//, '/')))
+  return candidates.toSorted((one, other) => other.length - one.length)[0] ?? null
+}
