@@ -2,7 +2,14 @@ import { expect, test } from 'vitest'
 import { chooseAuto } from '@gateway/auto/choose-auto'
 import { servedModelConfig } from '@gateway/contracts/config'
 import type { Standing } from '@gateway/admission/port'
-import { adviceHeader, anthropicLimitHeaders, lastingHeaders, noticeHeaders, smartRouteHeader, standingHeaders } from './answer-headers.ts'
+import {
+  adviceHeader,
+  anthropicLimitHeaders,
+  lastingHeaders,
+  noticeHeaders,
+  smartRouteHeader,
+  standingHeaders,
+} from './answer-headers.ts'
 
 test('the header tells the lane, the reason and how sure Auto is', () => {
   expect(smartRouteHeader({ laneId: 'svc-research', reason: 'time-sensitive', confidence: 0.8349 })).toBe(
