@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { dialectOfPath, nearestPath } from './read-path.ts'
+import { dialectOfPath, hintFor, nearestPath } from './read-path.ts'
 
 test.each([
   ['/v1/messages', 'messages'],
@@ -39,3 +39,10 @@ test.each(['/', '', '/v1', '/v1/completions', '/v1/audio/speech', '/mymodels', '
   '%s was meant as none',
   (path) => expect(nearestPath(path, KNOWN)).toBeNull(),
 )
+
+test.each([
+  ['/v1/v1/messages', "; it is at /v1/messages, so check the client's base URL"],
+  ['/v1/completions', '; models are asked at /v1/chat/completions, so set the client to chat'],
+  ['/v1/engines/davinci/completions', '; models are asked at /v1/chat/completions, so set the client to chat'],
+  ['/v1/audio/speech', ''],
+])('a client at %s is told: %s', (path, hint) => expect(hintFor(path, KNOWN)).toBe(hint))

@@ -1,5 +1,5 @@
 /**
- * What a path alone tells: the dialect of its answers, and the path that a client with a wrong base URL meant. Both hold
+ * What a path alone tells: the dialect of its answers, and the path that a client with a wrong base URL meant. They hold
  * before anything is read: also for a method that the path does not take, and for a caller that nobody knows.
  */
 
@@ -16,6 +16,16 @@ export function dialectOfPath(target = ''): ClientDialect {
   const [, version, resource] = target.replace(ORIGIN, '').split(/[/?]/, 3)
   return (version === 'v1' && clientDialects.find((dialect) => RESOURCES[dialect] === resource)) || 'chat'
 }
+
+/** The words for a client that asked in vain; `known` are told without parameters. */
+export function hintFor(path: string, known: readonly string[]): string {
+  const meant = nearestPath(path, known)
+  if (meant !== null) return `; it is at ${meant}, so check the client's base URL`
+  // The API before chat: LlamaIndex's OpenAILike asks it unless it is told `is_chat_model`.
+  return TEXT_COMPLETIONS.test(path) ? '; models are asked at /v1/chat/completions, so set the client to chat' : ''
+}
+
+const TEXT_COMPLETIONS = /\/completions\/?$/i
 
 /** With `/v1` left out, given twice, or behind somebody else's prefix. Null where no known path ends like this one. `known` are told without parameters. */
 export function nearestPath(path: string, known: readonly string[]): string | null {

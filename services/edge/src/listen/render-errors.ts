@@ -8,16 +8,14 @@ import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/erro
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
 import { measuredOf } from './begin-request.ts'
-import { dialectOfPath, nearestPath } from '../core/read-path.ts'
+import { dialectOfPath, hintFor } from '../core/read-path.ts'
 import type { Fail, StepRequest, StepResponse } from './take-steps.ts'
 
 /** A client whose base URL is wrong is told the path that it meant. */
 export function notFound(paths: readonly string[]): RequestHandler {
   const known = paths.filter((path) => !/[*{:]/.test(path))
   return (request) => {
-    const meant = nearestPath(request.path, known)
-    const hint = meant === null ? '' : `; it is at ${meant}, so check the client's base URL`
-    throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}${hint}`)
+    throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}${hintFor(request.path, known)}`)
   }
 }
 
