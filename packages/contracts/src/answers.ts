@@ -24,7 +24,7 @@ export const chatCompletion = z.looseObject({
     z.looseObject({
       index: z.int(),
       message: z.looseObject({ role: z.string(), content: z.string().nullish() }),
-      finish_reason: z.string().nullable(),
+      finish_reason: z.string(),
     }),
   ),
   usage: chatUsage,
@@ -45,7 +45,7 @@ export const chatChunk = z.looseObject({
         reasoning_content: z.string().nullish(),
       }),
       /** Null until the last chunk. */
-      finish_reason: z.string().nullish(),
+      finish_reason: z.string().nullable(),
     }),
   ),
   /** Where `stream_options.include_usage` asked for it. */

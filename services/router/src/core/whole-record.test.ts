@@ -113,6 +113,15 @@ describe.each(CASES)('a record of $kind', ({ whole, schema, content, complete })
   })
 })
 
+test.each([
+  ['a chunk', wholeChunk, CHUNK, null],
+  ['an answer', answer('chat'), COMPLETION, 'stop'],
+])('the finish reason of %s is never an empty text', (_, complete, record, expected) => {
+  const [choice] = record.choices
+  const empty = { ...record, choices: [{ ...choice, finish_reason: '' }] }
+  expect(complete(empty, NAME)).toEqual({ ...record, choices: [{ ...choice, finish_reason: expected }] })
+})
+
 test.each<[string, JobKind, vendor: string, JsonObject, JsonObject]>([
   ['without a sum', 'chat', '', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
   [

@@ -5,6 +5,7 @@
  */
 
 import type { JobKind } from '@gateway/contracts/job'
+import { isFinished } from './chat-chunk.ts'
 import type { JsonObject } from './plain-answer.ts'
 import { filled, filledItems, isEmpty } from './fill-gaps.ts'
 import { isObject, readUsage, writeUsage } from './read-usage.ts'
@@ -40,7 +41,7 @@ function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
   const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
   const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
-    ...(choice.finish_reason === undefined ? { finish_reason: finishReasonOf(choice.message) } : null),
+    ...(isFinished(choice) ? null : { finish_reason: finishReasonOf(choice.message) }),
     ...messageGap(choice.message, identity.id, position),
   }))
   return filled(answer, choices === null ? gaps : { ...gaps, choices })
@@ -56,6 +57,8 @@ export function wholeChunk(chunk: JsonObject, identity: AnswerName): Completed {
 
 function chunkGaps(choice: JsonObject, position: number): JsonObject {
   const gaps = indexGap(choice, position)
+  // Strict clients refuse an empty one (OpenSecretCloud/maple-proxy#3, 2025-11-15).
+  if (choice.finish_reason !== null && !isFinished(choice)) gaps.finish_reason = null
   if (!isObject(choice.delta)) gaps.delta = {}
   else if (choice.delta.role === null) {
     // SGLang's in all chunks but the first (sgl-project/sglang#7860, 2025-07-08).
