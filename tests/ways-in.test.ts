@@ -13,7 +13,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ANSWER, QUESTION, type Seen } from './faults/ask.ts'
 import { askBy } from './faults/ask-by-dialect.ts'
 import { SHOWN } from './faults/backends.ts'
-import { send } from './promises/gateway.ts'
+import { send, sendRaw } from './promises/gateway.ts'
 import { type FaultLane, harmless, sectionsOver, told, unnoticed } from './ways-in/fault-lanes.ts'
 import { type GatewayWithoutStores, startGatewayWithoutStores } from './ways-in/gateway-without-stores.ts'
 
@@ -225,6 +225,19 @@ test('the tokens of a prompt are counted without a charge', async () => {
   })
   expect([nothing.status, nothing.body]).toMatchObject([404, { type: 'error', error: { type: 'not_found_error' } }])
   expect(gateway.reports).toHaveLength(before)
+})
+
+test('a translated stream of messages begins with the count that is told without a charge', async () => {
+  const { max_tokens: _, ...prompt } = bodyOf('messages', 'svc-core') as { max_tokens?: number }
+  const { body: counted } = await send(gateway.url, '/v1/messages/count_tokens', { key: gateway.key, body: prompt })
+  const response = await sendRaw(gateway.url, '/v1/messages', {
+    key: gateway.key,
+    body: bodyOf('messages', 'svc-core', { stream: true }),
+  })
+  const [, start] = /^event: message_start\ndata: (.*)\n/.exec(await response.text())!
+  const { message } = JSON.parse(start!) as { message: { usage: object } }
+  expect(message.usage).toMatchObject({ input_tokens: counted['input_tokens'], output_tokens: 0 })
+  await reportOf(response.headers.get('x-request-id')!)
 })
 
 test('aliases are listed where their model says so, and found by name everywhere', async () => {

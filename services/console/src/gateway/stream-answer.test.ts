@@ -94,8 +94,9 @@ test.each([
   ['responses', RESPONSES],
   ['messages', messagesWith(PROMPT, {})],
   ['messages', messagesWith(PROMPT, NO_PROMPT)],
-  // Where the gateway has it from a chat.
   ['messages', messagesWith(NO_PROMPT, PROMPT)],
+  // Where the gateway has it from a chat: an estimate, and then the count.
+  ['messages', messagesWith({ ...NO_PROMPT, input_tokens: 12 }, PROMPT)],
 ] as const)('a stream of %s is shown as a chat is, with the same totals (%#)', async (dialect, events) => {
   const { shown, totals } = await answerOf(bytesOf([...events]), dialect)
   expect(shown).toEqual(['Hel', 'lo'])

@@ -99,7 +99,7 @@ const responseEvent = z.union([
 const promptUsage = { input_tokens: count, cache_read_input_tokens: count, cache_creation_input_tokens: count }
 const startedMessage = z.object({ model: z.string(), usage: z.object(promptUsage) })
 
-/** Zeros tell nothing: the prompt stands at the begin, or at the end where the backend counts it then. */
+/** Zeros tell nothing: the prompt stands at the begin, or at the end where the backend counts it then, in place of an estimate. */
 function promptIn(usage: z.infer<typeof startedMessage>['usage']): Partial<Tokens> {
   const { input_tokens, cache_read_input_tokens: cachedTokens, cache_creation_input_tokens: cacheWriteTokens } = usage
   const promptTokens = input_tokens + cachedTokens + cacheWriteTokens

@@ -67,6 +67,8 @@ export interface StreamOptions {
   /** Choices that the request asks for: all must finish. */
   choices: number
   identity: Identity
+  /** The edge's, for what is told before the backend has counted. */
+  promptTokensEstimate?: number
   /** Of the request. */
   echo?: unknown
 }

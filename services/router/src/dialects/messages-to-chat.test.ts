@@ -659,9 +659,25 @@ describe('a stream', () => {
     expect(second).toMatch(/content_block_stop[^]*content_block_start[^]*"partial_json":"\{\\"x\\""/)
   })
 
+  test('begins with the estimated prompt and ends with the counted one', () => {
+    const options = { includeUsage: true, choices: 1, identity: IDENTITY, promptTokensEstimate: 41 }
+    const events = messagesFront.openStream({ showsThinking: false }, options)
+    const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
+    const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
+    const [start, , , end] = createSseSplitter()
+      .push(Buffer.concat([Buffer.from(begun), events.close(usage)]))
+      .filter(({ name }) => name !== 'content_block_stop')
+      .map(({ data }) => JSON.parse(data) as { message?: { usage: object }; usage?: object })
+    expect(start!.message!.usage).toMatchObject({ input_tokens: 41, cache_read_input_tokens: 0, output_tokens: 0 })
+    expect(end!.usage).toMatchObject({ input_tokens: 22, cache_read_input_tokens: 8, output_tokens: 9 })
+  })
+
   test('of a server that numbers no calls tells each call', () => {
     const call = (id: string) => ({ id, type: 'function', function: { name: id, arguments: '{"a":1}' } })
-    const events = messagesFront.openStream({ showsThinking: false }, IDENTITY)
+    const events = messagesFront.openStream(
+      { showsThinking: false },
+      { includeUsage: true, choices: 1, identity: IDENTITY },
+    )
     const chunk = {
       id: 'c',
       model: 'm',

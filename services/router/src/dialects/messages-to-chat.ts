@@ -15,5 +15,5 @@ export const messagesFront: Front<Echo> = {
   readCompletion: messageOf,
   textOf: textOfMessage,
   withUsage: (answer, usage) => ({ ...answer, usage: writeMessagesUsage(usage) }),
-  openStream: (echo) => new MessagesEvents(echo),
+  openStream: (echo, { promptTokensEstimate = 0 }) => new MessagesEvents(echo, promptTokensEstimate),
 }

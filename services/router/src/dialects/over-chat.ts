@@ -18,6 +18,7 @@ import type {
   Dialect,
   PlainAnswer,
   Question,
+  StreamOptions,
   StreamReading,
 } from './dialect.ts'
 
@@ -29,7 +30,7 @@ export interface Front<Echo> {
   readCompletion(completion: JsonObject, usage: TokenUsage | null, echo: Echo, identity: Identity): JsonObject
   textOf(answer: JsonObject): string
   withUsage(answer: JsonObject, usage: TokenUsage): JsonObject
-  openStream(echo: Echo, identity: Identity): FrontStream
+  openStream(echo: Echo, options: StreamOptions): FrontStream
 }
 
 export interface FrontStream {
@@ -51,7 +52,7 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
     withUsage: ({ json }, usage) => plainAnswer(front.withUsage(json, usage), usage).bytes,
     readStream(options) {
       const inner = target.readStream({ ...options, includeUsage: false, echo: undefined })
-      return new StreamOverChat(inner, front.openStream(options.echo as Echo, options.identity))
+      return new StreamOverChat(inner, front.openStream(options.echo as Echo, options))
     },
     readErrorBody: (body) => target.readErrorBody(body),
   }

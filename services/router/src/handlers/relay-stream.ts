@@ -35,6 +35,7 @@ export async function relayStream(
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),
+    promptTokensEstimate: run.header.promptTokensEstimate,
     echo: call.echo,
   })
   const usage = () => usageOf(reading, run, tokens)

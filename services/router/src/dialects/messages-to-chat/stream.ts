@@ -31,6 +31,7 @@ const NO_USAGE = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_i
 
 export class MessagesEvents {
   #echo: Echo
+  #promptTokensEstimate: number
   #written = ''
   #id: string | null = null
   /** The first is under way. */
@@ -41,8 +42,9 @@ export class MessagesEvents {
   #refusal = ''
   #stop: JsonObject | null = null
 
-  constructor(echo: Echo) {
+  constructor(echo: Echo, promptTokensEstimate: number) {
     this.#echo = echo
+    this.#promptTokensEstimate = promptTokensEstimate
   }
 
   /** The bytes to pass on for this chunk, or null. */
@@ -73,8 +75,10 @@ export class MessagesEvents {
       stop_reason: null,
       stop_sequence: null,
     }
-    // The prompt is counted at the end only, and told there.
-    this.#event('message_start', { message: { ...message, usage: NO_USAGE } })
+    // The backend counts at the end only, and `message_delta` tells its figures. Claude Code's logs keep those of the start
+    // (vercel/ai#17326, 2026-07-20).
+    const usage = { ...NO_USAGE, input_tokens: this.#promptTokensEstimate }
+    this.#event('message_start', { message: { ...message, usage } })
   }
 
   #read(choice: JsonObject): void {
