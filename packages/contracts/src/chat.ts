@@ -7,22 +7,26 @@ import * as z from 'zod'
 
 export const DEFAULT_CHAT_MODEL = 'svc-chat-md'
 export const DEFAULT_IMAGE_MODEL = 'svc-image'
+const DEFAULT_IMAGE_SIZE = '1024x1024'
 
 /** A rule that JSON Schema has no shorter words for; the parser has the same rule as a refinement. */
 const requiredWhere = (field: string, is: string, required: string) => ({
-  anyOf: [{ properties: { [field]: { not: { const: is } } } }, { required: [required] }],
+  anyOf: [
+    { properties: { [field]: { not: { const: is } } } },
+    { required: [required], properties: { [required]: { not: { type: 'null' } } } },
+  ],
 })
 
 /** The parts that the gateway reads are `text` and `image_url`; parts of other kinds are the backend's to judge. */
 const contentPart = z
   .looseObject({
     type: z.string(),
-    text: z.string().optional(),
-    image_url: z.looseObject({ url: z.string(), detail: z.string().optional() }).optional(),
+    text: z.string().nullish(),
+    image_url: z.looseObject({ url: z.string(), detail: z.string().nullish() }).nullish(),
   })
   .superRefine((part, context) => {
     const named = part.type === 'text' || part.type === 'image_url' ? part.type : null
-    if (named && part[named] === undefined) {
+    if (named && part[named] == null) {
       context.addIssue({ code: 'custom', path: [named], message: 'is required' })
     }
   })
@@ -51,13 +55,13 @@ export const chatRequest = z
     max_tokens: tokenCap,
     max_completion_tokens: tokenCap,
     stream: z.boolean().nullish(),
-    stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+    stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
     n: z.int().min(1).max(128).nullish(),
     temperature: z.number().min(0).max(2).nullish(),
     top_p: z.number().min(0).max(1).nullish(),
     stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
     tools: z.array(z.looseObject({ type: z.string() })).nullish(),
-    chat_template_kwargs: z.looseObject({ enable_thinking: z.boolean().optional() }).nullish(),
+    chat_template_kwargs: z.looseObject({ enable_thinking: z.boolean().nullish() }).nullish(),
   })
   .superRefine((request, context) => {
     request.messages.forEach((message, index) => {
@@ -105,7 +109,9 @@ export const imagesRequest = z.looseObject({
   size: z
     .string()
     .regex(/^[1-9]\d{1,3}x[1-9]\d{1,3}$/, 'must be <width>x<height>, for example 1024x1024')
-    .default('1024x1024'),
+    .nullable()
+    .default(DEFAULT_IMAGE_SIZE)
+    .transform((size) => size ?? DEFAULT_IMAGE_SIZE),
   n: z.int().min(1).max(10).nullish(),
   // The answer is always a JSON object with PNGs in base64. The gateway refuses a wish that it cannot grant.
   response_format: z.literal('b64_json', 'must be b64_json').nullish(),

@@ -6,7 +6,7 @@
 import * as z from 'zod'
 
 /** Of a message, the system's prompt, or a tool's result. Kinds that the gateway does not read are the backend's to judge. */
-const block = z.looseObject({ type: z.string(), text: z.string().optional() })
+const block = z.looseObject({ type: z.string(), text: z.string().nullish() })
 const content = z.union([z.string(), z.array(block)])
 
 export const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })
@@ -19,7 +19,7 @@ export const countTokensRequest = z.looseObject({
   model: z.string().min(1),
   messages: z.array(messageParam).min(1),
   system: z.union([z.string(), z.array(block)]).nullish(),
-  tools: z.array(z.looseObject({ name: z.string().optional(), type: z.string().nullish() })).nullish(),
+  tools: z.array(z.looseObject({ name: z.string().nullish(), type: z.string().nullish() })).nullish(),
   tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']) }).nullish(),
   thinking: z.looseObject({ type: z.string() }).nullish(),
   output_config: z.looseObject({ format: z.looseObject({ type: z.string() }).nullish() }).nullish(),

@@ -8,8 +8,8 @@ import { DEFAULT_CHAT_MODEL, tokenCap } from './chat.ts'
 
 const part = z.looseObject({
   type: z.string(),
-  text: z.string().optional(),
-  refusal: z.string().optional(),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
   image_url: z.string().nullish(),
 })
 const parts = z.array(part)
@@ -17,7 +17,7 @@ const content = z.union([z.string(), parts])
 
 /** What an item must have, by its type. The backend judges items of other types. */
 const REQUIRED: Record<string, readonly string[]> = {
-  message: ['role', 'content'],
+  message: ['role'],
   function_call: ['call_id', 'name', 'arguments'],
   function_call_output: ['call_id', 'output'],
   custom_tool_call: ['call_id', 'name', 'input'],
@@ -27,14 +27,14 @@ const REQUIRED: Record<string, readonly string[]> = {
 const inputItem = z
   .looseObject({
     type: z.string().nullish(),
-    role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+    role: z.enum(['user', 'assistant', 'system', 'developer']).nullish(),
     content: z.union([z.string(), parts]).nullish(),
     call_id: z.string().nullish(),
     name: z.string().nullish(),
     namespace: z.string().nullish(),
     // tool_search_call has an object there.
     arguments: z.unknown().optional(),
-    input: z.string().optional(),
+    input: z.string().nullish(),
     output: z.unknown().optional(),
     summary: z.array(part).nullish(),
   })
@@ -44,8 +44,13 @@ const inputItem = z
       context.addIssue({
         code: 'custom',
         path: ['type'],
-        message: 'must not be item_reference: the gateway keeps no items; send the item itself',
+        message:
+          'must not be item_reference: the gateway keeps no items; send the items themselves, as clients do with store: false',
       })
+    }
+    // Codex sends null for nothing (can1357/oh-my-pi#10956, 2026-09-05).
+    if (type === 'message' && item.content === undefined) {
+      context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
     }
     for (const name of REQUIRED[type] ?? []) {
       if (item[name] == null) context.addIssue({ code: 'custom', path: [name], message: 'is required' })
@@ -60,7 +65,7 @@ const inputItem = z
 
 /** Functions and custom tools are the client's own; all others are run by a vendor. */
 const tool = z
-  .looseObject({ type: z.string(), name: z.string().optional(), tools: z.array(z.looseObject({})).optional() })
+  .looseObject({ type: z.string(), name: z.string().nullish(), tools: z.array(z.looseObject({})).nullish() })
   .superRefine(({ type, name, tools }, context) => {
     if (['function', 'custom', 'namespace'].includes(type) && !name) {
       context.addIssue({ code: 'custom', path: ['name'], message: 'is required' })
@@ -85,7 +90,7 @@ export const responsesRequest = z.looseObject({
   top_logprobs: z.int().min(0).max(20).nullish(),
   tools: z.array(tool).nullish(),
   tool_choice: z
-    .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string(), name: z.string().optional() })])
+    .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string(), name: z.string().nullish() })])
     .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   text: z
@@ -93,8 +98,8 @@ export const responsesRequest = z.looseObject({
       format: z
         .looseObject({
           type: z.enum(['text', 'json_object', 'json_schema']),
-          name: z.string().optional(),
-          schema: z.looseObject({}).optional(),
+          name: z.string().nullish(),
+          schema: z.looseObject({}).nullish(),
         })
         .nullish(),
     })

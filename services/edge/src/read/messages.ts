@@ -83,6 +83,6 @@ function contentOf(content: string | Block[] | undefined): string | Part[] {
   if (!Array.isArray(content)) return content ?? ''
   return content.map((block): Part => {
     if (block.type === 'image') return { type: 'image_url', image_url: { url: '' } }
-    return block.type === 'text' && block.text !== undefined ? { type: 'text', text: block.text } : block
+    return block.type === 'text' && block.text != null ? { type: 'text', text: block.text } : block
   })
 }

@@ -20,6 +20,14 @@ describe('a request', () => {
     })
   })
 
+  test('may have a message whose content is null', () => {
+    const input = [
+      { role: 'user', content: 'Hi' },
+      { type: 'message', role: 'user', content: null },
+    ]
+    expect(bodyOf({ input })).toEqual({ input, store: false })
+  })
+
   test('asks in its own dialect, and for the usage', () => {
     expect(asked({ stream: true })).toMatchObject({
       kind: 'chat',
@@ -111,7 +119,7 @@ describe('a request', () => {
     [{ conversation: 'conv_1' }, 'conversation: must be left out'],
     [{ conversation: { id: 'conv_1' } }, 'conversation: must be left out'],
     [{ background: true }, 'background: must be false: ask with stream'],
-    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type: must not be item_reference'],
+    [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'as clients do with store: false'],
     [
       { input: [{ type: 'function_call', call_id: 'c', name: 'f', arguments: {} }] },
       'input[0].arguments: must be a string',

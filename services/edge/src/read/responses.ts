@@ -49,14 +49,14 @@ const RESULTS = new Set<unknown>(['function_call_output', 'custom_tool_call_outp
 
 /** Results are a tool's; thoughts, calls and whatever a vendor's tools left are the model's. */
 function messageOf(item: ResponsesItem): ChatMessage {
-  if (item.role !== undefined && item.content != null) return { role: item.role, content: contentOf(item.content) }
+  if (item.role != null && item.content != null) return { role: item.role, content: contentOf(item.content) }
   if (RESULTS.has(item.type)) return { role: 'tool', content: contentOf(item.output) }
   return { role: 'assistant', content: null, item }
 }
 
 interface Part {
   type: string
-  text?: string
+  text?: string | null
   image_url?: string | null
 }
 
@@ -64,6 +64,6 @@ function contentOf(content: unknown): ChatMessage['content'] {
   if (typeof content === 'string') return content
   return (content as Part[]).map((part) => {
     if (part.type === 'input_image') return { type: 'image_url', image_url: { url: part.image_url ?? '' } }
-    return part.text === undefined ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
+    return part.text == null ? { ...part, image_url: undefined } : { type: 'text', text: part.text }
   })
 }

@@ -74,6 +74,10 @@ describe('a request', () => {
     })
   })
 
+  test.each([[null], [[]]])('has a message of the user with the content %j as an empty text', (content) => {
+    expect(messagesOf({ input: [{ type: 'message', role: 'user', content }] })).toEqual([{ role: 'user', content: '' }])
+  })
+
   test('tells what it leaves out', () => {
     const { dropped } = write({
       input: 'x',

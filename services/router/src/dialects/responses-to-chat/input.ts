@@ -149,7 +149,7 @@ function messageOf({ role, content }: JsonObject, field: string): JsonObject {
   const parts = partsOf(content, `${field}.content`)
   if (own === 'assistant') return assistantOf(parts)
   const isText = parts.every(({ type }) => type === 'text')
-  if (isText && (own === 'system' || parts.length === 1)) {
+  if (isText && (own === 'system' || parts.length <= 1)) {
     return { role: own, content: parts.map(({ text }) => text).join('\n\n') }
   }
   return { role: own, content: parts }
