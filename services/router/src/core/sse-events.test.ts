@@ -85,6 +85,12 @@ describe('splitting a stream into events', () => {
     ])
   })
 
+  test.each(['id: 7\n', 'retry: 10\n'])('%j is taken out: nobody can come back to this stream', (line) => {
+    const whole = [{ raw: Buffer.from('event: e\ndata: a\n\n'), name: 'e', data: 'a' }]
+    expect(split([Buffer.from(`${line}event: e\ndata: a\n\n`)])).toEqual(whole)
+    expect(split([Buffer.from(`event: e\ndata: a\n${line}\n`)])).toEqual(whole)
+  })
+
   test('an endless event is refused', () => {
     const splitter = createSseSplitter(100)
     expect(() => splitter.push(Buffer.alloc(101, 'x'))).toThrow(EventTooLargeError)

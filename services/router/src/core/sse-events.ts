@@ -3,7 +3,7 @@
  * two bytes of a CRLF. The same bytes give the same events for every way of cutting them.
  *
  * An event keeps its own bytes, so that it can travel on untouched. Comments and events without data are dropped;
- * lines that are no field at all (garbage) are taken out of the event that they stand in.
+ * lines that are no field for a client (garbage) are taken out of the event that they stand in.
  */
 
 export interface SseEvent {
@@ -124,7 +124,11 @@ export function createSseSplitter(largestEventBytes = LARGEST_EVENT_BYTES): SseS
   }
 }
 
-const FIELDS = new Set(['data', 'event', 'id', 'retry'])
+/**
+ * Of `id` and `retry`, which serve who comes back to a stream, nobody has a use here. After an `id`, OpenAI's client for Python
+ * takes each comment for an event that is no JSON (openai/openai-python#2722, version 2.54).
+ */
+const FIELDS = new Set(['data', 'event'])
 
 function readEvent(raw: Buffer): SseEvent | null {
   if (raw.length < 5) return null
