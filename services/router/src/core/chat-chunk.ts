@@ -85,7 +85,7 @@ export function textOf(content: unknown): string {
 function calledFunctionText(call: unknown): string {
   if (!isObject(call) || !isObject(call.function)) return ''
   const { name, arguments: args } = call.function
-  return (typeof name === 'string' ? name : '') + (typeof args === 'string' ? args : '')
+  return (typeof name === 'string' ? name : '') + (isObject(args) ? JSON.stringify(args) : textOf(args))
 }
 
 /**

@@ -122,6 +122,16 @@ test.each([
   expect(complete(empty, NAME)).toEqual({ ...record, choices: [{ ...choice, finish_reason: expected }] })
 })
 
+test.each([
+  ['fractions', 1_744_857_525.254, 1_744_857_525],
+  ['milliseconds', 1_744_857_525_254, 1_744_857_525],
+  ['a text', '2026-11-23', NAME.created],
+])('a time told in %s is one in seconds', (_, created, expected) => {
+  expect(wholeAnswer('chat', { ...COMPLETION, created }, IDENTITY)).toEqual({ ...COMPLETION, created: expected })
+  expect(wholeAnswer('images', { ...IMAGES, created }, IDENTITY)).toEqual({ ...IMAGES, created: expected })
+  expect(wholeChunk({ ...CHUNK, created }, NAME)).toEqual({ ...CHUNK, created: expected })
+})
+
 test.each<[string, JobKind, vendor: string, JsonObject, JsonObject]>([
   ['without a sum', 'chat', '', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
   [

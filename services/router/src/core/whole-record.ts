@@ -1,7 +1,8 @@
 /**
  * The contract's records are whole, whatever a backend leaves out. Each function answers null where nothing is missing,
  * so that the backend's own bytes travel on; else the record with its gaps filled. Nothing that a backend wrote is
- * changed, but for a kind of object that is another one, an empty text or null in the place of a name, and sums that do not fit.
+ * changed, but for a kind of object that is another one, an empty text or null in the place of a name, times in another unit,
+ * and sums that do not fit.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
@@ -78,15 +79,17 @@ function wholeEmbeddings(answer: JsonObject, identity: Identity): Completed {
 
 function wholeImages(answer: JsonObject, identity: Identity): Completed {
   const gaps: JsonObject = { ...usageGap(answer, 'images', identity) }
-  if (!isTime(answer.created)) gaps.created = identity.created
+  const created = secondsOf(answer.created, identity.created)
+  if (created !== answer.created) gaps.created = created
   return filled(answer, gaps)
 }
 
-function named(record: JsonObject, object: string, { id, created, model }: AnswerName): JsonObject {
+function named(record: JsonObject, object: string, { id, created: now, model }: AnswerName): JsonObject {
   const gaps: JsonObject = {}
+  const created = secondsOf(record.created, now)
   if (!isName(record.id)) gaps.id = id
   if (record.object !== object) gaps.object = object
-  if (!isTime(record.created)) gaps.created = created
+  if (created !== record.created) gaps.created = created
   if (!isName(record.model)) gaps.model = model
   return gaps
 }
@@ -133,7 +136,14 @@ function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
-/** Azure writes 0 into a chunk that holds nothing but its filters' results. */
-function isTime(value: unknown): boolean {
-  return typeof value === 'number' && value > 0
+/** As a time in seconds, this is thousands of years away. */
+const MILLISECONDS = 100_000_000_000
+
+/**
+ * SambaNova writes fractions (spiceai/spiceai#5418, 2025-04-17), some servers milliseconds (zed-industries/zed#32982,
+ * 2025-06-18): strict clients refuse both. Azure writes 0 into a chunk that holds nothing but its filters' results.
+ */
+function secondsOf(told: unknown, now: number): number {
+  if (typeof told !== 'number' || told <= 0) return now
+  return Math.floor(told < MILLISECONDS ? told : told / 1_000)
 }

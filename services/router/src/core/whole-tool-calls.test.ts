@@ -121,3 +121,11 @@ test('the calls of a whole message get an id each, where they have none', () => 
 })
 
 const byText = (a: object, b: object) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+
+test('arguments are a text, also of a server that writes them as an object', () => {
+  const call = { index: 0, id: 'c', type: 'function', function: { name: 'look', arguments: { at: [1, null] } } }
+  const whole = { ...call, function: { name: 'look', arguments: '{"at":[1,null]}' } }
+  expect(wholeToolCalls([call], 'chatcmpl-1', 0)).toEqual([whole])
+  const chunk = (piece: object) => ({ choices: [{ index: 0, delta: { tool_calls: [piece] } }] })
+  expect(new StreamedToolCalls('chatcmpl-1').whole(chunk(call))).toEqual(chunk(whole))
+})

@@ -1,14 +1,21 @@
 /**
- * Tool calls as clients need them: each has an `id`, and in a stream all pieces of one call have one `index`, which no
- * other call has. Gemini's compatible address leaves out both (pydantic/pydantic-ai, recorded 2025-06-02). Vertex writes
- * several indexes into the pieces of one call (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples,
- * 2026-02-11). Each function answers null where nothing is missing.
+ * Tool calls as clients need them: each has an `id`, its arguments are a text, and in a stream all pieces of one call have one
+ * `index`, which no other call has. Gemini's compatible address leaves out ids and indexes (pydantic/pydantic-ai, recorded 2025-06-02).
+ * Vertex writes several indexes into the pieces of one call
+ * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). Each function answers null where nothing
+ * is missing.
  */
 
 import type { JsonObject } from './plain-answer.ts'
 import { filledItems } from './fill-gaps.ts'
 import { isObject } from './read-usage.ts'
 import { newId } from './tool-call-ids.ts'
+
+/** llama.cpp wrote an object for a while (ggml-org/llama.cpp#20198, 2026-03-08), as TGI did. */
+function argumentsGap({ function: called }: JsonObject): JsonObject | null {
+  if (!isObject(called) || !isObject(called.arguments)) return null
+  return { function: { ...called, arguments: JSON.stringify(called.arguments) } }
+}
 
 /** What a call that begins may lack. */
 function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
@@ -20,7 +27,10 @@ function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
 
 /** Of a whole message. `answerId` makes the ids unique. */
 export function wholeToolCalls(calls: unknown, answerId: string, choice: number): unknown[] | null {
-  return filledItems(calls, (call, position) => callGaps(call, ownIdOf(answerId, choice, position)))
+  return filledItems(calls, (call, position) => ({
+    ...callGaps(call, ownIdOf(answerId, choice, position)),
+    ...argumentsGap(call),
+  }))
 }
 
 interface Call {
@@ -71,7 +81,8 @@ export class StreamedToolCalls {
     }
     if (piece.index === undefined) calls.isUnnumbered = true
     else calls.byIndex.set(piece.index, call)
-    const gaps = known ? {} : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
+    const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
+    const gaps = { ...began, ...argumentsGap(piece) }
     return piece.index === call.index ? gaps : { ...gaps, index: call.index }
   }
 
