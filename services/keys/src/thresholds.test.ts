@@ -6,10 +6,9 @@ import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { openKeysService, type TestKeys } from '../test/keys-service.ts'
-import { announceThresholds } from './announce-thresholds.ts'
+import { announceThresholds, noteStanding } from './thresholds.ts'
 import { topUp } from './handlers/change-account.ts'
 import { mintKey } from './handlers/developer-keys.ts'
-import { noteStanding } from './handlers/note-standing.ts'
 
 const OWNER = { issuer: 'https://id.example', subject: 'alice' }
 const WINDOW = new Date().toISOString().slice(0, 7)

@@ -9,7 +9,7 @@ import { setOverage, setPlan, showAccount, topUp } from './change-account.ts'
 import { fillTogether } from './fill.ts'
 import { mintGuest } from './mint-guest.ts'
 import { mintKey } from './developer-keys.ts'
-import { noteStanding } from './note-standing.ts'
+import { noteStanding } from '../thresholds.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { thresholdsReached } from './note-standing.ts'
+import { thresholdsReached } from './thresholds.ts'
 
 test.each([
   [0, []],

@@ -1,0 +1,176 @@
+/**
+ * Thresholds of their allowance that accounts have passed: noted from the totals that metering tells, and told to operators,
+ * durably.
+ *
+ * The primary key makes each threshold one row, which is also the note that operators are still to be told. A row is marked
+ * when its event is stored; a crash in between publishes it again under the same id.
+ */
+
+import type { AccountThreshold, NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { repeat } from '@gateway/service/repeat'
+import { talkAs } from '@gateway/service/talk-as'
+import type { PlanUnit } from '@gateway/contracts/usage'
+import { sql } from 'kysely'
+import type { KeysContext } from './keys-context.ts'
+import type { KeysDatabase } from './db/tables.ts'
+
+type StandingContext = Pick<KeysContext, 'database' | 'config' | 'logger'>
+
+/** The answer means that it is noted for good. */
+export async function noteStanding(
+  context: StandingContext,
+  { totals }: NoteStandingRequest,
+): Promise<NoteStandingReply> {
+  const allowances = await readAllowances(context.database, totals)
+  const used = new Map(totals.map((total) => [`${total.window}${total.account}`, total]))
+  const passed = allowances.flatMap((facts) => passedBy(context, facts, used.get(`${facts.window}${facts.account}`)!))
+  for (const threshold of await insertPassed(context.database, passed)) {
+    context.logger.info(threshold, 'an account has passed a threshold of its allowance')
+  }
+  return { kind: 'noted' }
+}
+
+function passedBy(
+  { config }: StandingContext,
+  { account, window, plan: slug, extraMilliTokens, extraNanoUsd }: AllowanceFacts,
+  { milliTokens, nanoUsd }: NoteStandingRequest['totals'][number],
+): PassedThreshold[] {
+  const plan = config.current.plans.find((candidate) => candidate.slug === slug)
+  if (!plan) return []
+  const { unit } = plan
+  const [used, extra] = unit === 'tokens' ? [milliTokens, extraMilliTokens] : [nanoUsd, extraNanoUsd]
+  const limit = fromPlanUnit(plan.limit, unit) + extra
+  return thresholdsReached(used, limit).map((percent) => ({ account, window, percent, plan: slug, unit, used, limit }))
+}
+
+const PERCENTS = [80, 100] as const
+
+/** Of whole numbers below 2^53. A plan without an allowance has no thresholds. */
+export function thresholdsReached(used: number, limit: number): number[] {
+  if (limit <= 0) return []
+  return PERCENTS.filter((percent) => BigInt(used) * 100n >= BigInt(limit) * BigInt(percent))
+}
+
+type AnnouncingContext = Pick<KeysContext, 'bus' | 'database' | 'logger'>
+
+const LOOK_EVERY_MS = 1_000
+const AWAY_PAUSE_MS = 5_000
+const STORED_WITHIN_MS = 5_000
+
+export function announceThresholds(context: AnnouncingContext): AsyncDisposable {
+  return repeat(async () => {
+    try {
+      return (await announceOne(context)) === 'announced' ? 0 : LOOK_EVERY_MS
+    } catch (error) {
+      context.logger.warn({ err: error }, 'a passed threshold could not be announced; it will be')
+      return AWAY_PAUSE_MS
+    }
+  })
+}
+
+function announceOne({ bus, database }: AnnouncingContext): Promise<'announced' | 'nothing'> {
+  return database.transaction().execute(async (transaction) => {
+    const threshold = await lockUntold(transaction)
+    if (!threshold) return 'nothing'
+    await talkAs('keys', bus).report('accountThreshold', eventOf(threshold), { timeoutMs: STORED_WITHIN_MS })
+    await noteAnnounced(transaction, threshold)
+    return 'announced'
+  })
+}
+
+function eventOf({ passedAt, used, limit, ...threshold }: UntoldThreshold): AccountThreshold {
+  const { account, window, percent, unit } = threshold
+  return {
+    v: 1,
+    id: `${account}.${window}.${percent}`,
+    ...threshold,
+    used: toPlanUnit(used, unit),
+    limit: toPlanUnit(limit, unit),
+    passedAt: passedAt.toISOString(),
+  }
+}
+
+interface AllowanceFacts {
+  account: string
+  window: string
+  plan: string
+  /** Top-ups of the window, in the smallest unit. */
+  extraMilliTokens: number
+  extraNanoUsd: number
+}
+
+interface PassedThreshold {
+  account: string
+  window: string
+  percent: number
+  plan: string
+  unit: PlanUnit
+  used: number
+  limit: number
+}
+
+/** What is known of these accounts' allowances; nothing of accounts that do not exist. */
+async function readAllowances(
+  database: KeysDatabase,
+  windows: readonly { account: string; window: string }[],
+): Promise<AllowanceFacts[]> {
+  const { rows } = await sql<AllowanceFacts>`
+    select tag as account, asked."window", plan,
+      coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
+      coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
+    from unnest(${windows.map(({ account }) => account)}::text[], ${windows.map(({ window }) => window)}::text[])
+      as asked (account, "window")
+    join keys.accounts on tag = asked.account
+    left join keys.top_ups top_up on top_up.account = tag and top_up."window" = asked."window"
+    group by tag, asked."window"`.execute(database)
+  return rows
+}
+
+type ThresholdName = Pick<PassedThreshold, 'account' | 'window' | 'percent'>
+
+/** Answers those that are new. */
+async function insertPassed(database: KeysDatabase, passed: readonly PassedThreshold[]): Promise<ThresholdName[]> {
+  if (passed.length === 0) return []
+  const { rows } = await sql<ThresholdName>`
+    insert into keys.thresholds (account, "window", percent, plan, unit, used, "limit")
+    select account, "window", percent, plan, unit, used, "limit"
+    from jsonb_to_recordset(${JSON.stringify(passed)}::jsonb) as passed (
+      account text, "window" text, percent smallint, plan text, unit text, used bigint, "limit" bigint
+    )
+    order by account, "window", percent
+    on conflict do nothing
+    returning account, "window", percent`.execute(database)
+  return rows
+}
+
+interface UntoldThreshold extends PassedThreshold {
+  kind: 'developer' | 'guest'
+  issuer: string | null
+  subject: string | null
+  passedAt: Date
+}
+
+/** The oldest that operators are still to be told of, locked for one process only. */
+function lockUntold(transaction: KeysDatabase): Promise<UntoldThreshold | undefined> {
+  return transaction
+    .selectFrom('keys.thresholds as passed')
+    .innerJoin('keys.accounts as of', 'of.tag', 'passed.account')
+    .select(['passed.account', 'passed.window', 'percent', 'passed.plan', 'unit', 'used', 'limit'])
+    .select(['kind', 'issuer', 'subject', 'passed_at as passedAt'])
+    .where('announced_at', 'is', null)
+    .orderBy('passed_at')
+    .orderBy('percent')
+    .limit(1)
+    .forUpdate('passed')
+    .skipLocked()
+    .executeTakeFirst()
+}
+
+async function noteAnnounced(transaction: KeysDatabase, { account, window, percent }: ThresholdName): Promise<void> {
+  await transaction
+    .updateTable('keys.thresholds')
+    .set({ announced_at: sql`now()` })
+    .where((is) => is.and({ account, window, percent }))
+    .execute()
+}
