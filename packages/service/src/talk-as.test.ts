@@ -6,8 +6,7 @@ import { groups, subjects } from '@gateway/contracts/subjects'
 import { expect, expectTypeOf, test } from 'vitest'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
-import { serve, type Handlers } from './serve.ts'
-import { talkAs, type Talker } from './talk-as.ts'
+import { type Handlers, serve, talkAs, type Talker } from './talk-as.ts'
 
 const timeoutMs = 1_000
 const logger = createLogger({ service: 'router', level: 'silent' })

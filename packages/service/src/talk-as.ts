@@ -3,20 +3,25 @@
  * the compiler refuses a message that the service may not send, or a body of another shape.
  *
  * A received message that does not fit its schema throws: an asker sees a failed answer, a listener's error goes to the bus' status.
+ * A handler that throws is logged here and answers the asker with an error, never with silence.
  */
 
 import { decodeJson, encodeJson } from '@gateway/bus/json'
 import type { Bus, RequestOptions } from '@gateway/bus/port'
 import {
-  talks,
+  type AnsweredBy,
   type AskedBy,
   type BusRole,
   type HeardBy,
   type Read,
   type ReportedBy,
+  talks,
   type ToldBy,
   type Written,
 } from '@gateway/contracts/bus-roles'
+import { groups } from '@gateway/contracts/subjects'
+import type { Logger } from '@gateway/telemetry/logger'
+import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 
 export interface Talker<Role extends BusRole> {
   ask<Name extends AskedBy<Role>>(
@@ -49,4 +54,61 @@ export function talkAs<Role extends BusRole>(_role: Role, bus: Bus): Talker<Role
     },
     report: (name, event, options) => bus.publishDurable(talks[name].subject, encodeJson(event), options),
   }
+}
+
+/** A handler for each question that the service must answer. */
+export type Handlers<Role extends keyof typeof groups> = {
+  [Name in AnsweredBy<Role>]: (question: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
+}
+
+export interface ServingParts {
+  bus: Bus
+  logger: Logger
+  metrics: Metrics
+}
+
+/**
+ * Answers the questions of the table as one member of the service's group. Disposing takes no new requests and finishes those that
+ * are being answered.
+ */
+export async function serve<Role extends keyof typeof groups>(
+  { bus, logger, metrics }: ServingParts,
+  role: Role,
+  handlers: Handlers<Role>,
+): Promise<AsyncDisposable> {
+  const seconds = metrics.histogram('gateway_bus_request_seconds', 'requests on the bus', DURATION_BOUNDS, [
+    'subject',
+    'outcome',
+  ])
+  const answering = new Set<Promise<Uint8Array>>()
+
+  async function serveOne(name: AnsweredBy<Role>): Promise<AsyncDisposable> {
+    const { subject, messages } = talks[name]
+    const handle = handlers[name] as (question: unknown) => Promise<object>
+    async function answer(payload: Uint8Array): Promise<Uint8Array> {
+      const startedAtMs = performance.now()
+      let outcome = 'failed'
+      try {
+        const reply = await handle(messages.request.parse(decodeJson(payload)))
+        outcome = 'answered'
+        return encodeJson(reply)
+      } catch (error) {
+        logger.error({ err: error, subject }, 'a request could not be answered')
+        throw error
+      } finally {
+        seconds.labels(subject, outcome).observe((performance.now() - startedAtMs) / 1000)
+      }
+    }
+    return bus.serve(subject, groups[role], (payload) => {
+      const answered = answer(payload)
+      answering.add(answered)
+      return answered.finally(() => answering.delete(answered))
+    })
+  }
+
+  await using starting = new AsyncDisposableStack()
+  // Disposed of last, when nothing new comes in.
+  starting.defer(() => Promise.allSettled(answering).then(() => {}))
+  for (const name of Object.keys(handlers)) starting.use(await serveOne(name as AnsweredBy<Role>))
+  return starting.move()
 }

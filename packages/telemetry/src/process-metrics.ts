@@ -1,11 +1,15 @@
 /**
- * The metrics of any process, under the names of Prometheus' own client libraries.
+ * The metrics that services have in common: those of any process, under the names of Prometheus' own client libraries, those
+ * of its bus, and counters that several services keep.
  */
 
 import { readdirSync } from 'node:fs'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { CountedBus } from '@gateway/bus/bus'
+import type { BusCounters, BusMeasures } from '@gateway/bus/counters'
+import type { TokenUsage } from '@gateway/contracts/usage'
 import description from '../package.json' with { type: 'json' }
-import { createMetrics, type Metrics } from './metrics.ts'
+import { createMetrics, memoize, SHORT_BOUNDS, type Metrics } from './metrics.ts'
 
 const RESOLUTION_MS = 10
 
@@ -47,4 +51,122 @@ function observeEventLoop(metrics: Metrics): void {
     delay.reset()
     return Math.max(0, p99Ms) / 1000
   })
+}
+
+/** Opens a bus whose counts and waits stand among the process' metrics. */
+export async function measureBus(
+  metrics: Metrics,
+  open: (measures: BusMeasures) => Promise<CountedBus>,
+): Promise<CountedBus> {
+  const acknowledge = metrics
+    .histogram('gateway_bus_acknowledge_seconds', "publishing usage to JetStream's acknowledgement", SHORT_BOUNDS)
+    .labels()
+  const roundTrip = metrics
+    .histogram('gateway_bus_round_trip_seconds', 'router to edge and back', SHORT_BOUNDS)
+    .labels()
+  const bus = await open({
+    acknowledged: (waitedMs) => acknowledge.observe(waitedMs / 1_000),
+    roundTrip: (tookMs) => roundTrip.observe(tookMs / 1_000),
+  })
+  observeCounters(metrics, bus)
+  return bus
+}
+
+function observeCounters(metrics: Metrics, bus: CountedBus): void {
+  const { counters } = bus
+  const grouped = (name: string, help: string, label: string, names: Record<string, keyof BusCounters>) => {
+    const read = () => Object.entries(names).map(([value, counter]) => [[value], counters[counter]] as const)
+    metrics.observedCounter(name, help, read, [label])
+  }
+  grouped('gateway_bus_messages_total', 'messages `sent`, `received`, `malformed`', 'event', {
+    sent: 'messagesSent',
+    received: 'messagesReceived',
+    malformed: 'messagesMalformed',
+  })
+  grouped(
+    'gateway_bus_frames_total',
+    'frames `sent`, `received`, `dropped` (repeated or after a gap), `resent`',
+    'event',
+    {
+      sent: 'framesSent',
+      received: 'framesReceived',
+      dropped: 'framesDropped',
+      resent: 'framesResent',
+    },
+  )
+  grouped(
+    'gateway_bus_jobs_total',
+    'jobs `dispatched`, `unavailable` (no worker took it), `lost` (with their router)',
+    'event',
+    {
+      dispatched: 'jobsDispatched',
+      unavailable: 'jobsUnavailable',
+      lost: 'jobsLost',
+    },
+  )
+  grouped('gateway_bus_durable_total', 'usage messages `acknowledged`, `retried`', 'event', {
+    acknowledged: 'durableAcknowledged',
+    retried: 'durableRetried',
+  })
+  metrics.observedCounter('gateway_bus_resumes_total', 'streams resumed after a gap', () => counters.resumesAsked)
+  metrics.observedCounter('gateway_bus_reconnects_total', 'connections to the broker', () => counters.reconnects)
+  metrics.observedCounter('gateway_bus_pauses_total', 'times this process stood still', () => counters.pauses)
+  metrics.observedGauge('gateway_bus_streams_open', 'answers under way', () => counters.streamsOpen)
+  metrics.observedGauge('gateway_bus_durable_pending', 'unacknowledged usage messages', () => counters.durablePending)
+  metrics.observedGauge(
+    'gateway_bus_durable_backlog',
+    'usage messages in the stream that metering has not taken',
+    () => counters.durableBacklog,
+  )
+  metrics.observedGauge(
+    'gateway_bus_durable_stored_bytes',
+    "size of the usage stream before metering's latest sweep; 0 without a consumer",
+    () => counters.durableStoredBytes,
+  )
+  metrics.observedGauge(
+    'gateway_bus_durable_room_bytes',
+    "the usage stream's limit; 0: none",
+    () => counters.durableRoomBytes,
+  )
+  metrics.observedGauge(
+    'gateway_bus_durable_healthy',
+    '0 while JetStream does not acknowledge; then edges refuse new work',
+    () => (bus.durableHealthy ? 1 : 0),
+  )
+}
+
+/**
+ * Counts the tokens of ended requests by the model that served them. Cached tokens are part of the prompt's, reasoning
+ * tokens part of the completion's.
+ */
+export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage) => void {
+  const tokens = metrics.counter(
+    'gateway_tokens_total',
+    '`prompt` (of it `cached`) and `completion` (of it `reasoning`); reported by edges, and by routers for lost edges',
+    ['model', 'kind'],
+  )
+  const ofModel = memoize((model) => ({
+    prompt: tokens.labels(model, 'prompt'),
+    completion: tokens.labels(model, 'completion'),
+    cached: tokens.labels(model, 'cached'),
+    reasoning: tokens.labels(model, 'reasoning'),
+  }))
+  return (model, usage) => {
+    const cells = ofModel(model)
+    cells.prompt.add(usage.promptTokens)
+    cells.completion.add(usage.completionTokens)
+    cells.cached.add(usage.cachedTokens)
+    cells.reasoning.add(usage.reasoningTokens)
+  }
+}
+
+/** Counts reservations of running requests that nobody renewed. Every process with an admission store uses it. */
+export function countLapsedLeases(metrics: Metrics): (count: number) => void {
+  const lapsed = metrics
+    .counter(
+      'gateway_admission_lapsed_leases_total',
+      'reservations that nobody renewed: an edge died, or a router without a report',
+    )
+    .labels()
+  return (count) => lapsed.add(count)
 }

@@ -6,7 +6,8 @@
 import type { AdmitAnswer } from '@gateway/admission/port'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { countTokens, DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
+import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
+import { countTokens } from '@gateway/telemetry/process-metrics'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 

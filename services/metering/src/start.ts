@@ -8,7 +8,7 @@ import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjec
 import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
-import { serve } from '@gateway/service/serve'
+import { serve } from '@gateway/service/talk-as'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { consumeUsage, type UsageContext } from './consumers/usage.ts'

@@ -4,7 +4,8 @@
 
 import type { InFlightList } from '@gateway/in-flight/list'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { countTokens, DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
+import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
+import { countTokens } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, placesAt, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
