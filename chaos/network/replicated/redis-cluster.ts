@@ -4,7 +4,7 @@
  */
 
 import { busPortOf, clusterSettings, joinCluster } from '@gateway/servers/redis-cluster'
-import { keySlot } from '@gateway/redis/key-slot'
+import { keySlot } from '@gateway/redis/cluster-map'
 import type { Hosts } from '../hosts.ts'
 import type { Disks } from './host-disk.ts'
 import { openRedisNodes, type ReplicatedRedis, until } from './redis-nodes.ts'

@@ -1,5 +1,16 @@
 import { expect, test } from 'vitest'
-import { newestOwners, readClusterMap } from './cluster-map.ts'
+import { keySlot, newestOwners, readClusterMap } from './cluster-map.ts'
+
+test.each([
+  ['123456789', 12_739],
+  ['foo', 12_182],
+  ['{user1000}.following', 3_443],
+  ['{user1000}.followers', 3_443],
+  ['foo{}{bar}', 8_363],
+  ['', 0],
+])('%s lies in slot %i, as CLUSTER KEYSLOT says', (key, slot) => {
+  expect(keySlot(key)).toBe(slot)
+})
 
 const node = (id: string, port: number, flags: string, epoch: number) =>
   `${id} 10.0.0.1:${port}@1${port} ${flags} - 0 0 ${epoch} connected`

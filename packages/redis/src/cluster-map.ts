@@ -1,10 +1,31 @@
 /**
- * Which node holds which slot of a Redis Cluster, as its nodes tell. Of several answers the newest counts, slot by slot: a
- * node takes a slot over under a greater epoch of its own. A node on the small side of a cut network tells an old
- * owner, and so does one that has voted for the next owner and has not heard of its success yet.
+ * Which node of a Redis Cluster holds a key: its slot, who holds which slot as the nodes tell, and what a node says instead of
+ * running a script.
+ *
+ * Of several answers the newest counts, slot by slot: a node takes a slot over under a greater epoch of its own. A node on
+ * the small side of a cut network tells an old owner, and so does one that has voted for the next owner and has not heard of
+ * its success yet.
  */
 
-import { SLOTS } from './key-slot.ts'
+export const SLOTS = 16_384
+const POLYNOMIAL = 0x1021
+
+/** CRC-16 (XMODEM) of the key's hash tag, the part in braces, or of the whole key. */
+export function keySlot(key: string): number {
+  const open = key.indexOf('{')
+  const close = key.indexOf('}', open + 1)
+  const hashed = open >= 0 && close > open + 1 ? key.slice(open + 1, close) : key
+  return crc16(Buffer.from(hashed)) % SLOTS
+}
+
+function crc16(bytes: Uint8Array): number {
+  let crc = 0
+  for (const byte of bytes) {
+    crc ^= byte << 8
+    for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? ((crc << 1) ^ POLYNOMIAL) & 0xffff : (crc << 1) & 0xffff
+  }
+  return crc
+}
 
 /** The primary of some slots, as one node tells. */
 interface Owner {
@@ -51,4 +72,35 @@ export function newestOwners(maps: readonly ClusterMap[]): (string | undefined)[
     }
   }
   return newest.map((owner) => owner?.address)
+}
+
+/** What a node says instead of running a script: the slot has moved, is on its way, or is nobody's. */
+export type Redirection =
+  /** For good. */
+  | { kind: 'moved'; node: string }
+  /** For this call: the keys have gone ahead of their slot. */
+  | { kind: 'ask'; node: string }
+  /** Some of the keys have gone ahead: soon they are together again. */
+  | { kind: 'soon' }
+  /** No node serves the slot. */
+  | { kind: 'nobody' }
+
+/** Undefined where the call failed for another reason. `error`: as the connection rejects, its cause being the node's. */
+export function redirectionIn(error: unknown): Redirection | undefined {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (!(cause instanceof Error)) return undefined
+  const [code, , node] = cause.message.split(' ')
+  switch (code) {
+    // `MOVED 3999 127.0.0.1:6381`
+    case 'MOVED':
+      return node ? { kind: 'moved', node } : undefined
+    case 'ASK':
+      return node ? { kind: 'ask', node } : undefined
+    case 'TRYAGAIN':
+      return { kind: 'soon' }
+    case 'CLUSTERDOWN':
+      return { kind: 'nobody' }
+    default:
+      return undefined
+  }
 }

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connectTo } from './connect.ts'
 import type { ScriptConnection } from './connection.ts'
-import { keySlot } from './key-slot.ts'
+import { keySlot } from './cluster-map.ts'
 
 /** The bound that callers rely on, plus what a busy machine may add. */
 const IN_TIME_MS = 250 + 400

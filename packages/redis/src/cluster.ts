@@ -11,7 +11,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { newestOwners, readClusterMap } from './cluster-map.ts'
+import { keySlot, newestOwners, readClusterMap, redirectionIn, SLOTS } from './cluster-map.ts'
 import {
   openConnection,
   OPENING_MS,
@@ -20,8 +20,6 @@ import {
   type OpeningConnection,
   type ScriptConnection,
 } from './connection.ts'
-import { keySlot, SLOTS } from './key-slot.ts'
-import { redirectionIn } from './redirection.ts'
 import type { Script } from './script.ts'
 
 /** Failures come in crowds. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { keySlot } from '@gateway/redis/key-slot'
+import { keySlot } from '@gateway/redis/cluster-map'
 import { commandRedis } from '@gateway/testing/redis-command'
 import { startRedisCluster, type RedisCluster } from '@gateway/servers/redis-cluster'
 import { afterAll, beforeAll, expect, test } from 'vitest'
