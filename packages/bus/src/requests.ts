@@ -8,7 +8,7 @@
  * none comes, and the asker has patience for that. The first answer counts.
  */
 
-import { InFlightMap } from '@gateway/in-flight/map'
+import { InFlightMap } from '@gateway/in-flight/collections'
 import { BusTimeoutError, NoResponderError, RemoteError, type RequestOptions } from './port.ts'
 import type { Inbox } from './inbox.ts'
 import { LivedTimeout } from './lived-timeout.ts'

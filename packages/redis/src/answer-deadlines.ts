@@ -9,7 +9,7 @@
  * up.
  */
 
-import { InFlightList, type Entry } from '@gateway/in-flight/list'
+import { InFlightList, type Entry } from '@gateway/in-flight/collections'
 
 /** Of a call that waits behind others, and of a connection that says nothing. */
 export const LONGEST_TIMEOUTS = 4

@@ -2,7 +2,7 @@
  * What the router counts and measures. Labels are the config's pools and backends and our own words for outcomes.
  */
 
-import type { InFlightList } from '@gateway/in-flight/list'
+import type { InFlightList } from '@gateway/in-flight/collections'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/process-metrics'

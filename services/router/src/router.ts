@@ -2,7 +2,7 @@
  * What every job of this process shares.
  */
 
-import type { InFlightList } from '@gateway/in-flight/list'
+import type { InFlightList } from '@gateway/in-flight/collections'
 import type { Bus } from '@gateway/bus/port'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'

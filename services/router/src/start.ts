@@ -8,7 +8,7 @@
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { groups, subjects } from '@gateway/contracts/subjects'
-import { InFlightList } from '@gateway/in-flight/list'
+import { InFlightList } from '@gateway/in-flight/collections'
 import type { ConfigSource } from '@gateway/config/config-source'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'

@@ -4,7 +4,7 @@
  */
 
 import type { Bus } from '@gateway/bus/port'
-import { InFlightList } from '@gateway/in-flight/list'
+import { InFlightList } from '@gateway/in-flight/collections'
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'

@@ -10,7 +10,7 @@
  */
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
-import { InFlightMap } from '@gateway/in-flight/map'
+import { InFlightMap } from '@gateway/in-flight/collections'
 import { NotStoredError } from '../port.ts'
 import type { JetStreamParts } from './jetstream-api.ts'
 

@@ -5,8 +5,7 @@
  * caller acknowledges the last frame when the service has taken it in. Until then the worker keeps the frame.
  */
 
-import type { Entry } from '@gateway/in-flight/list'
-import type { InFlightMap } from '@gateway/in-flight/map'
+import type { Entry, InFlightMap } from '@gateway/in-flight/collections'
 import { partOf } from '../core/body.ts'
 import { frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
 import { announced, consume, consumeAll, createReceiver, receive, takeAck, type Receiver } from '../core/receiver.ts'

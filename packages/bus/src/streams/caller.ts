@@ -8,7 +8,7 @@
 import { AcceptPatience } from '../core/accept-patience.ts'
 import { frameKind } from '../core/frames.ts'
 import { RecentWorkers } from '../core/recent-workers.ts'
-import { InFlightMap } from '@gateway/in-flight/map'
+import { InFlightMap } from '@gateway/in-flight/collections'
 import type { Inbox } from '../inbox.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
 import { CallerStream, type CallerContext } from './caller-stream.ts'

@@ -8,7 +8,7 @@
 import { encodeMessages, FRAME_OVERHEAD, frameKind, NO_BYTES, type Frame, type FrameKind } from '../core/frames.ts'
 import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
 import { mayWaitMs } from '../core/urgency.ts'
-import { InFlightList } from '@gateway/in-flight/list'
+import { InFlightList } from '@gateway/in-flight/collections'
 import { framesSubject } from '../inbox.ts'
 import { atTurnsEnd } from '../turn.ts'
 import type { StreamContext } from './context.ts'

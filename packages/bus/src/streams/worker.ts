@@ -17,8 +17,7 @@ import {
   takeFrame,
   type Sender,
 } from '../core/sender.ts'
-import { InFlightMap } from '@gateway/in-flight/map'
-import type { Entry } from '@gateway/in-flight/list'
+import { type Entry, InFlightMap } from '@gateway/in-flight/collections'
 import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'

@@ -3,7 +3,7 @@
  * lapse; those of a revoked key are cut; and a stopping edge knows what it still has to finish.
  */
 
-import { InFlightMap } from '@gateway/in-flight/map'
+import { InFlightMap } from '@gateway/in-flight/collections'
 import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
 import { talkAs } from '@gateway/service/talk-as'

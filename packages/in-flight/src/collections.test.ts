@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { keptBytes, PASSED_BYTES } from '@gateway/testing/kept-memory'
-import { InFlightList } from './list.ts'
-import { InFlightMap } from './map.ts'
+import { InFlightList, InFlightMap } from './collections.ts'
 
 describe('a map of what is under way', () => {
   const change = fc.record({ key: fc.integer({ min: 0, max: 12 }), value: fc.option(fc.object()) })
