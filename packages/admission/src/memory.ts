@@ -40,7 +40,7 @@ const IDLE_MS = DAY_MS
 /** A process has one life, and its memory lasts as long. */
 const EPOCH = 'memory'
 
-export interface MemoryAdmissionOptions {
+interface MemoryAdmissionOptions {
   now?: () => number
   /** Told of running requests that were given up because nobody renewed them. */
   onLapsed?: (count: number) => void

@@ -33,7 +33,7 @@ import {
 
 const RENEW_AT_ONCE = 500
 
-export interface RedisAdmissionOptions {
+interface RedisAdmissionOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
   /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */

@@ -34,7 +34,7 @@ export type ClaimAnswer =
   /** Its answer is kept; `settled`: its usage is known to be stored. */
   | { kind: 'kept'; fingerprint: string; requestId: string; answer: Uint8Array; settled: boolean }
 
-export interface Keeping {
+interface Keeping {
   /** The answer is forgotten after this long. */
   forMs: number
   /** An account's answers take no more than this; the oldest go first. */

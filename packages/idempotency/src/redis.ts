@@ -24,7 +24,7 @@ const SCRIPTS = {
   release: composeScript(LUA, ['prelude', 'release'], { once: ['request'] }),
 }
 
-export interface RedisIdempotencyOptions {
+interface RedisIdempotencyOptions {
   /** Of a server, or of several nodes of a Redis Cluster, separated by commas. */
   url: string
   /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */

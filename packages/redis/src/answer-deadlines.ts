@@ -24,7 +24,7 @@ interface Waiting {
   tooLate(afterMs: number): void
 }
 
-export interface AnswerDeadlines {
+interface AnswerDeadlines {
   /**
    * The answer, or a rejection when it takes too long. `again` may ask anew where the first answer was an error, within
    * the same time.

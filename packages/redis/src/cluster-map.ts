@@ -36,7 +36,7 @@ interface Owner {
 }
 
 /** By slot. */
-export type ClusterMap = (Owner | undefined)[]
+type ClusterMap = (Owner | undefined)[]
 
 type SlotsReply = [
   first: number,
@@ -75,7 +75,7 @@ export function newestOwners(maps: readonly ClusterMap[]): (string | undefined)[
 }
 
 /** What a node says instead of running a script: the slot has moved, is on its way, or is nobody's. */
-export type Redirection =
+type Redirection =
   /** For good. */
   | { kind: 'moved'; node: string }
   /** For this call: the keys have gone ahead of their slot. */

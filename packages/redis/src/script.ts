@@ -15,7 +15,7 @@ export interface Script {
 
 export type Argument = string | number | Buffer
 
-export interface NamedScript<Once extends string, Each extends string> extends Script {
+interface NamedScript<Once extends string, Each extends string> extends Script {
   readonly once: readonly Once[]
   readonly each: readonly Each[]
 }

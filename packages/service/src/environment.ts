@@ -12,7 +12,7 @@ import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
 
-export interface VariableProblem {
+interface VariableProblem {
   variable: string
   message: string
 }

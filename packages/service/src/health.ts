@@ -21,7 +21,7 @@ interface HealthOptions {
   metrics?: Metrics
 }
 
-export interface HealthServer extends AsyncDisposable {
+interface HealthServer extends AsyncDisposable {
   readonly url: string
 }
 

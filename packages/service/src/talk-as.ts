@@ -61,7 +61,7 @@ export type Handlers<Role extends keyof typeof groups> = {
   [Name in AnsweredBy<Role>]: (question: Read<Name, 'request'>) => Promise<Written<Name, 'reply'>>
 }
 
-export interface ServingParts {
+interface ServingParts {
   bus: Bus
   logger: Logger
   metrics: Metrics

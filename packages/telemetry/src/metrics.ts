@@ -9,21 +9,21 @@
  * ({@link Metrics.of}). Their names are the same as in processes of their own.
  */
 
-export interface Counter {
+interface Counter {
   add(amount?: number): void
 }
 
-export interface Gauge {
+interface Gauge {
   set(value: number): void
   add(amount: number): void
 }
 
-export interface Histogram {
+interface Histogram {
   observe(value: number): void
 }
 
 /** A named family of series; `labels` gives the one with these values, in the order of the names. */
-export interface Family<Cell> {
+interface Family<Cell> {
   labels(...values: string[]): Cell
 }
 
@@ -157,7 +157,7 @@ interface Metric extends Head {
   parts: Map<string, () => string>
 }
 
-export function openPage(): Page {
+function openPage(): Page {
   const metrics = new Map<string, Metric>()
 
   function register(head: Head, write: () => string): void {

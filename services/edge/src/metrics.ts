@@ -31,7 +31,7 @@ export interface EdgeMetrics {
 }
 
 const SHED_REASONS = ['late', 'routers_busy', 'no_room', 'sender_full', 'unread_answer'] as const
-export type ShedReason = (typeof SHED_REASONS)[number]
+type ShedReason = (typeof SHED_REASONS)[number]
 
 const IDEMPOTENCY_OUTCOMES = ['ran', 'joined', 'replayed', 'refused'] as const
 type IdempotencyOutcome = (typeof IDEMPOTENCY_OUTCOMES)[number]

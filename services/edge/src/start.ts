@@ -33,7 +33,7 @@ import { trustProxies } from './listen/client-network.ts'
 
 export { loadEdgeSettings, type EdgeSettings } from './config.ts'
 
-export interface EdgeParts {
+interface EdgeParts {
   bus: Bus
   admission: EdgeAdmission
   idempotency: IdempotencyStore
@@ -45,7 +45,7 @@ export interface EdgeParts {
   tracer?: Tracer
 }
 
-export interface RunningEdge extends RunningService {
+interface RunningEdge extends RunningService {
   /** Where it listens: `http://127.0.0.1:8080`. */
   readonly url: string
 }

@@ -40,7 +40,7 @@ export interface Announcer extends AsyncDisposable {
   announce(change: Change): Promise<void>
 }
 
-export interface AnnouncerParts {
+interface AnnouncerParts {
   bus: Bus
   admission: KeysAdmission
   database: KeysDatabase

@@ -19,7 +19,7 @@ export interface Limited {
   retryAfterMs: number
 }
 
-export interface Busy {
+interface Busy {
   kind: 'busy'
   retryAfterMs: number
 }

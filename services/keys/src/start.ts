@@ -40,7 +40,7 @@ import { watchOutbox } from './watch-outbox.ts'
 
 export const URGENT_CONNECTIONS = 4
 
-export interface KeysParts {
+interface KeysParts {
   bus: Bus
   admission: KeysAdmission
   /** For the migrations, on connections of their own. */

@@ -22,7 +22,7 @@ import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
 import { createKeyUse, startTellingStanding } from './tell-keys.ts'
 
-export interface MeteringParts {
+interface MeteringParts {
   bus: Bus
   admission: MeteringAdmission
   /** For the migrations, on connections of their own. */

@@ -11,7 +11,7 @@ const PRUNE_ABOVE = 100
 /** Of more, the earlier half goes: whoever rotates in a loop does not fill the store. */
 const DEAD_KEYS_AT_MOST = 500
 
-export interface KeyFact {
+interface KeyFact {
   readonly version: number
   readonly active: boolean
   readonly writtenAtMs: number

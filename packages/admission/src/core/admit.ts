@@ -29,7 +29,7 @@ import {
   waitForTokens,
 } from './rates.ts'
 
-export interface AccountNow {
+interface AccountNow {
   facts: AccountFacts
   /** In the window of `nowMs`, with lapsed leases released. */
   use: Use

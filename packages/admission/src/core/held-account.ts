@@ -7,7 +7,7 @@ import { presentPlan, type AccountFacts } from './account-facts.ts'
 import { monthOf } from './month.ts'
 import type { EndedRecord, RequestRecord, RunningRecord, Use } from './use.ts'
 
-export interface KeptAccount {
+interface KeptAccount {
   facts: AccountFacts
   use: Use
   records: ReadonlyMap<string, RequestRecord>

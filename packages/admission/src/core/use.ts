@@ -49,7 +49,7 @@ export interface EndedRecord extends HeldInBucket {
  * It holds nothing of the allowance: its lease has lapsed, it has cost nothing, or the ledger includes it by a report that
  * another may replace. Its tokens may still turn out to be others.
  */
-export interface OverRecord extends HeldInBucket {
+interface OverRecord extends HeldInBucket {
   readonly state: 'over'
   /** Of the total that brought its tokens; {@link NOT_TOLD} where the ledger has not told of it. */
   readonly version: number
@@ -189,7 +189,7 @@ export interface Sums {
   overage: boolean
 }
 
-export type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
+type AllowanceVerdict = 'fits' | 'allowance' | 'pending'
 
 /** As much as runs now, once more, would reach the limit. */
 export function isAllowanceTight({ used, running, limit, overage }: Sums): boolean {

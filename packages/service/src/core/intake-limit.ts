@@ -11,7 +11,7 @@
  * argument.
  */
 
-export interface IntakeTuning {
+interface IntakeTuning {
   targetMs: number
   least: number
   /** Without a sign of lateness so much is taken, or what is done in the target's time if that is more. */

@@ -44,7 +44,7 @@ const LONGEST_MS = 60_000
 /** Forgetting them leaves the edge to what it knows itself. */
 const MAX_REFUSALS = 10_000
 
-export interface RememberedRefusals {
+interface RememberedRefusals {
   note(account: string, answer: AdmitAnswer): void
   /** The refusal that still holds; none where the account may have more now. */
   of(account: string, now: { plan: string; overage: boolean; limit: number }): Refusal | null

@@ -17,7 +17,7 @@ const CR = 0x0d
 const EMPTY_LINE = Buffer.from('\n\n')
 const NOTHING = new Uint8Array(0)
 
-export interface WholeEvents {
+interface WholeEvents {
   /** What of the stream ends with a whole event and has not been passed on yet; often all of `bytes`, often a view. */
   push(bytes: Uint8Array): Uint8Array
   /** The stream has ended in good order: what is still held. */
@@ -108,7 +108,7 @@ export function findEvents(bytes: Uint8Array): { count: number; lastAt: number }
   return { count, lastAt }
 }
 
-export interface StreamForm {
+interface StreamForm {
   keepAlive: string
   /** What follows the last event of an answer that has ended well. */
   done: string

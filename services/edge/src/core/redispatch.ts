@@ -31,7 +31,7 @@ export const MOST_LOSSES = 3
 const FIRST_DELAY_AFTER_LOSS_MS = 250
 const LOSS_DELAY_GROWTH = 4
 
-export interface Unserved {
+interface Unserved {
   reason: Unavailability
   /** The number of the dispatch, from 1. */
   attempt: number

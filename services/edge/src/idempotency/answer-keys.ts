@@ -25,13 +25,13 @@ export function rememberAnswerKeys(keys: Pick<KeysClient, 'answerSecrets'>): Ans
   return { current: async () => known ?? ask({}), refreshed: () => ask({}) }
 }
 
-export interface AnswerKey {
+interface AnswerKey {
   id: string
   sealingKey: Uint8Array
   fingerprintKey: Uint8Array
 }
 
-export interface AnswerKeys extends SealingKeys {
+interface AnswerKeys extends SealingKeys {
   current: AnswerKey
   byId: ReadonlyMap<string, AnswerKey>
 }

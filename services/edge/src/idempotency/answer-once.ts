@@ -23,7 +23,7 @@ import { replayAnswer } from './kept-answer.ts'
 import { runClaimed } from './run-claimed.ts'
 import { CLAIM_LEASE_MS } from './running-answers.ts'
 
-export interface OnceRequest {
+interface OnceRequest {
   /** The header's value. */
   key: string
   caller: Caller

@@ -81,7 +81,7 @@ async function quotaNow(edge: Edge, caller: ProvenCaller): Promise<Record<string
   return quotaHeaders({ plan: plan.slug, used, limit, windowResetAtMs: resetAtMs }, plan.unit)
 }
 
-export interface KeptAnswer {
+interface KeptAnswer {
   head: KeptHead
   body: Uint8Array
 }

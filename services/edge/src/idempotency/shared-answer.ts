@@ -41,7 +41,7 @@ export interface SharedAnswer {
 
 type End = { headers: Headers } | { error: GatewayError }
 
-export interface Keeper {
+interface Keeper {
   keep(answer: WholeAnswer): Promise<void>
   /** Its usage is stored. */
   metered(): void

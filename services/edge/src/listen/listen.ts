@@ -30,7 +30,7 @@ const LISTENERS = process.platform === 'linux' ? 64 : 1
 /** For connections without an answer, and for the last bytes of those that have just ended. */
 const CLOSE_GRACE_MS = 1_000
 
-export interface ListeningServer {
+interface ListeningServer {
   readonly url: string
   /** From now on every answer says `connection: close`. */
   retireConnections(): void

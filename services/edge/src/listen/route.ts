@@ -22,13 +22,13 @@ import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
 
 /** A request to a model. It takes the direct path (`take-steps.ts`). */
-export interface InferenceRoute {
+interface InferenceRoute {
   credential: 'key at admission'
   asks: InferenceKind
 }
 
 /** Everything else, on Express' path. */
-export type HandledRoute = { [Name in HandledCredential]: HandledBy<Name> }[HandledCredential]
+type HandledRoute = { [Name in HandledCredential]: HandledBy<Name> }[HandledCredential]
 type HandledCredential = Exclude<Credential, InferenceRoute['credential']>
 
 interface HandledBy<Name extends HandledCredential> {

@@ -34,7 +34,7 @@ export interface AnswerHold {
   paid(bytes: number): void
 }
 
-export type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
+type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
 
 export function trackBytesInFlight(totalBytes: number, trusts: Trusts, countShed: CountShed): BytesInFlight {
   const budget = createByteBudget(totalBytes, LARGEST_BODY_BYTES)

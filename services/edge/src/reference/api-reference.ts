@@ -47,7 +47,7 @@ export interface Example {
 }
 
 export const operationGroups = ['Inference', 'Models', 'Account', 'Keys'] as const
-export type OperationGroup = (typeof operationGroups)[number]
+type OperationGroup = (typeof operationGroups)[number]
 
 interface CredentialTerms {
   sentence: string

@@ -16,7 +16,7 @@ import * as z from 'zod'
 import { dialectOfPath } from '../core/read-path.ts'
 import { answerHeaders, credentials, errorMeanings, errorsOf, type Operation } from './api-reference.ts'
 
-export interface OpenApiDocument {
+interface OpenApiDocument {
   openapi: '3.1.0'
   info: { title: string; version: string; description: string }
   servers: { url: string }[]

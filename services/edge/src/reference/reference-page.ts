@@ -16,7 +16,7 @@ import {
 import { curlExample } from './curl-example.ts'
 import { schemaRows, type JsonSchema } from './schema-rows.ts'
 
-export interface ReferenceAddresses {
+interface ReferenceAddresses {
   baseUrl: string
   consoleUrl: string | null
   stylesheet: string

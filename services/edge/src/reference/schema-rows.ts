@@ -2,7 +2,7 @@
  * A JSON schema as the rows of a table: each member by its path (`choices[].message.content`), in the order of the schema.
  */
 
-export interface SchemaRow {
+interface SchemaRow {
   path: string
   type: string
   required: boolean

@@ -68,7 +68,7 @@ export interface Passage {
   close(): void
 }
 
-export interface PassageEnds {
+interface PassageEnds {
   reader: Pick<Reader, 'write'>
   /** The router is told how many bytes the client has taken. */
   consumed: Consumed

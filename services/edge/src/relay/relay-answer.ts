@@ -22,7 +22,7 @@ import { type Client, openPassage, type Passage, type Source } from './reader.ts
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, settle, usageEvent } from './settle.ts'
 
-export interface Relay {
+interface Relay {
   admitted: Admitted
   /** Headers about the model that was asked for, whatever becomes of the answer. */
   notices: Record<string, string>

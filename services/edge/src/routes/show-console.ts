@@ -98,7 +98,7 @@ export function pageHeaders(others: string[]): Record<string, string> {
   }
 }
 
-export interface ConsoleFile {
+interface ConsoleFile {
   type: string
   /** Named by its content, so it may be kept for ever. */
   hashed: boolean
@@ -106,17 +106,17 @@ export interface ConsoleFile {
   forms: Partial<Record<ContentCoding, FileForm>> & { identity: FileForm }
 }
 
-export interface FileForm {
+interface FileForm {
   body: Buffer
   etag: string
 }
 
 /** The best first. */
-export const CODINGS = { br: '.br', gzip: '.gz' } as const
-export type ContentCoding = keyof typeof CODINGS | 'identity'
+const CODINGS = { br: '.br', gzip: '.gz' } as const
+type ContentCoding = keyof typeof CODINGS | 'identity'
 
 /** By path below the console's address: `assets/index-1a2b3c4d.js`. */
-export type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',

@@ -25,7 +25,7 @@ export interface OwnKeyFacts {
   active: boolean
 }
 
-export type FactsRepair =
+type FactsRepair =
   /** The account's version becomes at least this, and its facts are written anew. */
   | { kind: 'fill'; version: number }
   | { kind: 'deactivate'; keyHash: string; version: number }

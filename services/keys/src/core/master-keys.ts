@@ -8,7 +8,7 @@
 import { hkdfSync } from 'node:crypto'
 import type { AnswerSecretsReply } from '@gateway/contracts/idempotency'
 
-export interface MasterKey {
+interface MasterKey {
   id: string
   sealingKey: Uint8Array
   /** Given to edges, which seal the answers that they keep with keys derived from it. */

@@ -5,7 +5,7 @@
 import { sql } from 'kysely'
 import type { KeysDatabase } from './tables.ts'
 
-export interface NetworkLog {
+interface NetworkLog {
   /** Oldest first. */
   mintedAtMs: number[]
   nowMs: number

@@ -78,7 +78,7 @@ export function pauseMs(lane: Lane, attempts: number): number {
 
 const inMs = (waitMs: number) => sql<Date>`now() + make_interval(secs => ${waitMs / 1000})`
 
-export interface LaneState {
+interface LaneState {
   lane: Lane
   depth: number
   oldestSeconds: number

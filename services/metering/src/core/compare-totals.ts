@@ -7,7 +7,7 @@ import type { Drift } from '@gateway/contracts/reconcile-api'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { timeOfRequestMs } from './month.ts'
 
-export interface LedgerFacts {
+interface LedgerFacts {
   account: string
   /** In the unit of the account's plan; 0 of version 0 where the window has no row. */
   settled: number
@@ -17,7 +17,7 @@ export interface LedgerFacts {
 }
 
 /** The repairs; those of one account run together. */
-export interface TotalsRepair {
+interface TotalsRepair {
   /** The window's total is told in this unit. */
   unit?: { unit: PlanUnit; planVersion: number }
   /** The total is told anew, under a version above this. */
@@ -32,7 +32,7 @@ export interface TotalsFinding extends Omit<Drift, 'repaired'> {
   repair: TotalsRepair
 }
 
-export interface UnitFacts {
+interface UnitFacts {
   unit: PlanUnit
   planVersion: number
 }

@@ -76,7 +76,7 @@ export async function readUsed(
 }
 
 /** In both units, for those who judge a total. */
-export interface WindowUse extends WindowName {
+interface WindowUse extends WindowName {
   milliTokens: number
   nanoUsd: number
 }
@@ -120,7 +120,7 @@ export async function raiseVersionAbove(
     .execute()
 }
 
-export interface WindowUnit extends WindowName {
+interface WindowUnit extends WindowName {
   unit: PlanUnit
   planVersion: number
 }

@@ -9,7 +9,7 @@ import { monthOf, resetAtMsOf } from '../core/month.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readUsed } from '../db/windows.ts'
 
-export interface QuotaContext {
+interface QuotaContext {
   database: MeteringDatabase
   admission: MeteringAdmission
   now(): number

@@ -12,7 +12,7 @@ import type { MeteringDatabase } from '../db/tables.ts'
 import { readTotalsSince, setUnit, type WindowTotal } from '../db/windows.ts'
 import type { StandingTeller } from '../tell-keys.ts'
 
-export interface WarmContext {
+interface WarmContext {
   database: MeteringDatabase
   admission: MeteringAdmission
   standing: StandingTeller
