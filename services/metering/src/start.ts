@@ -4,14 +4,13 @@
 
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
-import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { migrate } from '@gateway/postgres/migrate'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { serve } from '@gateway/service/talk-as'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { consumeUsage, type UsageContext } from './consumers/usage.ts'
+import { takeUsage, type UsageContext } from './consumers/usage.ts'
 import { readAccountUsage, readUsageByAccount } from './db/daily-usage.ts'
 import { createPartitions, keepPartitionsAhead } from './db/partitions.ts'
 import type { MeteringDatabase } from './db/tables.ts'
@@ -34,13 +33,6 @@ interface MeteringParts {
   tracer?: Tracer
 }
 
-const USAGE = {
-  stream: usageStream.name,
-  subject: subjects.usage,
-  consumer: usageConsumers.metering,
-  maxBatch: 1_000,
-} as const
-
 /** Stopping takes nothing new and finishes the batch in hand. */
 export async function startMetering(parts: MeteringParts): Promise<RunningService> {
   const { bus, admission, databaseUrl, database, logger, metrics = createMetrics({ service: 'metering' }) } = parts
@@ -60,7 +52,7 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
     tracer: parts.tracer ?? NO_TRACING,
     logger,
   }
-  starting.use(await bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) }))
+  starting.use(await takeUsage(bus, context))
   starting.use(
     await serve({ bus, logger, metrics }, 'metering', {
       meteringQuota: (question) => quota({ database, admission, now: Date.now }, question),

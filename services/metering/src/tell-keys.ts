@@ -9,13 +9,13 @@
  * one twice does no harm; while keys is away, totals wait here.
  */
 
+import { monthOf } from '@gateway/admission/month'
 import type { Bus } from '@gateway/bus/port'
 import { talkAs } from '@gateway/service/talk-as'
 import type { NoteStandingRequest } from '@gateway/contracts/standing'
 import type { Logger } from '@gateway/telemetry/logger'
 import { repeat } from '@gateway/service/repeat'
 import { type Report, windowKey } from './core/reports.ts'
-import { monthOf } from './core/month.ts'
 import { pageOfWindow, readUse, type WindowName } from './db/windows.ts'
 import type { MeteringDatabase } from './db/tables.ts'
 
@@ -73,7 +73,7 @@ export function startTellingStanding(parts: {
 
   /** In pages, each told before the next is read. */
   async function noteEveryTotal(stopping: AbortSignal): Promise<void> {
-    const window = monthOf(now())
+    const { window } = monthOf(now())
     let page: WindowName[] = [{ account: '', window }]
     while (!stopping.aborted && page.length > 0) {
       page = await pageOfWindow(database, page.at(-1)!, TOTALS_AT_A_TIME)

@@ -7,7 +7,8 @@
  */
 
 import { encodeJson } from '@gateway/bus/json'
-import type { DurableMessage } from '@gateway/bus/port'
+import type { Bus, DurableMessage } from '@gateway/bus/port'
+import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Span, Tracer } from '@gateway/telemetry/tracing'
@@ -38,6 +39,17 @@ export interface UsageContext {
   standing: StandingTeller
   tracer: Tracer
   logger: Logger
+}
+
+const USAGE = {
+  stream: usageStream.name,
+  subject: subjects.usage,
+  consumer: usageConsumers.metering,
+  maxBatch: 1_000,
+} as const
+
+export function takeUsage(bus: Bus, context: UsageContext): Promise<AsyncDisposable> {
+  return bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) })
 }
 
 /** A statement stays a matter of a tenth of a second, however much a batch of messages holds. */

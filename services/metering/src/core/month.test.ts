@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestIdAt } from '../../test/usage-events.ts'
-import { addMonths, leastRequestIdOf, monthOf, monthOfRequest, resetAtMsOf } from './month.ts'
+import { addMonths, leastRequestIdOf, monthOf, monthOfRequest } from './month.ts'
 
 const time = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })
 
@@ -14,11 +14,6 @@ test('a request id lies between the bounds of the month in which it was made', (
       expect(leastRequestIdOf(month) <= id && id < leastRequestIdOf(addMonths(month, 1))).toBe(true)
     }),
   )
-})
-
-test('a window resets at the first moment of the next month, in UTC', () => {
-  expect(new Date(resetAtMsOf('2026-11')).toISOString()).toBe('2026-12-01T00:00:00.000Z')
-  expect(new Date(resetAtMsOf('2026-12')).toISOString()).toBe('2027-01-01T00:00:00.000Z')
 })
 
 test('months are counted across years, both ways', () => {

@@ -1,5 +1,5 @@
 /**
- * Calendar months in UTC: the window that a request is charged to, and the month of the ledger that its id belongs to.
+ * The ledger's months, in UTC: a request belongs to the month in which its id was made.
  */
 
 /** A month of a calendar year in UTC, as windows are written: `2026-11`. */
@@ -16,10 +16,6 @@ function startOfMonthMs(month: Month): number {
 export function addMonths(month: Month, count: number): Month {
   const start = new Date(startOfMonthMs(month))
   return monthOf(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + count, 1))
-}
-
-export function resetAtMsOf(window: Month): number {
-  return startOfMonthMs(addMonths(window, 1))
 }
 
 /** The time at which a UUIDv7 was made; of any other UUID, its first 48 bits as a time. */

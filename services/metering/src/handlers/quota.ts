@@ -3,9 +3,9 @@
  * process' own clock says which month it is.
  */
 
+import { monthOf } from '@gateway/admission/month'
 import type { MeteringAdmission } from '@gateway/admission/port'
 import type { QuotaReply, QuotaRequest } from '@gateway/contracts/metering-api'
-import { monthOf, resetAtMsOf } from '../core/month.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { readUsed } from '../db/windows.ts'
 
@@ -20,8 +20,8 @@ export async function quota(
   { account, unit }: QuotaRequest,
 ): Promise<QuotaReply> {
   const { window, resetAtMs } = await admission.currentWindow().catch(() => {
-    const month = monthOf(now())
-    return { window: month, resetAtMs: resetAtMsOf(month) }
+    const { window: month, resetsAtMs } = monthOf(now())
+    return { window: month, resetAtMs: resetsAtMs }
   })
   return { used: await readUsed(database, { account, window, unit }), window, resetAtMs }
 }
