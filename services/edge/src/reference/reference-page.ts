@@ -10,11 +10,10 @@ import {
   credentials,
   errorMeanings,
   errorsOf,
-  operationGroups,
+  type Example,
   type Operation,
+  operationGroups,
 } from './api-reference.ts'
-import { curlExample } from './curl-example.ts'
-import { schemaRows, type JsonSchema } from './schema-rows.ts'
 
 interface ReferenceAddresses {
   baseUrl: string
@@ -155,4 +154,76 @@ const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;
 
 export function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!)
+}
+
+/** An operation's example as a command that runs as it is printed, with the credential in an environment variable. */
+export function curlExample(baseUrl: string, operation: Operation, { body }: Example): string {
+  const { method, credential } = operation
+  const { variable } = credentials[credential]
+  const lines = [`curl ${body?.['stream'] === true ? '-N ' : ''}${quoted(baseUrl + pathOf(operation))}`]
+  if (method === 'POST' && !body) lines.push('-X POST')
+  if (variable) lines.push(`-H "authorization: Bearer ${variable}"`)
+  if (body) lines.push(`-H 'content-type: application/json'`, `-d ${quoted(JSON.stringify(body, null, 2))}`)
+  return lines.join(' \\\n  ').replaceAll('$KEY', `'"$SVC_KEY"'`)
+}
+
+function pathOf({ path, pathParameters = [], query = [] }: Operation): string {
+  const filled = pathParameters.reduce((sofar, { name, example }) => sofar.replace(`{${name}}`, example), path)
+  const asked = query.flatMap(({ name, example }) => (example ? [`${name}=${example}`] : []))
+  return asked.length > 0 ? `${filled}?${asked.join('&')}` : filled
+}
+
+/** For a POSIX shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+interface SchemaRow {
+  path: string
+  type: string
+  required: boolean
+}
+
+/** What of JSON schema the contracts produce. */
+export interface JsonSchema {
+  type?: string | string[]
+  const?: unknown
+  enum?: unknown[]
+  anyOf?: JsonSchema[]
+  properties?: Record<string, JsonSchema>
+  required?: string[]
+  items?: JsonSchema
+  default?: unknown
+  format?: string
+}
+
+/** Each member by its path (`choices[].message.content`), in the order of the schema. */
+export function schemaRows(schema: JsonSchema, prefix = ''): SchemaRow[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+    const path = prefix === '' ? name : `${prefix}.${name}`
+    const required = schema.required?.includes(name) === true && member.default === undefined
+    const row = { path, type: typeOf(member), required }
+    const { inner, suffix } = membersOf(member)
+    return inner ? [row, ...schemaRows(inner, path + suffix)] : [row]
+  })
+}
+
+/** The object whose members follow the row: the schema itself, what its array holds, or the one alternative that has any. */
+function membersOf(schema: JsonSchema): { inner: JsonSchema | null; suffix: string } {
+  if (schema.properties) return { inner: schema, suffix: '' }
+  if (schema.items) {
+    const { inner, suffix } = membersOf(schema.items)
+    return { inner, suffix: `[]${suffix}` }
+  }
+  const holding = (schema.anyOf ?? []).map(membersOf).filter(({ inner }) => inner !== null)
+  return holding.length === 1 ? holding[0]! : { inner: null, suffix: '' }
+}
+
+function typeOf(schema: JsonSchema): string {
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(' | ')
+  if (schema.items) return `array of ${typeOf(schema.items)}`
+  const named = Array.isArray(schema.type) ? schema.type.join(' | ') : (schema.type ?? 'any')
+  return schema.format ? `${named} (${schema.format})` : named
 }
