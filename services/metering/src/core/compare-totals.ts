@@ -5,7 +5,7 @@
 import type { HeldAccount } from '@gateway/admission/port'
 import type { Drift } from '@gateway/contracts/reconcile-api'
 import type { PlanUnit } from '@gateway/contracts/usage'
-import { timeOfRequestMs } from './month.ts'
+import { timeOfRequestMs } from './reports.ts'
 
 interface LedgerFacts {
   account: string

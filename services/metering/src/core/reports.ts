@@ -129,3 +129,8 @@ function includedRequest({ event, rank }: Report): IncludedRequest {
 export function windowKey(of: { account: string; window: string }): string {
   return `${of.window}${of.account}`
 }
+
+/** The time at which a UUIDv7 was made; of any other UUID, its first 48 bits as a time. */
+export function timeOfRequestMs(requestId: string): number {
+  return Number.parseInt(requestId.slice(0, 8) + requestId.slice(9, 13), 16)
+}

@@ -1,5 +1,6 @@
 /**
- * The ledger's months. The current and the next two are made ahead of time, others when the first row for them comes.
+ * The ledger's months, in UTC: a request belongs to the month in which its id was made. The current and the next two are made
+ * ahead of time, others when the first row for them comes.
  *
  * Ids of an impossible time (more than two years back or two months ahead, or no UUIDv7 at all) stay in the default
  * partition: a clock gone wrong makes no thousand tables, and no report is refused. Rows that already lie in the default
@@ -8,7 +9,7 @@
 
 import { sql } from 'kysely'
 import type { Logger } from '@gateway/telemetry/logger'
-import { addMonths, leastRequestIdOf, monthOf, monthOfRequest, type Month } from '../core/month.ts'
+import { timeOfRequestMs } from '../core/reports.ts'
 import type { MeteringDatabase } from './tables.ts'
 
 const MONTHS_BACK = 24
@@ -89,4 +90,34 @@ export async function keepPartitionsAhead(partitions: Partitions, logger: Logger
   await ensureAhead()
   const timer = setInterval(() => void ensureAhead(), HOUR_MS).unref()
   return { [Symbol.dispose]: () => clearInterval(timer) }
+}
+
+/** A month of a calendar year in UTC, as windows are written: `2026-11`. */
+type Month = string
+
+export function monthOf(timeMs: number): Month {
+  return new Date(timeMs).toISOString().slice(0, 7)
+}
+
+function startOfMonthMs(month: Month): number {
+  return Date.parse(`${month}-01T00:00:00.000Z`)
+}
+
+export function addMonths(month: Month, count: number): Month {
+  const start = new Date(startOfMonthMs(month))
+  return monthOf(Date.UTC(start.getUTCFullYear(), start.getUTCMonth() + count, 1))
+}
+
+/**
+ * The month in which a UUIDv7 was made; of any other UUID, the month of its first 48 bits, or null beyond the calendar.
+ */
+export function monthOfRequest(requestId: string): Month | null {
+  const timeMs = timeOfRequestMs(requestId)
+  return timeMs < Date.UTC(9999, 0) ? monthOf(timeMs) : null
+}
+
+/** The least UUID of this month: ids of the month lie from its bound up to the next month's. */
+export function leastRequestIdOf(month: Month): string {
+  const hex = startOfMonthMs(month).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`
 }
