@@ -17,7 +17,7 @@ import { InFlightList } from '../../packages/in-flight/src/collections.ts'
 import type { Admitted } from '../../services/edge/src/admit/admit.ts'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight } from '../../services/edge/src/read/bytes-in-flight.ts'
 import { httpClient } from '../../services/edge/src/relay/http-client.ts'
-import type { Edge } from '../../services/edge/src/edge.ts'
+import type { Edge, Reported } from '../../services/edge/src/edge.ts'
 import { openIntake } from '../../services/edge/src/listen/intake.ts'
 import { edgeMetrics } from '../../services/edge/src/metrics.ts'
 import { relayAnswer } from '../../services/edge/src/relay/relay-answer.ts'
@@ -139,10 +139,10 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   }
 
   /** An edge may die before its report is stored. */
-  function reportFromEdge(event: UsageEvent): Promise<void> {
+  function reportFromEdge(event: UsageEvent): Reported {
     const { promise, resolve } = Promise.withResolvers<void>()
     unstored.push(() => void report('edge', [event]).then(resolve))
-    return promise
+    return { inTime: promise, stored: promise }
   }
 
   async function openRouter(_: unknown, index: number) {

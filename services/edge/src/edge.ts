@@ -20,6 +20,13 @@ import type { RememberedPlans } from './admit/remember-accounts.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 import type { VerifySignIn } from './credentials/verify-token.ts'
 
+export interface Reported {
+  /** Resolves when the usage is stored. Rejects when that is not known in time. */
+  inTime: Promise<void>
+  /** Resolves when the usage is stored, however late; never where this process has to leave that to another. */
+  stored: Promise<void>
+}
+
 export interface Edge {
   bus: Bus
   admission: EdgeAdmission
@@ -34,8 +41,7 @@ export interface Edge {
   bytes: BytesInFlight
   intake: Intake
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
-  /** Resolves when the report is stored; rejects when that is not known in time. */
-  usage: { report(event: UsageEvent): Promise<void> }
+  usage: { report(event: UsageEvent): Reported }
   metrics: EdgeMetrics
   tracer: Tracer
 }

@@ -162,6 +162,8 @@ async function within(committed: Promise<void>, timeoutMs: number, subject: stri
     () => reject(new NotStoredError(`${subject} not committed within ${timeoutMs} ms`)),
     timeoutMs,
   )
+  // An event that nobody commits any more does not keep a process that is done.
+  timer.unref()
   try {
     await Promise.race([committed, promise])
   } finally {

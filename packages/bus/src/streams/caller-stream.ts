@@ -175,9 +175,9 @@ export class CallerStream implements JobHandle, PeerStream {
     this.lost()
   }
 
-  /** This process is closing. */
+  /** This process is closing. A worker whose last frame is not taken in is to see that its caller is lost. */
   abandon(): void {
-    this.#peer?.sendStop(this.#number)
+    if (this.#stage !== 'ended') this.#peer?.sendStop(this.#number)
     this.lost()
   }
 

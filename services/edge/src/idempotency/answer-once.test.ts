@@ -110,9 +110,9 @@ async function openEdge(index: number) {
       end: (requestId: string) => running.delete(requestId),
     },
     usage: {
-      async report(event: UsageEvent) {
-        await metered()
-        reports.push(event)
+      report(event: UsageEvent) {
+        const inTime = metered().then(() => void reports.push(event))
+        return { inTime, stored: inTime }
       },
     },
     idempotency: {

@@ -63,7 +63,7 @@ async function openKept(edge: Edge, held: HeldKey, sealed: Uint8Array): Promise<
 
 async function reportUsage(edge: Edge, held: HeldKey, usage: UsageEvent): Promise<void> {
   try {
-    await edge.usage.report(usage)
+    await edge.usage.report(usage).inTime
   } catch (cause) {
     throw new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause })
   }

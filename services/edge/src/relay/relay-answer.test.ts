@@ -3,7 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Standing } from '@gateway/admission/port'
 import { createMemoryHub, openMemoryBus, type MemoryHub } from '@gateway/bus/memory'
-import type { IncomingJob } from '@gateway/bus/port'
+import type { IncomingJob, JobOver } from '@gateway/bus/port'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
@@ -49,6 +49,8 @@ interface StageOptions {
   dialect?: ClientDialect
   routers?: number
   store?: () => Promise<void>
+  /** Where it is stored, however late. */
+  late?: () => Promise<void>
   /** All that may be in the process at once. */
   mostBytes?: number
   /** What precedes the relay. */
@@ -65,6 +67,7 @@ async function stage(
     dialect = 'chat',
     routers = 1,
     store = async () => {},
+    late = async () => {},
     mostBytes = LEAST_BYTES_IN_FLIGHT,
     admit = async () => {},
     seen = (client) => client,
@@ -102,7 +105,7 @@ async function stage(
     usage: {
       report(event: UsageEvent) {
         reports.push(event)
-        return store()
+        return { inTime: store(), stored: late() }
       },
     },
   } as unknown as Edge
@@ -254,6 +257,29 @@ describe('a stream', () => {
     const { text } = await readAll(await fetch(url))
     expect(text).toContain('"code":"SERVICE_UNAVAILABLE"')
     expect(text).not.toContain('[DONE]')
+  })
+
+  test.each([
+    ['is refused its end', (job: IncomingJob) => job.end(END)],
+    ['is told of a failure', (job: IncomingJob) => job.failure(encode({ ...LEFT, usage: USAGE }))],
+  ])('whose client %s keeps its router until the usage is stored, however late', async (_, sayLast) => {
+    const late = Promise.withResolvers<void>()
+    const over: JobOver[] = []
+    const serve = (job: IncomingJob) => {
+      job.onOver((how) => over.push(how))
+      beginStream(job)
+      sayLast(job)
+    }
+    const store = () => Promise.reject(new Error('no broker'))
+    const { url, reports } = await stage(serve, { stream: true, store, late: () => late.promise })
+    const { text } = await readAll(await fetch(url))
+    expect(text).toContain('"error"')
+    expect(reports).toHaveLength(1)
+    // Longer than the bus takes to bring an acknowledgement.
+    await new Promise((resolve) => setTimeout(resolve, 5 * TUNING.heartbeatMs))
+    expect(over).toEqual([])
+    late.resolve()
+    await expect.poll(() => over).toEqual(['acknowledged'])
   })
 
   test('whose backend failed after content ends with an error event and bills what was shown', async () => {

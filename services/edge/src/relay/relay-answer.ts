@@ -16,7 +16,7 @@ import type { Admitted } from '../admit/admit.ts'
 import { invalidKey } from '../credentials/authenticate.ts'
 import { type Bill, billOf, errorOf, type Charge, type Departure, type LastWord } from '../core/last-word.ts'
 import { anthropicLimitHeaders, smartRouteHeader, standingHeaders } from '../core/answer-headers.ts'
-import type { Edge } from '../edge.ts'
+import type { Edge, Reported } from '../edge.ts'
 import type { Measured } from '../listen/begin-request.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
@@ -165,15 +165,18 @@ class RelayedAnswer implements AnswerEvents, Source {
     return true
   }
 
+  /** The router keeps its last word until the usage is stored: where this edge dies before, it reports. */
   async #conclude(word: LastWord): Promise<void> {
+    let reported: Reported | null
     try {
-      await this.#answerAndBill(word)
+      reported = await this.#answerAndBill(word)
     } finally {
       this.#passage.close()
     }
+    await reported?.stored
   }
 
-  async #answerAndBill(word: LastWord): Promise<void> {
+  async #answerAndBill(word: LastWord): Promise<Reported | null> {
     const departure = this.#phase === 'wanted' || this.#phase === 'over' ? null : this.#phase
     this.#phase = 'over'
     const head = this.#head
@@ -185,28 +188,32 @@ class RelayedAnswer implements AnswerEvents, Source {
     }
     noteBusyRouters(this.#edge, word)
     if (departure === null) this.#client.fail(errorOf(word, job.lane))
-    await settleBill(this.#edge, job, bill)
+    return settleBill(this.#edge, job, bill)
   }
 
-  async #deliver(head: AnswerHead, charge: Charge): Promise<void> {
+  async #deliver(head: AnswerHead, charge: Charge): Promise<Reported | null> {
     const { job, measured } = this.#relay
     const { usage } = charge
     if (measured.span.isRecorded) measured.span.set(usageAttributes(usage))
     const event = usageEvent(job, charge)
     const rest = this.#passage.rest()
+    let reported: Reported | null = null
     try {
       if (this.#client.keep) await this.#client.keep(event, rest)
-      await settle(this.#edge, event)
+      reported = settle(this.#edge, event)
+      await reported.inTime
     } catch (cause) {
-      return this.#client.fail(
+      this.#client.fail(
         new GatewayError('SERVICE_UNAVAILABLE', 'The answer could not be metered in time', {}, { cause }),
       )
+      return reported
     }
     failpoint('edge.usage-stored')
     if (rest.length > 0) this.#client.write(rest)
     if (!job.stream) this.#measureBegin(head)
     this.#client.finish(() => answerHeaders(this.#relay, head, chargeFor(job.price, usage)))
     failpoint('edge.answer-ended')
+    return reported
   }
 
   /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
@@ -233,20 +240,23 @@ function noteBusyRouters(edge: Edge, word: LastWord): void {
   edge.intake.refusedBehind()
 }
 
-async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<void> {
-  switch (bill.kind) {
-    case 'unknown':
-      return lapse(edge, job)
-    case 'nothing':
-      return release(edge, job)
-    case 'charge':
-      try {
-        return await settle(edge, usageEvent(job, bill.charge))
-      } catch (err) {
-        const fields = requestFields(job.requestId, job.traceparent)
-        edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
-      }
+/** Null: there is nothing to report. */
+async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<Reported | null> {
+  if (bill.kind === 'charge') return settleCharge(edge, job, bill.charge)
+  if (bill.kind === 'unknown') lapse(edge, job)
+  else await release(edge, job)
+  return null
+}
+
+async function settleCharge(edge: Edge, job: PlannedJob, charge: Charge): Promise<Reported> {
+  const reported = settle(edge, usageEvent(job, charge))
+  try {
+    await reported.inTime
+  } catch (err) {
+    const fields = requestFields(job.requestId, job.traceparent)
+    edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
   }
+  return reported
 }
 
 /** A request that loses router after router likely kills them. */

@@ -1,8 +1,10 @@
-import type { Bus } from '@gateway/bus/port'
+import { NotStoredError, type Bus } from '@gateway/bus/port'
 import { usageBatch } from '@gateway/contracts/usage-event'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { usageEvent } from '../../test/planned-job.ts'
 import { createUsageReporter } from './settle.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 interface Published {
   bytes: number
@@ -57,15 +59,27 @@ test('requests that were tried at many backends fill no message beyond what a br
 
 test('a report is stored when its message is, not before, and fails with it alone', async () => {
   const { reporter, published } = reporterOnBus()
-  let isStored = false
-  const first = reporter.report(usageEvent()).then(() => (isStored = true))
+  const isStored = { inTime: false, stored: false }
+  const first = reporter.report(usageEvent())
+  const told = (['inTime', 'stored'] as const).map((when) => first[when].then(() => (isStored[when] = true)))
   await nextTurn()
   const second = reporter.report(usageEvent())
   await nextTurn()
-  expect(isStored).toBe(false)
   published[1]!.stored.reject(new Error('not stored'))
-  await expect(second).rejects.toThrow('not stored')
-  expect(isStored).toBe(false)
+  await expect(second.inTime).rejects.toThrow('not stored')
+  expect(isStored).toEqual({ inTime: false, stored: false })
   published[0]!.stored.resolve()
-  await expect(first).resolves.toBe(true)
+  await Promise.all(told)
+  expect(isStored).toEqual({ inTime: true, stored: true })
+})
+
+test('a client waits half a minute, and the report is stored all the same', async () => {
+  vi.useFakeTimers()
+  const { reporter, published } = reporterOnBus()
+  const { inTime, stored } = reporter.report(usageEvent())
+  const outcome = inTime.catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(30_000)
+  expect(await outcome).toBeInstanceOf(NotStoredError)
+  published[0]!.stored.resolve()
+  await stored
 })

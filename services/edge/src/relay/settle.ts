@@ -1,23 +1,23 @@
 /**
  * Settles an ended request: its usage becomes durable and its reservation becomes what it really cost.
  *
- * The reports of one tick share one durable message. The bus goes on trying with one that is not stored in time, so a charge
- * is late but never lost.
+ * The reports of one tick share one durable message. Clients wait for a limited time. The bus goes on trying, and a router
+ * keeps its last word until the report is stored, so a charge is late but never lost.
  */
 
-import type { Bus } from '@gateway/bus/port'
+import { NotStoredError, type Bus } from '@gateway/bus/port'
 import { atTurnsEnd } from '@gateway/bus/turn'
 import type { PlannedJob } from '@gateway/contracts/job'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'
 import { talkAs } from '@gateway/service/talk-as'
 import { chargeFor } from '@gateway/pricing/charge'
-import { NO_SPAN, requestFields } from '@gateway/telemetry/tracing'
+import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import type { Charge } from '../core/last-word.ts'
-import type { Edge } from '../edge.ts'
+import type { Edge, Reported } from '../edge.ts'
 
-/** Resolves when the usage is stored. Rejects when that is not known in time; the charge stays pending meanwhile. */
-export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
+/** The charge stays pending until the usage is stored. */
+export function settle(edge: Edge, event: UsageEvent): Reported {
   edge.metrics.tokens(event.lane, event.usage)
   const charge = chargeFor(event.price, event.usage)
   const tokens = event.usage.promptTokens + event.usage.completionTokens
@@ -25,8 +25,14 @@ export async function settle(edge: Edge, event: UsageEvent): Promise<void> {
     ? edge.tracer.start('report usage', { kind: 'producer', parent: event.traceparent })
     : NO_SPAN
   const reported = span.isRecorded ? { ...event, traceparent: span.traceparent } : event
+  const { inTime, stored } = edge.usage.report(reported)
+  const finished = finishReservation(edge, event, charge, tokens)
+  return { inTime: within(span, Promise.all([inTime, finished])), stored }
+}
+
+async function within(span: Span, settled: Promise<unknown>): Promise<void> {
   try {
-    await Promise.all([edge.usage.report(reported), finishReservation(edge, event, charge, tokens)])
+    await settled
   } catch (error) {
     span.fail('not_stored')
     throw error
@@ -68,14 +74,16 @@ export function usageEvent(job: PlannedJob, { served, ...charge }: Charge): Usag
   return { ...bill.parse(job), reporter: 'edge', backend, backendModel, streamed, endedAtMs: Date.now(), ...charge }
 }
 
-const STORE_TIMEOUT_MS = 30_000
+const STORED_WITHIN_MS = 30_000
+/** Of Node's timers. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
 /** Keeps a batch far below the broker's `max_payload`: an event takes about 1 KB, and four of its attempts as much. */
 const MAX_BATCH_KB = 200
 
 interface Batch {
   events: UsageEvent[]
   kilobytes: number
-  stored: Promise<void>
+  reported: Reported
 }
 
 export function createUsageReporter(bus: Bus): Edge['usage'] {
@@ -84,14 +92,14 @@ export function createUsageReporter(bus: Bus): Edge['usage'] {
 
   function openBatch(): Batch {
     const events: UsageEvent[] = []
-    const stored = new Promise<void>((resolve, reject) => {
+    const published = new Promise<void>((resolve, reject) => {
       atTurnsEnd(() => {
         if (open?.events === events) open = null
-        edge.report('usage', { v: 1, events }, { timeoutMs: STORE_TIMEOUT_MS }).then(resolve, reject)
+        edge.report('usage', { v: 1, events }, { timeoutMs: LONGEST_TIMEOUT_MS }).then(resolve, reject)
         failpoint('edge.usage-published')
       })
     })
-    return { events, kilobytes: 0, stored }
+    return { events, kilobytes: 0, reported: { inTime: inTime(published), stored: whenStored(published) } }
   }
 
   return {
@@ -99,7 +107,22 @@ export function createUsageReporter(bus: Bus): Edge['usage'] {
       if (open === null || open.kilobytes >= MAX_BATCH_KB) open = openBatch()
       open.kilobytes += 1 + event.attempts.length / 4
       open.events.push(event)
-      return open.stored
+      return open.reported
     },
   }
+}
+
+function inTime(published: Promise<void>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => reject(new NotStoredError(`usage not stored within ${STORED_WITHIN_MS} ms`)),
+    STORED_WITHIN_MS,
+  )
+  return Promise.race([published, late]).finally(() => clearTimeout(timer))
+}
+
+function whenStored(published: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    published.then(resolve, () => {})
+  })
 }
