@@ -45,8 +45,9 @@ const messageInRequest = chatMessage.meta({
   ],
 })
 
-/** The upper bound keeps a charge a safe integer; no model comes near it. */
-export const tokenCap = z.int().min(1).max(10_000_000).nullish()
+/** Keeps a charge a safe integer; no model comes near it. */
+export const LARGEST_CAP_TOKENS = 10_000_000
+export const tokenCap = z.int().min(1).max(LARGEST_CAP_TOKENS).nullish()
 
 export const chatRequest = z
   .looseObject({

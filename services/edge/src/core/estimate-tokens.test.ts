@@ -24,6 +24,13 @@ describe('a reservation', () => {
   test.each([
     ['the cap that the request names', { max_tokens: 50 }, 8_192, 50],
     ['the newer name of the cap', { max_completion_tokens: 60, max_tokens: 50 }, 8_192, 60],
+    ['the larger of two caps, for backends know one of them', { max_completion_tokens: 1, max_tokens: 50 }, 8_192, 50],
+    ['the cap by its name at llama.cpp', { max_tokens: 1, n_predict: 9_000 }, 8_192, 9_000],
+    ['as much as any cap where the request lifts it there', { max_tokens: 1, n_predict: -1 }, 8_192, 10_000_000],
+    ['the same where it names more', { max_tokens: 1, n_predict: 10n ** 20n }, 8_192, 10_000_000],
+    ['whole tokens', { n_predict: 9_000.5 }, 8_192, 9_001],
+    ["the lane's cap where the request has a smaller one by that name", { n_predict: 5 }, 8_192, 8_192],
+    ['the cap where that name holds no number', { max_tokens: 50, n_predict: 'many' }, 8_192, 50],
     ["the lane's cap where the request has none", {}, 8_192, 8_192],
     ['a general cap where nobody has one', {}, undefined, 16_384],
     ['every one of the choices asked for', { max_tokens: 50, n: 3 }, 8_192, 150],

@@ -6,7 +6,12 @@
  * its tiles, not by the bytes of its encoding, hence the fixed figure.
  */
 
-import type { ChatRequest, EmbeddingsRequest, ImagesRequest } from '@gateway/contracts/chat'
+import {
+  LARGEST_CAP_TOKENS,
+  type ChatRequest,
+  type EmbeddingsRequest,
+  type ImagesRequest,
+} from '@gateway/contracts/chat'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
 /** Chat templates wrap each message in a few tokens of their own. */
@@ -60,9 +65,8 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
   }
   for (const field of IN_PROMPT) textBytes += jsonBytes(request[field])
   const fixedTokens = images * TOKENS_OF_IMAGE + request.messages.length * TOKENS_AROUND_MESSAGE
-  const asked = request.max_completion_tokens ?? request.max_tokens
   const choices = request.n ?? 1
-  const maxOutputTokens = (asked ?? laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
+  const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
   const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens
   return {
     maxPromptTokens: textBytes + fixedTokens,
@@ -70,6 +74,16 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }
+}
+
+/** A backend knows some of the names of the cap, and the request may give each another value. */
+function mostOutputTokens(request: ChatRequest, uncapped: number): number {
+  const { max_tokens: older, max_completion_tokens: newer, n_predict: ofLlamaCpp } = request
+  const asked = Math.max(older ?? 0, newer ?? 0) || uncapped
+  if (typeof ofLlamaCpp !== 'number' && typeof ofLlamaCpp !== 'bigint') return asked
+  // Below zero it lifts the cap.
+  const isLifted = ofLlamaCpp < 0 || ofLlamaCpp > LARGEST_CAP_TOKENS
+  return Math.max(asked, isLifted ? LARGEST_CAP_TOKENS : Math.ceil(Number(ofLlamaCpp)))
 }
 
 export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {
