@@ -36,3 +36,27 @@ test('a collector that takes nothing is told of in the log, once, and once more 
   ])
   collector.close()
 })
+
+/** For each chunk of a trace id that samplers by ratio compare: the lowest, the highest, and one that repeats. */
+test.each(['00000000000000000000000000000001', 'ffffffffffffffffffffffffffffffff', '00000001000000010000000100000001'])(
+  'a client that chooses the trace id %s does not choose whether it is traced',
+  async (traceId) => {
+    const collector = createServer((request, response) => {
+      request.resume().on('end', () => response.end())
+    }).listen(0, '127.0.0.1')
+    await once(collector, 'listening')
+    const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`
+    {
+      await using tracing = await openTracing('edge', { endpoint, sampler: 'traceidratio', ratio: 0.1 })
+      let recorded = 0
+      for (let count = 0; count < 1_000; count++) {
+        const span = tracing.enter('POST', { parent: `00-${traceId}-00000000000000aa-01` })
+        if (span.isRecorded) recorded++
+        span.end()
+      }
+      expect(recorded).toBeGreaterThan(0)
+      expect(recorded).toBeLessThan(400)
+    }
+    collector.close()
+  },
+)
