@@ -197,7 +197,8 @@ function hasAffinity(config: GatewayConfig, poolId: string): boolean {
   return config.pools.find(({ id }) => id === poolId)?.affinity === 'conversation'
 }
 
-const MAX_REQUEST_MS = 600_000
+/** From the request to its answer's end. */
+export const MAX_REQUEST_MS = 600_000
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
 
 /** Of a header that Node gives as one string. */
