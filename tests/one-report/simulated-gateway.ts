@@ -31,6 +31,7 @@ import { routerMetrics } from '../../services/router/src/metrics.ts'
 import { openPlaces } from '../../services/router/src/places.ts'
 import { openUsageReports } from '../../services/router/src/report-usage.ts'
 import type { Router } from '../../services/router/src/router.ts'
+import { openShortageNews } from '../../services/router/src/tell-operator.ts'
 import { caller, driveBackends, WORD, type DrivenCall } from './backend-calls.ts'
 import { simulateClient, type SimulatedClient } from './simulated-client.ts'
 import { simulateNetwork, type SimulatedNetwork } from './simulated-network.ts'
@@ -170,6 +171,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       expired: false,
       runs: new InFlightList(),
       metrics: routerMetrics(createMetrics({ service: 'router' })),
+      shortages: openShortageNews(logger),
       tracer: NO_TRACING,
     }
     opened.use(

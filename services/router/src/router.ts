@@ -13,6 +13,7 @@ import type { RouterMetrics } from './metrics.ts'
 import type { Run } from './handlers/run.ts'
 import type { Places } from './places.ts'
 import type { UsageReports } from './report-usage.ts'
+import type { ShortageNews } from './tell-operator.ts'
 import type { TokenCounter } from './tokens/count-tokens.ts'
 
 export interface Router {
@@ -25,6 +26,7 @@ export interface Router {
   answerMemory: AnswerMemory
   reports: UsageReports
   metrics: RouterMetrics
+  shortages: ShortageNews
   tracer: Tracer
   /** Stopping: open jobs finish, new ones go elsewhere. */
   draining: boolean

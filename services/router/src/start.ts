@@ -29,6 +29,7 @@ import { openPlaces } from './places.ts'
 import { startProbes } from './probes.ts'
 import { openUsageReports } from './report-usage.ts'
 import type { Router } from './router.ts'
+import { openShortageNews } from './tell-operator.ts'
 import { openTokenCounter } from './tokens/count-tokens.ts'
 
 export interface RouterParts {
@@ -72,6 +73,7 @@ export async function startRouter({
     runs,
     intake: turns,
     metrics: counts,
+    shortages: openShortageNews(logger),
     tracer,
   }
   const open = trackJobs(router)

@@ -1,6 +1,7 @@
 /**
  * Tells an operator that a target serves nothing until somebody acts: its credential, its account or its model is at
- * fault. One warning at each change, with what to do, and not one at each request.
+ * fault. One warning at each change, with what to do, and not one at each request. A shortage of the router's own is told
+ * as one, too.
  */
 
 import type { Logger } from '@gateway/telemetry/logger'
@@ -26,6 +27,25 @@ export function tellOperator(target: Target, fault: BackendFault | null, log: Lo
   const fields = { backend: id, model, ...(vendor ? { vendor } : {}) }
   if (trouble === null) return log.info(fields, 'a target serves again')
   log.warn({ ...fields, err: fault, ...(fault?.body ? { said: fault.body } : {}) }, SENTENCES[trouble](target))
+}
+
+const SHORTAGE_TOLD_EVERY_MS = 60_000
+const SHORTAGE =
+  'this router cannot open connections, and no backend is to blame: raise its limit of open files (EMFILE, ENFILE), the range of local ports (EADDRNOTAVAIL) or the memory (ENOBUFS, ENOMEM), or run more routers'
+
+export type ShortageNews = ReturnType<typeof openShortageNews>
+
+/** Every request meets a shortage while there is one, so the log has it once a minute. */
+export function openShortageNews(log: Logger) {
+  let toldAtMs = -Infinity
+  return {
+    tell(fault: BackendFault): void {
+      const nowMs = performance.now()
+      if (fault.kind !== 'shortage' || nowMs - toldAtMs < SHORTAGE_TOLD_EVERY_MS) return
+      toldAtMs = nowMs
+      log.error({ err: fault }, SHORTAGE)
+    },
+  }
 }
 
 /** Undefined where the fault says nothing of it. */

@@ -16,6 +16,7 @@ import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
 import { openPlaces } from '../src/places.ts'
 import { startProbes } from '../src/probes.ts'
 import type { Router } from '../src/router.ts'
+import { openShortageNews } from '../src/tell-operator.ts'
 import { fakeJob, headerOf, type FakeJob } from './fake-job.ts'
 import { configOf } from './router-under-test.ts'
 import { SimulatedNetwork, type Wish } from './simulated-network.ts'
@@ -85,6 +86,7 @@ export class World {
       answerMemory: new AnswerMemory(LARGEST_ANSWER_BYTES),
       intake: { takes: () => true, limit: Infinity, [Symbol.dispose]() {} },
       metrics: routerMetrics(metrics),
+      shortages: openShortageNews(quiet),
       tracer: NO_TRACING,
       draining: false,
       expired: false,

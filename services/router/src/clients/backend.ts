@@ -13,6 +13,7 @@ import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
 import { breakableConnector } from './break-off.ts'
 import { Exchange } from './exchange.ts'
+import { shortageIn } from './network-errors.ts'
 import { FirstTry } from './first-try.ts'
 import type { ProxyFor } from './proxies.ts'
 
@@ -127,7 +128,7 @@ export function openBackend(
       .then((authorized) => send({ ...request, headers: { ...headers, ...authorized } }))
       .catch((cause: unknown) => {
         const message = 'no credential for the backend is to be had'
-        exchange.refuse(new BackendFault('connect', message, { account: 'credential', cause }))
+        exchange.refuse(shortageIn(cause) ?? new BackendFault('connect', message, { account: 'credential', cause }))
       })
       .finally(() => unsent.delete(sending))
     unsent.add(sending)
@@ -146,8 +147,8 @@ export function openBackend(
       exchange.discard()
       // A credential may be good for answers and not for the list of models.
       return status < 500 ? 'alive' : 'failing'
-    } catch {
-      return 'dead'
+    } catch (fault) {
+      return fault instanceof BackendFault && fault.kind === 'shortage' ? 'unasked' : 'dead'
     }
   }
 

@@ -15,6 +15,8 @@ import {
 import { redactBody } from './redact.ts'
 
 export type FaultKind =
+  /** Of this router's own: no free file, port or memory for a connection. */
+  | 'shortage'
   | 'connect'
   | 'connect_timeout'
   | 'dns'
@@ -137,7 +139,8 @@ const DEFAULT_COOL_MS = 1_000
 const MAX_COOL_MS = 300_000
 
 export function blameFor(fault: BackendFault): Blame {
-  if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time') return { on: 'nobody', weight: 'soft' }
+  if (isRequestsOwnFault(fault) || fault.kind === 'out_of_time' || fault.kind === 'shortage')
+    return { on: 'nobody', weight: 'soft' }
   if (fault.account !== undefined) return blameForAccount(fault.account)
   switch (fault.kind) {
     case 'connect':
@@ -178,6 +181,7 @@ export function isWorthRepeating(fault: BackendFault): boolean {
   switch (fault.kind) {
     case 'first_byte_timeout':
     case 'idle_timeout':
+    case 'shortage':
     case 'connect':
     case 'reset':
     case 'truncated':

@@ -118,15 +118,16 @@ export function changeOf(before: Health, after: Health): Change {
   return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
 }
 
-/** `failing`: it answers, but with an error of its own. */
-export type Probed = 'alive' | 'failing' | 'dead'
+/** `failing`: it answers, but with an error of its own. `unasked`: this process could not ask it. */
+export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
 /**
  * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
  * its probe fails, so at the longest interval a request decides. What happened since the probe began outweighs it.
  */
 export function afterProbe(health: Health, probe: Attempt, found: Probed, nowMs: number, jitter: number): Health {
-  if (found === 'alive' || !health.onTrial || health.trial !== null || isOldNews(health, probe)) return health
+  if (found === 'alive' || found === 'unasked' || !health.onTrial || health.trial !== null || isOldNews(health, probe))
+    return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
   return ejected(health, nowMs, jitter)
 }

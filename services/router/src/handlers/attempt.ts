@@ -229,7 +229,10 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
   const fault = error instanceof BackendFault ? error : null
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
-  if (fault) tellOperator(seat.target, fault, router.logger)
+  if (fault) {
+    tellOperator(seat.target, fault, router.logger)
+    router.shortages.tell(fault)
+  }
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && nowMs - seat.startedAtMs >= firstByteMs
     if (isOverdue) judgeSilence(trial, seat.startedAtMs, router)

@@ -1,0 +1,28 @@
+/**
+ * A router in a process of few files, for `shortage.test.ts`: it asks while it has none left, and again when it has.
+ * Takes backends' addresses; prints one line of JSON.
+ */
+
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
+import type { Logger } from '@gateway/telemetry/logger'
+import { poolOver, startRouterUnderTest } from './router-under-test.ts'
+
+const told: string[] = []
+const tell = (_: object, message: string) => void told.push(message)
+const logger = { debug() {}, info: tell, warn: tell, error: tell } as unknown as Logger
+await using router = await startRouterUnderTest(poolOver(process.argv.slice(2)), {}, { logger })
+
+const held: number[] = []
+try {
+  for (;;) held.push(openSync(devNull, 'r'))
+} catch {
+  // None is left.
+}
+const without = await router.ask()
+for (const file of held) closeSync(file)
+const after = await router.ask()
+
+console.log(
+  JSON.stringify({ without: without.failure?.attempts, code: without.failure?.code, after: after.end?.attempts, told }),
+)
