@@ -11,8 +11,8 @@ const content = z.union([z.string(), z.array(block)])
 
 export const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })
 
-/** The upper bound keeps a charge a safe integer; no model comes near it. */
-const tokenCap = z.int().min(1).max(10_000_000)
+/** Zero only fills the vendor's prompt cache. The upper bound keeps a charge a safe integer; no model comes near it. */
+const tokenCap = z.int().min(0).max(10_000_000)
 
 /** `POST /v1/messages/count_tokens` takes what decides about the prompt. */
 export const countTokensRequest = z.looseObject({

@@ -33,6 +33,26 @@ test('a request that chat cannot express is refused with the name of its field, 
   expect(opened[0]!.seen).toHaveLength(0)
 })
 
+test('a request that fills the prompt cache alone is for backends of this dialect, and chat refuses it', async () => {
+  const usage = { input_tokens: 3, cache_creation_input_tokens: 5_000, cache_read_input_tokens: 0, output_tokens: 0 }
+  const filled = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: 'max_tokens' }
+  const own: Answer = (response) => sendJson(response, 200, { ...filled, stop_sequence: null, usage })
+  const both = await routerOver('messages', [
+    ['chat', goodChat],
+    ['messages', own],
+  ])
+  const job = await both.ask(false, { max_tokens: 0 })
+  expect(JSON.parse(job.text())).toMatchObject({ content: [], usage })
+  expect(job.end?.usage).toMatchObject({ promptTokens: 5_003, completionTokens: 0, cacheWriteTokens: 5_000 })
+  expect(both.opened[0]!.seen).toHaveLength(0)
+
+  const { opened, ask } = await routerOver('messages', [['chat', goodChat]])
+  const { failure } = await ask(false, { max_tokens: 0 })
+  expect(failure).toMatchObject({ code: 'BACKEND_REFUSED', backendStatus: 400 })
+  expect(failure!.backendBody).toContain('max_tokens must be 1 or more')
+  expect(opened[0]!.seen).toHaveLength(0)
+})
+
 test.each(['chat', 'messages'] as const)(
   'what a backend that speaks %s refuses is learnt and left out',
   async (dialect) => {

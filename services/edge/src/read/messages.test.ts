@@ -22,6 +22,15 @@ describe('a request', () => {
     expect(JSON.parse(Buffer.from(request.body).toString())).toEqual(body)
   })
 
+  test('may ask for no answer at all, to fill the prompt cache', () => {
+    const request = asked({ max_tokens: 0 })
+    expect(request).toMatchObject({ capsOutput: true, outputCap: undefined })
+    expect(request.estimate(LANE)).toMatchObject({ maxOutputTokens: 0 })
+    expect(request.estimate(LANE).usualTokens).toBe(request.estimate(LANE).usualPromptTokens)
+    expect(JSON.parse(Buffer.from(request.body).toString())).toMatchObject({ max_tokens: 0 })
+    expect(() => asked({ max_tokens: -1 })).toThrow(/max_tokens/)
+  })
+
   test('is seen by Auto as a chat: results of tools are no words of the user', () => {
     const turns = [
       { role: 'user', content: [{ type: 'text', text: 'Look' }] },

@@ -23,7 +23,8 @@ export const messages: InferenceKind = (body) => {
     // Its streams always tell the usage.
     includeUsage: true,
     capsOutput: true,
-    outputCap: request.max_tokens,
+    // Zero asks for no answer.
+    outputCap: request.max_tokens || undefined,
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
     estimate: () => estimateChat(asChat(request, view, request.max_tokens), undefined),

@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
+import { refused } from '../../core/backend-fault.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import { effortOfBudget } from '../anthropic/thinking.ts'
@@ -30,6 +31,8 @@ const TRANSLATED = new Set([
 ])
 
 export function writeChat(asked: JsonObject): WrittenChat {
+  // By the API it fills the prompt cache and generates nothing, for which chat has no word.
+  if (asked.max_tokens === 0) throw refused('max_tokens', 'must be 1 or more for this model')
   const lost = new Set(Object.keys(asked).filter((name) => !TRANSLATED.has(name) && asked[name] != null))
   const chat = {
     messages: [...systemOf(asked.system, lost), ...messagesOf(asked.messages, lost)],
