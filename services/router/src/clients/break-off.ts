@@ -11,6 +11,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { buildConnector } from 'undici'
+import { skipInterim } from './skip-interim.ts'
 
 let isBreakingOff = false
 
@@ -24,13 +25,14 @@ export function breakOff(close: () => void): void {
   }
 }
 
-/** Opens connections that can be broken off. */
+/** Opens connections that can be broken off, and read over interim answers. */
 export function breakableConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options)
   return (to, callback) =>
     connect(to, (...[error, socket]) => {
       if (error !== null) return callback(error, null)
       if (!(socket instanceof TLSSocket)) makeBreakable(socket)
+      skipInterim(socket)
       callback(null, socket)
     })
 }
