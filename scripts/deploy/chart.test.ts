@@ -153,6 +153,19 @@ describe('values that the chart does not have, or that cannot be meant, are refu
   })
 })
 
+test.each([
+  ['minimal', 'ClusterIP', '', '1'],
+  ['minimal', 'LoadBalancer', '', 'false'],
+  ['minimal', 'NodePort', '', 'false'],
+  ['minimal', 'LoadBalancer', '10.0.0.0/8', '10.0.0.0/8'],
+  ['production', 'LoadBalancer', '2', '2'],
+])('%s by a %s with trustProxy %j believes the proxies %s', (values, type, trustProxy, believed) => {
+  const settings = `edge.service.type=${type},trustProxy=${trustProxy}`
+  const text = render(values, '--set-string', settings)
+  expect(/name: TRUST_PROXY, value: "(.*)"/.exec(text)?.[1]).toBe(believed)
+  expect(brokenRules(readManifests(text))).toEqual([])
+})
+
 /** What is said of a rendering. */
 function complaints(text: string): string[] {
   const manifests = readManifests(text)

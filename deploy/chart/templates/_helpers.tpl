@@ -169,7 +169,7 @@ ports: {{ if .flow.ports }}{{ toJson .flow.ports }}{{ else }}[{ port: {{ include
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
 {{- end }}
-- { name: TRUST_PROXY, value: {{ $values.trustProxy | quote }} }
+- { name: TRUST_PROXY, value: {{ $values.trustProxy | default (ternary "1" "false" (eq $own.service.type "ClusterIP")) | quote }} }
 {{- end }}
 {{- if has .service (list "keys" "metering") }}
 {{- $database := index $values.secrets (printf "%sDatabase" .service) }}
