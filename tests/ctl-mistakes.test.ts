@@ -5,14 +5,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
+import { openNatsBus } from '@gateway/bus/nats'
 import { openConfigSource } from '@gateway/config/config-source'
+import { talks } from '@gateway/contracts/bus-roles'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import { usageStream } from '@gateway/contracts/subjects'
 import { OPERATOR_SOCKET, openOperatorDoor } from '@gateway/service/operator-door'
+import { startNats } from '@gateway/servers/start'
 import { createLogger } from '@gateway/telemetry/logger'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRouter } from '../services/router/src/start.ts'
@@ -92,6 +95,11 @@ test.each<[string]>([
   await expectWords(line.split(' ').filter(Boolean))
 })
 
+test.each(['0x10', '1e3', '0b1', '', ' 5', '-5', '1,000', 'Infinity'])('%j is no amount and no count', async (text) => {
+  expect(await expectWords(['accounts', 'top-up', 'nobody', '--', text])).toMatch(/^an amount is a number above 0 /)
+  expect(await expectWords(['usage', `--top=${text}`])).toMatch(/^--top is a whole number from 1 to 1000/)
+})
+
 test('so is an argument of nothing', async () => {
   expect(await expectWords(['accounts', 'show', ''])).toMatch(/^subject: /)
   expect(await expectWords(['accounts', 'top-up', 'nobody', '5', '--id', 'nonsense'])).toMatch(/^id: Invalid UUID/)
@@ -127,6 +135,40 @@ test('a NATS server that is away, silent or none is told in words, and the comma
   const told = await Promise.all(urls.map((url) => expectWords(['backends'], { NATS_URL: url })))
   for (const words of told) expect(words).toMatch(/^the NATS server cannot be used: /)
   silent.close()
+}, 60_000)
+
+test.each([
+  ['says nothing', ''],
+  ['stops in the middle of its answer', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'],
+])('a gateway that %s is told in words, and the command ends', { timeout: 60_000 }, async (_, said) => {
+  const hung = await mkdtemp(join(directory, 'hung-'))
+  const sockets = new Set<Socket>()
+  const gateway = createServer((socket) => {
+    sockets.add(socket.on('error', () => {}))
+    socket.once('data', () => socket.write(said))
+  }).listen(join(hung, OPERATOR_SOCKET))
+  await once(gateway, 'listening')
+  await using _closing = { [Symbol.asyncDispose]: async () => void gateway.close() }
+  using _cutting = { [Symbol.dispose]: () => sockets.forEach((socket) => void socket.destroy()) }
+  const words = await expectWords(['accounts', 'top-up', 'somebody', '5'], { DATA_DIR: hung })
+  expect(words).toMatch(/^the gateway on .*hung-\w+ does not answer within 15 s; a change may hold all the same/)
+  expect(words).toMatch(/\nto repeat it safely: --id [0-9a-f-]{36}$/m)
+})
+
+test('a NATS server that falls silent after the question is told in words, and the command ends', async () => {
+  await using nats = await startNats({ own: true })
+  await using bus = await openNatsBus({ url: nats.url, name: 'hung' })
+  const asked = Promise.withResolvers<void>()
+  const silence = async () => {
+    asked.resolve()
+    await nats.kill('SIGSTOP')
+    return new Promise<never>(() => {})
+  }
+  await using _serving = await bus.serve(talks.routersShow.subject, 'routers', silence)
+  const told = expectWords(['backends'], { NATS_URL: nats.url })
+  await asked.promise
+  expect(await told).toMatch(/^nobody answers routers\.show/)
+  await nats.kill('SIGCONT')
 }, 60_000)
 
 test('the gateway that runs is found beside the record of a cluster that was killed', async () => {

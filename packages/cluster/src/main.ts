@@ -4,12 +4,12 @@
 
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { readWholeNumber } from '@gateway/service/plain-number'
 import { UsageError, reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
 import { startCluster } from './start.ts'
 
 const MAX_OF_A_KIND = 16
-const DEFAULT_PORT = 8080
 const USAGE = `npm run start:cluster -- [--edges 2] [--routers 2], each up to ${MAX_OF_A_KIND}
 Environment: docs/configuration.md`
 
@@ -30,10 +30,10 @@ try {
   const dataDir = resolve(process.env['DATA_DIR'] || './data')
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   await using cluster = await startCluster({
-    edges: countOf('edges', values.edges),
-    routers: countOf('routers', values.routers),
+    edges: wholeNumber('--edges', values.edges, 1, MAX_OF_A_KIND),
+    routers: wholeNumber('--routers', values.routers, 1, MAX_OF_A_KIND),
     dataDir,
-    port: Number(process.env['PORT'] || DEFAULT_PORT),
+    port: wholeNumber('PORT', process.env['PORT'] || '8080', 0, 65_535),
     ...(process.env['HOST'] && { host: process.env['HOST'] }),
     log: say,
   })
@@ -44,10 +44,10 @@ try {
   reportFatal(error)
 }
 
-function countOf(option: string, text: string): number {
-  const count = Number(text)
-  if (Number.isInteger(count) && count >= 1 && count <= MAX_OF_A_KIND) return count
-  throw new UsageError(`--${option} must be a whole number from 1 to ${MAX_OF_A_KIND}, not ${text}`)
+function wholeNumber(name: string, text: string, least: number, most: number): number {
+  const number = readWholeNumber(text)
+  if (number !== null && number >= least && number <= most) return number
+  throw new UsageError(`${name} must be a whole number from ${least} to ${most}, not ${JSON.stringify(text)}`)
 }
 
 function announce([url = '', ...others]: string[], issuer: string, dataDir: string): void {

@@ -4,6 +4,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
+import { readDecimalNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
 import type { Answer } from './answer.ts'
 import type { Gateway } from './gateway.ts'
@@ -31,9 +32,11 @@ export async function topUp(
   text: string,
   id: string = randomUUID(),
 ): Promise<Answer> {
-  const amount = Number(text)
-  if (!(amount > 0 && amount <= LARGEST_TOP_UP)) {
-    throw new UsageError(`an amount is a number above 0, ${LARGEST_TOP_UP} at the most, not ${text}`)
+  const amount = readDecimalNumber(text)
+  if (amount === null || amount <= 0 || amount > LARGEST_TOP_UP) {
+    throw new UsageError(
+      `an amount is a number above 0 in plain digits, ${LARGEST_TOP_UP} at the most, not ${JSON.stringify(text)}`,
+    )
   }
   try {
     return describe(accountIn(await gateway.ask('keysTopUp', { id, subject, amount })))

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { openNatsBus } from '@gateway/bus/nats'
 import { BusTimeoutError, NoResponderError } from '@gateway/bus/port'
@@ -22,6 +22,8 @@ export interface Gateway extends AsyncDisposable {
 }
 
 const TIMEOUT_MS = 10_000
+/** The gateway itself gives a question up after 10 s, and says so. */
+const HUNG_AFTER_MS = 15_000
 
 export async function findGateway(environment: NodeJS.ProcessEnv): Promise<Gateway> {
   const gateway = await openGateway(environment)
@@ -100,16 +102,19 @@ function tooLate(): Promise<never> {
 }
 
 function throughSocket(socketPath: string): Gateway {
+  const lost = `the gateway on ${dirname(socketPath)} does not answer`
+  const hung = `${lost} within ${HUNG_AFTER_MS / 1_000} s; a change may hold all the same. If it stays so, restart the gateway and ask again`
   return {
     ask: <Name extends AskedBy<'ctl'>>(name: Name, question: Written<Name, 'request'>) =>
       new Promise<Read<Name, 'reply'>>((resolve, reject) => {
-        const fail = (error: Error) => reject(new UsageError(`the gateway does not answer: ${error.message}`))
+        const tooLate = AbortSignal.timeout(HUNG_AFTER_MS)
+        const fail = (error: Error) => reject(new UsageError(tooLate.aborted ? hung : `${lost}: ${error.message}`))
         const { subject, messages } = talks[name]
         const read = (status: number | undefined, body: string) => {
           if (status === 200) resolve(messages.reply.parse(JSON.parse(body)) as Read<Name, 'reply'>)
           else reject(new UsageError(body || `the gateway answered ${status}`))
         }
-        const asking = request({ socketPath, path: `/${subject}`, method: 'POST' }, (response) => {
+        const asking = request({ socketPath, path: `/${subject}`, method: 'POST', signal: tooLate }, (response) => {
           text(response)
             .then((body) => read(response.statusCode, body))
             .catch(fail)

@@ -34,6 +34,7 @@ describe('a variable', () => {
     ['TRUST_PROXY', '2', 2],
     ['TRUST_PROXY', 'loopback, 10.0.0.0/8', 'loopback, 10.0.0.0/8'],
     ['EDGE_REPLICAS_MAX', '12', 12],
+    ['OTEL_TRACES_SAMPLER_ARG', '0.25', 0.25],
     ['KEYS_MASTER_SECRET', SECRET, SECRET],
     ['AUTH_ISSUER', 'https://id.example.com/', 'https://id.example.com/'],
   ])('%s=%s is understood', (name, text, value) => {
@@ -71,6 +72,12 @@ describe('a variable', () => {
     ['PORT', '-1', 'must be a whole number'],
     ['PORT', '8080.5', 'must be a whole number'],
     ['PORT', '70000', 'must be 65535 or less'],
+    ['PORT', '0x1F90', 'must be a whole number'],
+    ['PORT', '9'.repeat(17), 'must be a whole number'],
+    ['OTEL_TRACES_SAMPLER_ARG', ' ', 'must be a number'],
+    ['OTEL_TRACES_SAMPLER_ARG', '0x1', 'must be a number'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1e-1', 'must be a number'],
+    ['OTEL_TRACES_SAMPLER_ARG', '1.5', 'must be 1 or less'],
     ['LOG_LEVEL', 'loud', 'set it to one of trace, debug, info, warn, error, fatal, silent'],
     [
       'NATS_URL',

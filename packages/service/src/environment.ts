@@ -11,6 +11,7 @@ import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-con
 import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-address'
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
+import { readDecimalNumber, readWholeNumber } from './plain-number.ts'
 
 interface VariableProblem {
   variable: string
@@ -54,12 +55,19 @@ function variable<Schema extends z.ZodType>(schema: Schema, description: string)
   return schema.describe(description)
 }
 
-const whole = (min: number, max: number) =>
-  z
+const whole = (min: number, max: number) => numberBy(readWholeNumber, 'must be a whole number', min, max)
+const decimal = (min: number, max: number) => numberBy(readDecimalNumber, 'must be a number', min, max)
+
+function numberBy(read: (text: string) => number | null, form: string, min: number, max: number) {
+  return z
     .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min, `must be ${min} or more`).max(max, `must be ${max} or less`))
+    .transform((text, { addIssue }) => {
+      const number = read(text)
+      if (number === null) addIssue(form)
+      return number ?? z.NEVER
+    })
+    .pipe(z.number().min(min, `must be ${min} or more`).max(max, `must be ${max} or less`))
+}
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
@@ -226,7 +234,7 @@ export const variables = {
     "the choice of traced requests: always_on, always_off, traceidratio, or parentbased_ and one of them, which follows the client's traceparent",
   ),
   OTEL_TRACES_SAMPLER_ARG: variable(
-    z.coerce.number('must be a number').min(0, 'must be 0 or more').max(1, 'must be 1 or less').default(1),
+    decimal(0, 1).default(1),
     'the share of requests that the ratio samplers trace, from 0 to 1',
   ),
 } as const
@@ -234,7 +242,7 @@ export const variables = {
 function parseTrustProxy(text: string): boolean | number | string {
   if (text === 'true') return true
   if (text === 'false') return false
-  return /^\d+$/.test(text) ? Number(text) : text
+  return readWholeNumber(text) ?? text
 }
 
 /** `HEALTH_PORT`, or the port after `PORT`. */
