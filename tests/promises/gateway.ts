@@ -223,7 +223,7 @@ export async function manageKeys(
   gateway: Address,
   token: string,
   method: 'GET' | 'POST',
-  path: '' | '/rotate' | '/revoke' = '',
+  path: '' | '/rotate' | '/revoke' | `?after=${string}` = '',
   body: object = {},
   url: string = gateway.urls[0],
 ): Promise<Answer> {

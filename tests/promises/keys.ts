@@ -130,6 +130,14 @@ export function promiseKeys(gateway: () => Gateway): void {
       expect(body).toMatchObject({ object: 'list', data: [{ status: 'active' }, { status: 'deactivated' }] })
       expect(JSON.stringify(body)).not.toContain(key)
       expect(JSON.stringify(body)).toContain(key.slice(0, 12))
+
+      const { data, next } = body as { data: { key: string }[]; next: string | null }
+      expect(next).toBeNull()
+      const listAfter = (of: string) => manageKeys(gateway(), token, 'GET', `?after=${encodeURIComponent(of)}`)
+      expect(await listAfter(data[0]!.key)).toMatchObject({ status: 200, body: { data: [data[1]], next: null } })
+      expect(await listAfter(data[1]!.key.slice(0, 12))).toMatchObject({ body: { data: [], next: null } })
+      for (const unknown of ['svc_00000000', 'nonsense', key])
+        expect(await listAfter(unknown)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } })
     })
 
     test("somebody else's key cannot be rotated or revoked, and stays alive", async () => {

@@ -40,7 +40,10 @@ const accountView = z.object({
   overage: z.boolean(),
   /** Top-ups of the current month, in `unit`. */
   extra: z.number(),
+  /** The newest ones. */
   keys: z.array(listedKey),
+  /** There are older keys. */
+  hasMoreKeys: z.boolean().default(false),
 })
 export type AccountView = z.infer<typeof accountView>
 

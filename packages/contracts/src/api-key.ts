@@ -44,6 +44,14 @@ export function maskKey(keyId: string): string {
   return `${KEY_PREFIX}${keyId}…`
 }
 
+/** What {@link maskKey} writes, with or without its ellipsis. */
+export const MASKED_KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_ID_LENGTH}}…?$`)
+
+/** The key id in a text of {@link MASKED_KEY}. */
+export function keyIdOf(masked: string): string {
+  return masked.slice(KEY_PREFIX.length, MASK_LENGTH)
+}
+
 /** `length` base62 characters from a source of random bytes, without modulo bias. */
 export function randomBase62(length: number, randomBytes: (count: number) => Uint8Array): string {
   let text = ''

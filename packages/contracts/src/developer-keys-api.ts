@@ -6,6 +6,7 @@
  */
 
 import * as z from 'zod'
+import { MASKED_KEY } from './api-key.ts'
 import { openEnum } from './open-enum.ts'
 
 const keyOwner = z.object({ issuer: z.string().min(1), subject: z.string().min(1) })
@@ -54,9 +55,15 @@ export const listedKey = z.object({
 })
 export type ListedKey = z.infer<typeof listedKey>
 
-/** Newest first. */
-export const listKeysRequest = z.object({ owner: keyOwner })
-export const listKeysReply = z.object({ keys: z.array(listedKey) })
+/** Newest first, in pages: `after` is the id of a page's last key. */
+export const listKeysRequest = z.object({ owner: keyOwner, after: z.string().optional() })
+export const listKeysReply = z.object({
+  keys: z.array(listedKey),
+  /** The next page's `after`; null on the last page, and from a former keys service. */
+  next: z.string().nullable().default(null),
+  /** No key of this owner has the id in `after`. */
+  isUnknown: z.boolean().optional(),
+})
 export type ListKeysRequest = z.infer<typeof listKeysRequest>
 export type ListKeysReply = z.infer<typeof listKeysReply>
 
@@ -103,6 +110,10 @@ export const currentKeyRequest = z.looseObject({ key: z.string().min(1) })
 export const developerKeyResponse = z.object({ key: z.string(), plan: z.string() })
 export const rotatedKeyResponse = z.object({ key: z.string(), plan: z.string(), rotated: z.literal(true) })
 export const revokedKeyResponse = z.object({ key: z.string(), revoked: z.literal(true) })
+/** `after`: the `next` of the page before. A key's masked form in the list serves as well. */
+export const developerKeyListQuery = z.object({
+  after: z.string().regex(MASKED_KEY, 'must be the next of a page before').optional(),
+})
 export const developerKeyListResponse = z.object({
   object: z.literal('list'),
   data: z.array(
@@ -114,4 +125,6 @@ export const developerKeyListResponse = z.object({
       last_used_at: z.string().nullable(),
     }),
   ),
+  /** Of an edge that is older than the console it is missing. */
+  next: z.string().nullable().optional(),
 })

@@ -64,7 +64,7 @@ function accountIn(reply: AccountReply): AccountView {
 }
 
 function describe(account: AccountView): Answer {
-  const { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } = account
+  const { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys, hasMoreKeys } = account
   const lines = [
     ['account', `${tag} (${kind})`],
     ...(issuer === null ? [] : [['subject', `${issuer}|${subject}`]]),
@@ -74,6 +74,7 @@ function describe(account: AccountView): Answer {
     ...keys.map(({ keyId, status, createdAt, lastUsedAt }) => {
       return ['key', `${keyId}  ${status}, made ${createdAt}, ${lastUsedAt ? `last used ${lastUsedAt}` : 'never used'}`]
     }),
+    ...(hasMoreKeys ? [['', `older keys are not shown: these are the newest ${keys.length}`]] : []),
   ]
   return { facts: account, text: lines.map(([name = '', value]) => `${name.padEnd(9)}${value}`).join('\n') }
 }

@@ -9,6 +9,7 @@ import { modelEntry, modelList, tierCatalog } from '@gateway/contracts/catalog'
 import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
 import {
   currentKeyRequest,
+  developerKeyListQuery,
   developerKeyListResponse,
   developerKeyResponse,
   mintKeyBody,
@@ -321,10 +322,17 @@ export const operations = {
   listDeveloperKeys: {
     group: 'Keys',
     summary: 'All developer keys, newest first',
-    description: ['Keys are masked to their first characters.'],
+    description: ['Keys are masked to their first characters. A page has up to 1,000.'],
+    query: [
+      {
+        name: 'after',
+        description: 'The next of the page before, for older keys. The last page has null there.',
+        schema: developerKeyListQuery.shape.after,
+      },
+    ],
     responseSchema: developerKeyListResponse,
     examples: [{ name: 'My keys' }],
-    errors: [],
+    errors: ['VALIDATION_ERROR'],
   },
   rotateDeveloperKey: {
     group: 'Keys',

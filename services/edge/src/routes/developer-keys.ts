@@ -6,15 +6,17 @@
  */
 
 import type { z } from 'zod'
-import { maskKey, parseKey } from '@gateway/contracts/api-key'
+import { keyIdOf, maskKey, parseKey } from '@gateway/contracts/api-key'
 import {
   currentKeyRequest,
+  developerKeyListQuery,
   type developerKeyListResponse,
   type developerKeyResponse,
   mintKeyBody,
   type revokedKeyResponse,
   type rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
+import { GatewayError } from '@gateway/contracts/errors'
 import { hashKey, invalidKey } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../read/inference-kinds.ts'
@@ -45,8 +47,10 @@ export function revokeDeveloperKey(edge: Edge): Handler<'sign-in'> {
 }
 
 export function listDeveloperKeys(edge: Edge): Handler<'sign-in'> {
-  return async (_request, response, owner) => {
-    const { keys } = await edge.keys.list({ owner })
+  return async (request, response, owner) => {
+    const { after } = parseBody(developerKeyListQuery, request.query)
+    const { keys, next, isUnknown } = await edge.keys.list({ owner, ...(after && { after: keyIdOf(after) }) })
+    if (isUnknown) throw new GatewayError('VALIDATION_ERROR', 'after: is not the next of a page before')
     const data = keys.map(({ keyId, plan, status, createdAt, lastUsedAt }) => ({
       key: maskKey(keyId),
       plan,
@@ -55,7 +59,8 @@ export function listDeveloperKeys(edge: Edge): Handler<'sign-in'> {
       created_at: createdAt,
       last_used_at: lastUsedAt,
     }))
-    response.json({ object: 'list', data } satisfies z.infer<typeof developerKeyListResponse>)
+    const page = { object: 'list' as const, data, next: next && maskKey(next).slice(0, -1) }
+    response.json(page satisfies z.infer<typeof developerKeyListResponse>)
   }
 }
 

@@ -151,24 +151,40 @@ export async function voidTicket(transaction: KeysDatabase, keyId: string): Prom
   await transaction.updateTable('keys.keys').set({ end_ticket: null }).where('key_id', '=', keyId).execute()
 }
 
-/** More than anybody reads, and few enough for one answer. */
-const MAX_LISTED = 1_000
+/** More than people read, and few enough for one answer. */
+const PAGE_KEYS = 1_000
 
-/** Newest first. */
-export async function listKeys(database: KeysDatabase, account: string): Promise<Omit<ListedKey, 'plan'>[]> {
-  const rows = await database
-    .selectFrom('keys.keys')
+export interface KeyPage {
+  keys: Omit<ListedKey, 'plan'>[]
+  /** The last key's id, where older keys follow. */
+  next: string | null
+}
+
+/** Newest first; after the key of the id `after`. Null where the account has no such key. */
+export async function listKeys(
+  database: KeysDatabase,
+  account: string,
+  after: string | undefined,
+): Promise<KeyPage | null> {
+  const keysOf = database.selectFrom('keys.keys').where('account', '=', account)
+  const last = after === undefined ? null : await keysOf.select('key_id').where('key_id', '=', after).executeTakeFirst()
+  if (last === undefined) return null
+  const before =
+    last &&
+    sql<boolean>`(created_at, key_id) <
+    (select created_at, key_id from keys.keys where key_id = ${last.key_id})`
+  const rows = await (before ? keysOf.where(before) : keysOf)
     .select(['key_id as keyId', 'status', 'created_at as createdAt', 'last_used_at as lastUsedAt'])
-    .where('account', '=', account)
     .orderBy('created_at', 'desc')
-    .orderBy('version', 'desc')
-    .limit(MAX_LISTED)
+    .orderBy('key_id', 'desc')
+    .limit(PAGE_KEYS + 1)
     .execute()
-  return rows.map((row) => ({
+  const keys = rows.slice(0, PAGE_KEYS).map((row) => ({
     ...row,
     createdAt: row.createdAt.toISOString(),
     lastUsedAt: row.lastUsedAt?.toISOString() ?? null,
   }))
+  return { keys, next: rows.length > PAGE_KEYS ? keys.at(-1)!.keyId : null }
 }
 
 /** Of each, in their order, whether the account has had such a key. */

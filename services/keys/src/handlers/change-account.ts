@@ -102,6 +102,9 @@ async function view(context: KeysContext, account: NamedAccount): Promise<Accoun
   const unit = unitOf(context.config.current.plans, plan)
   const window = await currentWindow(context, tag)
   const extra = toPlanUnit(await readExtra(context.database, { account: tag, unit, window }), unit)
-  const keys = (await listKeys(context.database, tag)).map((key) => ({ ...key, plan }))
-  return { kind: 'account', account: { account: tag, kind, issuer, subject, plan, unit, overage, extra, keys } }
+  const page = await listKeys(context.database, tag, undefined)
+  const keys = page?.keys.map((key) => ({ ...key, plan })) ?? []
+  const hasMoreKeys = page?.next != null
+  const facts = { kind, issuer, subject, plan, unit, overage, extra, keys, hasMoreKeys }
+  return { kind: 'account', account: { account: tag, ...facts } }
 }

@@ -1,12 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { maskKey, parseKey } from '@gateway/contracts/api-key'
-import { keysInvalidated, type KeyOwner, type KeysInvalidated } from '@gateway/contracts/developer-keys-api'
+import {
+  keysInvalidated,
+  type KeyOwner,
+  type KeysInvalidated,
+  type ListedKey,
+} from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
 import { lockDeveloperAccount } from '../db/accounts.ts'
 import { URGENT_CONNECTIONS } from '../start.ts'
+import { showAccount } from './change-account.ts'
 import { fillTogether } from './fill.ts'
 import { findAccount, findSession, listKeys, mintKey, revokeKey, revokeKeyById, rotateKey } from './developer-keys.ts'
 import { lookUp } from './look-up.ts'
@@ -168,7 +175,7 @@ test('a revoke that died between its commit and its word is announced by whoever
 }, 20_000)
 
 test('the list shows the newest key first, dead ones too, and no secret', async () => {
-  expect(await listKeys(keys, { owner: ALICE })).toEqual({ keys: [] })
+  expect(await listKeys(keys, { owner: ALICE })).toEqual({ keys: [], next: null })
   const first = await mint()
   await sleep(5)
   const second = await rotated(first)
@@ -183,6 +190,33 @@ test('the list shows the newest key first, dead ones too, and no secret', async 
       lastUsedAt: null,
     },
   ])
+})
+
+test('a list of any length can be read to its end, page by page', async () => {
+  const key = await mint()
+  const { accountTag, keyId } = parseKey(key)!
+  // Several of one moment, too.
+  await sql`
+    insert into keys.keys (key_id, account, hash, sealed, master_key_id, status, version, created_at, deactivated_at)
+    select lpad(number::text, 8, 'x'), ${accountTag}, sha256(number::text::bytea), sealed, master_key_id,
+      'deactivated', 1, created_at - make_interval(secs => 1 + number / 3), now()
+    from keys.keys, generate_series(1, 2100) as number where key_id = ${keyId}`.execute(keys.database)
+  const listed: ListedKey[] = []
+  let pages = 0
+  for (let after: string | undefined | null; after !== null; pages++) {
+    const page = await listKeys(keys, { owner: ALICE, ...(after && { after }) })
+    listed.push(...page.keys)
+    after = page.next
+  }
+  expect(pages).toBe(3)
+  expect(listed).toHaveLength(2_101)
+  expect(new Set(listed.map((one) => one.keyId)).size).toBe(2_101)
+  expect(listed[0]).toMatchObject({ keyId, status: 'active' })
+  const times = listed.map(({ createdAt }) => createdAt)
+  expect(times).toEqual(times.toSorted().toReversed())
+  expect(await listKeys(keys, { owner: MALLORY, after: keyId })).toMatchObject({ keys: [], isUnknown: true })
+  const account = await showAccount(keys, { subject: ALICE.subject })
+  expect(account).toMatchObject({ account: { hasMoreKeys: true, keys: { length: 1_000 } } })
 })
 
 test('a signed-in caller acts through their active key, or through none', async () => {

@@ -65,11 +65,11 @@ export async function findSession(
 }
 
 /** Dead keys too, newest first. It contains no secret: a masked key shows only its id. */
-export async function listKeys({ database }: KeysContext, { owner }: ListKeysRequest): Promise<ListKeysReply> {
+export async function listKeys({ database }: KeysContext, { owner, after }: ListKeysRequest): Promise<ListKeysReply> {
   const account = await findOwnAccount(database, owner)
-  if (!account) return { keys: [] }
-  const keys = await readKeys(database, account.tag)
-  return { keys: keys.map((key) => ({ ...key, plan: account.plan })) }
+  const page = account && (await readKeys(database, account.tag, after))
+  if (!page) return { keys: [], next: null, ...(after !== undefined && { isUnknown: true }) }
+  return { keys: page.keys.map((key) => ({ ...key, plan: account.plan })), next: page.next }
 }
 
 /**

@@ -5,7 +5,7 @@ import { Card } from '../../parts/card.tsx'
 import { StatusBadge } from '../../parts/status-badge.tsx'
 import { WideTable } from '../../parts/wide-table.tsx'
 
-export function KeyHistory({ keys }: { keys: KeyList['data'] }) {
+export function KeyHistory({ keys, hasMore }: { keys: KeyList['data']; hasMore: boolean }) {
   if (keys.length === 0) return null
   return (
     <Card title="All your keys">
@@ -31,6 +31,7 @@ export function KeyHistory({ keys }: { keys: KeyList['data'] }) {
           ))}
         </Table.Tbody>
       </WideTable>
+      {hasMore && <p>These are the newest {keys.length} keys. GET /v1/keys/developer lists the older ones, too.</p>}
     </Card>
   )
 }

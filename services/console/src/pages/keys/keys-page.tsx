@@ -17,14 +17,14 @@ export default function KeysPage() {
     <Page title="Keys" lead="One active key per account. Applications send it with every request.">
       {revealed && <RevealedKey value={revealed} onDone={() => setRevealed(null)} />}
       <Answer query={keys} loading={<KeysSkeleton />}>
-        {({ data }) => (
+        {({ data, next }) => (
           <>
             {active ? (
               <CurrentKey listed={active} onReveal={setRevealed} onRevoked={() => setRevealed(null)} />
             ) : (
               <CreateKey isFirst={data.length === 0} onCreated={setRevealed} />
             )}
-            <KeyHistory keys={data} />
+            <KeyHistory keys={data} hasMore={typeof next === 'string'} />
           </>
         )}
       </Answer>
