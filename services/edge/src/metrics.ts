@@ -8,7 +8,7 @@ import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/process-metrics'
-import type { BytesInFlight } from './read/bytes-in-flight.ts'
+import type { ByteBudget } from './core/byte-budget.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
 export interface EdgeMetrics {
@@ -67,7 +67,7 @@ export function observeIntake(metrics: Metrics, intake: { readonly count: number
 }
 
 /** By what holds them. */
-export function observeBytes(metrics: Metrics, { budget }: BytesInFlight): void {
+export function observeBytes(metrics: Metrics, { budget }: { readonly budget: ByteBudget }): void {
   metrics.observedGauge(
     'gateway_bytes_in_flight',
     'bytes at an edge: bodies of `unproven` keys, of keys in look-up (`proving`), of `guests` and `accounts`; unread `answers`',

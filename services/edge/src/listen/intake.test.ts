@@ -5,9 +5,8 @@ import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
-import { beginRequest } from './begin-request.ts'
+import { beginRequest, type Step, takeSteps } from './take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
-import { type Step, takeSteps } from './take-steps.ts'
 
 let opened: AsyncDisposableStack
 let intake: Intake

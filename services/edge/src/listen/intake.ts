@@ -14,9 +14,8 @@ import {
   noteWait,
   WINDOW_MS,
 } from '@gateway/service/intake-limit'
-import { measuredOf } from './begin-request.ts'
+import { measuredOf, type Step } from './take-steps.ts'
 import type { EdgeMetrics } from '../metrics.ts'
-import type { Step } from './take-steps.ts'
 
 /** A client waits for some turns of the same event loops more until its answer begins. */
 const TUNING = { targetMs: 250, least: 8, most: 1_024 }

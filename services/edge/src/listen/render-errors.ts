@@ -7,9 +7,8 @@ import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { ERROR_STATUS, GatewayError, renderError } from '@gateway/contracts/errors'
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
-import { measuredOf } from './begin-request.ts'
 import { dialectOfPath, hintFor } from '../core/read-path.ts'
-import type { Fail, StepRequest, StepResponse } from './take-steps.ts'
+import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** A client whose base URL is wrong is told the path that it meant. */
 export function notFound(paths: readonly string[]): RequestHandler {

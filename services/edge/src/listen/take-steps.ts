@@ -2,10 +2,16 @@
  * A request's way through steps that are known beforehand: Express' kind of middleware without a router between one and
  * the next, which costs more than most steps do. The same steps serve under Express.
  *
- * What a step throws, rejects with or hands to `next` ends the way and goes to `fail`, once.
+ * The first step begins the request. It gets an id of ours (UUIDv7, never a client's), which is its `x-request-id` and names
+ * the job on the bus, the reservation in the admission store and the row in the ledger. From there the edge measures it to
+ * the end of its response, whatever route, error or departure of the client ends it; where traces are on, as a span as well.
  */
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { randomFillSync } from 'node:crypto'
+import { v7 as uuidv7 } from 'uuid'
+import { NO_SPAN, type Span, type Tracer } from '@gateway/telemetry/tracing'
+import { type EdgeMetrics, OK } from '../metrics.ts'
 
 export interface StepRequest extends IncomingMessage {
   /** Once it was read. */
@@ -21,7 +27,10 @@ export type Next = (error?: unknown) => void
 export type Step = (request: StepRequest, response: StepResponse, next: Next) => void | Promise<void>
 export type Fail = (error: unknown, request: StepRequest, response: StepResponse) => void
 
-/** `endpoint`: the route as it is documented. */
+/**
+ * What a step throws, rejects with or hands to `next` ends the way and goes to `fail`, once. `endpoint`: the route as it is
+ * documented.
+ */
 export function takeSteps(endpoint: string, steps: readonly Step[], fail: Fail): RequestListener {
   return (request, incoming) => {
     const response = Object.assign(incoming, { locals: { endpoint } })
@@ -37,4 +46,85 @@ export function takeSteps(endpoint: string, steps: readonly Step[], fail: Fail):
     }
     next()
   }
+}
+
+export interface Measured {
+  readonly requestId: string
+  readonly startedAtMs: number
+  /** The config's model that was asked for, once it is known. */
+  model: string
+  /** The code of the error that ended the request. */
+  failure: string | null
+  readonly metrics: EdgeMetrics
+  /** The whole request. */
+  readonly span: Span
+}
+
+export function beginRequest({ metrics, tracer }: { metrics: EdgeMetrics; tracer: Tracer }): Step {
+  return (request, response, next) => {
+    const span = tracer.isOn
+      ? tracer.enter(methodOf(response), {
+          kind: 'server',
+          parent: request.headers['traceparent'] as string | undefined,
+        })
+      : NO_SPAN
+    const requestId = uuidv7({ random: freshBytes() })
+    const measured: Measured = { requestId, startedAtMs: performance.now(), model: '', failure: null, metrics, span }
+    response.locals['measured'] = measured
+    response.setHeader('x-request-id', requestId)
+    response.on('close', onClose)
+    next()
+  }
+}
+
+export function measuredOf(response: StepResponse): Measured {
+  return response.locals['measured'] as Measured
+}
+
+/** The route as it is written in `routes.ts`, never the path that came. */
+export function endpointOf(response: StepResponse): string {
+  const { endpoint } = response.locals as { endpoint?: string }
+  if (endpoint !== undefined) return endpoint
+  const { route } = response.req as { route?: { path?: string } }
+  return route?.path ?? 'other'
+}
+
+const methodOf = (response: StepResponse): string => response.req.method ?? ''
+
+function onClose(this: StepResponse): void {
+  const measured = measuredOf(this)
+  const { metrics, model, failure, startedAtMs, span } = measured
+  const outcome = failure ?? (this.writableFinished ? OK : 'client_gone')
+  metrics.answered(endpointOf(this), model, outcome, performance.now() - startedAtMs)
+  if (span.isRecorded) endSpan(measured, this, outcome)
+}
+
+function endSpan({ span, requestId }: Measured, response: StepResponse, outcome: string): void {
+  const endpoint = endpointOf(response)
+  const method = methodOf(response)
+  span.rename(`${method} ${endpoint}`)
+  span.set({
+    'http.request.method': method,
+    'http.route': endpoint,
+    'http.response.status_code': response.statusCode,
+    'gateway.request_id': requestId,
+    'gateway.outcome': outcome,
+  })
+  if (outcome !== OK && (response.statusCode >= 500 || response.statusCode < 400)) span.fail(outcome)
+  span.end()
+}
+
+const BYTES_OF_AN_ID = 16
+/** Asking the system for randomness costs the same for one id as for hundreds. */
+const pool = new Uint8Array(256 * BYTES_OF_AN_ID)
+let used = pool.length
+
+function freshBytes(): Uint8Array {
+  if (used === pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  const begin = used
+  used += BYTES_OF_AN_ID
+  return pool.subarray(begin, used)
 }

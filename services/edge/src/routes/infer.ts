@@ -21,9 +21,8 @@ import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
 import { retryAfterMs } from '../listen/intake.ts'
-import { endpointOf, measuredOf } from '../listen/begin-request.ts'
+import { endpointOf, measuredOf, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
 import { relayAnswer } from '../relay/relay-answer.ts'
-import type { StepRequest, StepResponse } from '../listen/take-steps.ts'
 
 type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => Promise<void>
 
