@@ -22,12 +22,11 @@ import {
   type WindowReports,
 } from '../core/reports.ts'
 import { parkRejected, recordReports } from '../db/ledger.ts'
-import { readCurrentTotals } from '../db/owed-totals.ts'
+import { readCurrentTotals, type Settlement } from '../settlement.ts'
 import type { Partitions } from '../db/partitions.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'
-import type { Settlement } from '../settlement.ts'
 import type { KeyUse, StandingTeller } from '../tell-keys.ts'
 
 export interface UsageContext {

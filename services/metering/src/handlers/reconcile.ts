@@ -8,7 +8,7 @@ import type { AccountPlan, ReconcileTotalsReply, ReconcileTotalsRequest } from '
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareTotals, compareUnit, type TotalsFinding } from '../core/compare-totals.ts'
 import { readRecorded } from '../db/ledger.ts'
-import { readCurrentTotals } from '../db/owed-totals.ts'
+import { readCurrentTotals } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import { raiseVersionAbove, readTotals, readUnits, setUnit } from '../db/windows.ts'
 
