@@ -63,7 +63,7 @@ describe('a reservation', () => {
     expect(estimateChat(chat({ tools }), 1).maxPromptTokens).toBeGreaterThan(1_000)
   })
 
-  test.each(['documents', 'chat_template', 'chat_template_kwargs', 'functions', 'response_format'])(
+  test.each(['input_ids', 'documents', 'chat_template', 'chat_template_kwargs', 'functions', 'response_format'])(
     'counts %s, which templates write into the prompt',
     (field) => {
       const value = field === 'chat_template' ? 'x'.repeat(1_000) : { text: 'x'.repeat(1_000) }

@@ -26,6 +26,8 @@ const LONG_TOKENS = new Map(Object.entries(longTokens).map(([token, bytes]) => [
 /** Templates write these members into the prompt, beside the messages. */
 const IN_PROMPT = [
   ...['tools', 'functions', 'response_format'],
+  // Of SGLang: the prompt itself, in tokens.
+  'input_ids',
   // Of vLLM and llama.cpp.
   ...['documents', 'chat_template', 'chat_template_kwargs'],
 ] as const
