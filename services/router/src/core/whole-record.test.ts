@@ -122,6 +122,26 @@ test.each([
   expect(complete(empty, NAME)).toEqual({ ...record, choices: [{ ...choice, finish_reason: expected }] })
 })
 
+describe('parts of a text, as Mistral writes them,', () => {
+  const text = (words: string) => ({ type: 'text', text: words })
+  const thinking = { type: 'thinking', thinking: [text('Paris'), text(' or Lyon?')] }
+
+  test.each([
+    [[thinking], { content: '', reasoning_content: 'Paris or Lyon?' }],
+    [[text('Par'), { type: 'reference', reference_ids: [1] }, text('is')], { content: 'Paris' }],
+    [[thinking, text('Paris')], { content: 'Paris', reasoning_content: 'Paris or Lyon?' }],
+    [[], { content: '' }],
+  ])('%j are texts', (content, expected) => {
+    const [choice] = CHUNK.choices
+    const chunk = { ...CHUNK, choices: [{ ...choice, delta: { content } }] }
+    expect(wholeChunk(chunk, NAME)).toEqual({ ...CHUNK, choices: [{ ...choice, delta: expected }] })
+    const [said] = COMPLETION.choices
+    const answered = { ...COMPLETION, choices: [{ ...said, message: { role: 'assistant', content } }] }
+    const message = { role: 'assistant', ...expected }
+    expect(wholeAnswer('chat', answered, IDENTITY)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
+  })
+})
+
 test.each([
   ['fractions', 1_744_857_525.254, 1_744_857_525],
   ['milliseconds', 1_744_857_525_254, 1_744_857_525],

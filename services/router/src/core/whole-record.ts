@@ -1,12 +1,12 @@
 /**
  * The contract's records are whole, whatever a backend leaves out. Each function answers null where nothing is missing,
  * so that the backend's own bytes travel on; else the record with its gaps filled. Nothing that a backend wrote is
- * changed, but for a kind of object that is another one, an empty text or null in the place of a name, times in another unit,
- * and sums that do not fit.
+ * changed, but for a kind of object that is another one, an empty text or null in the place of a name, parts in the
+ * place of a text, times in another unit, and sums that do not fit.
  */
 
 import type { JobKind } from '@gateway/contracts/job'
-import { isFinished } from './chat-chunk.ts'
+import { isFinished, textOf, thoughtsOf } from './chat-chunk.ts'
 import type { JsonObject } from './plain-answer.ts'
 import { filled, filledItems, isEmpty } from './fill-gaps.ts'
 import { isObject, readUsage, writeUsage } from './read-usage.ts'
@@ -60,13 +60,21 @@ function chunkGaps(choice: JsonObject, position: number): JsonObject {
   const gaps = indexGap(choice, position)
   // Strict clients refuse an empty one (OpenSecretCloud/maple-proxy#3, 2025-11-15).
   if (choice.finish_reason !== null && !isFinished(choice)) gaps.finish_reason = null
-  if (!isObject(choice.delta)) gaps.delta = {}
-  else if (choice.delta.role === null) {
+  const { delta } = choice
+  if (!isObject(delta)) gaps.delta = {}
+  else if (delta.role === null || Array.isArray(delta.content)) {
     // SGLang's in all chunks but the first (sgl-project/sglang#7860, 2025-07-08).
-    const { role: _, ...delta } = choice.delta
-    gaps.delta = delta
+    const { role, ...rest } = delta
+    gaps.delta = { ...(role == null ? null : { role }), ...rest, ...textGaps(delta) }
   }
   return gaps
+}
+
+/** Mistral writes parts, which strict clients refuse (meilisearch/meilisearch#6327, 2026-04-13). */
+function textGaps(said: JsonObject): JsonObject | null {
+  if (!Array.isArray(said.content)) return null
+  const thoughts = thoughtsOf(said)
+  return { content: textOf(said.content), ...(thoughts !== '' && { reasoning_content: thoughts }) }
 }
 
 function wholeEmbeddings(answer: JsonObject, identity: Identity): Completed {
@@ -119,6 +127,7 @@ function messageGap(message: unknown, answerId: string, choice: number): JsonObj
   const gaps: JsonObject = {}
   if (!isName(message.role)) gaps.role = 'assistant'
   if (message.content === undefined) gaps.content = null
+  Object.assign(gaps, textGaps(message))
   const calls = wholeToolCalls(message.tool_calls, answerId, choice)
   if (calls !== null) gaps.tool_calls = calls
   return isEmpty(gaps) ? null : { message: { ...message, ...gaps } }
