@@ -46,6 +46,25 @@ test('usage is shown by day and by model, as figures that agree with the answers
   await shot('usage-empty')
 })
 
+test('usage is found in a browser whose clock is wrong', async () => {
+  const { page } = await newKeyOwner(stage)
+  await goTo(page, 'Playground')
+  await ask(page, 'One', 'svc-instant')
+  await waitForUsage(page, /Requests\s+1\b/)
+  await goTo(page, 'Overview')
+  await page.clock.setFixedTime(Date.now() + 100 * 86_400_000)
+  await goTo(page, 'Usage')
+  for (const period of ['This month', '30 days']) {
+    await page.getByText(period, { exact: true }).click()
+    await page
+      .getByText(/Requests\s*1\b/)
+      .first()
+      .waitFor()
+  }
+  await page.getByText('Last month', { exact: true }).click()
+  await page.getByText('No usage in this time').waitFor()
+})
+
 test('on pay-as-you-go, everything is told in dollars', async () => {
   const { page, name, shot } = await newKeyOwner(stage)
   await stage.ctl('accounts', 'set-plan', name, 'payg')

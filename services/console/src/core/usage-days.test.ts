@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
-import { everyDay, roundScale, spanOf } from './usage-days.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { everyDay, PERIODS, questionFor, roundScale } from './usage-days.ts'
 
 const figures = {
   ...{ requests: 1, prompt_tokens: 2, completion_tokens: 3, cached_tokens: 0 },
@@ -8,15 +8,29 @@ const figures = {
 }
 
 describe('a period', () => {
-  const leapDay = Date.parse('2028-02-29T23:59:59Z')
   test.each([
-    ['month', leapDay, { from: '2028-02-01', to: '2028-02-29' }],
-    ['last-month', leapDay, { from: '2028-01-01', to: '2028-01-31' }],
-    ['last-month', Date.parse('2027-01-15T00:00:00Z'), { from: '2026-12-01', to: '2026-12-31' }],
-    ['30', leapDay, { from: '2028-01-31', to: '2028-02-29' }],
-    ['90', Date.parse('2026-11-21T00:00:00Z'), { from: '2026-08-24', to: '2026-11-21' }],
-  ] as const)('%s', (period, nowMs, span) => {
-    expect(spanOf(period, nowMs)).toEqual(span)
+    ['month', '2028-02-29', {}],
+    ['month', undefined, {}],
+    ['last-month', '2028-02-29', { from: '2028-01-01', to: '2028-01-31' }],
+    ['last-month', '2028-03-01', { from: '2028-02-01', to: '2028-02-29' }],
+    ['last-month', '2027-01-15', { from: '2026-12-01', to: '2026-12-31' }],
+    ['last-month', undefined, null],
+    ['30', '2028-02-29', { from: '2028-01-31', to: '2028-02-29' }],
+    ['90', '2026-11-21', { from: '2026-08-24', to: '2026-11-21' }],
+    ['90', undefined, null],
+  ] as const)('%s on %s', (period, today, question) => {
+    expect(questionFor(period, today)).toEqual(question)
+  })
+
+  test('is the same whatever the clock of the browser says', () => {
+    const read = () => PERIODS.map(({ value }) => questionFor(value, '2026-11-21'))
+    const before = read()
+    vi.useFakeTimers({ now: Date.parse('2031-02-01T00:00:00Z') })
+    try {
+      expect(read()).toEqual(before)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 })
 

@@ -20,17 +20,18 @@ export interface Span {
 
 const DAY_MS = 86_400_000
 
-export function spanOf(period: Period, nowMs: number): Span {
-  const now = new Date(nowMs)
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
-  switch (period) {
-    case 'month':
-      return { from: dayOf(Date.UTC(year, month, 1)), to: dayOf(nowMs) }
-    case 'last-month':
-      return { from: dayOf(Date.UTC(year, month - 1, 1)), to: dayOf(Date.UTC(year, month, 0)) }
-    default:
-      return { from: dayOf(nowMs - (Number(period) - 1) * DAY_MS), to: dayOf(nowMs) }
-  }
+/** Without dates the gateway answers from the first of its own month to its own today. */
+export type Question = Span | Record<string, never>
+
+/** `today` is the gateway's, since the clock of a browser may be wrong. Null while the gateway has not told it. */
+export function questionFor(period: Period, today: string | undefined): Question | null {
+  if (period === 'month') return {}
+  if (today === undefined) return null
+  const todayMs = Date.parse(today)
+  const [year = NaN, month = NaN] = today.split('-').map(Number)
+  if (period === 'last-month')
+    return { from: dayOf(Date.UTC(year, month - 2, 1)), to: dayOf(Date.UTC(year, month - 1, 0)) }
+  return { from: dayOf(todayMs - (Number(period) - 1) * DAY_MS), to: today }
 }
 
 export interface DayUsage extends UsageTotals {

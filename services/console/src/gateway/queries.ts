@@ -77,12 +77,14 @@ export function useCatalog() {
   })
 }
 
-export function useUsage(query: Required<UsageQuery>) {
+/** The answer says which days it has. */
+export function useUsage(query: Record<string, string> & Pick<UsageQuery, 'group_by'>, enabled = true) {
   const caller = useCaller()
   return useQuery({
     queryKey: ['usage', query],
     queryFn: ({ signal }) => ask(caller, `/v1/usage?${new URLSearchParams(query)}`, usageRecord, { signal }),
     placeholderData: (previous) => previous,
+    enabled,
   })
 }
 

@@ -1,6 +1,6 @@
 import { SegmentedControl, Skeleton } from '@mantine/core'
 import { useState } from 'react'
-import { PERIODS, spanOf, type Period, type Span } from '../../core/usage-days.ts'
+import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
 import { useKeys, usePlan, useUsage } from '../../gateway/queries.ts'
 import { activeKeyOf } from '../../gateway/active-key.ts'
 import { Answer } from '../../parts/answer.tsx'
@@ -13,34 +13,26 @@ import { TotalTiles } from './total-tiles.tsx'
 
 export default function UsagePage() {
   const [period, setPeriod] = useState<Period>('month')
-  const [span, setSpan] = useState<Span>(() => spanOf('month', Date.now()))
   return (
     <Page
       title="Usage"
       lead="From the ledger, in days of UTC. A request appears some seconds after it has ended."
       actions={
-        <SegmentedControl
-          aria-label="Period"
-          size="xs"
-          data={[...PERIODS]}
-          value={period}
-          onChange={(value) => {
-            setPeriod(value)
-            setSpan(spanOf(value, Date.now()))
-          }}
-        />
+        <SegmentedControl aria-label="Period" size="xs" data={[...PERIODS]} value={period} onChange={setPeriod} />
       }
     >
-      <UsageOver span={span} />
+      <UsageOver period={period} />
     </Page>
   )
 }
 
-function UsageOver({ span }: { span: Span }) {
+function UsageOver({ period }: { period: Period }) {
   const hasKey = activeKeyOf(useKeys().data) !== undefined
   const unit = usePlan(hasKey).data?.unit
-  const days = useUsage({ ...span, group_by: 'day' })
-  const models = useUsage({ ...span, group_by: 'model' })
+  const month = useUsage({ group_by: 'day' })
+  const question = questionFor(period, month.data?.to)
+  const days = useUsage({ ...question, group_by: 'day' }, question !== null)
+  const models = useUsage({ ...question, group_by: 'model' }, question !== null)
   return (
     <Answer query={days} loading={<UsageSkeleton />}>
       {(record) => {
