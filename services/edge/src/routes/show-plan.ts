@@ -6,7 +6,7 @@
 import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { findPlan, liveModels, planIncludes } from '@gateway/contracts/models'
-import { priceFor } from '@gateway/pricing/price'
+import { priceFor } from '@gateway/pricing/charge'
 import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
 import { describePrice } from '../core/describe-price.ts'
 import type { Edge } from '../edge.ts'
