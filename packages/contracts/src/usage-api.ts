@@ -8,6 +8,7 @@
  */
 
 import * as z from 'zod'
+import { GatewayError } from './errors.ts'
 
 export const usageGroupings = ['day', 'model'] as const
 
@@ -21,6 +22,28 @@ export const usageQuery = z.object({
   group_by: z.enum(usageGroupings).default('day'),
 })
 export type UsageQuery = z.infer<typeof usageQuery>
+
+/** A whole question: its defaults filled in, its days in order and not too many. */
+export type UsageQuestion = Required<UsageQuery>
+
+const DAY_MS = 86_400_000
+
+export function completeUsageQuestion(query: UsageQuery, nowMs: number): UsageQuestion {
+  const today = new Date(nowMs).toISOString().slice(0, 10)
+  const { from = `${today.slice(0, 7)}-01`, to = today, group_by } = query
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1
+  if (days < 1) {
+    const order = query.from === undefined ? `to: ${to} lies before ${from}` : `from: ${from} lies after ${to}`
+    throw new GatewayError('VALIDATION_ERROR', order)
+  }
+  if (days > longestUsageSpanDays) {
+    throw new GatewayError(
+      'VALIDATION_ERROR',
+      `to: ${days} days from ${from} to ${to}, and ${longestUsageSpanDays} may be asked for at once`,
+    )
+  }
+  return { from, to, group_by }
+}
 
 const usageFigures = {
   requests: z.int(),

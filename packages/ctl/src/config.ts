@@ -7,8 +7,9 @@ import { readFile } from 'node:fs/promises'
 import { writePath, type LocatedProblem } from '@gateway/config/config-error'
 import { readConfigDocument } from '@gateway/config/config-document'
 import { reviewConfig, type ConfigReview } from '@gateway/config/review-config'
-import type { ConfigFileInput } from '@gateway/contracts/config'
-import { lostDirectModels } from '@gateway/contracts/lost-models'
+import type { ConfigProblem } from '@gateway/contracts/check-config'
+import type { ConfigFileInput, ModelConfig } from '@gateway/contracts/config'
+import { findModel, isRetired } from '@gateway/contracts/models'
 import { UsageError } from '@gateway/service/report-fatal'
 import { renderTable, type Answer } from './answer.ts'
 import { importLitellm } from './import-litellm.ts'
@@ -47,6 +48,25 @@ function lostSince(file: string, text: string, { config }: ConfigReview): Locate
   if (!former) throw new UsageError(`${file} cannot be used itself, so nothing can be held against it`)
   const lost = config ? lostDirectModels(former.models, config.models, Date.now()) : []
   return lost.map(({ path, message }) => ({ field: writePath(path), message }))
+}
+
+/**
+ * Vendors' models that end without the notice that the contract promises: they were served, they are no longer, and no
+ * `sunsetAt` that has come announced it.
+ */
+export function lostDirectModels(
+  former: readonly ModelConfig[],
+  models: readonly ModelConfig[],
+  nowMs: number,
+): ConfigProblem[] {
+  return former.flatMap((model) => {
+    if (model.type === 'auto' || !model.direct || isRetired(model, nowMs)) return []
+    if (findModel(models, model.id)) return []
+    const message =
+      `lack the direct model "${model.id}", which may end with notice only: ` +
+      'keep it with a `sunsetAt`, and leave it out when that day has come'
+    return [{ path: ['models'], message }]
+  })
 }
 
 /** The file for this gateway, with a comment for each setting that it could not take over. */

@@ -2,8 +2,7 @@
  * `usage`: what one account used over time, or all of them together.
  */
 
-import { usageQuery, type UsageTotals } from '@gateway/contracts/usage-api'
-import { completeUsageQuestion, type UsageQuestion } from '@gateway/contracts/usage-question'
+import { usageQuery, completeUsageQuestion, type UsageTotals, type UsageQuestion } from '@gateway/contracts/usage-api'
 import { toUsageRecord, toUsageTotals } from '@gateway/pricing/usage-record'
 import { readWholeNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'

@@ -4,8 +4,7 @@
  */
 
 import type { UsageFigures, UsageGroup } from '@gateway/contracts/metering-api'
-import type { UsageRecord, UsageTotals } from '@gateway/contracts/usage-api'
-import type { UsageQuestion } from '@gateway/contracts/usage-question'
+import type { UsageRecord, UsageTotals, UsageQuestion } from '@gateway/contracts/usage-api'
 import { toPlanUnit } from './units.ts'
 
 export function toUsageRecord(question: UsageQuestion, groups: readonly UsageGroup[]): UsageRecord {

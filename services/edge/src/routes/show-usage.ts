@@ -2,8 +2,7 @@
  * `GET /v1/usage`: what the caller's account used over time, by day or by model, from the ledger.
  */
 
-import { usageQuery } from '@gateway/contracts/usage-api'
-import { completeUsageQuestion } from '@gateway/contracts/usage-question'
+import { usageQuery, completeUsageQuestion } from '@gateway/contracts/usage-api'
 import { toUsageRecord } from '@gateway/pricing/usage-record'
 import type { Edge } from '../edge.ts'
 import { parseBody } from '../read/inference-kinds.ts'

@@ -1,6 +1,6 @@
+import { modelConfig } from '@gateway/contracts/config'
 import { expect, test } from 'vitest'
-import { modelConfig } from './config.ts'
-import { lostDirectModels } from './lost-models.ts'
+import { lostDirectModels } from './config.ts'
 
 const NOW = Date.parse('2026-11-22')
 const model = (id: string, fields: object = {}) =>

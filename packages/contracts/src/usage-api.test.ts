@@ -1,7 +1,6 @@
 import fc from 'fast-check'
-import { usageQuery, longestUsageSpanDays, type UsageQuery } from './usage-api.ts'
 import { expect, test } from 'vitest'
-import { completeUsageQuestion } from './usage-question.ts'
+import { completeUsageQuestion, longestUsageSpanDays, usageQuery, type UsageQuery } from './usage-api.ts'
 
 const NOW_MS = Date.parse('2026-11-20T23:30:00Z')
 const question = (query: object) => completeUsageQuestion(usageQuery.parse(query), NOW_MS)
