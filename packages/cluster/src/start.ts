@@ -13,10 +13,9 @@ import { freePorts, isFree } from '@gateway/embedded-postgres/free-port'
 import { ownFolder } from '@gateway/embedded-postgres/own-folder'
 import { EnvironmentError } from '@gateway/service/environment'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
-import { keepServerRunning } from './keep-server-running.ts'
 import { planProcesses } from './plan-processes.ts'
 import { endLeftovers, recordCluster } from './record.ts'
-import { supervise, type ProcessPlan, type SupervisedProcess } from './supervise.ts'
+import { keepServerRunning, supervise, type ProcessPlan, type SupervisedProcess } from './supervise.ts'
 import { startNats, startPostgres, startRedis, type Server } from '@gateway/servers/start'
 
 export interface ClusterOptions {

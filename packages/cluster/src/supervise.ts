@@ -1,5 +1,6 @@
 /**
- * Keeps one process running: what dies is started again after a pause, on the same ports, until it is stopped.
+ * Keeps a process or a backing server running: what dies is started again after a pause, on the same ports, until it is
+ * stopped.
  *
  * The child dies with this process, however that ends. Its output is appended to a file.
  */
@@ -9,6 +10,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
+import type { Server } from '@gateway/servers/start'
 
 export interface ProcessPlan {
   /** Unique: `edge-1`. */
@@ -41,7 +43,7 @@ export interface SupervisedProcess {
   stop(): Promise<void>
 }
 
-export const RESTART_AFTER_MS = 2_000
+const RESTART_AFTER_MS = 2_000
 const POLL_MS = 50
 const LINES_SHOWN = 12
 const READY_TIMEOUT_MS = 60_000
@@ -133,4 +135,41 @@ async function answersReady({ healthUrl, readyPath }: ProcessPlan): Promise<bool
 
 function endOf(logFile: string): string {
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LINES_SHOWN).join('\n')
+}
+
+const LOOK_EVERY_MS = 100
+
+/** Starts a backing server again, two seconds after it died. One that the environment names is not ours to start. */
+export function keepServerRunning(name: string, server: Server, onChange: (event: string) => void): AsyncDisposable {
+  if (server.pid === undefined) return { [Symbol.asyncDispose]: async () => {} }
+  let diedAtMs: number | null = null
+  let restarting: Promise<void> | null = null
+
+  async function restart(): Promise<void> {
+    try {
+      await server.restart()
+      diedAtMs = null
+      onChange(`${name} started again (process ${server.pid})`)
+    } catch (error) {
+      diedAtMs = Date.now()
+      onChange(`${name} could not be started again: ${String(error)}`)
+    } finally {
+      restarting = null
+    }
+  }
+
+  const looking = setInterval(() => {
+    if (restarting || server.pid !== undefined) return
+    if (diedAtMs === null) {
+      diedAtMs = Date.now()
+      onChange(`${name} died; it is started again in ${RESTART_AFTER_MS / 1000} s`)
+    } else if (Date.now() - diedAtMs >= RESTART_AFTER_MS) restarting = restart()
+  }, LOOK_EVERY_MS)
+
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(looking)
+      await restarting
+    },
+  }
 }
