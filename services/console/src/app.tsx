@@ -2,13 +2,14 @@
  * What is shown: the way in for those who are not signed in, the pages for those who are.
  */
 
+import { Loader } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { ConfigContext } from './gateway/use-caller.ts'
-import { Opening } from './session/opening.tsx'
 import type { Session } from './session/session.ts'
 import { SignInPage } from './session/sign-in-page.tsx'
 import { SessionContext, useSessionState } from './session/use-session.ts'
+import classes from './app.module.css'
 
 const Shell = lazy(() => import('./shell/shell.tsx'))
 
@@ -34,4 +35,15 @@ function Entrance() {
     case 'signed-in':
       return <Shell />
   }
+}
+
+function Opening() {
+  return (
+    <main className={classes.ground} aria-busy="true">
+      <Loader size="sm" aria-hidden="true" />
+      <p role="status" className="quiet">
+        Signing you in…
+      </p>
+    </main>
+  )
 }

@@ -3,17 +3,33 @@
  */
 
 import './forbid-eval.ts'
+import { Button } from '@mantine/core'
 import { createRoot } from 'react-dom/client'
 import './theme/fonts.css'
 import './theme/styles.css'
 import './theme-variables.css'
 import './theme/global.css'
 import { App } from './app.tsx'
+import type { Problem } from './core/explain-problem.ts'
 import { currentPath } from './navigation.ts'
+import { ProblemNotice } from './parts/problem-notice.tsx'
 import { readConfig } from './read-config.ts'
+import { Gate } from './session/gate.tsx'
 import { openSession } from './session/session.ts'
-import { StartFailed } from './start-failed.tsx'
 import { Themed } from './theme/themed.tsx'
+
+const UNREACHABLE: Problem = {
+  title: 'The console could not be started',
+  advice: 'The gateway does not answer. It may be restarting: try again in a moment.',
+  code: 'UNREACHABLE',
+  mayPass: true,
+}
+const BLOCKED: Problem = {
+  title: 'The browser keeps nothing for this page',
+  advice: 'Signing in needs that. Allow cookies and site data for this address, and try again.',
+  code: 'STORAGE_BLOCKED',
+  mayPass: true,
+}
 
 const root = createRoot(document.getElementById('root')!)
 
@@ -41,3 +57,15 @@ start().catch((error: unknown) => {
     </Themed>,
   )
 })
+
+/** Not even the console's own configuration could be read, or the browser lets it keep nothing. */
+function StartFailed({ isBlocked }: { isBlocked: boolean }) {
+  return (
+    <Gate>
+      <ProblemNotice
+        problem={isBlocked ? BLOCKED : UNREACHABLE}
+        action={<Button onClick={() => window.location.reload()}>Try again</Button>}
+      />
+    </Gate>
+  )
+}

@@ -11,30 +11,62 @@ import {
   revokedKeyResponse,
   rotatedKeyResponse,
 } from '@gateway/contracts/developer-keys-api'
-import { activeKeyOf } from './active-key.ts'
+import { useMutation, useQueryClient, type UseMutationResult } from '@tanstack/react-query'
 import { ask, GatewayProblem, type Caller } from './ask.ts'
+import { activeKeyOf } from './queries.ts'
+import { useCaller } from './use-caller.ts'
 
 const KEYS = '/v1/keys/developer'
 
+/** Whatever came of a change, what the pages show of keys and of the account is asked anew. */
+export function useMintKey(): UseMutationResult<string, Error, void> {
+  const caller = useCaller()
+  return useMutation({ mutationFn: () => mintKey(caller), onSettled: useForgetAccount() })
+}
+
+/** `shown`, here and below: the masked key that the person acts on. */
+export function useShowKey(): UseMutationResult<string, Error, string> {
+  const caller = useCaller()
+  return useMutation({ mutationFn: (shown: string) => showKey(caller, shown), onSettled: useForgetAccount() })
+}
+
+export function useRotateKey(): UseMutationResult<string, Error, string> {
+  const caller = useCaller()
+  return useMutation({ mutationFn: (shown: string) => rotateKey(caller, shown), onSettled: useForgetAccount() })
+}
+
+export function useRevokeKey(): UseMutationResult<void, Error, string> {
+  const caller = useCaller()
+  return useMutation({ mutationFn: (shown: string) => revokeKey(caller, shown), onSettled: useForgetAccount() })
+}
+
+function useForgetAccount(): () => Promise<void> {
+  const client = useQueryClient()
+  return async () => {
+    void client.invalidateQueries({ queryKey: ['account'] })
+    await client.invalidateQueries({ queryKey: ['keys'] })
+  }
+}
+
 /** Also answers the key that is there already. */
-export async function mintKey(caller: Caller): Promise<string> {
+async function mintKey(caller: Caller): Promise<string> {
   const { key } = await ask(caller, KEYS, developerKeyResponse, { method: 'POST', body: {} })
   return key
 }
 
-export async function rotateKey(caller: Caller, shown: string): Promise<string> {
+async function rotateKey(caller: Caller, shown: string): Promise<string> {
   const body = { key: await showKey(caller, shown) }
   const { key } = await ask(caller, `${KEYS}/rotate`, rotatedKeyResponse, { method: 'POST', body })
   return key
 }
 
-export async function revokeKey(caller: Caller, shown: string): Promise<void> {
+async function revokeKey(caller: Caller, shown: string): Promise<void> {
   const body = { key: await showKey(caller, shown) }
   await ask(caller, `${KEYS}/revoke`, revokedKeyResponse, { method: 'POST', body })
 }
 
 /** `shown`: the masked key that the person saw. */
-export async function showKey(caller: Caller, shown: string): Promise<string> {
+async function showKey(caller: Caller, shown: string): Promise<string> {
   const listed = await ask(caller, KEYS, developerKeyListResponse)
   if (activeKeyOf(listed)?.key === shown) {
     const key = await mintKey(caller)

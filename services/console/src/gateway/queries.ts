@@ -47,6 +47,10 @@ export function useKeys(): UseQueryResult<KeyList> {
   })
 }
 
+export function activeKeyOf(keys: KeyList | undefined): ListedKey | undefined {
+  return keys?.data.find(({ status }) => status === 'active')
+}
+
 /** Answered through the account's active key: ask while there is one. */
 export function useQuota(enabled: boolean) {
   const caller = useCaller()

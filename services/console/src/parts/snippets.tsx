@@ -1,11 +1,15 @@
+/**
+ * The first request in the reader's language, ready to paste. The key stands in a variable of the environment, where it
+ * belongs, not in the code.
+ */
+
 import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { useConfig } from '../gateway/use-caller.ts'
-import { useExampleModel } from '../gateway/use-example-model.ts'
-import { snippetFor, SNIPPET_LANGUAGES, type SnippetLanguage } from './snippet-texts.ts'
+import { firstModel } from '../core/first-model.ts'
+import { activeKeyOf, useKeys, usePlan } from '../gateway/queries.ts'
 import { CodeBlock } from './code-block.tsx'
 
-/** A first request, ready to paste, in the reader's language. */
 export function Snippets() {
   const { gatewayUrl } = useConfig()
   const model = useExampleModel()
@@ -23,4 +27,64 @@ export function Snippets() {
       <CodeBlock label={`${language} example`} code={snippetFor(language, gatewayUrl, model)} />
     </div>
   )
+}
+
+/** The model of examples. */
+function useExampleModel(): string {
+  const hasKey = activeKeyOf(useKeys().data) !== undefined
+  return firstModel(usePlan(hasKey).data?.models ?? [])
+}
+
+const SNIPPET_LANGUAGES = ['curl', 'Python', 'Node'] as const
+type SnippetLanguage = (typeof SNIPPET_LANGUAGES)[number]
+
+const KEY_VARIABLE = 'SVC_KEY'
+
+function snippetFor(language: SnippetLanguage, gatewayUrl: string, model: string): string {
+  switch (language) {
+    case 'curl':
+      return lines(
+        `curl ${gatewayUrl}/v1/chat/completions \\`,
+        `  -H "authorization: Bearer $${KEY_VARIABLE}" \\`,
+        '  -H "content-type: application/json" \\',
+        `  -d '{"model":"${model}","messages":[{"role":"user","content":"Hello!"}]}'`,
+      )
+    case 'Python':
+      return lines(
+        '# pip install openai',
+        'import os',
+        'from openai import OpenAI',
+        '',
+        `client = OpenAI(base_url="${gatewayUrl}/v1", api_key=os.environ["${KEY_VARIABLE}"])`,
+        'stream = client.chat.completions.create(',
+        `    model="${model}",`,
+        '    messages=[{"role": "user", "content": "Hello!"}],',
+        '    stream=True,',
+        ')',
+        'for chunk in stream:',
+        '    if chunk.choices:',
+        '        print(chunk.choices[0].delta.content or "", end="")',
+      )
+    case 'Node':
+      return lines(
+        '// npm install openai',
+        "import OpenAI from 'openai'",
+        '',
+        `const client = new OpenAI({ baseURL: '${gatewayUrl}/v1', apiKey: process.env.${KEY_VARIABLE} })`,
+        'const stream = await client.chat.completions.create({',
+        `  model: '${model}',`,
+        "  messages: [{ role: 'user', content: 'Hello!' }],",
+        '  stream: true,',
+        '})',
+        "for await (const chunk of stream) process.stdout.write(chunk.choices[0]?.delta?.content ?? '')",
+      )
+  }
+}
+
+export function exportKey(key: string): string {
+  return `export ${KEY_VARIABLE}=${key}`
+}
+
+function lines(...text: string[]): string {
+  return text.join('\n')
 }

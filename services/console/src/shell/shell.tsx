@@ -2,15 +2,16 @@
  * The frame around every page of someone who signed in: the way between pages, and the notice that a session is over.
  */
 
+import { Button, Modal, Skeleton } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { Suspense, useEffect, useState, type MouseEvent } from 'react'
+import { Component, Suspense, useEffect, useState, type MouseEvent, type ReactNode } from 'react'
 import { createQueryClient } from '../gateway/queries.ts'
+import { useConfig } from '../gateway/use-caller.ts'
 import { usePath } from '../navigation.ts'
-import { PageSkeleton } from '../parts/page-skeleton.tsx'
+import { ProblemNotice } from '../parts/problem-notice.tsx'
+import { useSession, useSessionState } from '../session/use-session.ts'
 import { Navigation } from './navigation.tsx'
-import { PageBoundary } from './page-boundary.tsx'
 import { fetchPages, pageAt } from './pages.ts'
-import { SessionEnded } from './session-ended.tsx'
 import classes from './shell.module.css'
 
 /** Without an address of its own, which would be a history entry that knows of no sign-in and no colours. */
@@ -40,5 +41,76 @@ export default function Shell() {
       </div>
       <SessionEnded />
     </QueryClientProvider>
+  )
+}
+
+/** A page that cannot be shown is said in words, and leaves the others reachable. */
+class PageBoundary extends Component<{ children: ReactNode }, { failed: boolean }> {
+  override state = { failed: false }
+
+  static getDerivedStateFromError(): { failed: boolean } {
+    return { failed: true }
+  }
+
+  override render(): ReactNode {
+    if (!this.state.failed) return this.props.children
+    return (
+      <ProblemNotice
+        problem={{
+          title: 'This page could not be loaded',
+          advice: 'The gateway does not answer, or was updated since this tab was opened. Load the console anew.',
+          code: 'PAGE_FAILED',
+          mayPass: true,
+        }}
+        action={<Button onClick={() => window.location.reload()}>Load anew</Button>}
+      />
+    )
+  }
+}
+
+/** While a page's code is on its way. */
+function PageSkeleton() {
+  return (
+    <div aria-busy="true">
+      <Skeleton height={34} width={180} mb={30} />
+      <Skeleton height={220} radius="lg" />
+    </div>
+  )
+}
+
+/** Over the page that was shown, which is shown again after signing in. */
+function SessionEnded() {
+  const session = useSession()
+  const state = useSessionState()
+  const { signIn } = useConfig()
+  const end = state.kind === 'signed-in' ? state.end : null
+  return (
+    <Modal
+      radius="lg"
+      padding="lg"
+      opened={end !== null}
+      onClose={() => undefined}
+      title={end === 'refused' ? 'The gateway refuses your sign-in' : 'Your session has ended'}
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      lockScroll={false}
+      centered
+    >
+      {end === 'refused' ? (
+        <p>
+          The identity provider signed you in, and the gateway does not take the access token that it gave. Tell your
+          operator: the token must be a JWT of <span className="mono">{signIn?.issuer}</span> for the audience{' '}
+          <span className="mono">{signIn?.audience}</span>.
+        </p>
+      ) : (
+        <p>
+          For safety a sign-in lasts for a limited time. Sign in again and you are back on this page, with your work.
+        </p>
+      )}
+      <Button mt="lg" fullWidth data-autofocus onClick={() => void session.signIn()}>
+        Sign in again
+      </Button>
+    </Modal>
   )
 }

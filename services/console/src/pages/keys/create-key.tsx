@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useMintKey } from '../../gateway/use-key-changes.ts'
+import { useMintKey } from '../../gateway/change-keys.ts'
 import { problemOf } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { KeyIcon } from '../../parts/icons.tsx'

@@ -1,12 +1,11 @@
-import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Group, Modal } from '@mantine/core'
+import { useState, type ReactNode } from 'react'
 import { formatAgo, formatMoment } from '../../core/format.ts'
 import type { ListedKey } from '../../gateway/queries.ts'
-import { useRevokeKey, useRotateKey, useShowKey } from '../../gateway/use-key-changes.ts'
+import { useRevokeKey, useRotateKey, useShowKey } from '../../gateway/change-keys.ts'
 import { problemOf } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
-import { ConfirmDialog } from './confirm-dialog.tsx'
 import classes from './current-key.module.css'
 
 export interface CurrentKeyProps {
@@ -88,5 +87,43 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
         refused, and answers that are being streamed are cut off. You can create a new key afterwards.
       </ConfirmDialog>
     </Card>
+  )
+}
+
+interface ConfirmDialogProps {
+  opened: boolean
+  title: string
+  confirm: string
+  isWorking: boolean
+  isDangerous?: boolean
+  onCancel: () => void
+  onConfirm: () => void
+  children: ReactNode
+}
+
+/** Asks before what cannot be undone. Opens on the way out: the focus is on Cancel. */
+function ConfirmDialog(props: ConfirmDialogProps) {
+  const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
+  return (
+    <Modal
+      radius="lg"
+      padding="lg"
+      opened={opened}
+      onClose={onCancel}
+      title={title}
+      lockScroll={false}
+      centered
+      withCloseButton={false}
+    >
+      <p>{children}</p>
+      <Group mt="lg" gap="sm" justify="flex-end">
+        <Button variant="default" data-autofocus onClick={onCancel}>
+          Cancel
+        </Button>
+        <Button color={isDangerous ? 'red.8' : undefined} loading={isWorking} onClick={onConfirm}>
+          {confirm}
+        </Button>
+      </Group>
+    </Modal>
   )
 }

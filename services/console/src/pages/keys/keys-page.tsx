@@ -1,7 +1,6 @@
 import { Skeleton } from '@mantine/core'
 import { useState } from 'react'
-import { useKeys } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/active-key.ts'
+import { useKeys, activeKeyOf } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from './create-key.tsx'

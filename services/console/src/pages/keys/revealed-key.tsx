@@ -1,10 +1,9 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef } from 'react'
-import { exportKey } from '../../parts/snippet-texts.ts'
 import { Card } from '../../parts/card.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
-import { Snippets } from '../../parts/snippets.tsx'
+import { exportKey, Snippets } from '../../parts/snippets.tsx'
 import { CodeBlock } from '../../parts/code-block.tsx'
 import classes from './revealed-key.module.css'
 

@@ -1,12 +1,13 @@
-import { Skeleton } from '@mantine/core'
+import { Skeleton, Table } from '@mantine/core'
 import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
-import { useCatalog, useKeys, usePlan } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/active-key.ts'
+import { formatPrice } from '../../core/format.ts'
+import { useCatalog, useKeys, usePlan, activeKeyOf } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { Page } from '../../parts/page.tsx'
-import { ModelTable } from './model-table.tsx'
+import { StatusBadge } from '../../parts/status-badge.tsx'
+import { WideTable } from '../../parts/wide-table.tsx'
 import { TierGrid } from './tier-grid.tsx'
 
 export default function ModelsPage() {
@@ -66,6 +67,43 @@ function OtherModels({ models }: { models: PlannedModel[] }) {
           <ModelTable label="Older names and their prices" models={legacy} />
         </Card>
       )}
+    </>
+  )
+}
+
+function ModelTable({ label, models }: { label: string; models: PlannedModel[] }) {
+  return (
+    <WideTable label={label}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th scope="col">Model</Table.Th>
+          <Table.Th scope="col">Purpose</Table.Th>
+          <Table.Th scope="col">Price</Table.Th>
+          <Table.Th scope="col">Your plan</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {models.map((model) => (
+          <Table.Tr key={model.id}>
+            <Table.Td className="mono">{model.id}</Table.Td>
+            <Table.Td>{model.replacement ? <Replaced by={model.replacement} /> : <bdi>{model.purpose}</bdi>}</Table.Td>
+            <Table.Td>{model.price ? formatPrice(model.price) : 'vendor’s rates'}</Table.Td>
+            <Table.Td>
+              <StatusBadge tone={model.included ? 'good' : 'quiet'}>
+                {model.included ? 'included' : 'not included'}
+              </StatusBadge>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </WideTable>
+  )
+}
+
+function Replaced({ by }: { by: string }) {
+  return (
+    <>
+      Use <span className="mono">{by}</span> instead
     </>
   )
 }

@@ -1,16 +1,19 @@
 import { Skeleton } from '@mantine/core'
+import type { PlanRecord } from '@gateway/contracts/plan-api'
 import { useState } from 'react'
-import { useKeys, usePlan, useQuota } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/active-key.ts'
+import { formatCount } from '../../core/format.ts'
+import { useKeys, usePlan, useQuota, activeKeyOf } from '../../gateway/queries.ts'
 import { Allowance } from '../../parts/allowance.tsx'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
+import { ArrowIcon } from '../../parts/icons.tsx'
+import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Snippets } from '../../parts/snippets.tsx'
+import { StatusBadge } from '../../parts/status-badge.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { RevealedKey } from '../keys/revealed-key.tsx'
-import { PlanFacts } from './plan-facts.tsx'
-import { TryIt } from './try-it.tsx'
+import classes from './overview-page.module.css'
 
 export default function OverviewPage() {
   const keys = useKeys()
@@ -53,6 +56,46 @@ function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
         </Card>
       )}
     </>
+  )
+}
+
+function TryIt() {
+  return (
+    <PageLink to="/playground" className={classes.banner}>
+      <span>
+        <strong className={classes.title}>Try a model now</strong>
+        <span className="quiet">The playground streams through your gateway, with your key.</span>
+      </span>
+      <ArrowIcon />
+    </PageLink>
+  )
+}
+
+function PlanFacts({ plan }: { plan: PlanRecord }) {
+  const included = plan.models.filter((model) => model.included && !model.replacement).length
+  return (
+    <dl className={classes.facts}>
+      <div>
+        <dt>Plan</dt>
+        <dd>
+          {plan.plan} {plan.overage && <StatusBadge tone="accent">overage on</StatusBadge>}
+        </dd>
+      </div>
+      <div>
+        <dt>Models included</dt>
+        <dd className="figures">{included}</dd>
+      </div>
+      <div>
+        <dt>Requests a minute</dt>
+        <dd className="figures">{formatCount(plan.requests_per_minute)}</dd>
+      </div>
+      <div>
+        <dt>Tokens a minute</dt>
+        <dd className="figures">
+          {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
+        </dd>
+      </div>
+    </dl>
   )
 }
 

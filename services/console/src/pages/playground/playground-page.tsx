@@ -1,19 +1,16 @@
 import { Button, Skeleton } from '@mantine/core'
 import type { ClientDialect } from '@gateway/contracts/vendors'
-import { useState } from 'react'
+import { useEffect, useRef, useState, type RefObject } from 'react'
 import { firstModel } from '../../core/first-model.ts'
-import { useKeys, usePlan, useRefreshAccount } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/active-key.ts'
+import { useKeys, usePlan, useRefreshAccount, activeKeyOf } from '../../gateway/queries.ts'
 import { useCaller } from '../../gateway/use-caller.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Page } from '../../parts/page.tsx'
 import { CreateKey } from '../keys/create-key.tsx'
 import { Composer } from './composer.tsx'
-import { askTurn, clearTurns, isRunning, stopTurn, takeBack, type Turn, useTurns } from './conversation.ts'
+import { askTurn, clearTurns, isRunning, stopTurn, takeBack, useTurns, type Turn } from './conversation.ts'
 import classes from './playground-page.module.css'
-import { Suggestions } from './suggestions.tsx'
 import { TurnView } from './turn-view.tsx'
-import { useFollowEnd } from './use-follow-end.ts'
 
 export default function PlaygroundPage() {
   const keys = useKeys()
@@ -92,4 +89,54 @@ function Conversation() {
       }}
     </Answer>
   )
+}
+
+const SUGGESTIONS = [
+  { lane: 'A quick question', text: 'What is the capital of Australia?' },
+  { lane: 'A bit of code', text: 'Write a function in Python that merges two sorted lists.' },
+  { lane: 'Something to think about', text: 'Prove that the square root of two is irrational.' },
+  { lane: 'Something current', text: 'What changed in the euro exchange rate this week?' },
+]
+
+function Suggestions({ onPick }: { onPick: (text: string) => void }) {
+  return (
+    <div className={classes.start}>
+      <h2 className={classes.title}>Ask anything</h2>
+      <p className="quiet">Auto picks a lane for each message and says which one, and why.</p>
+      <ul className={classes.list}>
+        {SUGGESTIONS.map(({ lane, text }) => (
+          <li key={text}>
+            <button type="button" className={classes.card} onClick={() => onPick(text)}>
+              <span className={classes.lane}>{lane}</span>
+              {text}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** Counts as being at the end. */
+const NEAR_PX = 160
+
+/** Keeps the end of a growing page in sight for as long as the reader stays there, and goes there when `turns` grows. */
+function useFollowEnd(turns: number, length: number): RefObject<HTMLDivElement | null> {
+  const end = useRef<HTMLDivElement>(null)
+  const wasAtEnd = useRef(true)
+  useEffect(() => {
+    const note = () => {
+      const page = document.documentElement
+      wasAtEnd.current = page.scrollHeight - page.scrollTop - window.innerHeight < NEAR_PX
+    }
+    window.addEventListener('scroll', note, { passive: true })
+    return () => window.removeEventListener('scroll', note)
+  }, [])
+  useEffect(() => {
+    if (turns > 0) end.current?.scrollIntoView({ block: 'end' })
+  }, [turns])
+  useEffect(() => {
+    if (length > 0 && wasAtEnd.current) end.current?.scrollIntoView({ block: 'end' })
+  }, [length])
+  return end
 }

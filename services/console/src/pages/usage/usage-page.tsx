@@ -1,15 +1,17 @@
 import { SegmentedControl, Skeleton } from '@mantine/core'
+import type { UsageTotals } from '@gateway/contracts/usage-api'
 import { useState } from 'react'
+import { formatCount } from '../../core/format.ts'
 import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
-import { useKeys, usePlan, useUsage } from '../../gateway/queries.ts'
-import { activeKeyOf } from '../../gateway/active-key.ts'
+import { activeKeyOf, useKeys, usePlan, useUsage } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
+import { Card } from '../../parts/card.tsx'
+import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
 import { DaysCard } from './days-card.tsx'
-import { measuresFor } from './measures.ts'
+import { measuresFor, type Measure } from './measures.ts'
 import { ModelsCard } from './models-card.tsx'
-import { NothingUsed } from './nothing-used.tsx'
-import { TotalTiles } from './total-tiles.tsx'
+import classes from './usage.module.css'
 
 export default function UsagePage() {
   const [period, setPeriod] = useState<Period>('month')
@@ -49,6 +51,37 @@ function UsageOver({ period }: { period: Period }) {
         )
       }}
     </Answer>
+  )
+}
+
+function NothingUsed() {
+  return (
+    <Card>
+      <div className={classes.empty}>
+        <h2 className={classes.emptyTitle}>No usage in this time</h2>
+        <p className="quiet">
+          Ask something in the <PageLink to="/playground">playground</PageLink>, or choose another period.
+        </p>
+      </div>
+    </Card>
+  )
+}
+
+function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: Measure[] }) {
+  return (
+    <dl className={classes.tiles}>
+      {measures.map(({ value, label, figure, format }) => (
+        <div key={value} className={classes.tile}>
+          <dt>{label}</dt>
+          <dd className="figures">{format(figure(totals))}</dd>
+          {value === 'tokens' && (
+            <dd className={classes.detail}>
+              {formatCount(totals.prompt_tokens)} in, {formatCount(totals.completion_tokens)} out
+            </dd>
+          )}
+        </div>
+      ))}
+    </dl>
   )
 }
 
