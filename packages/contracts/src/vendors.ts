@@ -21,11 +21,19 @@ export type DialectName = (typeof dialectNames)[number]
 /** What a backend speaks of which the config names no more than this. */
 export const SPOKEN: Record<DialectName, TargetDialect[]> = { openai: ['chat'], anthropic: ['messages'] }
 
+export interface Timeouts {
+  connectMs: number
+  /** From the request to the first content of a stream, or to the first byte of a plain answer. */
+  firstByteMs: number
+  /** Between two pieces after that. */
+  idleMs: number
+}
+
 export interface VendorSettings {
   dialect: DialectName
   /** Where it is more than its dialect says. */
   dialects?: TargetDialect[]
-  timeouts: { connectMs: number; firstByteMs: number; idleMs: number }
+  timeouts: Timeouts
 }
 
 /** A server of which nothing is known but that it speaks the dialect. */

@@ -7,7 +7,8 @@ import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contract
 import type { JobHeader } from '@gateway/contracts/job'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
-import { openBackend, openConnections, type BackendClient, type Connections } from './clients/backend.ts'
+import { openBackend, type BackendClient } from './clients/backend.ts'
+import { openConnections, type Connections } from './clients/connections.ts'
 import { readProxies } from './clients/proxies.ts'
 import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
@@ -17,7 +18,7 @@ import * as health from './core/backend-health.ts'
 import type { FormMemory } from './core/target-form.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
-import { newRetryBudget, type RetryBudget } from './core/retry-budget.ts'
+import { newRetryBudget, type RetryBudget } from './core/attempt-budget.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
 
 export interface Backend {

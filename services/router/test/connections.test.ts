@@ -6,7 +6,8 @@ import { backendConfig } from '@gateway/contracts/config'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { openBackend, openConnections } from '../src/clients/backend.ts'
+import { openBackend } from '../src/clients/backend.ts'
+import { openConnections } from '../src/clients/connections.ts'
 import { closing } from './open.ts'
 
 const LIFE_MS = 100

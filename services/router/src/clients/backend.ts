@@ -6,16 +6,14 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
-import { Pool, ProxyAgent, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { Credential } from '../credentials/credential.ts'
-import { NO_PATIENCE, type Patience } from '../core/attempt-patience.ts'
+import { NO_PATIENCE, type Patience } from '../core/attempt-budget.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
-import { breakableConnector } from './break-off.ts'
+import type { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import { shortageIn } from './network-errors.ts'
-import { FirstTry } from './first-try.ts'
-import type { ProxyFor } from './proxies.ts'
 
 export interface BackendCall {
   path: string
@@ -53,45 +51,6 @@ interface Request {
   body?: Buffer
 }
 
-/** The connections to a backend. */
-export type Connections = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> }
-
-/**
- * A connection lives so long. Then the next call opens another, which may lead to another address of the same name: servers
- * that were added behind it get their part of the load, and those that were taken away none.
- */
-const LIFE_MS = 60_000
-
-export function openConnections(config: BackendConfig, proxyFor: ProxyFor = () => null, lifeMs = LIFE_MS): Connections {
-  const { url, maxConcurrent, timeouts } = config
-  const proxy = proxyFor(new URL(url))
-  // One more for probes: a backend whose places are all taken is not dead.
-  const options = { connections: maxConcurrent + 1, pipelining: 1, clientTtl: lifeMs, ...UNTIMED }
-  if (proxy !== null) return connectionsThrough(proxy, config, options)
-  const connect = breakableConnector({ allowH2: false, timeout: timeouts.connectMs })
-  return new Pool(new URL(url).origin, { ...options, connect })
-}
-
-/** The exchange keeps time itself, to the millisecond and not while its reader is slow. */
-const UNTIMED = { headersTimeout: 0, bodyTimeout: 0 }
-
-/** A proxy that does not answer in time is a connection that is not to be had. */
-function connectionsThrough(uri: string, { url, timeouts }: BackendConfig, options: Pool.Options): Connections {
-  const { origin } = new URL(url)
-  const { connectMs } = timeouts
-  const agent = new ProxyAgent({
-    ...options,
-    uri,
-    allowH2: false,
-    connectTimeout: connectMs,
-    clientFactory: (proxy, given: object) => new Pool(proxy, { ...given, headersTimeout: connectMs }),
-  })
-  return {
-    dispatch: (request, handler) => agent.dispatch({ ...request, ...UNTIMED, origin }, handler),
-    close: () => agent.close(),
-  }
-}
-
 export function openBackend(
   config: BackendConfig,
   headers: Record<string, string>,
@@ -115,7 +74,10 @@ export function openBackend(
   function startAuthorized(asked: Credential, request: Request, exchange: Exchange): void {
     const again = () => authorize(asked, request, exchange, (authorized) => dispatch(authorized, exchange))
     authorize(asked, request, exchange, (authorized) => {
-      dispatch(authorized, new FirstTry(exchange, () => asked.renew(authorized.headers), again))
+      dispatch(
+        authorized,
+        firstTry(exchange, () => asked.renew(authorized.headers), again),
+      )
     })
   }
 
@@ -179,5 +141,30 @@ export function openBackend(
       await Promise.all(unsent)
       await connections.close()
     },
+  }
+}
+
+const REFUSED = new Set([401, 403])
+
+/**
+ * Hands a call's answer on to its exchange. An answer that refuses the credential is dropped instead, where another
+ * credential is to be had: then the call is made again with that one, and its answer is the exchange's.
+ */
+function firstTry(exchange: Exchange, renews: () => boolean, again: () => void): Dispatcher.DispatchHandler {
+  let isDropped = false
+  return {
+    onRequestStart: (controller) => exchange.onRequestStart(controller),
+    onResponseStart(controller, status, headers) {
+      if (REFUSED.has(status)) isDropped = renews()
+      if (!isDropped) exchange.onResponseStart(controller, status, headers)
+    },
+    onResponseData(controller, chunk) {
+      if (!isDropped) exchange.onResponseData(controller, chunk)
+    },
+    onResponseEnd() {
+      if (isDropped) again()
+      else exchange.onResponseEnd()
+    },
+    onResponseError: (controller, error) => exchange.onResponseError(controller, error),
   }
 }

@@ -7,19 +7,16 @@
  * all phases together. The socket is closed as soon as the exchange fails or is aborted, unless the answer has come whole; in the middle of an answer it is reset.
  */
 
+import type { Timeouts } from '@gateway/contracts/vendors'
 import type { Dispatcher } from 'undici'
-import { endsAttempt, type Patience, type Silence } from '../core/attempt-patience.ts'
+import { endsAttempt, type Patience } from '../core/attempt-budget.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
-import { breakOff } from './break-off.ts'
+import { breakOff } from './connections.ts'
 import { faultOfError } from './network-errors.ts'
 
 export interface ExchangeResponse {
   status: number
   headers: Record<string, string | string[] | undefined>
-}
-
-export interface Timeouts extends Silence {
-  connectMs: number
 }
 
 /** The backend is read ahead of a slow reader by this much. */

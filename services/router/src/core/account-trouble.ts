@@ -7,7 +7,7 @@
  * nothing: backends quote the request that they refuse, and no client may take a backend from all the others.
  */
 
-import { isText, readErrorBody } from './read-error-body.ts'
+import { isText, readErrorBody } from './error-answer.ts'
 import { isObject } from './read-usage.ts'
 
 /**
@@ -112,7 +112,7 @@ const TEMPLATE_REFUSAL = /\bJinja Exception: |\broles must alternate\b|\bSystem 
 const NAMES = /\b[A-Za-z]{2,}[-_][\w-]{6,}/g
 
 /** A 404 that names something of the client's may be of that, and not of the model. */
-export function missesClientsOwn(body: string, asked: Uint8Array): boolean {
+export function missesClientsOwn(body: string, asked: Buffer): boolean {
   const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
   if (codes.includes('model_not_found')) return false
   return sentences.some((text) => (text.match(NAMES) ?? []).slice(0, MOST_NAMES).some((name) => wrote(asked, name)))
@@ -121,7 +121,7 @@ export function missesClientsOwn(body: string, asked: Uint8Array): boolean {
 const MOST_NAMES = 5
 
 /** `asked`: the client's request. */
-export function accountTroubleIn(body: string, asked: Uint8Array): AccountTrouble | null {
+export function accountTroubleIn(body: string, asked: Buffer): AccountTrouble | null {
   const { codes, sentences } = wordsOf(readErrorBody(body), DEEPEST)
   for (const { is, code, sentence } of SIGNS) {
     const found = code === undefined ? firstMatch(sentences, sentence!) : codes.includes(code) ? code : null
@@ -148,8 +148,8 @@ function firstMatch(sentences: string[], pattern: RegExp): string | null {
   return null
 }
 
-function wrote(asked: Uint8Array, words: string): boolean {
-  return Buffer.from(asked.buffer, asked.byteOffset, asked.byteLength).includes(words)
+function wrote(asked: Buffer, words: string): boolean {
+  return asked.includes(words)
 }
 
 interface Words {

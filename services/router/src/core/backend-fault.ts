@@ -70,7 +70,7 @@ export class BackendFault extends Error {
 
 /** The client's request, and the secrets of the backend. */
 export interface Circumstances {
-  asked: Uint8Array
+  asked: Buffer
   secrets: readonly string[]
 }
 
@@ -90,7 +90,7 @@ export function understood(fault: BackendFault, { asked, secrets }: Circumstance
   })
 }
 
-function accountIn(status: number | undefined, body: string, asked: Uint8Array): AccountTrouble | null {
+function accountIn(status: number | undefined, body: string, asked: Buffer): AccountTrouble | null {
   if (blamesRequest(status)) return accountTroubleIn(body, asked)
   if (status === 404) return missesClientsOwn(body, asked) ? 'quoted' : null
   if (status === undefined || status === 500) return refusesByTemplate(body) ? 'quoted' : null
@@ -174,7 +174,7 @@ function blameForStatus(fault: BackendFault): Blame {
 
 /**
  * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration. A target that was left
- * waiting is worth it, because a repeat waits longer (`core/attempt-patience.ts`).
+ * waiting is worth it, because a repeat waits longer (`core/attempt-budget.ts`).
  */
 export function isWorthRepeating(fault: BackendFault): boolean {
   if (fault.account !== undefined) return false

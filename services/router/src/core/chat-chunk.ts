@@ -49,10 +49,9 @@ export function isFinished(choice: Record<string, unknown>): boolean {
 /**
  * How many choices a streamed request asks for. Nearly none names `n`, so the body is parsed only when it might.
  */
-export function choicesAsked(body: Uint8Array): number {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!text.includes('"n"')) return 1
-  const { n } = JSON.parse(text.toString('utf8')) as { n?: unknown }
+export function choicesAsked(body: Buffer): number {
+  if (!body.includes('"n"')) return 1
+  const { n } = JSON.parse(body.toString('utf8')) as { n?: unknown }
   return typeof n === 'number' && n > 1 ? n : 1
 }
 

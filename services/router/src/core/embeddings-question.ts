@@ -11,11 +11,11 @@ export interface EmbeddingsQuestion {
   /** Null where the input is text already. */
   tokens: number[][] | null
   /** The client's options without the form of the answer. */
-  body: Uint8Array
+  body: Buffer
 }
 
-export function readEmbeddingsQuestion(body: Uint8Array): EmbeddingsQuestion {
-  const asked = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+export function readEmbeddingsQuestion(body: Buffer): EmbeddingsQuestion {
+  const asked = JSON.parse(body.toString('utf8')) as Record<string, unknown>
   const { encoding_format: format, dimensions, ...question } = asked
   const tokens = tokensOf(question.input)
   const inputs = tokens?.length ?? (Array.isArray(question.input) ? question.input.length : 1)
@@ -24,8 +24,8 @@ export function readEmbeddingsQuestion(body: Uint8Array): EmbeddingsQuestion {
 }
 
 /** The same question of the texts that the tokens stand for. */
-export function withTexts(body: Uint8Array, texts: readonly string[]): Uint8Array {
-  return Buffer.from(JSON.stringify({ ...(JSON.parse(Buffer.from(body).toString('utf8')) as object), input: texts }))
+export function withTexts(body: Buffer, texts: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify({ ...(JSON.parse(body.toString('utf8')) as object), input: texts }))
 }
 
 function tokensOf(input: unknown): number[][] | null {

@@ -14,13 +14,13 @@ const FORM = { response_format: 'b64_json', output_format: 'png' } as const
 const FORM_OPTIONS = new Set<string>([...OWN_OF_IMAGES, 'model', 'stream', 'stream_options', 'partial_images'])
 
 /** The request that a backend gets. */
-export function writeImagesBody(body: Uint8Array, model: string, form: TargetForm): string {
+export function writeImagesBody(body: Buffer, model: string, form: TargetForm): string {
   const taken = OWN_OF_IMAGES.filter((name) => !refuses(form, name))
   const asked = Object.fromEntries(taken.map((name) => [name, FORM[name]]))
   return JSON.stringify({ model, ...asked, ...clientsOptions(body) })
 }
 
-function clientsOptions(body: Uint8Array): Record<string, unknown> {
-  const options = parseExactly(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as object
+function clientsOptions(body: Buffer): Record<string, unknown> {
+  const options = parseExactly(body.toString('utf8')) as object
   return Object.fromEntries(Object.entries(options).filter(([name]) => !FORM_OPTIONS.has(name)))
 }

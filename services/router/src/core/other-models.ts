@@ -15,10 +15,9 @@ const ADVISOR = /(?:^|:)advisor(?:_|$)/
 const SIGNS = [...MEMBERS.map((name) => `"${name}":`), '"advisor_', ':advisor"']
 
 /** The request of one model; the same bytes where it is one. The client hears of the dropped members. */
-export function withoutOtherModels(body: Uint8Array): { body: Uint8Array; dropped: string[] } {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!SIGNS.some((sign) => bytes.includes(sign))) return { body, dropped: [] }
-  const request = parseExactly(bytes.toString('utf8')) as JsonObject
+export function withoutOtherModels(body: Buffer): { body: Buffer; dropped: string[] } {
+  if (!SIGNS.some((sign) => body.includes(sign))) return { body, dropped: [] }
+  const request = parseExactly(body.toString('utf8')) as JsonObject
   const advisors = Array.isArray(request.tools) ? request.tools.filter(isAdvisor) : []
   const dropped = [
     ...MEMBERS.filter((name) => request[name] != null),

@@ -6,7 +6,7 @@
  * believes a vendor's own fields, and the beginnings of sentences that are not in the request.
  */
 
-import { isText, readErrorBody } from './read-error-body.ts'
+import { isText, readErrorBody } from './error-answer.ts'
 import { isObject } from './read-usage.ts'
 import { OWN_OF_IMAGES, teachable, type Parameter, type Refusal, type Sent } from './target-form.ts'
 
@@ -70,8 +70,8 @@ function isOurs(parameter: Parameter): boolean {
 }
 
 /** The request without the liberties that JSON allows in writing texts, and without members that the router overwrites. */
-function clientsWords(body: Uint8Array): string {
-  const request = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+function clientsWords(body: Buffer): string {
+  const request = JSON.parse(body.toString('utf8')) as Record<string, unknown>
   const entries = Object.entries(request).filter(([name]) => !(OURS as readonly string[]).includes(name))
   return JSON.stringify(Object.fromEntries(entries))
 }

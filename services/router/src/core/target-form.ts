@@ -91,16 +91,15 @@ export function capName(form: TargetForm): Cap | null {
 }
 
 export interface FittedChat {
-  body: Uint8Array
+  body: Buffer
   /** The client's parameters that were left out. */
   dropped: string[]
 }
 
 /** The client's body as the target takes it: the same bytes, unless they hold what it refuses. */
-export function fitChat(body: Uint8Array, form: TargetForm): FittedChat {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!form.some(({ parameter }) => text.includes(`"${parameter}"`))) return { body, dropped: [] }
-  const chat = parseExactly(text.toString('utf8')) as Record<string, unknown>
+export function fitChat(body: Buffer, form: TargetForm): FittedChat {
+  if (!form.some(({ parameter }) => body.includes(`"${parameter}"`))) return { body, dropped: [] }
+  const chat = parseExactly(body.toString('utf8')) as Record<string, unknown>
   if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
   const dropped = fit(chat, form)
   return dropped === null ? { body, dropped: [] } : { body: Buffer.from(JSON.stringify(chat)), dropped }
@@ -200,7 +199,7 @@ function messagesOf({ messages }: Record<string, unknown>): Record<string, unkno
 export interface Sent {
   kind: string
   /** The client's. */
-  body: Uint8Array
+  body: Buffer
   form: TargetForm
   stream: boolean
   /** The router wrote a cap of its own. */
@@ -234,7 +233,7 @@ function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
     const carried = kind === 'images' ? OWN_OF_IMAGES.filter((name) => !refuses(form, name)) : []
     return { carried, refused: new Set(), effort: '' }
   }
-  const chat = JSON.parse(Buffer.from(body).toString('utf8')) as Record<string, unknown>
+  const chat = JSON.parse(body.toString('utf8')) as Record<string, unknown>
   fit(chat, form)
   const ownCap = capped ? capName(form) : null
   const roles = new Set(messagesOf(chat).map(({ role }) => role))

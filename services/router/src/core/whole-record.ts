@@ -8,9 +8,8 @@
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf } from './chat-chunk.ts'
 import type { JsonObject } from './plain-answer.ts'
-import { filled, filledItems, isEmpty } from './fill-gaps.ts'
 import { isObject, readUsage, writeUsage } from './read-usage.ts'
-import { wholeToolCalls } from './whole-tool-calls.ts'
+import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
 export interface AnswerName {
@@ -141,7 +140,7 @@ function indexGap({ index }: JsonObject, position: number): JsonObject {
   return Number.isInteger(index) ? {} : { index: position }
 }
 
-function isName(value: unknown): boolean {
+export function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
@@ -155,4 +154,57 @@ const MILLISECONDS = 100_000_000_000
 function secondsOf(told: unknown, now: number): number {
   if (typeof told !== 'number' || told <= 0) return now
   return Math.floor(told < MILLISECONDS ? told : told / 1_000)
+}
+
+/** Null where there are no gaps. A record without gaps is not copied, so that its own bytes can travel on. */
+function filled(record: JsonObject, gaps: JsonObject): JsonObject | null {
+  return isEmpty(gaps) ? null : { ...record, ...gaps }
+}
+
+/** Null where each item is whole. Another kind of value than a list is for others to judge. */
+export function filledItems(
+  items: unknown,
+  gapsOf: (item: JsonObject, position: number) => JsonObject | null,
+): unknown[] | null {
+  if (!Array.isArray(items)) return null
+  let isChanged = false
+  const whole = items.map((item: unknown, position) => {
+    const gaps = isObject(item) ? gapsOf(item, position) : null
+    if (gaps === null || isEmpty(gaps)) return item
+    isChanged = true
+    return { ...(item as JsonObject), ...gaps }
+  })
+  return isChanged ? whole : null
+}
+
+function isEmpty(gaps: JsonObject): boolean {
+  for (const _ in gaps) return false
+  return true
+}
+
+/** Tool calls of a whole message: each has an `id`, and its arguments are a text. */
+export function wholeToolCalls(calls: unknown, answerId: string, choice: number): unknown[] | null {
+  return filledItems(calls, (call, position) => ({
+    ...callGaps(call, ownIdOf(answerId, choice, position)),
+    ...argumentsGap(call),
+  }))
+}
+
+/** llama.cpp wrote an object for a while (ggml-org/llama.cpp#20198, 2026-03-08), as TGI did. */
+export function argumentsGap({ function: called }: JsonObject): JsonObject | null {
+  if (!isObject(called) || !isObject(called.arguments)) return null
+  return { function: { ...called, arguments: JSON.stringify(called.arguments) } }
+}
+
+/** What a call that begins may lack. */
+export function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
+  const gaps: JsonObject = {}
+  if (!isName(id)) gaps.id = ownId
+  if (!isName(type)) gaps.type = 'function'
+  return gaps
+}
+
+/** `answerId` makes the ids unique. */
+export function ownIdOf(answerId: string, choice: unknown, index: number): string {
+  return newId(`${answerId} ${String(choice)} ${index}`)
 }

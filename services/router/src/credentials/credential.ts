@@ -34,3 +34,64 @@ export function rationRenewals(): () => boolean {
     return true
   }
 }
+
+export interface Token {
+  value: string
+  /** By `Date.now()`. */
+  expiresAtMs: number
+}
+
+/** No call takes longer to begin, and no two clocks differ by more. */
+const RENEW_AHEAD_MS = 300_000
+/** A question that nobody answers must not keep all later calls waiting. */
+const ASK_MS = 30_000
+
+/**
+ * Bearer tokens that expire: each is used until shortly before its end, and callers that need a new one wait for the
+ * same request. A failure is told to those who wait; the next caller tries again. A token that the vendor refuses before
+ * its end is asked for anew, once a minute at most.
+ */
+export function bearerTokens(ask: () => Promise<Token>): Credential {
+  let token: Token | null = null
+  let former = ''
+  let asking: Promise<Token> | null = null
+  const mayRenew = rationRenewals()
+
+  async function renew(): Promise<Token> {
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error(`no token within ${ASK_MS / 1_000} s`)), ASK_MS)
+    try {
+      const renewed = await Promise.race([ask(), late.promise])
+      former = token?.value ?? former
+      return (token = renewed)
+    } finally {
+      clearTimeout(timer)
+      asking = null
+    }
+  }
+
+  async function current(): Promise<Token> {
+    const nowMs = Date.now()
+    if (token && token.expiresAtMs - nowMs > RENEW_AHEAD_MS) return token
+    asking ??= renew()
+    // The old one is good until its end: nobody waits, and no failure is told yet.
+    if (token && token.expiresAtMs > nowMs) {
+      asking.catch(() => {})
+      return token
+    }
+    return asking
+  }
+
+  return {
+    authorize: async () => ({ authorization: `Bearer ${(await current()).value}` }),
+    renew({ authorization }) {
+      // Another call has been refused before, and renews it.
+      if (authorization !== `Bearer ${token?.value}`) return true
+      if (!mayRenew()) return false
+      former = token!.value
+      token = null
+      return true
+    },
+    secrets: () => [token?.value ?? '', former].filter((secret) => secret !== ''),
+  }
+}

@@ -4,8 +4,7 @@
  */
 
 import { DefaultAzureCredential } from '@azure/identity'
-import type { Credential } from './credential.ts'
-import { bearerTokens } from './tokens.ts'
+import { bearerTokens, type Credential } from './credential.ts'
 
 /** learn.microsoft.com/azure/ai-services/openai/how-to/managed-identity, read in November 2026. */
 const SCOPE = 'https://cognitiveservices.azure.com/.default'

@@ -4,8 +4,7 @@
  */
 
 import { GoogleAuth } from 'google-auth-library'
-import type { Credential } from './credential.ts'
-import { bearerTokens } from './tokens.ts'
+import { bearerTokens, type Credential } from './credential.ts'
 
 /** cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/auth-and-credentials, read in November 2026. */
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'

@@ -9,7 +9,6 @@ import type { TargetForm } from '../core/target-form.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { noText, type GeneratedText } from '../core/generated-text.ts'
 
 export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
@@ -29,7 +28,7 @@ export interface Dialect {
 export interface Question {
   kind: JobKind
   /** The client's JSON object, in its dialect, without `model`, `stream` and `stream_options`. */
-  body: Uint8Array
+  body: Buffer
   model: string
   stream: boolean
   /** Set where the client gave no cap and the lane has one. */
@@ -51,7 +50,7 @@ export interface BackendRequest {
   /** The client's parameters that are not in it. */
   dropped: string[]
   /** The request as a chat completion, before it was fitted to the target, where the client asked in another dialect. */
-  asChat?: Uint8Array
+  asChat?: Buffer
   /** What the answer needs of the request. Only the dialect looks into it. */
   echo?: unknown
 }
@@ -97,6 +96,35 @@ export function noProgress(): Progress {
 export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
   progress.usage = usage
   progress.usageAt = progress.text.length
+}
+
+/**
+ * The text that a stream generates, kept to count its tokens should the backend not do so.
+ *
+ * Slow readers keep streams open for long, so each stream keeps a bounded part: all of a usual answer, or the beginning of
+ * a longer one. The rest is taken to have as many tokens for its length.
+ */
+export interface GeneratedText {
+  kept: string
+  /** Characters generated, kept or not. */
+  length: number
+}
+
+export const KEPT_CHARACTERS = 128 * 1024
+
+export function noText(): GeneratedText {
+  return { kept: '', length: 0 }
+}
+
+export function addText(text: GeneratedText, piece: string): void {
+  const room = KEPT_CHARACTERS - text.kept.length
+  if (room > 0) text.kept += piece.length <= room ? piece : piece.slice(0, room)
+  text.length += piece.length
+}
+
+/** Tokens of all of it, where those of the kept part are known. */
+export function scaleToWhole({ kept, length }: GeneratedText, tokensKept: number): number {
+  return kept.length === length ? tokensKept : Math.round((tokensKept * length) / kept.length)
 }
 
 /** One stream being read, event by event. */

@@ -5,8 +5,7 @@
 import { messageOf } from './messages-to-chat/answer.ts'
 import { writeChat, type Echo } from './messages-to-chat/request.ts'
 import { MessagesEvents } from './messages-to-chat/stream.ts'
-import { textOfMessage } from './messages/answer.ts'
-import { writeMessagesUsage } from './messages/usage.ts'
+import { textOfMessage, writeMessagesUsage } from './messages/answer.ts'
 import type { Front } from './over-chat.ts'
 
 export const messagesFront: Front<Echo> = {

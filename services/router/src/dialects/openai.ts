@@ -21,16 +21,15 @@ import { capName, fitChat, refuses } from '../core/target-form.ts'
 import { withoutOtherModels } from '../core/other-models.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
+import { StreamedToolCalls } from '../core/streamed-tool-calls.ts'
 import { wholeAnswer, wholeChunk, wholeUsage, type AnswerName, type Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { addText } from '../core/generated-text.ts'
 import { withTaken } from '../core/taken-members.ts'
-import { wantsSignatures, withSignatures } from '../core/thoughts-of-calls.ts'
-import { idRuleOf, withFittingIds } from '../core/tool-call-ids.ts'
-import { StreamedToolCalls } from '../core/whole-tool-calls.ts'
+import { withCallsFor } from '../core/tool-calls.ts'
 import {
   noProgress,
   noteUsage,
+  addText,
   type ChatDialect,
   type ChatReading,
   type PlainAnswer,
@@ -68,31 +67,24 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
   const { body: ofOne, dropped: others } = withoutOtherModels(question.body)
-  const called = question.kind === 'chat' ? withCallsFor(question, ofOne) : ofOne
+  const called = question.kind === 'chat' ? withCallsFor(question.vendor ?? '', question.model, ofOne) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
   const { body, dropped } = question.taken ? withTaken(fitted.body, question.taken) : fitted
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
-}
-
-/** Tool calls of the conversation so far, as the target's vendor takes them. */
-function withCallsFor({ vendor = '', model }: Question, body: Uint8Array): Uint8Array {
-  const rule = idRuleOf(vendor)
-  const named = rule ? withFittingIds(body, rule) : body
-  return wantsSignatures(vendor, model) ? withSignatures(named) : named
 }
 
 const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
 /** Writes members in front of a JSON object's own, without parsing it. */
-export function prependMembers(members: Record<string, unknown>, object: Uint8Array): Buffer {
+export function prependMembers(members: Record<string, unknown>, object: Buffer): Buffer {
   const start = object.indexOf(OPENING_BRACE) + 1
   const prefix = JSON.stringify(members).slice(0, -1)
   const isEmpty = object[skipWhitespace(object, start)] === CLOSING_BRACE
   return Buffer.concat([Buffer.from(isEmpty ? prefix : `${prefix},`), object.subarray(start)])
 }
 
-function skipWhitespace(bytes: Uint8Array, from: number): number {
+function skipWhitespace(bytes: Buffer, from: number): number {
   let at = from
   while (bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0a || bytes[at] === 0x0d) at++
   return at

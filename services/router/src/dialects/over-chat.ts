@@ -5,11 +5,10 @@
 
 import { parseExactly } from '@gateway/contracts/exact-json'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import { alternating, takesAnyOrder } from '../core/alternate-turns.ts'
 import type { JsonObject } from '../core/plain-answer.ts'
 import { isObject } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { thoughtsFor } from '../core/thoughts-of-calls.ts'
+import { messagesFor } from '../core/translated-messages.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type {
   BackendRequest,
@@ -59,20 +58,16 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
 }
 
 function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
-  const request = parseExactly(
-    Buffer.from(question.body.buffer, question.body.byteOffset, question.body.byteLength).toString(),
-  ) as JsonObject
+  const request = parseExactly(question.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = front.writeChat(request)
-  const messages = messagesFor(question.vendor ?? '', chat.messages)
+  const messages = messagesFor(
+    question.vendor ?? '',
+    Array.isArray(chat.messages) ? chat.messages.filter(isObject) : [],
+  )
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
   const written = target.request({ ...question, body: asChat })
   const names = written.dropped.map((name) => front.names[name] ?? name)
   return { ...written, dropped: [...new Set([...dropped, ...names])].toSorted(), asChat, echo }
-}
-
-function messagesFor(vendor: string, messages: unknown): JsonObject[] {
-  const written = thoughtsFor(vendor, Array.isArray(messages) ? messages.filter(isObject) : [])
-  return takesAnyOrder(vendor) ? written : alternating(written)
 }
 
 function plainAnswer(json: JsonObject, usage: TokenUsage | null): PlainAnswer {

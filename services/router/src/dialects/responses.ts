@@ -9,12 +9,19 @@ import { parseExactly } from '@gateway/contracts/exact-json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
-import { addText } from '../core/generated-text.ts'
 import { withoutOtherModels } from '../core/other-models.ts'
 import { invalid, parseAnswer, type JsonObject } from '../core/plain-answer.ts'
 import { isObject, readUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { noProgress, noteUsage, type Dialect, type PlainAnswer, type Question, type StreamReading } from './dialect.ts'
+import {
+  addText,
+  noProgress,
+  noteUsage,
+  type Dialect,
+  type PlainAnswer,
+  type Question,
+  type StreamReading,
+} from './dialect.ts'
 import { openai, prependMembers } from './openai.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
@@ -42,10 +49,9 @@ function writeBody({ model, stream, maxTokens, body }: Question): Buffer {
 /** The edge writes no space between a member's name and its value. */
 const THOUGHT = '"type":"reasoning"'
 
-function withoutLostThoughts(body: Uint8Array): Uint8Array {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!text.includes(THOUGHT)) return body
-  const request = parseExactly(text.toString('utf8')) as JsonObject
+function withoutLostThoughts(body: Buffer): Buffer {
+  if (!body.includes(THOUGHT)) return body
+  const request = parseExactly(body.toString('utf8')) as JsonObject
   if (!Array.isArray(request.input)) return body
   const input = request.input.filter((item) => !isObject(item) || !isLost(item))
   return input.length === request.input.length ? body : Buffer.from(JSON.stringify({ ...request, input }))

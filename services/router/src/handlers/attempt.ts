@@ -18,7 +18,7 @@ import {
   type Circumstances,
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
-import { readRetryAfterMs, readRetryDelayMs } from '../core/retry-after.ts'
+import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import { takenMembers } from '../core/taken-members.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'

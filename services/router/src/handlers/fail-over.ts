@@ -7,9 +7,8 @@
 
 import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/tracing'
-import { wasFaster } from '../core/attempt-patience.ts'
+import { earn, MAX_REPEATS_PER_REQUEST, spend, wasFaster } from '../core/attempt-budget.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault } from '../core/backend-fault.ts'
-import { earn, MAX_REPEATS_PER_REQUEST, spend } from '../core/retry-budget.ts'
 import { kindOf } from '../core/target-kind.ts'
 import { capableTargets, isFull, isUsable, type Seat, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'

@@ -6,10 +6,9 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { attemptBudgetMs } from '../core/attempt-patience.ts'
+import { attemptBudgetMs, MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/attempt-budget.ts'
 import { isWorthRepeating, type BackendFault } from '../core/backend-fault.ts'
 import { chooseTarget, type Candidate } from '../core/choose-target.ts'
-import { MAX_REPEATS_PER_REQUEST, pauseBeforeRepeat, spend } from '../core/retry-budget.ts'
 import {
   hasPlaceAt,
   isFull,

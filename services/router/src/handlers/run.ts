@@ -11,7 +11,6 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
-import { toldNames } from '../core/told-names.ts'
 import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
@@ -40,7 +39,7 @@ export interface Run {
 /** From the moment its body is there. */
 export interface AskedRun extends Run {
   /** The question as backends get it, bar the members that each dialect writes itself. */
-  readonly body: Uint8Array
+  readonly body: Buffer
   /** embeddings: vectors to expect. */
   readonly inputs: number
 }
@@ -90,6 +89,25 @@ export function show(run: Run, call: Call, contentType: string, usage: Shown['us
   if (run.header.stream) span.event('first content')
   run.job.head(encodeJson(head))
   failpoint('router.answer-begun')
+}
+
+const LONGEST_NAME = 64
+const LONGEST_LIST = 1_000
+
+/**
+ * Names of parameters as a header can hold them: a client may have invented them, in any letters and of any length. They
+ * are escaped as in an address, where letters need that. The last entry counts the names that the list has no room for.
+ */
+export function toldNames(names: readonly string[]): string[] {
+  const told: string[] = []
+  let left = LONGEST_LIST
+  for (const name of names) {
+    const escaped = encodeURIComponent(name.slice(0, LONGEST_NAME).toWellFormed())
+    left -= escaped.length
+    if (left < 0) return [...told, `and ${names.length - told.length} more`]
+    told.push(escaped)
+  }
+  return told
 }
 
 /**

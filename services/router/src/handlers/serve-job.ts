@@ -103,7 +103,8 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
 }
 
 async function readBody(run: Run, { tokens }: Router): Promise<AskedRun> {
-  const body = await run.job.body()
+  const bytes = await run.job.body()
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (run.header.kind !== 'embeddings') return Object.assign(run, { body, inputs: 0 })
   const { tokens: asked, ...question } = readEmbeddingsQuestion(body)
   const texts = asked ? withTexts(question.body, await tokens.textsOf(asked)) : question.body

@@ -4,12 +4,11 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { JsonObject } from '../../core/plain-answer.ts'
-import { isText } from '../../core/read-error-body.ts'
+import { isText } from '../../core/error-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
-import { parseMessage } from '../messages/answer.ts'
-import { readMessagesUsage } from '../messages/usage.ts'
+import { parseMessage, readMessagesUsage } from '../messages/answer.ts'
 import { ANSWER_TOOL } from './tools.ts'
 
 export function readMessage(bytes: Buffer, { id, created, model }: Identity): PlainAnswer {

@@ -5,7 +5,7 @@
 
 import { parseExactly } from '@gateway/contracts/exact-json'
 import { isObject } from '../../core/read-usage.ts'
-import { ANTHROPIC_IDS, fitId } from '../../core/tool-call-ids.ts'
+import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 export type Json = Record<string, unknown>

@@ -30,7 +30,7 @@ const ESSENTIAL: Record<string, string> = {
 
 export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
-  const chat = parseExactly(Buffer.from(question.body).toString('utf8')) as Json
+  const chat = parseExactly(question.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = Array.isArray(chat.messages) ? chat.messages.filter(isObject) : []
   const turns = turnsOf(messages)

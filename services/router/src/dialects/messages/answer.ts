@@ -1,11 +1,13 @@
 /**
- * A whole answer of the Messages API.
+ * A whole answer of the Messages API, and token usage as the API writes it: tokens read from and written to the cache stand
+ * beside `input_tokens`.
  */
 
 import { parseExactly } from '@gateway/contracts/exact-json'
-import { addText, noText } from '../../core/generated-text.ts'
+import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { invalid, parseObject, type JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
+import { addText, noText } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 
 export function parseMessage(bytes: Buffer): JsonObject {
@@ -23,4 +25,64 @@ export function textOfMessage({ content }: JsonObject): string {
     if (isObject(block.input)) addText(text, JSON.stringify(block.input))
   }
   return text.kept
+}
+
+/** The fields that count tokens. */
+export const COUNTS = [
+  'input_tokens',
+  'output_tokens',
+  'cache_creation_input_tokens',
+  'cache_creation',
+  'cache_read_input_tokens',
+  'output_tokens_details',
+  'iterations',
+] as const
+
+/** Entries that stand beside the sums, and not in them (the types of `@anthropic-ai/sdk` 1.12, 2026). */
+const APART = new Set<unknown>(['compaction', 'advisor_message'])
+
+/** Null where nothing is counted, or more than any request has. */
+export function readMessagesUsage(told: unknown): TokenUsage | null {
+  const value = isObject(told) ? withApart(told) : null
+  if (value === null || COUNTS.some((name) => Number(value[name]) > MOST_TOKENS)) return null
+  const completionTokens = count(value.output_tokens)
+  const cachedTokens = count(value.cache_read_input_tokens)
+  const cacheWriteTokens = count(value.cache_creation_input_tokens)
+  const promptTokens = count(value.input_tokens) + cacheWriteTokens + cachedTokens
+  if (promptTokens + completionTokens === 0 || promptTokens > MOST_TOKENS) return null
+  const written = isObject(value.cache_creation) ? value.cache_creation : {}
+  const cacheWriteHourTokens = Math.min(cacheWriteTokens, count(written.ephemeral_1h_input_tokens))
+  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  const reasoningTokens = Math.min(completionTokens, count(details.thinking_tokens))
+  const usage = { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated: false }
+  return {
+    ...usage,
+    ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
+  }
+}
+
+function withApart(usage: JsonObject): JsonObject {
+  const entries = Array.isArray(usage.iterations) ? usage.iterations.filter(isObject) : []
+  const apart = entries.filter(({ type }) => APART.has(type))
+  if (apart.length === 0) return usage
+  const sum = (name: string) => [usage, ...apart].reduce((all, entry) => all + count(entry[name]), 0)
+  return { ...usage, ...Object.fromEntries(SUMS.map((name) => [name, sum(name)])) }
+}
+
+const SUMS = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+export function writeMessagesUsage(usage: TokenUsage): JsonObject {
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = usage
+  return {
+    input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
+    cache_creation_input_tokens: cacheWriteTokens,
+    cache_read_input_tokens: cachedTokens,
+    output_tokens: completionTokens,
+    output_tokens_details: { thinking_tokens: reasoningTokens },
+  }
 }

@@ -11,14 +11,13 @@ export const UNSIGNED = 'svc_unsigned'
 
 export interface Signed {
   /** The same bytes where nothing was taken out. */
-  body: Uint8Array
+  body: Buffer
   dropped: string[]
 }
 
-export function withoutUnsigned(body: Uint8Array): Signed {
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!text.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
-  const asked = parseExactly(text.toString('utf8')) as JsonObject
+export function withoutUnsigned(body: Buffer): Signed {
+  if (!body.includes(`"${UNSIGNED}"`)) return { body, dropped: [] }
+  const asked = parseExactly(body.toString('utf8')) as JsonObject
   const messages = Array.isArray(asked.messages) ? (asked.messages as unknown[]) : []
   const kept = messages.map(signedOnly)
   if (kept.every((message, at) => message === messages[at])) return { body, dropped: [] }

@@ -2,12 +2,11 @@
  * What the events of a Messages stream say of their answer: whether it is whole, its usage, its text.
  */
 
-import { addText } from '../../core/generated-text.ts'
 import type { JsonObject } from '../../core/plain-answer.ts'
 import { isObject } from '../../core/read-usage.ts'
-import { noProgress, noteUsage } from '../dialect.ts'
+import { addText, noProgress, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
-import { COUNTS, readMessagesUsage } from './usage.ts'
+import { COUNTS, readMessagesUsage } from './answer.ts'
 
 export class MessageWatch {
   readonly progress = noProgress()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { validateHeaderValue } from 'node:http'
 import { expect, test } from 'vitest'
-import { toldNames } from './told-names.ts'
+import { toldNames } from './run.ts'
 
 test('the parameters that clients know stay as they are', () => {
   expect(toldNames(['chat_template_kwargs', 'top_p'])).toEqual(['chat_template_kwargs', 'top_p'])

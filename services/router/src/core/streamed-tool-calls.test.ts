@@ -5,7 +5,8 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StreamedToolCalls, wholeToolCalls } from './whole-tool-calls.ts'
+import { StreamedToolCalls } from './streamed-tool-calls.ts'
+import { wholeToolCalls } from './whole-record.ts'
 
 interface Piece {
   index?: number

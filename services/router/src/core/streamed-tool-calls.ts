@@ -1,37 +1,14 @@
 /**
- * Tool calls as clients need them: each has an `id`, its arguments are a text, and in a stream all pieces of one call have one
- * `index`, which no other call has. Gemini's compatible address leaves out ids and indexes (pydantic/pydantic-ai, recorded 2025-06-02).
- * Vertex writes several indexes into the pieces of one call
- * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). Each function answers null where nothing
- * is missing.
+ * Tool calls of a stream as clients need them: each has an `id`, its arguments are a text, and all pieces of one call have one
+ * `index`, which no other call has. Gemini's compatible address leaves out ids and indexes (pydantic/pydantic-ai, recorded
+ * 2025-06-02). Vertex writes several indexes into the pieces of one call
+ * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). A chunk in which nothing is missing
+ * stays as it came.
  */
 
 import type { JsonObject } from './plain-answer.ts'
-import { filledItems } from './fill-gaps.ts'
 import { isObject } from './read-usage.ts'
-import { newId } from './tool-call-ids.ts'
-
-/** llama.cpp wrote an object for a while (ggml-org/llama.cpp#20198, 2026-03-08), as TGI did. */
-function argumentsGap({ function: called }: JsonObject): JsonObject | null {
-  if (!isObject(called) || !isObject(called.arguments)) return null
-  return { function: { ...called, arguments: JSON.stringify(called.arguments) } }
-}
-
-/** What a call that begins may lack. */
-function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
-  const gaps: JsonObject = {}
-  if (!isText(id)) gaps.id = ownId
-  if (!isText(type)) gaps.type = 'function'
-  return gaps
-}
-
-/** Of a whole message. `answerId` makes the ids unique. */
-export function wholeToolCalls(calls: unknown, answerId: string, choice: number): unknown[] | null {
-  return filledItems(calls, (call, position) => ({
-    ...callGaps(call, ownIdOf(answerId, choice, position)),
-    ...argumentsGap(call),
-  }))
-}
+import { argumentsGap, callGaps, filledItems, isName, ownIdOf } from './whole-record.ts'
 
 interface Call {
   id: unknown
@@ -102,19 +79,11 @@ export class StreamedToolCalls {
 
 /** The call that the piece belongs to; undefined where it begins one. */
 function find({ byId, byIndex, last }: Calls, { id, index, function: called }: JsonObject): Call | undefined {
-  const ofId = isText(id) ? byId.get(id) : undefined
+  const ofId = isName(id) ? byId.get(id) : undefined
   if (ofId) return ofId
   const ofIndex = byIndex.get(index)
-  const namesFunction = isObject(called) && isText(called.name)
+  const namesFunction = isObject(called) && isName(called.name)
   if (!namesFunction) return ofIndex ?? last
   // Another id at the same index is another call.
-  return isText(id) && isText(ofIndex?.id) ? undefined : ofIndex
-}
-
-function ownIdOf(answerId: string, choice: unknown, index: number): string {
-  return newId(`${answerId} ${String(choice)} ${index}`)
-}
-
-function isText(value: unknown): boolean {
-  return typeof value === 'string' && value !== ''
+  return isName(id) && isName(ofIndex?.id) ? undefined : ofIndex
 }

@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { readRetryAfterMs } from './retry-after.ts'
-import { earn, newRetryBudget, pauseBeforeRepeat, spend, type RetryBudget } from './retry-budget.ts'
+import {
+  earn,
+  endsAttempt,
+  newRetryBudget,
+  pauseBeforeRepeat,
+  spend,
+  wasFaster,
+  type RetryBudget,
+} from './attempt-budget.ts'
 
 describe('repeats are rationed', () => {
   test('a failing pool gets ten at once and then one for every ten requests', () => {
@@ -31,17 +38,20 @@ describe('repeats are rationed', () => {
   })
 })
 
-describe('the time that a backend asks for', () => {
-  const now = Date.parse('2026-11-21T00:00:00Z')
-  test.each([
-    [{ 'retry-after': '7' }, 7_000],
-    [{ 'retry-after': '0.5' }, 500],
-    [{ 'retry-after-ms': '250', 'retry-after': '7' }, 250],
-    [{ 'retry-after': 'Sat, 21 Nov 2026 00:00:10 GMT' }, 10_000],
-    [{ 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
-    [{ 'retry-after': 'soon' }, null],
-    [{}, null],
-  ])('%j is %s ms', (headers, expected) => {
-    expect(readRetryAfterMs(headers as Record<string, string>, now)).toBe(expected)
-  })
+test.each([
+  { stream: true, others: true, silence: 'first_byte_timeout', ends: true },
+  { stream: true, others: false, silence: 'first_byte_timeout', ends: false },
+  { stream: true, others: true, silence: 'idle_timeout', ends: true },
+  { stream: true, others: false, silence: 'idle_timeout', ends: true },
+  { stream: false, others: true, silence: 'first_byte_timeout', ends: true },
+  { stream: false, others: false, silence: 'first_byte_timeout', ends: false },
+  { stream: false, others: true, silence: 'idle_timeout', ends: true },
+  { stream: false, others: false, silence: 'idle_timeout', ends: false },
+] as const)('stream: $stream, other targets: $others, $silence', ({ stream, others, silence, ends }) => {
+  expect(endsAttempt(silence, { stream, othersLeft: () => others })).toBe(ends)
+})
+
+test('a target that is as slow as the one before it proves nothing against that one', () => {
+  expect(wasFaster(900, 1_000)).toBe(true)
+  expect(wasFaster(1_000, 1_000)).toBe(false)
 })

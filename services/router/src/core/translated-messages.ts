@@ -1,9 +1,10 @@
 /**
- * A conversation as the chat templates of open models want it: one system message, the first, then the user and the model
+ * The messages of a translated conversation as their vendor takes them: its thoughts sent back or left out, and the turns
+ * as the chat templates of open models want them. Those want one system message, the first, then the user and the model
  * by turns. Mistral's and Gemma's refuse two turns of one role (vllm-project/vllm#6862, 2024-07-27), Qwen's a system message
  * that comes later (lyracode-app/Lyra-Code#30, 2026), and coding tools write both.
  *
- * Only conversations that are translated are written so: a client of chat has chosen its messages itself.
+ * The router writes only translated conversations so: a client of chat has chosen its messages itself.
  */
 
 import type { JsonObject } from './plain-answer.ts'
@@ -12,8 +13,25 @@ import { isObject } from './read-usage.ts'
 /** They take messages in any order. */
 const TAKE_ANY_ORDER = new Set(['openai', 'azure'])
 
-export function takesAnyOrder(vendor: string): boolean {
-  return TAKE_ANY_ORDER.has(vendor)
+export function messagesFor(vendor: string, messages: readonly JsonObject[]): readonly JsonObject[] {
+  const written = thoughtsFor(vendor, messages)
+  return TAKE_ANY_ORDER.has(vendor) ? written : alternating(written)
+}
+
+/**
+ * Thoughts before tool calls: the templates of open models read them. DeepSeek demands them (QuantumNous/new-api#4806, 2026-05-12).
+ */
+const TAKE_THOUGHTS = new Set(['', 'deepseek', 'vllm', 'sglang', 'llama.cpp', 'ollama', 'lm-studio', 'openrouter'])
+
+/** Others refuse the member, or make nothing of it. */
+export function thoughtsFor(vendor: string, messages: readonly JsonObject[]): readonly JsonObject[] {
+  if (TAKE_THOUGHTS.has(vendor)) return messages
+  return messages
+    .map((message) => {
+      const { reasoning_content: _, ...rest } = message
+      return rest
+    })
+    .filter(({ role, content, tool_calls: calls }) => role !== 'assistant' || content !== null || calls !== undefined)
 }
 
 export function alternating(messages: readonly JsonObject[]): JsonObject[] {

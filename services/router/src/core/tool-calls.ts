@@ -1,7 +1,9 @@
 /**
- * The ids of tool calls in the letters and the length that a vendor takes. A conversation may go on with another vendor
- * than the one that named its calls, and each has rules of its own. An id matters only within its request, so the same id
- * always becomes the same other one, and nothing has to be kept.
+ * Tool calls of a conversation as the next vendor takes them: a conversation may go on with another vendor than the one that
+ * named its calls.
+ *
+ * An id has the letters and the length that the vendor takes. It matters only within its request, so the same id always
+ * becomes the same other one, and nothing has to be kept. Some models also want a signature of their thoughts beside a call.
  */
 
 import { parseExactly } from '@gateway/contracts/exact-json'
@@ -25,9 +27,11 @@ const MISTRAL_IDS: IdRule = { takes: /^[A-Za-z0-9]{9}$/, write: (digest) => dige
 
 const RULES: Record<string, IdRule> = { openai: OPENAI_IDS, azure: OPENAI_IDS, mistral: MISTRAL_IDS }
 
-/** Undefined where the vendor takes any id. */
-export function idRuleOf(vendor: string): IdRule | undefined {
-  return RULES[vendor]
+/** A chat completion request with tool calls for this target: the same bytes where they are so already. */
+export function withCallsFor(vendor: string, model: string, body: Buffer): Buffer {
+  const rule = RULES[vendor]
+  const named = rule ? withFittingIds(body, rule) : body
+  return wantsSignatures(vendor, model) ? withSignatures(named) : named
 }
 
 export function fitId(id: unknown, { takes, write }: IdRule): unknown {
@@ -46,11 +50,9 @@ function digestOf(text: string): string {
 /** Results name their calls, and no call is without a result. */
 const RESULT_ID = /"tool_call_id":("(?:[^"\\]|\\.)*")/g
 
-/** A chat completion request with ids that fit: the same bytes where all do. */
-export function withFittingIds(body: Uint8Array, rule: IdRule): Uint8Array {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  if (!bytes.includes('"tool_call_id":')) return body
-  const text = bytes.toString('utf8')
+function withFittingIds(body: Buffer, rule: IdRule): Buffer {
+  if (!body.includes('"tool_call_id":')) return body
+  const text = body.toString('utf8')
   const ids = [...text.matchAll(RESULT_ID)].map(([, id]) => JSON.parse(id!) as string)
   if (ids.every((id) => rule.takes.test(id))) return body
   const chat = parseExactly(text) as JsonObject
@@ -70,4 +72,31 @@ function fitted(message: unknown, rule: IdRule): unknown {
 
 function fittedCall(call: unknown, rule: IdRule): unknown {
   return isObject(call) ? { ...call, id: fitId(call.id, rule) } : call
+}
+
+const GOOGLE = new Set(['gemini', 'vertex', 'google'])
+const SIGNING = /(?:^|\/)gemini-(?:[3-9]|\d\d)/
+
+/** Gemini 3 and later refuse a call without its signature, and no client but Google's own sends one back. */
+export function wantsSignatures(vendor: string, model: string): boolean {
+  return GOOGLE.has(vendor) && SIGNING.test(model)
+}
+
+/** Google's word for a call that was not its model's (ai.google.dev/gemini-api/docs/thought-signatures by vercel/ai#15560, 2026-05-27). */
+const UNSIGNED = { google: { thought_signature: 'skip_thought_signature_validator' } }
+
+/** The first of several calls bears the signature. */
+export function withSignatures(body: Buffer): Buffer {
+  if (!body.includes('"tool_calls":')) return body
+  const chat = parseExactly(body.toString('utf8')) as JsonObject
+  if (!Array.isArray(chat.messages)) return body
+  const messages = (chat.messages as unknown[]).map(signed)
+  return Buffer.from(JSON.stringify({ ...chat, messages }))
+}
+
+function signed(message: unknown): unknown {
+  if (!isObject(message) || !Array.isArray(message.tool_calls)) return message
+  const [first, ...others] = message.tool_calls as unknown[]
+  if (!isObject(first) || isObject(first.extra_content)) return message
+  return { ...message, tool_calls: [{ ...first, extra_content: UNSIGNED }, ...others] }
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { alternating } from './alternate-turns.ts'
+import { alternating, thoughtsFor } from './translated-messages.ts'
 
 const system = (content: string) => ({ role: 'system', content })
 const user = (content: unknown) => ({ role: 'user', content })
@@ -53,4 +53,19 @@ test('no template finds two turns of one role, or a system message behind the fi
       }
     }),
   )
+})
+
+const call = { id: 'a', function: { name: 'look', arguments: '{}' } }
+
+test('thoughts go back to who takes them, and to nobody else', () => {
+  const messages = [
+    { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: [call] },
+    { role: 'assistant', content: null, reasoning_content: 'Well' },
+    { role: 'user', content: 'x' },
+  ]
+  expect(thoughtsFor('deepseek', messages)).toEqual(messages)
+  expect(thoughtsFor('groq', messages)).toEqual([
+    { role: 'assistant', content: null, tool_calls: [call] },
+    { role: 'user', content: 'x' },
+  ])
 })

@@ -1,11 +1,25 @@
 /**
- * How long a backend asks to be left alone: `retry-after-ms`, or `retry-after` in seconds or as a date. Google writes it
- * into the error instead.
+ * What an error of a backend says: the JSON of its body, and how long the backend asks to be left alone.
  */
 
-import { isText, readErrorBody } from './read-error-body.ts'
 import { isObject } from './read-usage.ts'
 
+/** Gemini and some proxies put the error into a list. Null where the text is no object or list, or cannot be read. */
+export function readErrorBody(text: string): unknown {
+  if (!/^\s*[[{]/.test(text)) return null
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value[0] : value
+  } catch {
+    return null
+  }
+}
+
+export function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds or as a date. Google writes it into the body instead. */
 export function readRetryAfterMs(headers: Record<string, string | string[] | undefined>, nowMs: number): number | null {
   const milliseconds = Number(single(headers['retry-after-ms']) ?? NaN)
   if (milliseconds >= 0) return Math.ceil(milliseconds)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { addText, KEPT_CHARACTERS, noText, scaleToWhole } from './generated-text.ts'
+import { addText, KEPT_CHARACTERS, noText, scaleToWhole } from './dialect.ts'
 
 test('an usual answer is kept whole, and counted as it is', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { memberNames } from './member-names.ts'
+import { memberNames } from './taken-members.ts'
 
 test('are those of the object, whatever its members hold and however it is spaced', () => {
   fc.assert(

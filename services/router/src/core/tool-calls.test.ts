@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../dialects/anthropic.ts'
 import { openai } from '../dialects/openai.ts'
-import { newId } from './tool-call-ids.ts'
+import { newId, wantsSignatures, withSignatures } from './tool-calls.ts'
 
 interface Chat {
   messages: { role: string; tool_call_id?: string; tool_calls?: { id: string }[] }[]
@@ -87,4 +87,27 @@ test('an id of our own is taken by OpenAI and by Anthropic', () => {
   const own = newId('chatcmpl-01934b6e-0000-7000-8000-000000000000 0 0')
   expect(own).toMatch(/^call_[0-9a-f]{24}$/)
   expect(newId('another')).not.toBe(own)
+})
+
+const sent = (id: string, more: object = {}) => ({ id, function: { name: 'look', arguments: '{}' }, ...more })
+const SKIPPED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } }
+const OWN = { extra_content: { google: { thought_signature: 'c2ln' } } }
+
+test.each([
+  ['gemini', 'gemini-3-flash-preview', true],
+  ['vertex', 'google/gemini-3.1-pro', true],
+  ['google', 'gemini-10', true],
+  ['gemini', 'gemini-2.5-pro', false],
+  ['', 'gemini-3-flash', false],
+])('%s as %s wants signatures: %s', (vendor, model, wants) => {
+  expect(wantsSignatures(vendor, model)).toBe(wants)
+})
+
+test('the first of the calls of a turn is signed, and one that is keeps its signature', () => {
+  const turn = (...calls: object[]) => ({ role: 'assistant', content: null, tool_calls: calls })
+  const messages = [{ role: 'user', content: 'x' }, turn(sent('a'), sent('b')), turn(sent('c', OWN), sent('d'))]
+  const written = withSignatures(Buffer.from(JSON.stringify({ messages })))
+  expect(JSON.parse(Buffer.from(written).toString())).toEqual({
+    messages: [messages[0], turn(sent('a', SKIPPED), sent('b')), messages[2]],
+  })
 })

@@ -1,0 +1,17 @@
+import { describe, expect, test } from 'vitest'
+import { readRetryAfterMs } from './error-answer.ts'
+
+describe('the time that a backend asks for', () => {
+  const now = Date.parse('2026-11-21T00:00:00Z')
+  test.each([
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after-ms': '250', 'retry-after': '7' }, 250],
+    [{ 'retry-after': 'Sat, 21 Nov 2026 00:00:10 GMT' }, 10_000],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, null],
+    [{}, null],
+  ])('%j is %s ms', (headers, expected) => {
+    expect(readRetryAfterMs(headers as Record<string, string>, now)).toBe(expected)
+  })
+})
