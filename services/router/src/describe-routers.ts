@@ -12,7 +12,7 @@ import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { serve, talkAs } from '@gateway/service/talk-as'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
-import { placesAt, type Backend, type Fleet } from './fleet.ts'
+import type { Backend, Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
 
 /** Below what the asker waits for this router. */
@@ -82,7 +82,7 @@ function viewBackend(fleet: Fleet, backend: Backend, clocks: Clocks): BackendVie
     backend: backend.config.id,
     ...viewHealth(backend.health, clocks),
     outstanding: backend.outstanding,
-    places: placesAt(backend),
+    places: backend.places,
     models: [...models].filter(([, { state }]) => state !== 'healthy').map(([model, health]) => ({ model, ...health })),
   }
 }

@@ -16,6 +16,7 @@ import type { Trouble } from './core/account-trouble.ts'
 import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import type { FormMemory } from './core/target-form.ts'
+import { takenMembers } from './core/taken-members.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempt-budget.ts'
@@ -36,8 +37,8 @@ export interface Backend {
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   answeredFromMs: number
   outstanding: number
-  /** This router's part of every backend's limit; the same object everywhere. */
-  share: Share
+  /** How many requests this process may have at it at once: its part of what the live routers share. */
+  places: number
 }
 
 export interface BackendWay extends Way {
@@ -53,8 +54,10 @@ export interface Target {
   priority: number
   weight: number
   contextWindow: number | undefined
+  /** The members of a chat request that it takes, where it ignores all others. */
+  taken: ReadonlySet<string> | undefined
   /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; forms?: Map<TargetDialect, FormMemory>; trouble?: Trouble | null }
+  state: { health: health.Health; forms?: Map<TargetDialect, FormMemory>; trouble?: Trouble | undefined }
 }
 
 export interface TargetPool {
@@ -80,7 +83,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
   let backends = new Map<string, Backend>()
   let pools = new Map<string, TargetPool>()
   const closing = new Set<Promise<void>>()
-  const ownShare: Share = { ...WHOLE }
+  let ownShare: Share = WHOLE
 
   function apply(config: GatewayConfig): void {
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
@@ -109,8 +112,12 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
       health: health.newHealth(),
       answeredFromMs: -Infinity,
       outstanding: 0,
-      share: ownShare,
+      places: placesFor(config),
     }
+  }
+
+  function placesFor({ id, maxConcurrent }: BackendConfig): number {
+    return shareOfLimit(maxConcurrent, id, ownShare)
   }
 
   function retire(backend: Backend): void {
@@ -123,7 +130,10 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     pools: () => pools.values(),
     backends: () => backends.values(),
     apply,
-    setShare: (share) => void Object.assign(ownShare, share),
+    setShare(share) {
+      ownShare = share
+      for (const backend of backends.values()) backend.places = placesFor(backend.config)
+    },
     async close() {
       for (const backend of backends.values()) retire(backend)
       await Promise.all(closing)
@@ -193,27 +203,23 @@ function poolOf(
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
-    return [{ key, backend, model, priority, weight, contextWindow, state: stateOf(states, backend, model) }]
+    const taken = takenMembers(backend.vendor, model)
+    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(states, backend, model) }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
 
-/** How many requests this process may have at a backend at once: its part of what the live routers share. */
-export function placesAt({ config, share }: Backend): number {
-  return shareOfLimit(config.maxConcurrent, config.id, share)
+export function hasPlaceAt({ places }: Backend): boolean {
+  return places > 0
 }
 
-export function hasPlaceAt(backend: Backend): boolean {
-  return placesAt(backend) > 0
-}
-
-export function isFull(backend: Backend): boolean {
-  return backend.outstanding >= placesAt(backend)
+export function isFull({ outstanding, places }: Backend): boolean {
+  return outstanding >= places
 }
 
 /** Where it has no place, one request at a time may still go that nobody else can serve: a limit is no reason to fail. */
-export function isFullEvenSo(backend: Backend): boolean {
-  return backend.outstanding >= Math.max(1, placesAt(backend))
+export function isFullEvenSo({ outstanding, places }: Backend): boolean {
+  return outstanding >= Math.max(1, places)
 }
 
 export function capableTargets({ targets }: TargetPool, header: JobHeader): Target[] {

@@ -7,7 +7,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
 import { countTokens } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
-import { isUsable, placesAt, type Fleet } from './fleet.ts'
+import { isUsable, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
 import type { Intake } from './intake.ts'
 import type { Places } from './places.ts'
@@ -148,7 +148,7 @@ export function observeRouter(
   metrics.observedGauge(
     'gateway_router_backend_places',
     "this router's share of `maxConcurrent`",
-    () => backends().map((backend) => [[backend.config.id], placesAt(backend)] as const),
+    () => backends().map(({ config, places: count }) => [[config.id], count] as const),
     ['backend'],
   )
 }

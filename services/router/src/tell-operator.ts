@@ -17,16 +17,23 @@ const SENTENCES: Record<Trouble, (target: Target) => string> = {
   no_model: () => "a backend does not have the model of a target: mend the target's model, or the backend's url",
 }
 
-/** `fault`: how the last attempt at the target ended; null when it served. */
-export function tellOperator(target: Target, fault: BackendFault | null, log: Logger): void {
-  const trouble = fault === null ? null : troubleIn(fault)
-  const { model, backend, state } = target
-  if (trouble === undefined || trouble === (state.trouble ?? null)) return
-  state.trouble = trouble
-  const { id, vendor } = backend.config
-  const fields = { backend: id, model, ...(vendor ? { vendor } : {}) }
-  if (trouble === null) return log.info(fields, 'a target serves again')
-  log.warn({ ...fields, err: fault, ...(fault?.body ? { said: fault.body } : {}) }, SENTENCES[trouble](target))
+/** `fault`: how the last attempt at the target ended. */
+export function tellTrouble(target: Target, fault: BackendFault, log: Logger): void {
+  const trouble = troubleIn(fault)
+  if (trouble === undefined || trouble === target.state.trouble) return
+  target.state.trouble = trouble
+  const said = fault.body ? { said: fault.body } : {}
+  log.warn({ ...fieldsOf(target), err: fault, ...said }, SENTENCES[trouble](target))
+}
+
+/** The target was in trouble, and has served. */
+export function tellRecovery(target: Target, log: Logger): void {
+  target.state.trouble = undefined
+  log.info(fieldsOf(target), 'a target serves again')
+}
+
+function fieldsOf({ model, backend: { config } }: Target) {
+  return { backend: config.id, model, ...(config.vendor ? { vendor: config.vendor } : {}) }
 }
 
 const SHORTAGE_TOLD_EVERY_MS = 60_000

@@ -9,7 +9,7 @@ import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
-import { isFull, isUsable, openFleet, placesAt, type Backend, type Target } from '../src/fleet.ts'
+import { isFull, isUsable, openFleet, type Backend, type Target } from '../src/fleet.ts'
 import { serveJob } from '../src/handlers/serve-job.ts'
 import { routerMetrics } from '../src/metrics.ts'
 import { AnswerMemory, LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
@@ -176,7 +176,7 @@ export class World {
   /** A smaller share does not stop what runs, but nothing may be added. */
   #judgeLimit(backend: Backend): void {
     const { outstanding, config } = backend
-    const most = Math.max(1, placesAt(backend))
+    const most = Math.max(1, backend.places)
     const before = this.#outstanding.get(backend) ?? 0
     this.#outstanding.set(backend, outstanding)
     if (outstanding > most && outstanding > before) {

@@ -19,11 +19,10 @@ import {
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
-import { takenMembers } from '../core/taken-members.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { isOnTrial, noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
-import { tellOperator } from '../tell-operator.ts'
+import { tellRecovery, tellTrouble } from '../tell-operator.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
@@ -64,7 +63,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
     const usage = await relayAnswer(run, call, trial, response, router)
     if (noteSuccess(seat, performance.now())) router.places.look()
-    tellOperator(target, null, router.logger)
+    if (target.state.trouble) tellRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
     return usage
@@ -116,10 +115,10 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     model: target.model,
     stream,
     maxTokens: maxTokensFor(run, target),
-    dimensions: dimensionsToAsk(target.model, run.header),
+    dimensions: kind === 'embeddings' ? dimensionsToAsk(target.model, run.header) : undefined,
     form,
     vendor: target.backend.vendor,
-    taken: kind === 'chat' && asked === 'chat' ? takenMembers(target.backend.vendor, target.model) : undefined,
+    taken: kind === 'chat' && asked === 'chat' ? target.taken : undefined,
   })
   const exchange = target.backend.client.call({
     path,
@@ -230,7 +229,7 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
   // Its dialect could not express the request, so the target was never called.
   if (!wasCalled) return fault?.outcome ?? 'aborted'
   if (fault) {
-    tellOperator(seat.target, fault, router.logger)
+    tellTrouble(seat.target, fault, router.logger)
     router.shortages.tell(fault)
   }
   if (fault === null || fault.kind === 'out_of_time') {
