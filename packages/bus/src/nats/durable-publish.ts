@@ -141,7 +141,11 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
         headers: id,
         publishedAtMs: performance.now(),
         sentAtMs: 0,
-        timer: setTimeout(() => reject(new NotStoredError(`${subject} not stored within ${timeoutMs} ms`)), timeoutMs),
+        // An event that comes when the bus is closed does not keep its process.
+        timer: setTimeout(
+          () => reject(new NotStoredError(`${subject} not stored within ${timeoutMs} ms`)),
+          timeoutMs,
+        ).unref(),
         resolve,
         reject,
       }
