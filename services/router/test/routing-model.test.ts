@@ -261,6 +261,27 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
     [false, false, false, false],
     0,
   ],
+  // A trial hung, and jobs that waited for the other target, which was full, never tried the first one again.
+  [
+    { ...two(), backends: [{ maxConcurrent: 2, priority: 1, speaks: ['chat'] }, ...two().backends.slice(1)] },
+    [
+      send(4),
+      time(300),
+      { kind: 'mood', backend: 1, mood: 'hangs' },
+      send(4),
+      time(300),
+      turns('breaks'),
+      send(4),
+      time(300),
+      turns('well'),
+      send(4),
+      time(300),
+      turns('hangs'),
+      time(2_500),
+    ],
+    [false, false, false, false],
+    0,
+  ],
 ]
 
 test(

@@ -99,6 +99,16 @@ describe('a trial', () => {
     expect(isUsable(afterStart(well, at(2_000)), 2_000)).toBe(true)
   })
 
+  test('that stays silent keeps others away for five seconds, not for as long as a plain answer may last', () => {
+    expect(isUsable(onTrial, 5_999)).toBe(false)
+    expect(isUsable(onTrial, 6_000)).toBe(true)
+    const next = at(6_000)
+    const both = afterStart(onTrial, next)
+    expect(isUsable(both, 6_001)).toBe(false)
+    expect(afterContent(both, trial, 7_000).onTrial).toBe(false)
+    expect(afterContent(both, next, 7_000).onTrial).toBe(false)
+  })
+
   test('that proves nothing leaves the next request to be one', () => {
     expect(isUsable(afterEnd(onTrial, trial), 2_000)).toBe(true)
   })

@@ -5,8 +5,9 @@
  *                        ^───────────fault──────────┘  (with twice the interval)
  *
  * A 429 cools instead: out of the choice for as long as the backend asked, without a mark. A target on trial takes one
- * request at a time. The attempt that holds the trial is named, so no other attempt can end it or keep it. An attempt
- * that began before the last ejection or recovery says nothing about the target as it is now.
+ * request at a time, and a further one after five seconds of silence: a plain answer may take minutes. The attempt that
+ * holds the trial is named, so no other attempt can end it or keep it. An attempt that began before the last ejection or
+ * recovery says nothing about the target as it is now.
  * Values in, values out; the clock is an argument.
  */
 
@@ -26,9 +27,9 @@ export interface Health {
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number
   coolingUntilMs: number
-  /** Back on trial since its last ejection: one request at a time until one has content. */
+  /** Back on trial since its last ejection, until a request has content. */
   onTrial: boolean
-  /** The attempt that holds the trial. */
+  /** The newest attempt that holds the trial. */
   trial: Attempt | null
   recoveredAtMs: number
   /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
@@ -38,6 +39,7 @@ export interface Health {
 const SOFT_FAULTS_IN_A_ROW = 3
 const FIRST_EJECTION_MS = 1_000
 const LONGEST_EJECTION_MS = 60_000
+const TRIAL_ALONE_MS = 5_000
 /** This long without a fault forgets earlier ejections. */
 const FORGIVEN_AFTER_MS = 60_000
 
@@ -58,12 +60,13 @@ export function isUsable(health: Health, nowMs: number): boolean {
   return nowMs >= usableFromMs(health)
 }
 
-/** When time alone makes it usable; Infinity while a trial has to end first. */
-export function usableFromMs(health: Health): number {
-  return health.trial === null ? Math.max(health.ejectedUntilMs, health.coolingUntilMs) : Infinity
+/** When time alone makes it usable. */
+export function usableFromMs({ trial, ejectedUntilMs, coolingUntilMs }: Health): number {
+  const aloneUntilMs = trial === null ? 0 : trial.startedAtMs + TRIAL_ALONE_MS
+  return Math.max(ejectedUntilMs, coolingUntilMs, aloneUntilMs)
 }
 
-/** An attempt starts. On trial it is the only one; one that comes as the last resort, earlier, is no trial. */
+/** An attempt starts. On trial it goes first; one that comes as the last resort, earlier, is no trial. */
 export function afterStart(health: Health, attempt: Attempt): Health {
   return health.onTrial && isUsable(health, attempt.startedAtMs) ? { ...health, trial: attempt } : health
 }
