@@ -81,7 +81,7 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
 /** A backend knows some of the names of the cap, and the request may give each another value. */
 function mostOutputTokens(request: ChatRequest, uncapped: number): number {
   const { max_tokens: older, max_completion_tokens: newer, n_predict: ofLlamaCpp } = request
-  const asked = Math.max(older ?? 0, newer ?? 0) || uncapped
+  const asked = older == null && newer == null ? uncapped : Math.max(older ?? 0, newer ?? 0)
   if (typeof ofLlamaCpp !== 'number' && typeof ofLlamaCpp !== 'bigint') return asked
   // Below zero it lifts the cap.
   const isLifted = ofLlamaCpp < 0 || ofLlamaCpp > LARGEST_CAP_TOKENS
