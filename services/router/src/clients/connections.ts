@@ -14,7 +14,6 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { buildConnector, Pool, ProxyAgent, type Dispatcher } from 'undici'
 import type { ProxyFor } from './proxies.ts'
-import { skipInterim } from './skip-interim.ts'
 
 /** The connections to a backend. */
 export type Connections = Pick<Dispatcher, 'dispatch'> & { close(): Promise<void> }
@@ -67,14 +66,13 @@ export function breakOff(close: () => void): void {
   }
 }
 
-/** Opens connections that can be broken off, and read over interim answers. */
+/** Opens connections that can be broken off. */
 function breakableConnector(options: buildConnector.BuildOptions): buildConnector.connector {
   const connect = buildConnector(options)
   return (to, callback) =>
     connect(to, (...[error, socket]) => {
       if (error !== null) return callback(error, null)
       if (!(socket instanceof TLSSocket)) makeBreakable(socket)
-      skipInterim(socket)
       callback(null, socket)
     })
 }
