@@ -13,8 +13,8 @@ export interface Change {
 /** The end of an answer does not wait until its usage is stored. */
 const NO_WAIT: Change = {
   file: 'services/edge/src/relay/settle.ts',
-  from: /return open\.stored\n/,
-  to: 'open.stored.catch(() => {})\nreturn Promise.resolve()\n',
+  from: /return open\.reported\n/,
+  to: 'open.reported.inTime.catch(() => {})\nreturn { inTime: Promise.resolve(), stored: Promise.resolve() }\n',
 }
 
 /** A report that comes twice is a second row. The constraint itself goes too: see `open-stage.ts`. */
