@@ -49,7 +49,10 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
     expect(await over).toBe('caller_lost')
   })
 
-  it('tells a worker that has ended when its caller closes before it has taken the end in', async () => {
+  it.each([
+    ['closes', () => edge[Symbol.asyncDispose]()],
+    ['goes', async () => world.kill(edge)],
+  ])('tells a worker that has ended when its caller %s before it has taken the end in', async (_, leave) => {
     let over: Promise<JobOver> | undefined
     await serve((job) => {
       job.accept()
@@ -58,20 +61,7 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
     })
     const answer = ask(edge, { subject: 'job.a' }, { takeIn: () => new Promise(() => {}) })
     expect(await answer.over).toMatch('end')
-    await edge[Symbol.asyncDispose]()
-    expect(await over).toBe('caller_lost')
-  })
-
-  it('tells a worker that has ended when its caller goes before it has taken the end in', async () => {
-    let over: Promise<JobOver> | undefined
-    await serve((job) => {
-      job.accept()
-      over = overOf(job)
-      job.end(text('read, and not yet written down'))
-    })
-    const answer = ask(edge, { subject: 'job.a' }, { takeIn: () => new Promise(() => {}) })
-    expect(await answer.over).toMatch('end')
-    world.kill(edge)
+    await leave()
     expect(await over).toBe('caller_lost')
   })
 
