@@ -44,7 +44,7 @@ export function maskKey(keyId: string): string {
   return `${KEY_PREFIX}${keyId}…`
 }
 
-/** What {@link maskKey} writes, with or without its ellipsis. */
+/** The form that {@link maskKey} writes, with or without its ellipsis. */
 export const MASKED_KEY = new RegExp(`^${KEY_PREFIX}[0-9A-Za-z]{${KEY_ID_LENGTH}}…?$`)
 
 /** The key id in a text of {@link MASKED_KEY}. */

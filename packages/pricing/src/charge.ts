@@ -1,5 +1,5 @@
 /**
- * What a token of a model costs on a plan, pinned on a request when it is admitted, and what the request then costs: whole
+ * The price of a model's token on a plan, pinned on a request when it is admitted, and the request's charge by it: whole
  * milli-tokens of allowance, or whole nano-dollars.
  *
  * Invariants: exact (no sum passes through a fraction), rounded half up once per request, never above 2^53 - 1, where

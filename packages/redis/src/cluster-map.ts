@@ -74,7 +74,7 @@ export function newestOwners(maps: readonly ClusterMap[]): (string | undefined)[
   return newest.map((owner) => owner?.address)
 }
 
-/** What a node says instead of running a script: the slot has moved, is on its way, or is nobody's. */
+/** A node's answer instead of running a script: the slot has moved, is on its way, or is nobody's. */
 type Redirection =
   /** For good. */
   | { kind: 'moved'; node: string }

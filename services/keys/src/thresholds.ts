@@ -110,7 +110,7 @@ interface PassedThreshold {
   limit: number
 }
 
-/** What is known of these accounts' allowances; nothing of accounts that do not exist. */
+/** The allowances of these accounts; no row for an account that does not exist. */
 async function readAllowances(
   database: KeysDatabase,
   windows: readonly { account: string; window: string }[],

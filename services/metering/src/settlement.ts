@@ -180,7 +180,7 @@ export async function readCurrentTotals(
   reports: readonly WindowRequests[],
 ): Promise<Settled[]> {
   if (reports.length === 0) return []
-  // First the totals: what is read of a request is then never older than the total's version.
+  // First the totals: the state of a request is then never older than the total's version.
   const totals = new Map((await readTotals(database, reports)).map((total) => [windowKey(total), total]))
   const recorded = await readRecorded(
     database,

@@ -128,7 +128,7 @@ type InspectReply = [
   requests: (string | number)[],
 ]
 
-/** What `lua/inspect.lua` answers, read. */
+/** Reads the answer of `lua/inspect.lua`. */
 export function readHeldAccount(answer: unknown): HeldAccount {
   const [window, plan, keys, total, [running, ended], requests] = answer as InspectReply
   return {

@@ -1,5 +1,5 @@
 /**
- * What this edge heard last of accounts and keys: plans, keys that are unknown or dead, and refusals that still hold. All of
+ * Keeps the edge's latest news of accounts and keys: plans, keys that are unknown or dead, and refusals that still hold. All of
  * it is bounded, so that a scanner with many keys cannot fill the memory.
  *
  * Plans are hints: admission decides. A dead key is refused, also where a former primary of Redis still takes it for alive.

@@ -4,7 +4,7 @@ import { GatewayError } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { findEvents, streamForm, terminalEventOf, wholeEvents } from './event-stream.ts'
 
-/** What is passed on for each piece, and in the end. */
+/** The text to pass on for each piece, and in the end. */
 function passOn(pieces: string[]): string[] {
   const events = wholeEvents()
   const passed = pieces.map((piece) => Buffer.from(events.push(Buffer.from(piece))).toString())

@@ -18,9 +18,9 @@ const EMPTY_LINE = Buffer.from('\n\n')
 const NOTHING = new Uint8Array(0)
 
 interface WholeEvents {
-  /** What of the stream ends with a whole event and has not been passed on yet; often all of `bytes`, often a view. */
+  /** The part of the stream that ends with a whole event and has not been passed on yet; often all of `bytes`, often a view. */
   push(bytes: Uint8Array): Uint8Array
-  /** The stream has ended in good order: what is still held. */
+  /** The stream has ended in good order: the bytes that are still held. */
   end(): Uint8Array
 }
 

@@ -1,6 +1,6 @@
 /**
- * What follows from a router's last word: the cost of the request, by this word and by whether the client still waits, and
- * what a client that waits is told where there is no answer. The edge reports by this table alone.
+ * Draws the consequences of a router's last word: the cost of the request, which also depends on whether the client still
+ * waits, and the error for a client that waits without an answer. The edge reports by this table alone.
  *
  * A failure before content is free while the client waits. A client that has left pays for the work of its last backend.
  */

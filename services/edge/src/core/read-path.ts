@@ -1,5 +1,5 @@
 /**
- * What a path alone tells: the dialect of its answers, and the path that a client with a wrong base URL meant. They hold
+ * Reads a path alone: the dialect of its answers, and the path that a client with a wrong base URL meant. They hold
  * before anything is read: also for a method that the path does not take, and for a caller that nobody knows.
  */
 

@@ -23,7 +23,7 @@ const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
 /** Up to this size a body is read before its sender's key is looked up. */
 const SMALL_BODY_BYTES = 64 * 1024
-/** What Node reads of a body that nobody asks for yet. */
+/** The bytes that Node reads of a body before anybody asks for it. */
 const READ_AHEAD_BYTES = 64 * 1024
 
 /** For inference, whose caller is not proven. Only a caller with a live key learns the fault of its body. */

@@ -184,7 +184,7 @@ interface SchemaRow {
   required: boolean
 }
 
-/** What of JSON schema the contracts produce. */
+/** The part of JSON schema that the contracts produce. */
 export interface JsonSchema {
   type?: string | string[]
   const?: unknown

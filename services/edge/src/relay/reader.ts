@@ -58,7 +58,7 @@ export interface Passage {
   pass(bytes: Uint8Array): void
   /** The client has left: counts the events and writes nothing. */
   note(bytes: Uint8Array): void
-  /** What has come and is not written, of an answer that has ended in good order. */
+  /** The bytes that have come and are not written, of an answer that has ended in good order. */
   rest(): Uint8Array
   /** The client has taken bytes that were written. */
   readonly taken: Consumed
@@ -124,7 +124,7 @@ function passEvents(dialect: ClientDialect, { reader, consumed, hold, onNoRoom }
     return taken
   }
 
-  /** What of whole events may pass before the usage is stored. */
+  /** The part of whole events that may pass before the usage is stored. */
   function holdEnding(ready: Uint8Array): Uint8Array {
     if (!isTerminal || ready.length === 0) return ready
     const begin = ending.length > 0 ? 0 : isTerminal(ready, lastAt) ? lastAt : ready.length

@@ -67,7 +67,7 @@ async function finishReservation(
   }
 }
 
-/** What the ledger is told of the request. */
+/** The request's record for the ledger. */
 export function usageEvent(job: PlannedJob, { served, ...charge }: Charge): UsageEvent {
   const { backend, backendModel } = served
   const streamed = job.stream

@@ -1,5 +1,5 @@
 /**
- * What the running configuration says of models, to anybody: `GET /v1/models` and `GET /v1/models/{id}`, whose id may hold
+ * Tells anybody of the running configuration's models: `GET /v1/models` and `GET /v1/models/{id}`, whose id may hold
  * slashes, sent as they are or as `%2F`, and `GET /v1/catalog?view=tiers`.
  */
 

@@ -66,7 +66,7 @@ function sendFile(request: Request, response: Response, file: ConsoleFile): void
 }
 
 /**
- * What a browser may do with the console's page: run its own scripts and styles, and talk to its own host and to those
+ * Tells a browser its rights on the console's page: run its own scripts and styles, and talk to its own host and to those
  * that it is told, nothing else.
  *
  * `others`: the identity provider's address, and the gateway's where the page has a host of its own.

@@ -1,5 +1,5 @@
 /**
- * What the attempts of a request may take: how long one may be silent, its share of the time, and how many repeats follow.
+ * Bounds the attempts of a request: how long one may be silent, its share of the time, and how many repeats follow.
  *
  * Until the first content (of a plain answer: as long as it lasts) nobody can tell a hung backend from one at work. So
  * silence ends an attempt only while another target would take the request: where there is none, giving up can only

@@ -1,5 +1,5 @@
 /**
- * What an error of a backend says: the JSON of its body, and how long the backend asks to be left alone.
+ * Reads a backend's error: the JSON of its body, and how long the backend asks to be left alone.
  */
 
 import { isObject } from './read-usage.ts'

@@ -196,7 +196,7 @@ export function argumentsGap({ function: called }: JsonObject): JsonObject | nul
   return { function: { ...called, arguments: JSON.stringify(called.arguments) } }
 }
 
-/** What a call that begins may lack. */
+/** The members that a call may lack at its beginning. */
 export function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
   const gaps: JsonObject = {}
   if (!isName(id)) gaps.id = ownId
