@@ -20,7 +20,7 @@ export function foldText(text: string): string {
     .replace(/[“”„«»]/g, '"')
 }
 
-/** What a character is to word boundaries. In `ideographic` text every character may start and end a word. */
+/** The kind of a character at word boundaries. In `ideographic` text every character may start and end a word. */
 export const SEPARATOR = 0
 export const ALPHABETIC = 1
 const IDEOGRAPHIC = 2

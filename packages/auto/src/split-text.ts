@@ -1,5 +1,5 @@
 /**
- * Where a text's sentences are. What is asked stands in the first or the last of them; a long quotation or a back-story
+ * Finds a text's sentences. The question stands in the first or the last of them; a long quotation or a back-story
  * fills the middle.
  */
 

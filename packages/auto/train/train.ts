@@ -9,7 +9,7 @@ import { chosenLane, isRight, readOwn, train } from './examples.ts'
 import { readPrompts } from './prompts.ts'
 
 const MODEL = new URL('../src/model.json', import.meta.url)
-/** What an operator's own lanes are told apart from. */
+/** Prompts of all kinds, from which Auto tells an operator's own lanes apart. */
 const BACKGROUND = new URL('../src/background.json', import.meta.url)
 const BACKGROUND_PROMPTS = 400
 const BACKGROUND_CHARS = 200
