@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { AccountReply, AccountView } from '@gateway/contracts/accounts-api'
 import { readDecimalNumber } from '@gateway/service/plain-number'
 import { UsageError } from '@gateway/service/report-fatal'
-import type { Answer } from './answer.ts'
+import { oneLine, type Answer } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 
 export async function showAccount(gateway: Gateway, subject: string): Promise<Answer> {
@@ -57,7 +57,9 @@ function accountIn(reply: AccountReply): AccountView {
     case 'no_such_plan':
       throw new UsageError(`there is no such plan; there are: ${reply.plans.join(', ')}`)
     case 'ambiguous':
-      throw new UsageError(`several accounts have this subject; name one of them:\n  ${reply.matches.join('\n  ')}`)
+      throw new UsageError(
+        `several accounts have this subject; name one of them:\n  ${reply.matches.map(oneLine).join('\n  ')}`,
+      )
     case 'unknown':
       throw new UsageError('there is no such account')
   }
@@ -76,5 +78,8 @@ function describe(account: AccountView): Answer {
     }),
     ...(hasMoreKeys ? [['', `older keys are not shown: these are the newest ${keys.length}`]] : []),
   ]
-  return { facts: account, text: lines.map(([name = '', value]) => `${name.padEnd(9)}${value}`).join('\n') }
+  return {
+    facts: account,
+    text: lines.map(([name = '', value = '']) => `${name.padEnd(9)}${oneLine(value)}`).join('\n'),
+  }
 }

@@ -30,6 +30,14 @@ export function renderTable<Row>(columns: readonly Column<Row>[], rows: readonly
     .join('\n')
 }
 
+/** Characters that a terminal obeys, that end a line, or that turn its direction. */
+const COMMANDS = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu
+
+/** A text that strangers may have chosen: the sub of a token, a backend's words. It stays one line of harmless characters. */
+export function oneLine(text: string): string {
+  return text.replaceAll(COMMANDS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
 function writeCell(cell: string | number): string {
-  return typeof cell === 'string' ? cell : cell.toLocaleString('en', { maximumFractionDigits: 9 })
+  return typeof cell === 'string' ? oneLine(cell) : cell.toLocaleString('en', { maximumFractionDigits: 9 })
 }

@@ -11,7 +11,7 @@ import type { ConfigProblem } from '@gateway/contracts/check-config'
 import type { ConfigFileInput, ModelConfig } from '@gateway/contracts/config'
 import { findModel, isRetired } from '@gateway/contracts/models'
 import { UsageError } from '@gateway/service/report-fatal'
-import { renderTable, type Answer } from './answer.ts'
+import { oneLine, renderTable, type Answer } from './answer.ts'
 import { importLitellm } from './import-litellm.ts'
 
 export interface CheckOptions {
@@ -75,11 +75,11 @@ export async function importLitellmFile(file: string): Promise<Answer> {
   if (syntaxProblem) throw new UsageError(`${file} ${syntaxProblem.message}`)
   const imported = importLitellm(value)
   const comments = [
-    `# Imported from LiteLLM's ${file}. Look it through, and run \`ctl config check\` on it.`,
-    ...imported.notes.map((note) => `# ${note}`),
-    ...(imported.withoutCounterpart.length > 0 ? ['# Without a counterpart here:'] : []),
-    ...imported.withoutCounterpart.map((setting) => `#   ${setting}`),
-  ]
+    `Imported from LiteLLM's ${file}. Look it through, and run \`ctl config check\` on it.`,
+    ...imported.notes,
+    ...(imported.withoutCounterpart.length > 0 ? ['Without a counterpart here:'] : []),
+    ...imported.withoutCounterpart.map((setting) => `  ${setting}`),
+  ].map((comment) => `# ${oneLine(comment)}`)
   return { facts: imported, text: [...comments, '', ...writeYaml(imported.file)].join('\n') }
 }
 

@@ -1,5 +1,9 @@
 import { loadConfig } from '@gateway/config/load-config'
 import { describe, expect, test } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { importLitellmFile } from './config.ts'
 import { importLitellm } from './import-litellm.ts'
 
 /** As docs.litellm.ai/docs/proxy/configs shows them (2026-10-13). */
@@ -160,4 +164,19 @@ describe('an entry is imported to its own server, with its own key, or not at al
       'environment_variables.ANY',
     ])
   })
+})
+
+test('no name of a setting or a model ends its comment', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'litellm-'))
+  try {
+    const file = join(folder, 'config.yaml')
+    const hostile = 'a\nplans:\r  - stolen\u2028'
+    const model_list = [{ model_name: hostile, litellm_params: { model: 'unheard-of/model' } }]
+    await writeFile(file, JSON.stringify({ model_list, [hostile]: { [hostile]: 1 } }))
+    const { text } = await importLitellmFile(file)
+    const lines = text.split(/[\n\r\u2028]/)
+    expect(lines.filter((line) => line !== '' && !line.startsWith('#'))).toEqual(['extends: default'])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 })

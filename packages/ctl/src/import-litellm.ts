@@ -1,11 +1,12 @@
 /**
- * A LiteLLM `config.yaml` as a file of this gateway, and a list of all in it that has no counterpart here. What is taken
- * over is taken out of the copy that is read; the rest of the copy is the list. No key is ever copied: a key that stands
- * in the file becomes a variable.
+ * A LiteLLM `config.yaml` as a file of this gateway, and a list of all in it that has no counterpart here. The import
+ * takes each member that it knows out of a copy; the rest of the copy is the list. No key is ever copied: a key that
+ * stands in the file becomes a variable.
  *
  * The fields are those of docs.litellm.ai/docs/proxy/configs and config_settings (2026-10-13).
  */
 
+import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { ConfigFileInput } from '@gateway/contracts/config'
 import type { Vendor } from '@gateway/contracts/vendors'
 
@@ -19,7 +20,7 @@ export interface Imported {
   file: ConfigFileInput
   /** `model_list[0].litellm_params.rpm: 60`, one for each setting. */
   withoutCounterpart: string[]
-  /** What an operator has to look at. */
+  /** Points that an operator has to look at. */
   notes: string[]
 }
 
@@ -57,13 +58,13 @@ const PROVIDERS: Record<string, Provider> = {
 const TYPES: Record<string, ServedType> = { chat: 'chat', embedding: 'embeddings', image_generation: 'images' }
 
 export function importLitellm(config: unknown): Imported {
-  const rest = structuredClone(isObject(config) ? config : {})
+  const rest = structuredClone(membersOf(config))
   const notes: string[] = []
   const backends: BackendInput[] = []
   const pools = new Map<string, PoolInput>()
   const models = new Map<string, ModelInput>()
   const importing: Importing = { backends, pools, models, notes, variables: new Map(), taken: variablesOf(rest) }
-  for (const entry of list(rest.model_list)) importModel(entry, importing)
+  for (const entry of objectsOf(rest.model_list)) importModel(entry, importing)
   addFallbacks(rest, pools, models)
   const left = leavesOf(rest)
   if (models.size > 0) notes.push('each model has multiplier 1: write what it costs, or `direct: true` with `rates`')
@@ -185,7 +186,7 @@ function weightOf(params: Json): { weight?: number; priority?: number } {
 /** `[{ a: [b, c] }]`: the targets of b and c serve a, too, when its own fail. */
 function addFallbacks(rest: Json, pools: Map<string, PoolInput>, models: Map<string, ModelInput>): void {
   for (const section of [rest.litellm_settings, rest.router_settings].filter(isObject)) {
-    for (const fallback of list(section.fallbacks)) {
+    for (const fallback of objectsOf(section.fallbacks)) {
       for (const [name, others] of Object.entries(fallback)) {
         const pool = pools.get(name)
         const known = Array.isArray(others) ? others.filter((other) => models.has(String(other))) : []
@@ -262,12 +263,4 @@ function leavesOf(value: unknown, path = ''): string[] {
   }
   const isSecret = typeof value === 'string' && (SECRET.test(path) || value.includes('://'))
   return [isSecret ? path : `${path}: ${JSON.stringify(value)}`]
-}
-
-function list(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -4,7 +4,7 @@
 
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -148,6 +148,20 @@ describe('the differences', () => {
     expect(config.models).toContainEqual(
       expect.objectContaining({ id: 'gpt-6', rates: expect.objectContaining({ inputUsdPerMillion: 5 }) }),
     )
+  })
+
+  test('a file that its owner alone may read stays so, and a link stays a link', async () => {
+    const file = await configFile()
+    await chmod(file, 0o600)
+    const link = `${file}.link`
+    await symlink(file, link)
+    // Of a run that was cut off.
+    await writeFile(`${file}.new`, 'half', { mode: 0o644 })
+    await refreshPrices(link, { url: await publish(LIST), write: true })
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readlink(link)).toBe(file)
+    expect(await readFile(file, 'utf8')).toContain('inputUsdPerMillion: 1,')
+    await expect(stat(`${file}.new`)).rejects.toThrow('ENOENT')
   })
 
   test('are never written into a file that could not be used then', async () => {

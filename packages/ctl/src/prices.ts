@@ -3,7 +3,7 @@
  * today. It tells each difference, and writes nothing unless it is told to. Rates of the operator's own stay.
  */
 
-import { rename, writeFile } from 'node:fs/promises'
+import { chmod, chown, realpath, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { readConfigDocument, type ConfigDocument } from '@gateway/config/config-document'
 import { reviewConfig } from '@gateway/config/review-config'
 import { servedModelConfig, vendorRates, type ServedModelConfig, type VendorRates } from '@gateway/contracts/config'
@@ -127,15 +127,24 @@ function flat(rates: VendorRates | undefined): Record<string, number> {
   return { ...usual, ...Object.fromEntries(long) }
 }
 
-/** Renamed into place, so that a service that follows the file never reads half of it. */
+/**
+ * Renamed into place, so that a service that follows the file never reads half of it. The file stays where a link leads,
+ * with its mode and owner: nobody new can read its secrets.
+ */
 async function writeConfig(file: string, text: string): Promise<void> {
   const { problems } = reviewConfig(text, file, null)
   if (problems.length > 0) {
     const [{ field, message }] = problems as [(typeof problems)[number]]
     throw new UsageError(`${file} was left as it is, because it cannot be used: ${field} ${message}. Run config check`)
   }
-  await writeFile(`${file}.new`, text)
-  await rename(`${file}.new`, file)
+  const place = await realpath(file)
+  const draft = `${place}.new`
+  const { mode, uid, gid } = await stat(place)
+  await rm(draft, { force: true })
+  await writeFile(draft, text, { mode: 0o600, flag: 'wx' })
+  await chown(draft, uid, gid)
+  await chmod(draft, mode)
+  await rename(draft, place)
 }
 
 function tableOf(rows: Row[]): string[] {

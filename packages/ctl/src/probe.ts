@@ -13,7 +13,7 @@ import { dialectNames } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { UsageError } from '@gateway/service/report-fatal'
-import { renderTable, type Answer } from './answer.ts'
+import { oneLine, renderTable, type Answer } from './answer.ts'
 
 export interface ProbeOptions {
   url?: string
@@ -35,7 +35,7 @@ export async function probeBackend(
   const models = chooseModels(description, options.model ?? named, address)
   const { requests, promptTokens, completionTokens } = costOf(models)
   const cost = `at most ${requests} requests, ${promptTokens} prompt tokens and ${completionTokens} completion tokens`
-  const names = models.map((model) => model.id).join(', ')
+  const names = oneLine(models.map((model) => model.id).join(', '))
   tell(`${address.url}: ${names}: ${cost}`)
   if (options.dryRun)
     return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'nothing asked' }
@@ -116,5 +116,5 @@ function renderProbed({ model, findings }: Probed): string {
     findings,
   )
   const window = model.contextWindow === null ? '' : `, context window ${model.contextWindow}`
-  return `${model.id}${window}\n${table}\n`
+  return `${oneLine(model.id)}${window}\n${table}\n`
 }
