@@ -4,7 +4,7 @@
 
 import type { Claim, ClaimAnswer, IdempotencyStore, ClientKey } from './port.ts'
 
-/** What a dead owner left is forgotten this long after its lease, as in Redis. */
+/** The store forgets a dead owner's entry this long after its lease, as in Redis. */
 const ABANDONED_MS = 900_000
 const SWEEP_EVERY_MS = 60_000
 

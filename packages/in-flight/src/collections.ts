@@ -1,5 +1,5 @@
 /**
- * Collections for what is under way: entries that come and go with every request. What has left can be collected at once;
+ * Collections for entries that come and go with every request. V8 can collect an entry as soon as it has left;
  * README.md says why a `Map` and a `Set` do not let it.
  */
 
@@ -35,7 +35,7 @@ export class InFlightMap<Key, Value extends object> {
     this.#cells.delete(key)
   }
 
-  /** Oldest first. What is added or deleted meanwhile is seen or left out, as with a `Map`. */
+  /** Oldest first. An entry that is added or deleted meanwhile is seen or left out, as with a `Map`. */
   *[Symbol.iterator](): Generator<[Key, Value]> {
     for (const [key, { value }] of this.#cells) if (value !== undefined) yield [key, value]
   }
@@ -64,7 +64,7 @@ export class InFlightList<Item extends object> {
     return entry
   }
 
-  /** Oldest first. Whoever joins or leaves meanwhile is seen or left out, as with a `Set`. */
+  /** Oldest first. An entry that joins or leaves meanwhile is seen or left out, as with a `Set`. */
   *[Symbol.iterator](): Generator<Item> {
     for (const { item } of this.#entries) if (item !== undefined) yield item
   }

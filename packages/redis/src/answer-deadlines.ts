@@ -30,7 +30,7 @@ interface AnswerDeadlines {
    * the same time.
    */
   wait<Answer>(answer: Promise<Answer>, again?: (error: unknown) => Promise<Answer> | null): Promise<Answer>
-  /** What waited to leave has left: an answer is due. */
+  /** The calls that waited have left: an answer is due. */
   sent(): void
   /** Redis said something, or another connection begins. */
   heard(): void

@@ -75,7 +75,7 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     }
   }
 
-  /** What a node refused instead of running it is no repetition elsewhere. */
+  /** A call that a node refused did not run, so another node runs it for the first time. */
   async function follow(slot: number, refusal: unknown, call: Call): Promise<unknown> {
     const untilMs = performance.now() + options.timeoutMs
     for (let [error, hops] = [refusal, 0]; ; hops++) {
@@ -193,7 +193,7 @@ function openNodes(given: string, options: ConnectionOptions) {
     return opened
   }
 
-  /** What is under way on it ends first. */
+  /** Calls under way on it end first. */
   function leave(address: string, node: OpeningConnection): void {
     nodes.delete(address)
     leaving.add(node)

@@ -28,7 +28,7 @@ interface Session {
 export type Arguments = (string | number | Buffer)[]
 
 export interface ScriptConnection extends AsyncDisposable {
-  /** What the key lies in that may be away by itself: as a name to compare. Keys of one part are away together. */
+  /** The part of the store that holds the key: a name to compare. Keys of one part are away together. */
   partOf(key: string): string
   /** The life of the server that answers now, for this key where there are several. Rejects while there is none. */
   epoch(key?: string): Promise<string>
@@ -42,7 +42,7 @@ export interface ConnectionOptions {
   url: string
   /** A call without an answer rejects after this long, or after four times as long where it waits behind others. */
   timeoutMs: number
-  /** What this is the store of, for messages and for Redis' list of its clients. */
+  /** The store's subject, for messages and for Redis' list of its clients. */
   store: string
   /** What calls reject with that were not served: made here, so that no port has to translate. */
   Unavailable: new (message: string, options?: ErrorOptions) => Error
@@ -128,7 +128,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   const evaluate = (source: string, keys: number, rest: Arguments): Promise<unknown> =>
     options.binary ? client.callBuffer('EVAL', source, keys, ...rest) : client.eval(source, keys, ...rest)
 
-  /** Holds for the next command only. What it is answered, the script's own answer says again. */
+  /** Holds for the next command only. Redis' answer says nothing that the script's own answer does not. */
   const sayAsking = (): void => void client.asking().catch(() => {})
 
   async function send(on: Session, script: Script, keys: string[], args: Arguments, asked: boolean): Promise<unknown> {

@@ -136,7 +136,7 @@ export function memoize<T>(make: (name: string) => T): (name: string) => T {
 /** One number, or one for each set of label values. */
 export type Reading = number | Iterable<readonly [values: readonly string[], value: number]>
 
-export interface Head {
+interface Head {
   name: string
   help: string
   type: 'counter' | 'gauge' | 'histogram'
@@ -144,7 +144,7 @@ export interface Head {
   service: string
 }
 
-export interface Page {
+interface Page {
   /** Answers where to announce each new series; throws when the name is taken or means something else elsewhere. */
   add(head: Head): (values: readonly string[], cell: Cell) => void
   observe(head: Head, read: () => Reading): void
@@ -152,7 +152,7 @@ export interface Page {
 }
 
 /** The value of a series: a number, or a histogram's counts by bucket. */
-export type Cell = { value: number } | { bounds: readonly number[]; counts: readonly number[]; sum: number }
+type Cell = { value: number } | { bounds: readonly number[]; counts: readonly number[]; sum: number }
 
 interface Metric extends Head {
   /** By service. */

@@ -1,6 +1,6 @@
 /**
- * What small collections leave of objects that come and go, as requests do: a hundred between two of them, some always under
- * way. What they leave lies in the old generation until a full collection comes.
+ * The memory that small collections leave of objects that come and go, as requests do: a hundred between two of them, some
+ * always under way. It lies in the old generation until a full collection comes.
  */
 
 import v8 from 'node:v8'

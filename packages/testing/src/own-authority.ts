@@ -1,6 +1,6 @@
 /**
- * A certificate authority of a test's own, with one certificate for this machine: X.509 written by hand, since Node can
- * only read it, and no program has to be installed. Good for an hour.
+ * A certificate authority of a test's own, with one certificate, for this machine or for a named one: X.509 written by
+ * hand, since Node can only read it, and no program has to be installed. Good for an hour.
  */
 
 import { generateKeyPairSync, sign } from 'node:crypto'
@@ -24,12 +24,14 @@ const ALTERNATIVE_NAMES = [0x55, 0x1d, 0x11]
 const BASIC_CONSTRAINTS = [0x55, 0x1d, 0x13]
 const LIFE_MS = 3_600_000
 
-export function createOwnAuthority(): OwnAuthority {
+const THIS_MACHINE = [der(DNS_NAME, Buffer.from('localhost')), der(IP_ADDRESS, [127, 0, 0, 1])]
+
+export function createOwnAuthority(host?: string): OwnAuthority {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = der(SEQUENCE, der(OID, ECDSA_SHA256))
   const name = der(SEQUENCE, der(SET, der(SEQUENCE, der(OID, COMMON_NAME), der(TEXT, Buffer.from('a test')))))
   const nowMs = Date.now()
-  const names = der(SEQUENCE, der(DNS_NAME, Buffer.from('localhost')), der(IP_ADDRESS, [127, 0, 0, 1]))
+  const names = der(SEQUENCE, ...(host === undefined ? THIS_MACHINE : [der(DNS_NAME, Buffer.from(host))]))
   const isAuthority = der(SEQUENCE, der(BOOLEAN, [0xff]))
   const content = der(
     SEQUENCE,

@@ -1,5 +1,5 @@
 /**
- * What the backend was asked and what it did, in order of arrival: the truth that tests compare the ledger with.
+ * The backend's questions and answers, in order of arrival: the truth that tests compare the ledger with.
  */
 
 import type { IncomingHttpHeaders } from 'node:http'

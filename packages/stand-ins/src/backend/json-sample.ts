@@ -86,7 +86,7 @@ function sampleString(schema: JsonObject, text: string): string {
   return value.slice(0, numberOr(schema['maxLength'], 200))
 }
 
-/** What the text is about: its names (`Paris`), else the text itself. */
+/** The text's subject: its names (`Paris`), else the text itself. */
 function subjectOf(text: string): string {
   const names = text.match(/(?<=[\p{L}\p{N},] )\p{Lu}[\p{L}\p{N}-]+(?: \p{Lu}[\p{L}\p{N}-]+)*/gu)
   return names?.[0] ?? text.trim()
