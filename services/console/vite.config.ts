@@ -7,7 +7,7 @@ import { defineConfig } from 'vite'
 import { compressFiles } from './build/compress-files.ts'
 import { themeVariables } from './build/theme-variables.ts'
 
-/** What there is nothing to do about: `'use client'` is for servers that render, and compressing takes its time. */
+/** Nobody can act on these warnings: `'use client'` is for servers that render, and compressing takes its time. */
 const QUIET = new Set(['MODULE_LEVEL_DIRECTIVE', 'PLUGIN_TIMINGS'])
 
 // Whoever builds it, a test or a person with NODE_ENV in their shell: people get the small and fast form of React.

@@ -1,6 +1,6 @@
 /**
- * The address bar: which page is shown, without a reload. What has to outlive a reload, and is no secret, travels in the
- * history entry's state; nothing is put into the browser's storage.
+ * The address bar: which page is shown, without a reload. State that has to outlive a reload, and is no secret, travels in the
+ * history entry; nothing is put into the browser's storage.
  */
 
 import { useSyncExternalStore } from 'react'

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Price } from '@gateway/contracts/usage'
-import { chargeFor } from '@gateway/pricing/charge'
-import { toPlanUnit } from '@gateway/pricing/units'
+import { chargeFor, toPlanUnit } from '@gateway/pricing/charge'
 import { chargeOf } from './charge.ts'
 
 const count = fc.nat(2_000_000)

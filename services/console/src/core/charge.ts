@@ -4,8 +4,7 @@
 
 import type { QuotedPrice } from '@gateway/contracts/quote'
 import type { PlanUnit, Price } from '@gateway/contracts/usage'
-import { chargeFor } from '@gateway/pricing/charge'
-import { toPlanUnit } from '@gateway/pricing/units'
+import { chargeFor, toPlanUnit } from '@gateway/pricing/charge'
 
 export interface AnswerTokens {
   promptTokens: number

@@ -1,5 +1,5 @@
 /**
- * Asks the gateway as the person who signed in, and takes an answer only in the contract's shape. Whatever goes wrong is
+ * Asks the gateway as the person who signed in, and takes an answer only in the contract's shape. Every failure is
  * a `GatewayProblem`: an error in words.
  */
 

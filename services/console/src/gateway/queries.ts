@@ -1,6 +1,6 @@
 /**
- * What the pages show of the gateway, each fact asked once and shared by all that show it. What can pass is asked again
- * by itself until it has.
+ * The gateway's facts on the pages, each asked once and shared by all that show it. After a failure that can pass, the
+ * query asks again by itself.
  */
 
 import { tierCatalog } from '@gateway/contracts/catalog'

@@ -4,7 +4,7 @@
  * The access token lives in this module's memory and nowhere else. `sessionStorage` holds the state and verifier of a
  * sign-in between leaving for the identity provider and coming back, with the work of someone whose session has ended,
  * and is empty before and after. A reload loses the token, so the page asks the identity provider again, which needs no
- * typing while its own session lasts. Who signs out in one tab is signed out in all.
+ * typing while its own session lasts. A person who signs out in one tab is signed out in all.
  */
 
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
@@ -130,7 +130,7 @@ export function openSession({ consoleUrl, signIn: provider }: ConsoleConfig): Se
     leave(null)
     window.location.reload()
   })
-  // Who comes back from the identity provider without an answer may see this page as it was left.
+  // A person who comes back from the identity provider without an answer may see this page as it was.
   window.addEventListener('pageshow', ({ persisted }) => persisted && void giveUp())
   void open()
   return {

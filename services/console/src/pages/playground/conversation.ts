@@ -159,7 +159,7 @@ const EMPTY: Omit<Turn, 'id' | 'model' | 'question'> = {
   totalMs: null,
 }
 
-/** What failed before its first word is no part of the conversation. */
+/** An answer that failed before its first word is no part of the conversation. */
 function toMessages({ question, text }: Turn): ChatQuestion['messages'] {
   if (text === '') return []
   return [
