@@ -20,6 +20,8 @@ const PART = 'ways'
 const SHORT_STREAM: Order = { stream: true, chunks: 50, everyUs: 1_000, bytes: 20 }
 /** 40 KB, as a coding tool's first request. A response repeats the tools, in three of its events. */
 export const CODING_TOOL_ORDER: Order = { ...SHORT_STREAM, promptBytes: 15_000, tools: 20 }
+/** In each chunk: the answer by chat is then as long as the response to the same order. */
+const AS_MANY_BYTES = 1_800
 const LOAD: LoadOptions = { connections: 32, seconds: 3 }
 const WARM_UP: LoadOptions = { connections: 32, seconds: 2 }
 
@@ -45,7 +47,13 @@ const WAYS: Way[] = [
   { name: 'responses, passed through', order: PLAIN, door: responsesPassed, over: 'chat' },
   ...streamed('50 chunks', SHORT_STREAM),
   ...streamed('40 KB with tools', CODING_TOOL_ORDER),
-].filter(({ name }) => !process.env.ONLY || name.match(process.env.ONLY))
+  {
+    name: 'chat, 40 KB with tools, as many bytes as a response',
+    order: { ...CODING_TOOL_ORDER, bytes: AS_MANY_BYTES },
+    door: chat,
+    over: 'chat, 40 KB with tools',
+  },
+]
 
 function streamed(what: string, order: Order): Way[] {
   const over = `chat, ${what}`
@@ -97,9 +105,10 @@ async function launchOnce(programs: NativePrograms, signal: AbortSignal, say: Wa
   const turn = async (ways: Way[]) => {
     const costs: Turn = {}
     for (const way of ways) {
-      say(`  ${way.name}`)
       const requests = ({ requests }: { requests: number }) => requests
-      costs[way.name] = (await costed(gateway.processes(), () => run(way, LOAD), requests, signal)).cpuMs
+      const { result, cpuMs } = await costed(gateway.processes(), () => run(way, LOAD), requests, signal)
+      costs[way.name] = cpuMs
+      say(`  ${way.name}: ${Math.round(result.bytes / result.requests)} bytes per answer`)
     }
     return costs
   }
