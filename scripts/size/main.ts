@@ -7,8 +7,6 @@ import { resolve } from 'node:path'
 import { countLines } from './count-lines.ts'
 import { traceChat } from './trace-chat.ts'
 
-const PORT = 18_080
-
 const root = resolve(process.argv[2] ?? '.')
 const rooms = countLines(root)
 let total = 0
@@ -17,6 +15,6 @@ for (const [room, { files, lines }] of rooms) {
   console.log(`${String(lines).padStart(7)} lines ${String(files).padStart(4)} files  ${room}`)
 }
 console.log(`${String(total).padStart(7)} lines in all\n\nStarting a cluster to follow one streamed chat …`)
-const passed = await traceChat(root, PORT)
+const passed = await traceChat(root)
 for (const file of passed) console.log(`  ${file}`)
 console.log(`${passed.length} files run for one streamed chat`)

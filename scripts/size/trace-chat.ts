@@ -23,9 +23,9 @@ interface Cluster {
   pids: number[]
 }
 
-export async function traceChat(root: string, port: number): Promise<string[]> {
+export async function traceChat(root: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-size-'))
-  const child = startCluster(root, port, folder)
+  const child = startCluster(root, folder)
   try {
     const cluster = await readCluster(folder, child)
     const key = await mintGuestKey(cluster.url)
@@ -52,13 +52,14 @@ export async function traceChat(root: string, port: number): Promise<string[]> {
   }
 }
 
-function startCluster(root: string, port: number, folder: string): ChildProcess {
+function startCluster(root: string, folder: string): ChildProcess {
   return spawn('npm', ['run', '--silent', 'start:cluster', '--', '--edges', '1', '--routers', '1'], {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
     env: {
       ...process.env,
-      PORT: String(port),
+      // A free one: two checkouts are measured at once.
+      PORT: '0',
       DATA_DIR: folder,
       GATEWAY_SIZE_FOLDER: folder,
       NODE_OPTIONS: `--import=${join(import.meta.dirname, 'preload.mjs')}`,

@@ -58,10 +58,13 @@ interface CredentialTerms {
   security: object[]
 }
 
+/** A request that names one in `authorization` and another in `x-api-key`. */
+const TWO_CREDENTIALS: ErrorCode[] = ['VALIDATION_ERROR']
+
 const key: CredentialTerms = {
   sentence: 'An API key, or a sign-in token that acts through its account’s active key.',
   variable: '$SVC_KEY',
-  errors: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN'],
+  errors: ['NO_AUTH', 'INVALID_KEY', 'INVALID_TOKEN', ...TWO_CREDENTIALS],
   security: [{ key: [] }, { apiKey: [] }, { signIn: [] }],
 }
 
@@ -73,7 +76,7 @@ export const credentials: Record<Credential, CredentialTerms> = {
   'sign-in': {
     sentence: 'A sign-in token of the identity provider (not an API key).',
     variable: '$SIGNIN_TOKEN',
-    errors: ['NO_AUTH', 'INVALID_TOKEN'],
+    errors: ['NO_AUTH', 'INVALID_TOKEN', ...TWO_CREDENTIALS],
     security: [{ signIn: [] }],
   },
 }
@@ -97,7 +100,7 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
     action: 'Send a valid credential.',
   },
   VALIDATION_ERROR: {
-    condition: 'The body or a parameter is malformed; the message names the field.',
+    condition: 'The body, a parameter or a header is malformed; the message names it.',
     action: 'Correct the request.',
   },
   MODEL_NOT_FOUND: { condition: 'There is no such model.', action: 'Pick one of GET /v1/models.' },

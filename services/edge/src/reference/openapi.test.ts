@@ -19,10 +19,11 @@ test('examples hold by the schemas that the gateway parses with', () => {
   }
 })
 
-test('every operation that takes a credential says what a missing or wrong one is answered with', () => {
+test('every operation that takes a credential says how it answers a missing or wrong one, and two that differ', () => {
   for (const { path, method, credential } of reference) {
     const { responses } = document.paths[path]![method.toLowerCase()] as { responses: Record<string, unknown> }
     expect('401' in responses).toBe(credential !== 'none')
+    if (credential !== 'none') expect(Object.keys(responses)).toContain('400')
   }
 })
 

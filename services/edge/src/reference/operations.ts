@@ -218,7 +218,7 @@ export const operations = {
     group: 'Inference',
     summary: 'What a chat request would cost',
     description: [
-      'Takes the body of a chat request and answers what would serve it and what it would be charged, without sending it anywhere. Nothing is reserved.',
+      'Takes the body of a request to Chat, Responses or Messages, and answers what would serve it and what it would be charged, without sending it anywhere. Nothing is reserved.',
     ],
     query: [
       {
@@ -227,7 +227,7 @@ export const operations = {
         schema: quoteQuery.shape.dialect,
       },
     ],
-    requestSchema: chatRequest,
+    requestSchema: z.union([chatRequest, responsesRequest, messagesRequest]),
     responseSchema: quoteResponse,
     examples: [
       {
@@ -307,7 +307,7 @@ export const operations = {
     })),
     responseSchema: usageRecord,
     examples: [{ name: 'This month, by day' }],
-    errors: ['VALIDATION_ERROR'],
+    errors: [],
   },
   mintDeveloperKey: {
     group: 'Keys',
@@ -332,7 +332,7 @@ export const operations = {
     ],
     responseSchema: developerKeyListResponse,
     examples: [{ name: 'My keys' }],
-    errors: ['VALIDATION_ERROR'],
+    errors: [],
   },
   rotateDeveloperKey: {
     group: 'Keys',
