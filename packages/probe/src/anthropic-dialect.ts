@@ -2,7 +2,8 @@
  * Anthropic's wire format (https://docs.claude.com/en/api/messages), as far as a probe asks for it.
  */
 
-import { isJson, listOf, numberOf, textOf, type ChatBody, type Dialect, type Heard, type Json } from './dialect.ts'
+import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
+import { numberOf, textOf, type ChatBody, type Dialect, type Heard } from './dialect.ts'
 
 /** Anthropic requires a cap. */
 const DEFAULT_CAP_TOKENS = 64
@@ -21,7 +22,7 @@ export const anthropicDialect: Dialect = {
 const RENAMED: Record<string, string> = { max_completion_tokens: 'max_tokens', stop: 'stop_sequences' }
 const TRANSLATED = new Set(['messages', 'tools', 'tool_choice', 'stream_options'])
 
-function write(body: ChatBody): Json {
+function write(body: ChatBody): JsonObject {
   const rest = Object.entries(body)
     .filter(([name]) => !TRANSLATED.has(name))
     .map(([name, value]) => [RENAMED[name] ?? name, value])
@@ -31,36 +32,36 @@ function write(body: ChatBody): Json {
     ...Object.fromEntries(rest),
     messages: body.messages.filter((message) => !system.includes(message)).map(writeMessage),
     ...(system.length > 0 ? { system: system.map(({ content }) => textOf(content)).join('\n') } : {}),
-    ...(body['tools'] ? { tools: listOf(body['tools']).map(writeTool), tool_choice: { type: 'any' } } : {}),
+    ...(body['tools'] ? { tools: objectsOf(body['tools']).map(writeTool), tool_choice: { type: 'any' } } : {}),
   }
 }
 
-function writeMessage({ role, content }: Json): Json {
-  return { role, content: Array.isArray(content) ? content.filter(isJson).map(writePart) : content }
+function writeMessage({ role, content }: JsonObject): JsonObject {
+  return { role, content: Array.isArray(content) ? content.filter(isObject).map(writePart) : content }
 }
 
 const DATA_URL = /^data:([^;]+);base64,(.*)$/s
 
-function writePart(part: Json): Json {
-  const url = isJson(part['image_url']) ? textOf(part['image_url']['url']) : ''
+function writePart(part: JsonObject): JsonObject {
+  const url = isObject(part['image_url']) ? textOf(part['image_url']['url']) : ''
   const [, mediaType, data] = DATA_URL.exec(url) ?? []
   return data === undefined ? part : { type: 'image', source: { type: 'base64', media_type: mediaType, data } }
 }
 
-function writeTool(tool: Json): Json {
-  const called = isJson(tool['function']) ? tool['function'] : {}
+function writeTool(tool: JsonObject): JsonObject {
+  const called = isObject(tool['function']) ? tool['function'] : {}
   return { name: called['name'], description: called['description'], input_schema: called['parameters'] }
 }
 
-function read(heard: Heard, json: Json): void {
+function read(heard: Heard, json: JsonObject): void {
   if (json['type'] === 'message_stop') heard.ended = true
-  const message = isJson(json['message']) ? json['message'] : json
+  const message = isObject(json['message']) ? json['message'] : json
   heard.choices = 1
-  for (const block of listOf(message['content'])) readBlock(heard, block)
-  if (isJson(json['content_block'])) readBlock(heard, json['content_block'])
-  if (isJson(json['delta'])) readDelta(heard, json['delta'])
+  for (const block of objectsOf(message['content'])) readBlock(heard, block)
+  if (isObject(json['content_block'])) readBlock(heard, json['content_block'])
+  if (isObject(json['delta'])) readDelta(heard, json['delta'])
   heard.finish = textOf(message['stop_reason']) || heard.finish
-  const usage = [json['usage'], message['usage']].find(isJson)
+  const usage = [json['usage'], message['usage']].find(isObject)
   if (!usage) return
   heard.usage = {
     prompt: numberOf(usage['input_tokens']) || (heard.usage?.prompt ?? 0),
@@ -68,14 +69,14 @@ function read(heard: Heard, json: Json): void {
   }
 }
 
-function readBlock(heard: Heard, block: Json): void {
+function readBlock(heard: Heard, block: JsonObject): void {
   heard.text += textOf(block['text'])
   if (block['type'] !== 'tool_use') return
-  const input = isJson(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
+  const input = isObject(block['input']) && Object.keys(block['input']).length > 0 ? JSON.stringify(block['input']) : ''
   heard.tools.push({ name: textOf(block['name']), arguments: input })
 }
 
-function readDelta(heard: Heard, delta: Json): void {
+function readDelta(heard: Heard, delta: JsonObject): void {
   heard.text += textOf(delta['text'])
   heard.finish = textOf(delta['stop_reason']) || heard.finish
   const call = heard.tools.at(-1)

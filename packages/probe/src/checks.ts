@@ -4,7 +4,8 @@
  */
 
 import { Buffer } from 'node:buffer'
-import { isJson, listOf, numberOf, parseJson, type ChatBody, type Json } from './dialect.ts'
+import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
+import { numberOf, parseJson, type ChatBody } from './dialect.ts'
 import { rootOf, type ServerKind } from './describe-server.ts'
 import type { ChatAnswer, Server } from './server.ts'
 
@@ -101,7 +102,7 @@ function cap(name: 'max_tokens' | 'max_completion_tokens'): Check {
 }
 
 /** `seen` tells whether the answer shows the parameter's effect. */
-function parameter(name: string, members: Json, seen?: (answer: ChatAnswer) => boolean): Check {
+function parameter(name: string, members: JsonObject, seen?: (answer: ChatAnswer) => boolean): Check {
   const judge = seen && ((answer: ChatAnswer) => (seen(answer) ? YES() : NO('ignored')))
   return question(name, { ...say('Count from 1 to 9.'), ...members }, judge)
 }
@@ -110,13 +111,13 @@ function tool(name: string, body: ChatBody): Check {
   const judge = ({ tools }: ChatAnswer): Verdict => {
     const [call] = tools
     if (!call) return NO('no tool was called')
-    if (call.name === 'get_weather' && isJson(parseJson(call.arguments))) return YES(call.arguments)
+    if (call.name === 'get_weather' && isObject(parseJson(call.arguments))) return YES(call.arguments)
     return NO('its arguments are no JSON object')
   }
   return question(name, body, judge, { atMostTokens: LONG_TOKENS })
 }
 
-function json(name: string, format: Json, fits: (value: unknown) => boolean): Check {
+function json(name: string, format: JsonObject, fits: (value: unknown) => boolean): Check {
   const body = { ...say('Tell the city Paris and its number of inhabitants as JSON.'), response_format: format }
   const judge = ({ text }: ChatAnswer) =>
     fits(parseJson(text)) ? YES() : NO(`taken, but it wrote: ${text.slice(0, 60)}`)
@@ -142,7 +143,7 @@ const judgeColour = ({ text }: ChatAnswer): Verdict =>
 const COUNTERS: Partial<Record<ServerKind, (server: Server) => Promise<number | null>>> = {
   'llama.cpp': async (server) => {
     const { json } = await server.ask(`${rootOf(server)}/slots`)
-    return Array.isArray(json) ? listOf(json).filter((slot) => slot['is_processing'] === true).length : null
+    return Array.isArray(json) ? objectsOf(json).filter((slot) => slot['is_processing'] === true).length : null
   },
   vllm: (server) => readMetric(server, /^vllm:num_requests_running(?:{.*})? (\S+)$/m),
   sglang: (server) => readMetric(server, /^sglang:num_running_reqs(?:{.*})? (\S+)$/m),
@@ -202,13 +203,16 @@ const badKey: Check = {
 
 const TEXT = 'The quick brown fox'
 
-async function embed({ server, model }: Probing, members: Json): Promise<{ refusal?: Verdict; vectors: unknown[] }> {
+async function embed(
+  { server, model }: Probing,
+  members: JsonObject,
+): Promise<{ refusal?: Verdict; vectors: unknown[] }> {
   const { status, json: answer, error } = await server.ask('/embeddings', { model, ...members })
   if (status !== 200) return { refusal: NO(`${status}: ${error}`), vectors: [] }
-  return { vectors: listOf(isJson(answer) ? answer['data'] : []).map(({ embedding }) => embedding) }
+  return { vectors: objectsOf(isObject(answer) ? answer['data'] : []).map(({ embedding }) => embedding) }
 }
 
-function embedding(name: string, members: Json, seen: (vectors: unknown[]) => string | null): Check {
+function embedding(name: string, members: JsonObject, seen: (vectors: unknown[]) => string | null): Check {
   return {
     name,
     does: 'embeddings',
@@ -256,11 +260,11 @@ export const CHECKS: readonly Check[] = [
   tool('tools', withTool('required')),
   tool('tools in streams', { ...withTool('required'), stream: true }),
   tool('a tool by name', withTool({ type: 'function', function: { name: 'get_weather' } })),
-  json('JSON object', { type: 'json_object' }, isJson),
+  json('JSON object', { type: 'json_object' }, isObject),
   json(
     'JSON schema',
     { type: 'json_schema', json_schema: { name: 'city', strict: true, schema: SCHEMA } },
-    (value) => isJson(value) && typeof value['city'] === 'string' && Number.isInteger(value['inhabitants']),
+    (value) => isObject(value) && typeof value['city'] === 'string' && Number.isInteger(value['inhabitants']),
   ),
   question('vision', SQUARE, judgeColour, { atMostTokens: LONG_TOKENS }),
   parameter('developer messages', {

@@ -1,9 +1,10 @@
 /**
- * What a server says of itself before it is asked anything that costs: its kind, its models and their sizes.
+ * A server's description of itself, before any question that costs: its kind, its models and their sizes.
  */
 
 import { PLAIN, VENDORS, type DialectName, type Vendor } from '@gateway/contracts/vendors'
-import { isJson, listOf, numberOf, textOf, type Json } from './dialect.ts'
+import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
+import { numberOf, textOf } from './dialect.ts'
 import type { Server } from './server.ts'
 
 export type ServerKind = Vendor
@@ -56,7 +57,7 @@ export function dialectByHost(url: string): DialectName {
 
 export async function describeServer(server: Server): Promise<ServerDescription> {
   const { status, json, error } = await server.ask('/models')
-  const listed = isJson(json) ? listOf(json['data']) : []
+  const listed = isObject(json) ? objectsOf(json['data']) : []
   const kind = kindByHost(server.address.url) ?? OWNERS[textOf(listed[0]?.['owned_by'])] ?? null
   const models = listed.map(readModel).filter(({ id }) => id !== '')
   const said = status === 200 ? (models.length === 0 ? 'it lists no model' : '') : error || `it answered ${status}`
@@ -65,9 +66,9 @@ export async function describeServer(server: Server): Promise<ServerDescription>
   return look && models.length > 0 ? look(server, description) : description
 }
 
-function readModel(model: Json): ListedModel {
+function readModel(model: JsonObject): ListedModel {
   const id = textOf(model['id']).replace(/^models\//, '')
-  const meta = isJson(model['meta']) ? model['meta'] : {}
+  const meta = isObject(model['meta']) ? model['meta'] : {}
   const window = numberOf(model['max_model_len']) || numberOf(model['context_length']) || numberOf(meta['n_ctx'])
   return {
     id,
@@ -104,8 +105,8 @@ export function rootOf(server: Server): string {
 /** `n_ctx` there is of one slot. */
 async function lookAtLlamaCpp(server: Server, description: ServerDescription): Promise<ServerDescription> {
   const { json } = await server.ask(`${rootOf(server)}/props`)
-  if (!isJson(json)) return description
-  const settings = isJson(json['default_generation_settings']) ? json['default_generation_settings'] : {}
+  if (!isObject(json)) return description
+  const settings = isObject(json['default_generation_settings']) ? json['default_generation_settings'] : {}
   const contextWindow = numberOf(settings['n_ctx']) || null
   const models = description.models.map((model) => ({ ...model, contextWindow: contextWindow ?? model.contextWindow }))
   return { ...description, models, places: numberOf(json['total_slots']) || null }
@@ -115,7 +116,7 @@ const LM_STUDIO_TYPES: Record<string, ListedModel['does']> = { llm: 'chat', vlm:
 
 async function lookAtLmStudio(server: Server, description: ServerDescription): Promise<ServerDescription> {
   const { json } = await server.ask(`${rootOf(server)}/api/v0/models`)
-  const told = new Map((isJson(json) ? listOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
+  const told = new Map((isObject(json) ? objectsOf(json['data']) : []).map((model) => [textOf(model['id']), model]))
   const models = description.models.map((model) => {
     const said = told.get(model.id) ?? {}
     const window = numberOf(said['loaded_context_length']) || numberOf(said['max_context_length'])

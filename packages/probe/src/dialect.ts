@@ -2,10 +2,10 @@
  * How a server is asked and read. A probe writes OpenAI's chat body; a dialect turns it into its own.
  */
 
-export type Json = Record<string, unknown>
+import type { JsonObject } from '@gateway/contracts/json'
 
-export interface ChatBody extends Json {
-  messages: Json[]
+export interface ChatBody extends JsonObject {
+  messages: JsonObject[]
 }
 
 /** What an answer held, whole or streamed. */
@@ -23,23 +23,15 @@ export interface Heard {
 export interface Dialect {
   path: string
   headers(apiKey: string | undefined): Record<string, string>
-  write(body: ChatBody): Json
+  write(body: ChatBody): JsonObject
   /** Adds a plain answer, or one event of a stream. */
-  read(heard: Heard, json: Json): void
+  read(heard: Heard, json: JsonObject): void
   /** The words that end a stream, where they are no JSON. */
   lastEvent: string | null
 }
 
 export function nothingHeard(): Heard {
   return { text: '', finish: null, tools: [], choices: 0, logprobs: false, usage: null, ended: false }
-}
-
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function listOf(value: unknown): Json[] {
-  return Array.isArray(value) ? value.filter(isJson) : []
 }
 
 export function textOf(value: unknown): string {

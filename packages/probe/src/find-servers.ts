@@ -3,7 +3,8 @@
  */
 
 import { Agent, get } from 'node:http'
-import { isJson, listOf, parseJson, textOf } from './dialect.ts'
+import { isObject, objectsOf } from '@gateway/contracts/json'
+import { parseJson, textOf } from './dialect.ts'
 
 export interface FoundServer {
   name: string
@@ -69,7 +70,7 @@ const MOST_CHARACTERS = 1_000_000
 
 function readList(text: string, url: string): FoundServer | null {
   const json = parseJson(text)
-  const [first] = isJson(json) ? listOf(json['data']) : []
+  const [first] = isObject(json) ? objectsOf(json['data']) : []
   const name = OWNERS[textOf(first?.['owned_by'])]
   return name === undefined ? null : { name, url, keyVariable: null }
 }

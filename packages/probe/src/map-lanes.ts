@@ -23,7 +23,7 @@ export interface LaneChoice {
   model: string
 }
 
-/** What a probe has found out of the models that were chosen. */
+/** A probe's findings about the chosen models. */
 export interface Skills {
   tools: ReadonlySet<string>
   vision: ReadonlySet<string>

@@ -2,7 +2,8 @@
  * OpenAI's own wire format, which most servers speak.
  */
 
-import { isJson, listOf, numberOf, textOf, type Dialect, type Heard, type Json } from './dialect.ts'
+import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
+import { numberOf, textOf, type Dialect, type Heard } from './dialect.ts'
 
 export const openAiDialect: Dialect = {
   path: '/chat/completions',
@@ -12,27 +13,27 @@ export const openAiDialect: Dialect = {
   lastEvent: '[DONE]',
 }
 
-function read(heard: Heard, json: Json): void {
-  for (const choice of listOf(json['choices'])) readChoice(heard, choice)
+function read(heard: Heard, json: JsonObject): void {
+  for (const choice of objectsOf(json['choices'])) readChoice(heard, choice)
   const { usage } = json
-  if (!isJson(usage)) return
+  if (!isObject(usage)) return
   heard.usage = { prompt: numberOf(usage['prompt_tokens']), completion: numberOf(usage['completion_tokens']) }
 }
 
-function readChoice(heard: Heard, choice: Json): void {
+function readChoice(heard: Heard, choice: JsonObject): void {
   heard.choices = Math.max(heard.choices, numberOf(choice['index']) + 1)
   heard.finish = textOf(choice['finish_reason']) || heard.finish
-  heard.logprobs ||= isJson(choice['logprobs'])
-  const said = [choice['message'], choice['delta']].find(isJson) ?? {}
+  heard.logprobs ||= isObject(choice['logprobs'])
+  const said = [choice['message'], choice['delta']].find(isObject) ?? {}
   heard.text += textOf(said['content'])
-  for (const [at, call] of listOf(said['tool_calls']).entries()) readCall(heard, call, at)
+  for (const [at, call] of objectsOf(said['tool_calls']).entries()) readCall(heard, call, at)
 }
 
 /** A stream names a tool in one event and its arguments, piece by piece, in later ones. */
-function readCall(heard: Heard, call: Json, at: number): void {
+function readCall(heard: Heard, call: JsonObject, at: number): void {
   const index = 'index' in call ? numberOf(call['index']) : at
   const known = (heard.tools[index] ??= { name: '', arguments: '' })
-  const called = isJson(call['function']) ? call['function'] : {}
+  const called = isObject(call['function']) ? call['function'] : {}
   known.name += textOf(called['name'])
   known.arguments += textOf(called['arguments'])
 }

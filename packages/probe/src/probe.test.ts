@@ -9,7 +9,7 @@ import { startBackend } from '@gateway/stand-ins/backend'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Finding } from './checks.ts'
 import { describeServer, type ListedModel } from './describe-server.ts'
-import type { Json } from './dialect.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import { findServers, commandFor } from './find-servers.ts'
 import { costOf, probe } from './probe.ts'
 import { openServer } from './server.ts'
@@ -33,7 +33,7 @@ interface Asked {
   method: string
   path: string
   authorization: string | undefined
-  body: Json
+  body: JsonObject
 }
 
 /** A server that answers as the test says. */
@@ -45,7 +45,7 @@ async function serve(reply: (asked: Asked) => Reply): Promise<{ url: string; ask
         method: request.method!,
         path: request.url!,
         authorization: request.headers.authorization,
-        body: body === '' ? {} : (JSON.parse(body) as Json),
+        body: body === '' ? {} : (JSON.parse(body) as JsonObject),
       }
       asked.push(one)
       const { status = 200, json, events } = reply(one)

@@ -4,16 +4,8 @@
  */
 
 import { PLAIN, type DialectName } from '@gateway/contracts/vendors'
-import {
-  isJson,
-  nothingHeard,
-  parseJson,
-  textOf,
-  type ChatBody,
-  type Dialect,
-  type Heard,
-  type Json,
-} from './dialect.ts'
+import { isObject, type JsonObject } from '@gateway/contracts/json'
+import { nothingHeard, parseJson, textOf, type ChatBody, type Dialect, type Heard } from './dialect.ts'
 import { anthropicDialect } from './anthropic-dialect.ts'
 import { openAiDialect } from './openai-dialect.ts'
 
@@ -43,7 +35,7 @@ export interface Server {
   readonly address: ServerAddress
   chat(body: ChatBody, leave?: AbortSignal): Promise<ChatAnswer>
   /** A path below the base address, or an absolute address; asked by GET without a body. */
-  ask(path: string, body?: Json, headers?: Record<string, string>): Promise<JsonAnswer>
+  ask(path: string, body?: JsonObject, headers?: Record<string, string>): Promise<JsonAnswer>
 }
 
 const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropic: anthropicDialect }
@@ -56,7 +48,7 @@ export function openServer(address: ServerAddress): Server {
   const dialect = dialects[address.dialect ?? PLAIN.dialect]
   const base = address.url.replace(/\/+$/, '')
   const credentials = { ...dialect.headers(address.apiKey), ...address.headers }
-  const call = (path: string, body: Json | undefined, headers: Record<string, string>, leave?: AbortSignal) => {
+  const call = (path: string, body: JsonObject | undefined, headers: Record<string, string>, leave?: AbortSignal) => {
     const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(leave ? [leave] : [])])
     return fetch(/^https?:/.test(path) ? path : base + path, {
       signal,
@@ -76,7 +68,7 @@ export function openServer(address: ServerAddress): Server {
         heard.status = response.status
         if (!response.ok) heard.error = wordsOf(await response.text())
         else if (body['stream'] === true) await readStream(response, dialect, heard, startedAtMs)
-        else dialect.read(heard, (await response.json()) as Json)
+        else dialect.read(heard, (await response.json()) as JsonObject)
       } catch (error) {
         heard.error = failure(error)
       }
@@ -115,7 +107,7 @@ function readEvent(data: string, dialect: Dialect, heard: ChatAnswer): void {
     return
   }
   const json = parseJson(data)
-  if (!isJson(json)) return
+  if (!isObject(json)) return
   if (json['error'] != null) heard.error = wordsOf(data)
   else dialect.read(heard, json)
 }
@@ -124,8 +116,8 @@ function readEvent(data: string, dialect: Dialect, heard: ChatAnswer): void {
 function wordsOf(body: string): string {
   const parsed = parseJson(body)
   const json = Array.isArray(parsed) ? (parsed[0] as unknown) : parsed
-  const error = isJson(json) && isJson(json['error']) ? json['error'] : json
-  const sentence = isJson(error) ? textOf(error['message']) || textOf(error['detail']) || textOf(error['error']) : ''
+  const error = isObject(json) && isObject(json['error']) ? json['error'] : json
+  const sentence = isObject(error) ? textOf(error['message']) || textOf(error['detail']) || textOf(error['error']) : ''
   return (sentence || body).replaceAll(/\s+/g, ' ').trim().slice(0, ERROR_LENGTH)
 }
 

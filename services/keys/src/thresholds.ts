@@ -7,7 +7,7 @@
  */
 
 import type { AccountThreshold, NoteStandingReply, NoteStandingRequest } from '@gateway/contracts/standing'
-import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { repeat } from '@gateway/service/repeat'
 import { talkAs } from '@gateway/service/talk-as'
 import type { PlanUnit } from '@gateway/contracts/usage'

@@ -4,7 +4,7 @@
 
 import { freePorts } from '@gateway/embedded-postgres/free-port'
 import { commandFor, findServers } from '@gateway/probe/find-servers'
-import { countBuffersWithHeap } from '@gateway/service/count-buffers-with-heap'
+import { countBuffersWithHeap } from '@gateway/service/memory'
 import { START_WITH } from '@gateway/service/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'

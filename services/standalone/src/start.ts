@@ -3,7 +3,7 @@
  *
  * PostgreSQL comes with npm and keeps its data under the data folder; bus and admission live in memory, which loses
  * nothing that counts: a usage event is published when the ledger has committed it, and admission is filled again from
- * PostgreSQL. What is opened first is closed last: the edge finishes its answers while everything behind it still runs.
+ * PostgreSQL. The first one opened is the last one closed: the edge finishes its answers while everything behind it still runs.
  */
 
 import { mkdir } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 /**
- * What admission is told of accounts, for a page of them at once.
+ * The facts of accounts for admission, a page of them at once.
  */
 
 import { sql } from 'kysely'

@@ -28,7 +28,7 @@ export interface OwnKey {
   ticket: string | null
 }
 
-/** What admission is told of a key. */
+/** The facts of a key for admission. */
 export interface KeyState {
   hash: Buffer
   version: number

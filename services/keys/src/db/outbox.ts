@@ -121,7 +121,7 @@ interface Claim {
   except: Iterable<number>
 }
 
-/** Takes changes that are due: left behind by a crash, or by a store that was away. What has never failed comes first. */
+/** Takes changes that are due: left behind by a crash, or by a store that was away. Changes that have never failed come first. */
 export async function claimLeftChanges(
   database: KeysDatabase,
   { lane, atMost, leaseMs, except }: Claim,

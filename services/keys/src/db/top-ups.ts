@@ -16,7 +16,7 @@ interface TopUpsOf {
 const windowOrOwn = (window: string | null) =>
   sql<string>`coalesce(${window}, to_char(now() at time zone 'utc', 'YYYY-MM'))`
 
-/** What the account was given on top of its plan in the window, in the smallest unit. */
+/** The account's top-ups in the window, in the smallest unit. */
 export async function readExtra(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<number> {
   const { extra } = await database
     .selectFrom('keys.top_ups')

@@ -10,7 +10,7 @@ import type {
   ShowAccountRequest,
   TopUpRequest,
 } from '@gateway/contracts/accounts-api'
-import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { unitOf } from '../core/plans.ts'
 import { changeAccount, findAccounts, lockAccount, type Account, type NamedAccount } from '../db/accounts.ts'
 import { listKeys } from '../db/keys.ts'

@@ -18,7 +18,7 @@ export interface WindowTotal extends WindowName {
   version: number
 }
 
-/** What the admission store is told of a window. */
+/** The facts of a window for the admission store. */
 export interface Settled extends WindowTotal {
   included: IncludedRequest[]
 }
@@ -125,7 +125,7 @@ interface WindowUnit extends WindowName {
   planVersion: number
 }
 
-/** What the totals of windows are told in. */
+/** The unit of the windows' totals. */
 export async function readUnits(database: MeteringDatabase, windows: readonly WindowName[]): Promise<WindowUnit[]> {
   if (windows.length === 0) return []
   return windowsNamed(database, windows)
