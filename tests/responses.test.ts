@@ -22,6 +22,12 @@ beforeAll(async () => {
 })
 afterAll(() => stack.disposeAsync())
 
+interface Told {
+  type: string
+  sequence_number: number
+  response?: object
+}
+
 const WEATHER = {
   type: 'function' as const,
   name: 'get_weather',
@@ -80,6 +86,33 @@ test('structured output is parsed', async () => {
   const parsed = await client.responses.parse({ model: MODEL, input: 'Capital?', text: { format } })
   expect(parsed.output_parsed).toEqual({ city: 'Paris' })
   expect(backend.seen.at(-1)!.body.response_format).toMatchObject({ type: 'json_schema' })
+})
+
+test("a coding tool's instructions and tools are whole in each response of a stream, for all who share it", async () => {
+  backend.script = [{ thought: 'Hm.', text: 'Done.' }]
+  const tools = Array.from({ length: 60 }, (_, at) => ({
+    ...WEATHER,
+    name: `tool_${at}`,
+    description: 'é'.repeat(400),
+  }))
+  const request = { instructions: '"Be\n brief." '.repeat(3_000), tools }
+  const body = JSON.stringify({ model: MODEL, stream: true, ...request, input: 'Hi', metadata: { last: 'one' } })
+  const headers = {
+    authorization: `Bearer ${gateway.key}`,
+    'content-type': 'application/json',
+    'idempotency-key': crypto.randomUUID(),
+  }
+  const ask = async (url: string) => (await fetch(`${url}/v1/responses`, { method: 'POST', headers, body })).text()
+
+  const [told, ...others] = await Promise.all([gateway.url, gateway.url, gateway.otherUrl].map(ask))
+  others.push(await ask(gateway.otherUrl))
+  for (const other of others) expect(other).toBe(told)
+  const events = [...told!.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data!) as Told)
+  expect(events.map(({ sequence_number: number }) => number)).toEqual(events.map((_, at) => at))
+  const responses = events.filter(({ response }) => response)
+  expect(responses.map(({ type }) => type)).toEqual(['response.created', 'response.in_progress', 'response.completed'])
+  for (const { response } of responses) expect(response).toMatchObject({ ...request, metadata: { last: 'one' } })
+  expect(backend.seen.at(-1)!.body.tools).toHaveLength(tools.length)
 })
 
 test('a hosted tool that nobody demands is left out and told', async () => {

@@ -120,6 +120,19 @@ export function promiseLimits(gateway: () => OperatedGateway): void {
       }
     })
 
+    test('an allowance is passed by one request at the most, also by prompts whose size nobody knows beforehand', async () => {
+      const { key } = await newDeveloperOn(gateway(), NARROW_PLANS.thousandTokens.slug)
+      const usage = { prompt_tokens: 20_000, completion_tokens: 1, total_tokens: 20_001 }
+      const long = gateway().backends.steadyA.fail({ usage })
+      const content = [{ type: 'video_url', video_url: { url: 'https://a.test/film.mp4' } }]
+      const film = { model: 'svc-instant', max_tokens: 1, messages: [{ role: 'user', content }] }
+      const answers = await Promise.all(
+        Array.from({ length: 10 }, (_, turn) => send(edge(turn), '/v1/chat/completions', { key, body: film })),
+      )
+      long.cancel()
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    })
+
     test('when the allowance is used up: 402 with the reset date and where to top up', async () => {
       const guest = await newGuest(gateway())
       const usage = { prompt_tokens: 10, completion_tokens: GUEST_LIMIT_TOKENS, total_tokens: GUEST_LIMIT_TOKENS + 10 }

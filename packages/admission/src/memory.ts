@@ -206,7 +206,7 @@ function openAccounts(onLapsed: (count: number) => void) {
   }
 }
 
-/** What is pending stands until the ledger includes it or its month is over; the bucket until it is full. */
+/** A pending charge stands until the ledger includes it or its month is over; the bucket until it is full. */
 function mayBeForgotten({ use, records }: Account, nowMs: number): boolean {
   const isPending = records.values().some(({ state }) => state !== 'over')
   if (isPending && use.window === monthOf(nowMs).window) return false

@@ -139,7 +139,7 @@ export interface HeldAccount {
   /** The sums that admission goes by. */
   running: number
   ended: number
-  /** What the sums are of. `lapsed`: runs, and its lease is over or gone. */
+  /** The states that the sums are of. `lapsed`: runs, and its lease is over or gone. */
   requests: { requestId: string; state: 'running' | 'ended'; amount: number; lapsed: boolean }[]
 }
 
@@ -177,7 +177,7 @@ export interface KeysAdmission extends StoreClock, Pick<StoreAudit, 'inspect'> {
 /** A request that the ledger's total includes. */
 export interface IncludedRequest {
   requestId: string
-  /** What the ledger has of it; left out where that is not known, then the bucket stays as it is. */
+  /** The ledger's record of it; left out where that is not known, then the bucket stays as it is. */
   tokens?: number
   /** A report that ranks higher may still replace this one. */
   mayChange?: boolean

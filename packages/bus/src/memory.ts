@@ -7,7 +7,7 @@ import type { BusMeasures } from './counters.ts'
 import { memoryDurable } from './memory/durable.ts'
 import { createMemoryHub, type MemoryHub } from './memory/hub.ts'
 import { createProcessId } from './inbox.ts'
-import type { OnStatus } from './status.ts'
+import type { OnStatus } from './port.ts'
 import type { Tuning } from './tuning.ts'
 
 export { createMemoryHub, type MemoryHub }

@@ -7,12 +7,11 @@
 
 import { createBus, type CountedBus } from './bus.ts'
 import type { BusMeasures } from './counters.ts'
-import { connectNats } from './nats/connection.ts'
+import { connectNats, natsWire } from './nats/wire.ts'
 import type { NatsStream } from './nats/jetstream-api.ts'
 import { openJetStream } from './nats/jetstream.ts'
-import { natsWire } from './nats/wire.ts'
 import { createProcessId } from './inbox.ts'
-import type { OnStatus } from './status.ts'
+import type { OnStatus } from './port.ts'
 import type { Tuning } from './tuning.ts'
 
 export interface NatsBusOptions {

@@ -131,6 +131,8 @@ export interface IncomingJob {
    * the worker must not write there again.
    */
   data(bytes: Uint8Array): Promise<void>
+  /** As `data`, of bytes of the job's body, which the caller still has: they are not sent. Only for a caller that reads quotes. */
+  quote(at: number, length: number): Promise<void>
   /** The last frame; kept and repeated until the caller has acknowledged it or is lost. */
   end(end: Uint8Array): void
   failure(failure: Uint8Array): void
@@ -191,3 +193,17 @@ export class RemoteError extends Error {
 export class NotStoredError extends Error {
   override name = 'NotStoredError'
 }
+
+/** News of its bus for a service, to log. */
+export type BusStatus =
+  /** The first connection is being tried; `error` is why the last try failed. */
+  | { type: 'connecting'; error: unknown }
+  | { type: 'connected'; server: string }
+  | { type: 'disconnected' }
+  | { type: 'reconnected'; server: string }
+  /** This process stood still; its peers' silence during that time is not held against them. */
+  | { type: 'pause'; stoodStillMs: number }
+  /** Something that should not happen and that the bus went on after. */
+  | { type: 'error'; error: unknown; during: string }
+
+export type OnStatus = (status: BusStatus) => void

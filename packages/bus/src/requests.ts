@@ -9,10 +9,9 @@
  */
 
 import { InFlightMap } from '@gateway/in-flight/collections'
-import { BusTimeoutError, NoResponderError, RemoteError, type RequestOptions } from './port.ts'
+import { BusTimeoutError, NoResponderError, RemoteError, type RequestOptions, type OnStatus } from './port.ts'
 import type { Inbox } from './inbox.ts'
-import { LivedTimeout } from './lived-timeout.ts'
-import type { OnStatus } from './status.ts'
+import { LivedTimeout } from './event-loop.ts'
 import type { Wire } from './wire.ts'
 
 const OK = 0

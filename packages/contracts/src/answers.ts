@@ -6,7 +6,7 @@ import * as z from 'zod'
 
 const promptUsage = { prompt_tokens: z.int(), total_tokens: z.int() }
 
-export const chatUsage = z.looseObject({
+const chatUsage = z.looseObject({
   ...promptUsage,
   completion_tokens: z.int(),
   /** Where the backend tells how many of the prompt's tokens it had cached, and how many it has cached now. */

@@ -32,7 +32,7 @@ const contentPart = z
   })
   .meta({ allOf: [requiredWhere('type', 'text', 'text'), requiredWhere('type', 'image_url', 'image_url')] })
 
-export const chatMessage = z.looseObject({
+const chatMessage = z.looseObject({
   role: z.enum(['system', 'developer', 'user', 'assistant', 'tool', 'function']),
   content: z.union([z.string(), z.array(contentPart).min(1)]).nullish(),
 })

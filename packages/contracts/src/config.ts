@@ -41,7 +41,7 @@ export const backendUrl = z
     'must be an http or https address such as https://api.openai.com/v1',
   )
 
-/** What the vendor decides where the file does not; the default here is that of a backend without a vendor. */
+/** The vendor decides these where the file does not; the default here is that of a backend without a vendor. */
 const ms = (plain: number) => positiveMs.optional().meta({ default: plain })
 
 export const backendConfig = z

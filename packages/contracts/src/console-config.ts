@@ -7,6 +7,10 @@ import * as z from 'zod'
 
 export const CONSOLE_CLIENT_ID = 'gateway-console'
 export const CONSOLE_SCOPE = 'openid profile keys'
+/** Without `openid` the identity provider does not tell who signed in. */
+export const consoleScope = z
+  .string()
+  .refine((scope) => scope.split(' ').includes('openid'), `must hold openid, as "${CONSOLE_SCOPE}" does`)
 
 export const consoleConfig = z.object({
   /** The gateway's base address, without /v1. */
@@ -21,7 +25,7 @@ export const consoleConfig = z.object({
       /** The gateway's name to the identity provider, for those that want it in the request. */
       audience: z.string(),
       clientId: z.string().min(1).default(CONSOLE_CLIENT_ID),
-      scope: z.string().min(1).default(CONSOLE_SCOPE),
+      scope: consoleScope.default(CONSOLE_SCOPE),
     })
     .nullable(),
 })

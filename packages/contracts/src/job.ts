@@ -19,6 +19,9 @@ export type JobKind = (typeof jobKinds)[number]
 export const capability = z.enum(['chat', 'tools', 'vision', 'embeddings', 'images'])
 export type Capability = z.infer<typeof capability>
 
+/** Where a member's value stands in a job's body, in bytes. */
+const place = z.object({ at: z.int().min(0), length: z.int().min(0) })
+
 export const jobHeader = z.object({
   /** The router reports by it if it loses its edge. */
   ...bill.shape,
@@ -48,6 +51,11 @@ export const jobHeader = z.object({
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
   promptTokensEstimate: z.int().min(0),
+  /**
+   * responses: large members that every response repeats. The router quotes them: the edge still has the body. An edge
+   * of the former version reads no quotes.
+   */
+  quotable: z.object({ instructions: place.optional(), tools: place.optional() }).optional(),
   /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
   reservedOutputTokens: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */

@@ -9,7 +9,7 @@ import * as z from 'zod'
 const block = z.looseObject({ type: z.string(), text: z.string().nullish() })
 const content = z.union([z.string(), z.array(block)])
 
-export const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })
+const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })
 
 /** Zero only fills the vendor's prompt cache. The upper bound keeps a charge a safe integer; no model comes near it. */
 const tokenCap = z.int().min(0).max(10_000_000)

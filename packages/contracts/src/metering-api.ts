@@ -55,7 +55,6 @@ export type UsageGroup = z.infer<typeof usageGroup>
 
 /** Days in order, models by what they cost, most first. */
 export const accountUsageReply = z.object({ groups: z.array(usageGroup) })
-export type AccountUsageReply = z.infer<typeof accountUsageReply>
 
 /** The operator's question: all accounts together, and those that used most. */
 export const usageByAccountRequest = z.object({

@@ -15,7 +15,7 @@ const part = z.looseObject({
 const parts = z.array(part)
 const content = z.union([z.string(), parts])
 
-/** What an item must have, by its type. The backend judges items of other types. */
+/** The members that an item must have, by its type. The backend judges items of other types. */
 const REQUIRED: Record<string, readonly string[]> = {
   message: ['role'],
   function_call: ['call_id', 'name', 'arguments'],

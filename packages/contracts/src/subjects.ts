@@ -28,7 +28,7 @@ export const usageConsumers = { metering: 'metering-ledger' } as const
 export const usageStream = { name: 'USAGE', subjects: ['usage.>'], consumers: [usageConsumers.metering] } as const
 
 const DAY_MS = 86_400_000
-/** What operators may want to act on. Nobody in the gateway consumes it; read it with any consumer of your own. */
+/** News that operators may want to act on. Nobody in the gateway consumes it; read it with any consumer of your own. */
 export const accountStream = {
   name: 'ACCOUNTS',
   subjects: ['account.>'],

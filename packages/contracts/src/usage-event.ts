@@ -1,5 +1,5 @@
 /**
- * What the ledger is told of one request, published durably by the edge, or by the router that lost its edge.
+ * The ledger's news of one request. The edge publishes it durably, or the router that lost its edge.
  *
  * The ledger keeps one row per `requestId`; an edge's report outranks a router's for the same request.
  */
@@ -20,7 +20,7 @@ export const attemptRecord = z.object({
 })
 export type AttemptRecord = z.infer<typeof attemptRecord>
 
-export const usageOutcomes = [
+const usageOutcomes = [
   'completed',
   'client_gone',
   'backend_failed',

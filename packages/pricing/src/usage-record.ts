@@ -5,7 +5,7 @@
 
 import type { UsageFigures, UsageGroup } from '@gateway/contracts/metering-api'
 import type { UsageRecord, UsageTotals, UsageQuestion } from '@gateway/contracts/usage-api'
-import { toPlanUnit } from './units.ts'
+import { toPlanUnit } from './charge.ts'
 
 export function toUsageRecord(question: UsageQuestion, groups: readonly UsageGroup[]): UsageRecord {
   return {

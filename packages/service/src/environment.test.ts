@@ -37,6 +37,7 @@ describe('a variable', () => {
     ['OTEL_TRACES_SAMPLER_ARG', '0.25', 0.25],
     ['KEYS_MASTER_SECRET', SECRET, SECRET],
     ['AUTH_ISSUER', 'https://id.example.com/', 'https://id.example.com/'],
+    ['CONSOLE_SCOPE', 'openid email', 'openid email'],
   ])('%s=%s is understood', (name, text, value) => {
     expect(read(name, text)).toEqual(value)
   })
@@ -92,6 +93,7 @@ describe('a variable', () => {
     ['PUBLIC_BASE_URL', 'ai.example.com', 'must be an http or https address'],
     ['CORS_ORIGINS', 'https://a.example/path', 'must be origins such as https://app.example.com'],
     ['EDGE_REPLICAS_MAX', '0', 'must be 1 or more'],
+    ['CONSOLE_SCOPE', 'profile keys openid2', 'must hold openid'],
     ['KEYS_MASTER_SECRET', 'short', 'must have 32 characters or more'],
     ['KEYS_MASTER_SECRET', 'change-me-change-me-change-me-change-me', 'must be a random secret'],
     ['KEYS_MASTER_SECRET', '0'.repeat(32), 'must be a random secret'],

@@ -7,7 +7,7 @@
  */
 
 import { isIP, isIPv6 } from 'node:net'
-import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE } from '@gateway/contracts/console-config'
+import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE, consoleScope } from '@gateway/contracts/console-config'
 import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-address'
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
@@ -166,7 +166,7 @@ export const variables = {
     "the key console's client id at the identity provider",
   ),
   CONSOLE_SCOPE: variable(
-    z.string().default(CONSOLE_SCOPE),
+    consoleScope.default(CONSOLE_SCOPE),
     'the scope that the key console requests at the identity provider',
   ),
   CORS_ORIGINS: variable(

@@ -4,8 +4,8 @@
 
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { countBuffersWithHeap } from './count-buffers-with-heap.ts'
 import { openHealthServer, type ReadinessCheck } from './health.ts'
+import { countBuffersWithHeap } from './memory.ts'
 import { ownProcess, type OwnProcess, type ProcessSettings } from './own-process.ts'
 import { reportFatal } from './report-fatal.ts'
 import type { RunningService } from './start-service.ts'

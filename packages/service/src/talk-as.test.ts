@@ -1,4 +1,4 @@
-import { encodeJson } from '@gateway/bus/json'
+import { encodeJson } from '@gateway/service/talk-as'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { RemoteError } from '@gateway/bus/port'
 import { talks } from '@gateway/contracts/bus-roles'

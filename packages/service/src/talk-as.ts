@@ -6,7 +6,6 @@
  * A handler that throws is logged here and answers the asker with an error, never with silence.
  */
 
-import { decodeJson, encodeJson } from '@gateway/bus/json'
 import type { Bus, RequestOptions } from '@gateway/bus/port'
 import {
   type AnsweredBy,
@@ -111,4 +110,13 @@ export async function serve<Role extends keyof typeof groups>(
   starting.defer(() => Promise.allSettled(answering).then(() => {}))
   for (const name of Object.keys(handlers)) starting.use(await serveOne(name as AnsweredBy<Role>))
   return starting.move()
+}
+
+export function encodeJson(message: object): Uint8Array {
+  return Buffer.from(JSON.stringify(message))
+}
+
+/** Throws a SyntaxError for bytes that are no JSON. */
+export function decodeJson(bytes: Uint8Array): unknown {
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
 }

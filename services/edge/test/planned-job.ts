@@ -1,5 +1,5 @@
 /**
- * What a request has become by the time that it is dispatched, and what routers answer, for tests.
+ * A request as it is dispatched, and answers of routers, for tests.
  */
 
 import type { AnswerHead, JobHeader, PlannedJob } from '@gateway/contracts/job'

@@ -7,7 +7,7 @@
  * has time fails, and no target is blamed.
  */
 
-import { totalmem } from 'node:os'
+import { memoryBytes } from '@gateway/service/memory'
 import { BackendFault } from './core/backend-fault.ts'
 
 /** The most that one answer may hold. */
@@ -19,8 +19,7 @@ export const FREE_BYTES = 256 * 1024
 const PART_OF_MEMORY = 1 / 8
 
 export function answerBytesOfThisProcess(): number {
-  const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || Infinity)
-  return Math.max(LARGEST_ANSWER_BYTES, memoryBytes * PART_OF_MEMORY)
+  return Math.max(LARGEST_ANSWER_BYTES, memoryBytes() * PART_OF_MEMORY)
 }
 
 export interface Patience {

@@ -1,6 +1,6 @@
 /**
  * Places at backends: each takes `maxConcurrent` requests at once. When none that a job could use has one, the job waits
- * here. Whatever may change that (a place is freed, a backend is back or out, an ejection is over) lets those who wait
+ * here. Each event that may change that (a place is freed, a backend is back or out, an ejection is over) lets waiting jobs
  * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
  */
 

@@ -14,12 +14,10 @@ import type { Logger } from '@gateway/telemetry/logger'
 import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import type { RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
 import { readDrainMs } from './config.ts'
-import { BackendFault } from './core/backend-fault.ts'
 import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
-import { serveJob } from './handlers/serve-job.ts'
+import { trackJobs } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
@@ -155,34 +153,6 @@ function takePools(bus: Bus, fleet: Fleet, take: (job: IncomingJob) => void) {
     async close(): Promise<void> {
       await last
       await Promise.all([...taken.values()].map((subscription) => subscription[Symbol.asyncDispose]()))
-    },
-  }
-}
-
-/** After the time to finish, jobs get this long to send their failure. */
-const FAREWELL_MS = 2_000
-
-function trackJobs(router: Router) {
-  const open = new InFlightList<Promise<void>>()
-  const allDone = () => Promise.all(open)
-
-  return {
-    take(job: IncomingJob): void {
-      const done: Promise<void> = serveJob(job, router)
-        .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
-        .finally(() => place.leave())
-      const place = open.join(done)
-    },
-    async drained(drainMs: number): Promise<void> {
-      const timer = new AbortController()
-      const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
-      const end = await Promise.race([allDone(), patience])
-      timer.abort()
-      if (end !== 'expired') return
-      router.expired = true
-      for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
-      router.places.wakeAll()
-      await Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
     },
   }
 }

@@ -2,6 +2,7 @@
  * The same answer as backends of every dialect give it, and clients of the Responses and the Messages API in front of them.
  */
 
+import type { JobHeader } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { FakeJob } from './fake-job.ts'
 import { chunk, completion, event, openStream, ROLE, sendJson, wholeStream, type Answer } from './http-backend.ts'
@@ -148,8 +149,8 @@ export async function routerOver(
   const urls = opened.map(({ url }) => url)
   const running = await router(poolOver(urls, { backends: settings, targets }))
   const { header, body: asked } = ASKS[client]
-  const ask = (stream: boolean, body: object = {}) =>
-    running.ask({ dialect: client, includeUsage: true, ...header, stream }, { ...asked, ...body })
+  const ask = (stream: boolean, body: object = {}, told: Partial<JobHeader> = {}) =>
+    running.ask({ dialect: client, includeUsage: true, ...header, stream, ...told }, { ...asked, ...body })
   return { opened, ask }
 }
 

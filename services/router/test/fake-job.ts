@@ -14,6 +14,8 @@ export interface FakeJob {
   /** All data so far, as text. */
   text(): string
   bytes(): Buffer
+  /** Bytes of the data that are quotes of the body. */
+  quotedBytes: number
   end: AnswerEnd | null
   failure: AnswerFailure | null
   /** Resolves at end, failure or rejection. */
@@ -61,6 +63,7 @@ export function fakeJob(
   const abort = new AbortController()
   const over = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
+  const asked = Buffer.from(JSON.stringify(body))
   const data: Buffer[] = []
   let tellOver: (how: JobOver) => void = () => {}
   let isOver = false
@@ -74,6 +77,7 @@ export function fakeJob(
     failure: null,
     text: () => Buffer.concat(data).toString('utf8'),
     bytes: () => Buffer.concat(data),
+    quotedBytes: 0,
     over: over.promise,
     begun: begun.promise,
     leave: () => abort.abort(new JobAborted('stopped')),
@@ -86,7 +90,7 @@ export function fakeJob(
     release: () => gate.resolve(),
     job: {
       header: Buffer.from(JSON.stringify(header)),
-      body: () => Promise.resolve(Buffer.from(JSON.stringify(body))),
+      body: () => Promise.resolve(asked),
       callerId: 'edge-1',
       signal: abort.signal,
       get aborted() {
@@ -115,6 +119,10 @@ export function fakeJob(
           gate.promise,
           new Promise((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason))),
         ])
+      },
+      quote(at, length) {
+        state.quotedBytes += length
+        return this.data(asked.subarray(at, at + length))
       },
       end(end) {
         if (isOver) return

@@ -174,4 +174,27 @@ describe('stopping', () => {
     // By the tokenizer, or by length where a stopping router has no time left to load it.
     expect([3, 4]).toContain(running.failure?.usage?.completionTokens)
   })
+
+  test('says what was shown of every stream, though more was shown than it has time left to count', async () => {
+    // Text that the tokenizer takes long for: half a minute for all of it.
+    const texts = Array.from({ length: 16 }, (_, seed) => hanText(seed, 130_000))
+    const a = await backend((response, { body }) => {
+      openStream(response)
+      response.write(ROLE + chunk({ content: texts[Number(body['seed'])] }))
+    })
+    const under = await startRouterUnderTest(poolOver([a.url], { backend: { timeouts: { idleMs: 30_000 } } }), {
+      DRAIN_MS: '100',
+    })
+    const jobs = texts.map((_, seed) => under.send({ stream: true, remainingMs: 30_000 }, { messages: [], seed }))
+    await Promise.all(jobs.map(({ begun }) => begun))
+    await under[Symbol.asyncDispose]()
+    for (const { failure } of jobs) expect(failure?.usage?.completionTokens).toBeGreaterThanOrEqual(130_000 / 4)
+  })
 })
+
+/** Chinese characters in no order, the same for the same seed. */
+function hanText(seed: number, length: number): string {
+  let state = seed + 1
+  const next = () => (state = (state * 48_271) % 2_147_483_647)
+  return Array.from({ length }, () => String.fromCharCode(0x4e00 + (next() % 20_000))).join('')
+}

@@ -230,7 +230,7 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
 /** Of a machine that is busy with other tests. */
 const TIME = { timeout: 120_000 }
 
-const send = (count: number, wish: { stream: boolean; lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
+const send = (count: number, wish: Sending & { lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
   return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...wish }
 }
 const two = (): Plan => ({
@@ -280,6 +280,17 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
       time(2_500),
     ],
     [false, false, false, false],
+    0,
+  ],
+  // A repeat waited for its own target alone, while the target without an attempt had a place again.
+  [
+    two(),
+    [
+      { kind: 'mood', backend: 1, mood: 'fails' },
+      send(5, { stream: false, lastsMs: 20_000, pool: 'first' }),
+      send(2, { stream: true, lastsMs: 200_000, remainingMs: 9_000 }),
+    ],
+    [false, true, false, false],
     0,
   ],
 ]

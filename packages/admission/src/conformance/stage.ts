@@ -27,7 +27,7 @@ export interface Stage extends AsyncDisposable {
   /** The same as many times at once. */
   admitAtOnce(count: number, options?: AskOptions): Promise<AdmitAnswer[]>
   finish(requestId: string, charge: number, tokens?: number): Promise<void>
-  /** What the account has used, as `authenticate` tells; null while unknown. */
+  /** The account's use, as `authenticate` tells it; null while unknown. */
   used(): Promise<number | null>
   fill(facts?: Partial<Parameters<Admission['fill']>[0]>): Promise<void>
   warm(settled?: number, version?: number): Promise<void>

@@ -5,7 +5,7 @@
  * when it is 60 seconds old, so that no 60 seconds ever hold more than the limit.
  *
  * Tokens are taken from a bucket that holds a minute's tokens, begins full and is refilled evenly. A request takes its
- * usual size; its end corrects that by its real size, which may leave a debt. What is larger than the bucket passes when
+ * usual size; its end corrects that by its real size, which may leave a debt. A request larger than the bucket passes when
  * the bucket is full. Levels are whole numbers, tokens x 60,000, so that one millisecond refills exactly `perMinute`.
  */
 

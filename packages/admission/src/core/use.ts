@@ -1,9 +1,9 @@
 /**
- * What an account has used and what is pending: the totals of one window, the rates, and the records of requests.
+ * An account's use, settled and pending: the totals of one window, the rates, and the records of requests.
  *
  * `running` and `ended` are the sums over the window's records, kept along with every change of a record.
  *
- * Of the monthly allowance, what is settled or has ended counts as used, what runs counts with the most it can cost. A request
+ * Settled and ended requests count as used of the monthly allowance, running ones with the most they can cost. A request
  * is admitted while used + running is below the limit, so the limit is passed by less than the worst case of the one
  * admitted last, however many ask at once.
  */
@@ -135,8 +135,8 @@ export function ended(
 }
 
 /**
- * Nobody has renewed it. What a backend does for it is not known: the bucket goes on holding what was reserved, until the
- * ledger tells.
+ * Nobody has renewed it, and a backend may still work for it. The bucket goes on holding the reservation until the ledger
+ * tells.
  */
 export function lapsed(use: Use, record: RunningRecord, nowMs: number): Remains {
   const forgottenAtMs = record.lapsesAtMs + LAPSED_KEPT_MS

@@ -5,7 +5,7 @@ import type { CountedBus } from '../bus.ts'
 import type { DurableStream } from '../durable.ts'
 import { createMemoryHub, openMemoryBus } from '../memory.ts'
 import { openNatsBus } from '../nats.ts'
-import type { OnStatus } from '../status.ts'
+import type { OnStatus } from '../port.ts'
 import type { Tuning } from '../tuning.ts'
 import { openTap, type Tap } from './tap.ts'
 

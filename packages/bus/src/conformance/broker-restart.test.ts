@@ -111,21 +111,26 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       handler: async (batch) => void seen.push(...batch.map(({ payload }) => read(payload))),
     })
     const events = Array.from({ length: 300 }, (_, i) => `event ${i}`)
+    const begun = new Set<string>()
     const published = Promise.all(
       events.map(async (event, i) => {
         await sleep(i * 5)
+        begun.add(event)
         await edge.publishDurable('events.usage', text(event), { timeoutMs: 20_000 })
       }),
     )
     await sleep(500)
     await world.server.kill()
+    const begunBefore = new Set(begun)
     await sleep(500)
     await world.server.restart()
     await published
     await until(() => new Set(seen).size === 300, 20_000)
     await until(() => edge.durableHealthy)
     expect([...new Set(seen)].toSorted()).toEqual(events.toSorted())
-    expect(seen.length).toBeLessThan(330)
+    // The broker forgets acknowledgements that it had not written when it was killed, and delivers their events again.
+    const twice = seen.filter((event, i) => seen.indexOf(event) < i)
+    expect(twice.filter((event) => !begunBefore.has(event))).toEqual([])
   }, 40_000)
 
   it('says in time that an event is not stored, and stores it all the same', async () => {

@@ -1,8 +1,8 @@
 /**
  * How many bytes are on their way from this process to one other, so that no broker has to hold more than it may.
  *
- * The sender puts a mark into the flow every so often; the receiver echoes it. What was sent after the last echoed mark
- * counts as in flight. A mark or an echo that is lost delays the count until the next one, never falsifies it. This
+ * The sender puts a mark into the flow every so often; the receiver echoes it. All bytes after the last echoed mark
+ * count as in flight. A mark or an echo that is lost delays the count until the next one, never falsifies it. This
  * window is about reception alone: a reader that consumes slowly holds back its own stream only.
  */
 

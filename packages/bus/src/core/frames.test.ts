@@ -1,6 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
-import { decodeFrames, encodeMessages, FRAME_OVERHEAD, frameKind, senderOf, type Frame } from './frames.ts'
+import { describe, expect, it, test } from 'vitest'
+import {
+  decodeFrames,
+  encodeMessages,
+  FRAME_OVERHEAD,
+  frameKind,
+  senderOf,
+  type Frame,
+  type FrameKind,
+  mayWaitMs,
+} from './frames.ts'
 
 const u32 = fc.integer({ min: 0, max: 0xffffffff })
 const frame: fc.Arbitrary<Frame> = fc.record({
@@ -65,4 +74,28 @@ describe('frames', () => {
   it('are refused in an unknown version', () => {
     expect(() => senderOf(Uint8Array.of(9, 0))).toThrow('version 9')
   })
+})
+
+const PATIENCE = { chunkGapMs: 1, unhurriedMs: 5 }
+const waits = (kind: FrameKind, sinceLastMessageMs: number) => mayWaitMs(kind, sinceLastMessageMs, PATIENCE)
+
+test('what somebody waits for leaves at the end of the turn, however busy the way is', () => {
+  const { head, end, failure, piece, reject, unknown, pull, resume, stop, part } = frameKind
+  for (const kind of [head, end, failure, piece, reject, unknown, pull, resume, stop, part]) {
+    expect(waits(kind, 0)).toBe(0)
+  }
+})
+
+test('acknowledgements and signs of life travel with others', () => {
+  const { accept, sent, ack, mark, echo } = frameKind
+  for (const kind of [accept, sent, ack, mark, echo]) expect(waits(kind, 1_000)).toBe(5)
+})
+
+test.each([
+  [0, 1],
+  [0.9, 1],
+  [1, 0],
+  [50, 0],
+])('a chunk %d ms after the last message waits %d ms', (sinceLastMessageMs, expected) => {
+  expect(waits(frameKind.data, sinceLastMessageMs)).toBe(expected)
 })

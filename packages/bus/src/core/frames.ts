@@ -17,6 +17,8 @@ export const frameKind = {
   failure: 5,
   /** The beginning of a head, end or failure that is too large for one frame. */
   piece: 6,
+  /** Data that stand in the job's body: their place, as {@link encodePlace} writes it. */
+  quote: 11,
 
   // worker -> caller, not numbered
   /** Given back unserved; the bytes say why. */
@@ -61,6 +63,23 @@ export interface Frame {
 export const FRAME_OVERHEAD = 13
 export const NO_BYTES = new Uint8Array(0)
 const VERSION = 1
+
+/** `at` u32 · `length` u32. */
+export function encodePlace(at: number, length: number): Uint8Array {
+  const place = Buffer.allocUnsafe(8)
+  place.writeUInt32LE(at, 0)
+  place.writeUInt32LE(length, 4)
+  return place
+}
+
+/** The bytes at a place: a view of `whole`. */
+export function bytesAt(whole: Uint8Array, place: Uint8Array): Uint8Array {
+  const buffer = asBuffer(place)
+  const at = buffer.readUInt32LE(0)
+  const past = at + buffer.readUInt32LE(4)
+  if (past > whole.length) throw new RangeError('a quote ends behind the body of its job')
+  return whole.subarray(at, past)
+}
 
 /** Packs frames into as few messages as `maxBytes` allows, in order. A frame larger than that gets its own message. */
 export function encodeMessages(senderId: string, frames: readonly Frame[], maxBytes: number): Uint8Array[] {
@@ -132,4 +151,29 @@ export function decodeFrames(
 
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+const UNHURRIED: ReadonlySet<FrameKind> = new Set([
+  frameKind.accept,
+  frameKind.sent,
+  frameKind.ack,
+  frameKind.mark,
+  frameKind.echo,
+])
+
+export interface Patience {
+  /** Least time between two messages that carry nothing but chunks. */
+  chunkGapMs: number
+  /** For frames that nobody waits for; far below the time to accept and the time between heartbeats. */
+  unhurriedMs: number
+}
+
+/**
+ * How long a frame may wait for others to travel with; 0: it leaves at the end of this turn. Nobody waits for an
+ * acknowledgement, and a chunk that follows another within a millisecond is not missed for one.
+ */
+export function mayWaitMs(kind: FrameKind, sinceLastMessageMs: number, patience: Patience): number {
+  if (UNHURRIED.has(kind)) return patience.unhurriedMs
+  if (kind === frameKind.data && sinceLastMessageMs < patience.chunkGapMs) return patience.chunkGapMs
+  return 0
 }

@@ -6,7 +6,7 @@
 
 import type { DurableStream } from '../durable.ts'
 import { createDurableStore, type DurableStore } from './durable.ts'
-import type { OnStatus } from '../status.ts'
+import type { OnStatus } from '../port.ts'
 import type { Wire, WireListener } from '../wire.ts'
 
 const MAX_PAYLOAD_BYTES = 1024 * 1024

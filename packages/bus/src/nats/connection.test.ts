@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { startNats } from '@gateway/servers/start'
 import { expect, test } from 'vitest'
-import { connectNats } from './connection.ts'
+import { connectNats } from './wire.ts'
 
 test('a server that accepts and says nothing keeps no connection of ours, however often it is dialled', async () => {
   await using nats = await startNats({ own: true })

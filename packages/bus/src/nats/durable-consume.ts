@@ -1,8 +1,8 @@
 /**
  * Consumes durable events from a pull consumer, in batches.
  *
- * One pull is open at a time, for at most one batch and so many bytes. What it brings is handed over some time after the
- * first event (`gatherTimeMs`), or when the batch is full. While the handler works, the next batch may arrive
+ * One pull is open at a time, for at most one batch and so many bytes. Its events are handed over some time after the
+ * first one (`gatherTimeMs`), or when the batch is full. While the handler works, the next batch may arrive
  * already. A pull that went unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back
  * from the server.
  */
@@ -163,7 +163,7 @@ function startPuller(
     open()
   }
   const commit = async (batch: Arrived[]) => {
-    // What has arrived meanwhile is not to be given to others either.
+    // The broker gives nobody else the events that arrived meanwhile, either.
     const working = setInterval(() => {
       for (const event of [...batch, ...arrived]) wire.publish(event.ackTo, WORKING)
     }, ACK_WAIT_MS / 3)

@@ -2,8 +2,8 @@
  * Publishes durable events until JetStream has acknowledged them.
  *
  * Acknowledgements come back over the shared inbox. Each event is sent again until it is acknowledged, under the same
- * message id, so that the server drops repetitions. The caller stops waiting at its timeout; the event stays. What is
- * not acknowledged is bounded: beyond that an event is refused at once and not kept.
+ * message id, so that the server drops repetitions. The caller stops waiting at its timeout; the event stays. The
+ * number of unacknowledged events is bounded: beyond it an event is refused at once and not kept.
  *
  * A stream whose leader is lost is silent until the servers have elected another. The publisher stays healthy meanwhile:
  * its events wait, and the new leader stores them.

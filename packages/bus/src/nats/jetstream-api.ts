@@ -8,9 +8,8 @@
 import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { DurableStream } from '../durable.ts'
 import type { Inbox } from '../inbox.ts'
-import type { RequestOptions } from '../port.ts'
+import type { RequestOptions, OnStatus } from '../port.ts'
 import type { Requests } from '../requests.ts'
-import type { OnStatus } from '../status.ts'
 import type { NatsWire } from './wire.ts'
 
 const ONCE = { timeoutMs: 5_000 }
@@ -163,8 +162,8 @@ interface StreamInfo {
 }
 
 /**
- * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. What all consumers
- * have acknowledged is purged by them; see `sweep.ts`. A stream with an age limit drops what is old instead.
+ * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. Consumers
+ * purge the events that all of them have acknowledged; see `sweep.ts`. A stream with an age limit drops old ones instead.
  */
 function streamConfig(settings: StreamSettings): object {
   return {

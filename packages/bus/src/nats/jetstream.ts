@@ -1,7 +1,7 @@
 /** The durable half of the bus on JetStream: publishing, consuming, and keeping the streams in shape. */
 
 import { retryDelayMs, type Durable } from '../durable.ts'
-import type { OnStatus } from '../status.ts'
+import type { OnStatus } from '../port.ts'
 import { openConsumers } from './durable-consume.ts'
 import { openPublisher } from './durable-publish.ts'
 import { jetStreamApi, type JetStreamApi, type JetStreamParts, type NatsStream } from './jetstream-api.ts'

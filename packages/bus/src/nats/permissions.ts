@@ -1,5 +1,5 @@
 /**
- * What a process needs a broker's permission for because of how the bus is built, beyond the subjects that it says and
+ * The broker's permissions that a process needs for the bus' own mechanisms, beyond the subjects that it says and
  * hears. `name` is the one it opens the bus under: all processes of a name share their rights.
  */
 

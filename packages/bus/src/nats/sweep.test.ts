@@ -3,7 +3,7 @@ import { type Server, startNats } from '@gateway/servers/start'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BusCounters } from '../counters.ts'
-import type { BusStatus } from '../status.ts'
+import type { BusStatus } from '../port.ts'
 import { jetStreamApi, type JetStreamApi } from './jetstream-api.ts'
 import { startSweep, sweep } from './sweep.ts'
 

@@ -11,7 +11,7 @@
 
 import type { BusCounters } from '../counters.ts'
 import type { DurableStream } from '../durable.ts'
-import type { OnStatus } from '../status.ts'
+import type { OnStatus } from '../port.ts'
 import type { JetStreamApi, StreamState } from './jetstream-api.ts'
 
 const EVERY_MS = 30_000

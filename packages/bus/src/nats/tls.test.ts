@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventStream } from '../conformance/adapters.ts'
 import { ask, patterned, serveJobs, text, until, whole } from '../conformance/answers.ts'
 import { openNatsBus } from '../nats.ts'
-import type { BusStatus } from '../status.ts'
+import type { BusStatus } from '../port.ts'
 
 const MiB = 1024 * 1024
 /** More than the one buffer that a connection reads into, and no multiple of it. */

@@ -10,7 +10,7 @@ import { createBody, overduePulls, putPart, takePulls, type BodyAssembly } from 
 import type { JobMessage } from '../core/job-message.ts'
 import type { JobAborted } from '../port.ts'
 import type { StreamContext } from './context.ts'
-import type { Peer } from './peer.ts'
+import type { Peer } from './peers.ts'
 
 /** The bodies of this process that are being pulled, and those that wait for their turn. */
 export interface BodyQueue {

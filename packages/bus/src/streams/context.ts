@@ -1,8 +1,8 @@
-/** What every part of the frame protocol in one process shares. */
+/** Every part of the frame protocol in one process shares it. */
 
 import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { Liveness } from '../core/liveness.ts'
-import type { OnStatus } from '../status.ts'
+import type { OnStatus } from '../port.ts'
 import type { Tuning } from '../tuning.ts'
 import type { Wire } from '../wire.ts'
 

@@ -3,13 +3,12 @@
  * accept. Without a connection, and after an outage that the caller shared, it offers the job again.
  */
 
-import type { AcceptPatience } from '../core/accept-patience.ts'
+import type { AcceptPatience, RecentWorkers } from '../core/accepts.ts'
 import { encodeMessages, frameKind } from '../core/frames.ts'
 import { encodeJob, encodeOffer, jobOverhead } from '../core/job-message.ts'
 import { isRecovering } from '../core/liveness.ts'
-import type { RecentWorkers } from '../core/recent-workers.ts'
 import { framesSubject, type Inbox } from '../inbox.ts'
-import { LivedTimeout } from '../lived-timeout.ts'
+import { LivedTimeout } from '../event-loop.ts'
 import type { JobEvents, OutgoingJob } from '../port.ts'
 import type { StreamContext } from './context.ts'
 

@@ -7,10 +7,22 @@
  */
 
 import { connectionChanged, heardOurselves, isLost, tick } from '../core/liveness.ts'
-import { decodeFrames, frameKind, NO_BYTES, senderOf, type FrameKind } from '../core/frames.ts'
-import type { Inbox } from '../inbox.ts'
+import {
+  decodeFrames,
+  frameKind,
+  NO_BYTES,
+  senderOf,
+  type FrameKind,
+  encodeMessages,
+  FRAME_OVERHEAD,
+  type Frame,
+  mayWaitMs,
+} from '../core/frames.ts'
+import { type Inbox, framesSubject } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
-import { Peer } from './peer.ts'
+import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
+import { InFlightList } from '@gateway/in-flight/collections'
+import { atTurnsEnd } from '../event-loop.ts'
 
 /** Takes the frames that are meant for one side of the streams: `caller` or `worker`. */
 export type FrameHandler = (peer: Peer, kind: FrameKind, stream: number, n: number, bytes: Uint8Array) => void
@@ -101,5 +113,135 @@ export function openPeers(
       for (const peer of peers.values()) peer.flush()
     },
     close: () => clearInterval(timer),
+  }
+}
+
+/** A stream with this peer, from either side. */
+export interface PeerStream {
+  /** Sends this stream's part of the heartbeat. */
+  beat(): void
+  /** Our own connection came back. */
+  reconnected(): void
+  /** The peer is gone. */
+  lost(): void
+}
+
+/** A stream that waits until the flight window has room. */
+export interface Waiting {
+  pump(): void
+}
+
+/**
+ * One other process, as seen from here: what is to be sent to it, what of that is in flight, and when it was last heard.
+ *
+ * Frames of all streams to a peer are collected and leave together: at the end of the turn, or a little later where
+ * nobody waits for them (`mayWaitMs`).
+ */
+export class Peer {
+  readonly id: string
+  readonly streams = new InFlightList<PeerStream>()
+  lastHeardAtMs: number
+  readonly #context: StreamContext
+  readonly #flight: Flight
+  #outgoing: Frame[] = []
+  #leavesThisTurn = false
+  #laterFlush: NodeJS.Timeout | undefined
+  #laterFlushAtMs = Infinity
+  #lastMessageAtMs = -Infinity
+  #stopped = new Set<number>()
+  #waiting = new Set<Waiting>()
+
+  constructor(id: string, context: StreamContext) {
+    this.id = id
+    this.#context = context
+    this.#flight = createFlight(context.tuning.peerWindowBytes, context.tuning.markEveryBytes)
+    this.lastHeardAtMs = context.now()
+  }
+
+  get hasRoom(): boolean {
+    return mayFly(this.#flight)
+  }
+
+  /** `stream.pump()` is called once there is room. */
+  waitForRoom(stream: Waiting): void {
+    this.#waiting.add(stream)
+  }
+
+  stopWaiting(stream: Waiting): void {
+    this.#waiting.delete(stream)
+  }
+
+  send(kind: FrameKind, stream: number, n: number, bytes: Uint8Array = NO_BYTES): void {
+    this.#add(kind, stream, n, bytes)
+    if (this.#leavesThisTurn) return
+    const nowMs = this.#context.now()
+    this.#schedule(mayWaitMs(kind, nowMs - this.#lastMessageAtMs, this.#context.tuning), nowMs)
+  }
+
+  /** For a frame that leaves with the next message, whenever that is. */
+  sendAtLeisure(kind: FrameKind, stream: number, n: number): void {
+    this.#add(kind, stream, n, NO_BYTES)
+    if (!this.#leavesThisTurn) this.#schedule(this.#context.tuning.leisureMs, this.#context.now())
+  }
+
+  #add(kind: FrameKind, stream: number, n: number, bytes: Uint8Array): void {
+    this.#outgoing.push({ kind, stream, n, bytes })
+    if (countSent(this.#flight, FRAME_OVERHEAD + bytes.length)) this.#mark()
+  }
+
+  #schedule(waitMs: number, nowMs: number): void {
+    if (waitMs === 0) {
+      this.#leavesThisTurn = true
+      atTurnsEnd(() => this.flush())
+    } else if (nowMs + waitMs < this.#laterFlushAtMs) {
+      clearTimeout(this.#laterFlush)
+      this.#laterFlushAtMs = nowMs + waitMs
+      this.#laterFlush = setTimeout(() => this.flush(), waitMs)
+    }
+  }
+
+  /** Answers frames of a stream that this process has no use for, once per flush. */
+  sendStop(stream: number): void {
+    if (this.#stopped.has(stream)) return
+    this.#stopped.add(stream)
+    this.send(frameKind.stop, stream, 0)
+  }
+
+  echoed(n: number): void {
+    const { now, measures } = this.#context
+    const sentAtMs = echo(this.#flight, n)
+    if (sentAtMs !== null) measures.roundTrip(now() - sentAtMs)
+    if (this.#waiting.size === 0 || !this.hasRoom) return
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const stream of waiting) stream.pump()
+  }
+
+  beat(): void {
+    for (const stream of this.streams) stream.beat()
+    this.#mark()
+  }
+
+  #mark(): void {
+    this.send(frameKind.mark, 0, takeMark(this.#flight, this.#context.now()))
+  }
+
+  flush(): void {
+    this.#leavesThisTurn = false
+    clearTimeout(this.#laterFlush)
+    this.#laterFlushAtMs = Infinity
+    const frames = this.#outgoing
+    if (frames.length === 0) return
+    this.#outgoing = []
+    this.#stopped.clear()
+    this.#lastMessageAtMs = this.#context.now()
+    const { wire, counters, tuning, processId } = this.#context
+    if (!wire.connected) return
+    const subject = framesSubject(this.id)
+    for (const message of encodeMessages(processId, frames, Math.min(tuning.messageBytes, wire.maxPayloadBytes))) {
+      wire.publish(subject, message)
+      counters.messagesSent++
+    }
+    counters.framesSent += frames.length
   }
 }

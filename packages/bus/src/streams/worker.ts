@@ -13,16 +13,16 @@ import {
   hasRoom,
   pushControl,
   pushData,
+  pushQuote,
   rewind,
   takeFrame,
   type Sender,
-} from '../core/sender.ts'
+} from '../core/numbered-stream.ts'
 import { type Entry, InFlightMap } from '@gateway/in-flight/collections'
 import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
-import type { Peer, PeerStream, Waiting } from './peer.ts'
-import type { FrameHandler } from './peers.ts'
+import type { Peer, PeerStream, Waiting, FrameHandler } from './peers.ts'
 
 const READY = Promise.resolve()
 /** An error is dear to make, and each stream ends. */
@@ -175,10 +175,28 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   data(bytes: Uint8Array): Promise<void> {
+    const refused = this.#refuseData()
+    if (refused !== null) return refused
+    pushData(this.#sender, bytes)
+    return this.#whenRoom()
+  }
+
+  quote(at: number, length: number): Promise<void> {
+    const refused = this.#refuseData()
+    if (refused !== null) return refused
+    pushQuote(this.#sender, at, length)
+    return this.#whenRoom()
+  }
+
+  /** Null: the caller wants data. */
+  #refuseData(): Promise<never> | null {
     if (this.#over || this.#aborted !== null) return this.#rejected()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
-    pushData(this.#sender, bytes)
+    return null
+  }
+
+  #whenRoom(): Promise<void> {
     this.pump()
     if (hasRoom(this.#sender)) return READY
     this.#room ??= Promise.withResolvers<void>()
@@ -202,7 +220,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.pump()
   }
 
-  /** Sends what the windows allow. What is produced while disconnected waits for the connection. */
+  /** Sends as much as the windows allow. Frames that are produced while disconnected wait for the connection. */
   pump(): void {
     if (this.#over || !this.#context.wire.connected) return
     while (true) {

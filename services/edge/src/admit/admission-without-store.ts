@@ -5,11 +5,11 @@
  * The key's state comes from keys each time and is not remembered, so a revoke holds at once. Rates are this edge's
  * share of the plan's, so that all edges together stay within it. The allowance stands on the ledger's total, at most
  * {@link TOTAL_MAX_AGE_MS} old, and on what this edge runs, whoever admitted it, counted once for each edge that there may
- * be: the others are taken to run as much. What the store has just refused stays refused. When the store is back, the
+ * be: the others are taken to run as much. A request that the store has just refused stays refused. When the store is back, the
  * next request goes to it, and the renewal of running requests tells it what they hold.
  *
- * What the store was told and did not answer it may yet do, at any time. So it may come to hold a request that the ledger
- * already has, and a charge of that would stay pending: of such a request it is told no charge, only that it is over.
+ * The store may still apply a call that it did not answer, at any time. So it may come to hold a request that the ledger
+ * already has, and a charge of that would stay pending. The edge tells it no charge of such a request, only its end.
  */
 
 import {
@@ -128,7 +128,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
   }
 
-  /** What the store had admitted before it went away stands in the way here, too. */
+  /** Requests that the store admitted before it went away count here, too. */
   async function countWhatRuns(part: string): Promise<void> {
     if (!mayRunUncounted.delete(part)) return
     const isUncounted = (one: Reservation) => !here.has(one.requestId) && store.partOf(one.account) === part

@@ -2,19 +2,18 @@
  * Admission of one request: choose the lane for the account's plan, then one call that checks and reserves everything.
  *
  * The plan is a hint that the store corrects; a store that lacks a fact (MISS, COLD) has its owner write it, and the
- * call is repeated. Whatever the answer, nothing is held for a request that is not admitted.
+ * call is repeated. The store holds nothing for a request that it does not admit.
  */
 
 import type { AdmitAnswer, AdmitAsk, Standing } from '@gateway/admission/port'
-import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
+import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
 import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
-import { priceFor, worstCharge } from '@gateway/pricing/charge'
-import { fromPlanUnit } from '@gateway/pricing/units'
+import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
 import { fillKey, invalidKey, orUnavailable, type Caller } from '../credentials/authenticate.ts'
 import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
-import type { TokenEstimate } from '../core/estimate-tokens.ts'
+import { LARGEST_WINDOW_TOKENS, type TokenEstimate } from '../core/estimate-tokens.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
 import { LEASE_MS } from '../relay/running-requests.ts'
@@ -96,12 +95,18 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
     : null
   if (!choice) return { plan, chosen: null }
   const price = priceFor(choice.lane, plan)
-  const estimate = asked.estimate(choice.lane)
+  const estimate = asked.estimate(choice.lane, windowOf(config, choice.lane))
   const { maxPromptTokens: promptTokens, maxOutputTokens } = estimate
   return {
     plan,
     chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) },
   }
+}
+
+/** The largest of the lane's targets. */
+function windowOf({ pools }: GatewayConfig, { pool: id }: ServedModelConfig): number {
+  const targets = pools.find((pool) => pool.id === id)?.targets ?? []
+  return Math.max(...targets.map(({ contextWindow = LARGEST_WINDOW_TOKENS }) => contextWindow))
 }
 
 function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitAsk {

@@ -7,7 +7,7 @@
 import type { Standing } from '@gateway/admission/port'
 import type { ModelConfig, ServedModelConfig } from '@gateway/contracts/config'
 import type { PlanUnit } from '@gateway/contracts/usage'
-import { writeInPlanUnit } from '@gateway/pricing/units'
+import { writeInPlanUnit } from '@gateway/pricing/charge'
 
 export interface SmartRoute {
   laneId: string

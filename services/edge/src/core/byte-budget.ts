@@ -5,14 +5,14 @@
  * never take the room of those who pay, and large bodies never that of small ones. In every pot one sender has a share only:
  * an address while nobody has proven a key, and for guests; the account otherwise. Pure: takes and gives, nothing else.
  *
- * What is taken is given back by the same amount. So when nothing is in flight, every pot is whole again and no sender
+ * Each sender gives back as much as it took. So when nothing is in flight, every pot is whole again and no sender
  * is remembered.
  */
 
 export type Pot =
   /** Small bodies that are read before their key was looked up. */
   | 'unproven'
-  /** What a connection holds while its key is looked up, before its body is read. */
+  /** A connection's share while its key is looked up, before its body is read. */
   | 'proving'
   /** Bodies of guests. */
   | 'guests'
@@ -84,7 +84,7 @@ export function take(budget: ByteBudget, pot: Pot, sender: string, bytes: number
   return 'taken'
 }
 
-/** For bytes that are there already, whatever the limits say. What is taken later meets them. */
+/** For bytes that are there already, beyond the limits, too. Later takings meet the limits. */
 export function takeAnyway({ pots }: ByteBudget, pot: Pot, sender: string, bytes: number): void {
   // A sender of nothing would be remembered for ever: nobody gives nothing back.
   if (bytes === 0) return

@@ -58,6 +58,44 @@ describe('a reservation', () => {
     expect(estimate.maxPromptTokens).toBeLessThan(3_100)
   })
 
+  const PDF = `data:application/pdf;base64,${'A'.repeat(1_000_000)}`
+  test.each<[string, object]>([
+    ['a video by address', { type: 'video_url', video_url: { url: 'https://a.test/film.mp4' } }],
+    ['a document by address', { type: 'input_file', file_url: 'https://a.test/book.pdf' }],
+    ['a document of Messages', { type: 'document', source: { type: 'url', url: 'https://a.test/book.pdf' } }],
+    ['a file that was uploaded before', { type: 'file', file: { file_id: 'file-1' } }],
+    ['a document, packed', { type: 'file', file: { file_data: PDF } }],
+    ['sounds', { type: 'input_audio', input_audio: { data: 'A'.repeat(1_000_000), format: 'wav' } }],
+  ])('of %s is the whole context window, and usually some pages', (_what, part) => {
+    const content = [{ type: 'text', text: 'What?' }, part]
+    const { maxPromptTokens, usualPromptTokens } = estimateChat(
+      chat({ messages: [{ role: 'user', content }] }),
+      1,
+      32_768,
+    )
+    expect(maxPromptTokens).toBe(32_768)
+    expect(usualPromptTokens).toBeGreaterThanOrEqual(3_000)
+    expect(usualPromptTokens).toBeLessThan(20_000)
+  })
+
+  test('of a short sound is its bytes', () => {
+    const sound = { type: 'input_audio', input_audio: { data: 'A'.repeat(5_000), format: 'wav' } }
+    const { maxPromptTokens } = estimateChat(chat({ messages: [{ role: 'user', content: [sound] }] }), 1, 32_768)
+    expect(maxPromptTokens).toBeGreaterThan(5_000)
+    expect(maxPromptTokens).toBeLessThan(5_200)
+  })
+
+  test('covers the texts beside a document, and a document that is a text by its bytes', () => {
+    const text = { type: 'text', text: 'x'.repeat(50_000) }
+    const video = { type: 'video_url', video_url: { url: 'https://a.test/film.mp4' } }
+    const document = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'x'.repeat(50_000) } }
+    const of = (...content: object[]) => estimateChat(chat({ messages: [{ role: 'user', content }] }), 1, 32_768)
+    expect(of(text, video).maxPromptTokens).toBeGreaterThan(50_000)
+    expect(of(document).maxPromptTokens).toBeGreaterThan(50_000)
+    expect(of(document).usualPromptTokens).toBeGreaterThan(12_500)
+    expect(of({ ...document, source: { ...document.source, data: 'short' } }).maxPromptTokens).toBeLessThan(200)
+  })
+
   test('counts tool definitions as part of the prompt', () => {
     const tools = [{ type: 'function', function: { name: 'look_up', description: 'x'.repeat(1_000) } }]
     expect(estimateChat(chat({ tools }), 1).maxPromptTokens).toBeGreaterThan(1_000)

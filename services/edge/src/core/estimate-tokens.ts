@@ -3,7 +3,8 @@
  * figure for the tokens-per-minute bucket. Both are replaced by the backend's own count when the request ends.
  *
  * Byte-level tokenizers emit at most one token per UTF-8 byte, so bytes bound a text's tokens. An image is charged by
- * its tiles, not by the bytes of its encoding, hence the fixed figure.
+ * its tiles, not by the bytes of its encoding, hence the fixed figure. A document or a video may hold any number of pages
+ * or frames, wherever it stands: only the model's context window bounds it.
  */
 
 import {
@@ -18,6 +19,18 @@ import longTokens from './long-tokens.json' with { type: 'json' }
 const TOKENS_AROUND_MESSAGE = 8
 /** The most that common vision models count for one image at full detail. */
 const TOKENS_OF_IMAGE = 3_000
+/** A sound within the request: no byte of it holds more than a token. */
+const SOUND = 'input_audio'
+/** The parts that backends fetch or unpack: of the three dialects, and of vLLM and SGLang. */
+const UNREAD = new Set([
+  ...['file', 'input_file', 'document', 'container_upload'],
+  ...['video', 'video_url', 'input_video', 'audio', 'audio_url', SOUND],
+])
+/** The usual tokens of each piece of such a part; a page of a PDF has about as many. */
+const USUAL_TOKENS_OF_PIECE = 3_000
+const PIECE_BYTES = 200_000
+/** Of vendors' models with the longest prompts, for targets whose window the config does not tell. */
+export const LARGEST_WINDOW_TOKENS = 2_000_000
 /** Four bytes a token is the rule of thumb for English; what it misses is corrected at the end. */
 const USUAL_BYTES_PER_TOKEN = 4
 /** The text of a token of cl100k_base, but for the few that `long-tokens.json` lists with their bytes. */
@@ -42,22 +55,33 @@ export interface TokenEstimate {
   /** Bounds from above. */
   maxPromptTokens: number
   maxOutputTokens: number
-  /** What prompts of this size usually have. */
+  /** The usual tokens of a prompt of this size. */
   usualPromptTokens: number
   /** What the request usually takes, prompt and answer together. */
   usualTokens: number
 }
 
-export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number | undefined): TokenEstimate {
+/** `windowTokens`: the most tokens that a prompt can have on the lane. */
+export function estimateChat(
+  request: ChatRequest,
+  laneMaxOutputTokens: number | undefined,
+  windowTokens = LARGEST_WINDOW_TOKENS,
+): TokenEstimate {
   let textBytes = 0
   let images = 0
+  let unreadPieces = 0
+  let mostUnread = 0
   for (const message of request.messages) {
     const { role: _, content, ...rest } = message
     if (typeof content === 'string') textBytes += Buffer.byteLength(content)
     else {
       for (const part of content ?? []) {
         if (part.type === 'image_url') images++
-        else
+        else if (isUnread(part)) {
+          const bytes = jsonBytes(part)
+          unreadPieces += Math.ceil(bytes / PIECE_BYTES)
+          mostUnread += part.type === SOUND ? bytes : windowTokens
+        } else
           textBytes += Buffer.byteLength(
             'text' in part && typeof part.text === 'string' ? part.text : JSON.stringify(part),
           )
@@ -69,13 +93,21 @@ export function estimateChat(request: ChatRequest, laneMaxOutputTokens: number |
   const fixedTokens = images * TOKENS_OF_IMAGE + request.messages.length * TOKENS_AROUND_MESSAGE
   const choices = request.n ?? 1
   const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
-  const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens
+  const mostReadTokens = textBytes + fixedTokens
+  const usualPromptTokens =
+    Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens + unreadPieces * USUAL_TOKENS_OF_PIECE
   return {
-    maxPromptTokens: textBytes + fixedTokens,
+    maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostUnread)),
     maxOutputTokens,
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }
+}
+
+/** A document of the Messages API may be a text as any other. */
+function isUnread({ type, source }: { type: string; source?: unknown }): boolean {
+  const isText = typeof source === 'object' && source !== null && 'type' in source && source.type === 'text'
+  return UNREAD.has(type) && !isText
 }
 
 /** A backend knows some of the names of the cap, and the request may give each another value. */

@@ -2,7 +2,7 @@
  * An answer as a stream of server-sent events.
  *
  * The edge passes it on in whole events, however the bus cut it: what breaks off an answer, or keeps its connection alive, then
- * never stands inside an event. What is held is one unfinished event, which the router bounds. Nothing is added, left out or
+ * never stands inside an event. It holds one unfinished event at most, which the router bounds. Nothing is added, left out or
  * moved.
  *
  * Beside the backend's own events the edge writes a dialect's life signs, its end, and a failure after the beginning. It
@@ -110,7 +110,7 @@ export function findEvents(bytes: Uint8Array): { count: number; lastAt: number }
 
 interface StreamForm {
   keepAlive: string
-  /** What follows the last event of an answer that has ended well. */
+  /** The bytes behind the last event of an answer that has ended well. */
   done: string
   /** Whole events were sent: what a failure says may depend on them. */
   note?(events: Uint8Array): void

@@ -1,4 +1,4 @@
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MOST_LEVELS, MOST_VALUES, readShape } from './json-shape.ts'

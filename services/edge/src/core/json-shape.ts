@@ -10,7 +10,7 @@
 export const MOST_LEVELS = 200
 /** Members and elements. The largest that people send (long conversations, tools, biases by token) stay far below. */
 export const MOST_VALUES = 250_000
-/** `exact-json` cares for no shorter ones. */
+/** `contracts/src/json.ts` cares for no shorter ones. */
 const SHORTEST_LONG_INTEGER = 16
 
 const [QUOTE, BACKSLASH, COMMA, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x30, 0x39]

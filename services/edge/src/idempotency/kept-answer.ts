@@ -15,7 +15,7 @@ import { monthOf } from '@gateway/admission/month'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClaimAnswer, HeldKey } from '@gateway/idempotency/port'
-import { fromPlanUnit } from '@gateway/pricing/units'
+import { fromPlanUnit } from '@gateway/pricing/charge'
 import { findPlan } from '@gateway/contracts/models'
 import { keptHead, type KeptHead } from '@gateway/contracts/idempotency'
 import { open, seal, type SealingKeys } from '@gateway/service/sealing'
@@ -88,7 +88,7 @@ interface KeptAnswer {
 
 const MASTER_KEY_ID_LENGTH = 12
 const MAX_HEAD_BYTES = 64 * 1024
-/** What takes longer than going to another thread and back goes there. */
+/** Above this size packing takes longer than the way to another thread and back, so it goes there. */
 const AT_ONCE_BYTES = 32 * 1024
 const PACKING = { level: 1 }
 const UNPACKING = { maxOutputLength: MAX_KEPT_BYTES + MAX_HEAD_BYTES }

@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { decodeJson, encodeJson } from '@gateway/bus/json'
+import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
 import {

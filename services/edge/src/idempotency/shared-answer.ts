@@ -20,14 +20,14 @@ interface Head {
   headers: Headers
 }
 
-/** What there is to keep of an answer that has come to its end. */
+/** An answer that has come to its end, as the store keeps it. */
 export interface WholeAnswer extends Head {
   pieces: readonly Uint8Array[]
   usage: UsageEvent
 }
 
 export interface SharedAnswer {
-  /** What the request's own answer is relayed to. */
+  /** The relay writes the request's own answer to it. */
   readonly client: Client
   /** Gives the answer to one more reader. False: too much of it has passed already. */
   join(reader: Reader): boolean

@@ -1,8 +1,8 @@
 /**
  * Refuses requests while this edge, the admission store or the routers are late, before anything is read of them.
  *
- * What is counted is the part of a request's way that the gateway alone is answerable for: the call of admission, and from
- * the job's dispatch to its acceptance. Backends, slow clients and databases have no part in it.
+ * Only the gateway's own part of a request's time counts: the call of admission, and from the job's dispatch to its
+ * acceptance. Backends, slow clients and databases have no part in it.
  */
 
 import type { ServerResponse } from 'node:http'

@@ -14,7 +14,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createListener, Server, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { memoryBytes } from '../read/bytes-in-flight.ts'
+import { memoryBytes } from '@gateway/service/memory'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -23,7 +23,7 @@ const HEADERS_TIMEOUT_MS = 20_000
 const REQUEST_TIMEOUT_MS = 120_000
 /** Without a byte in either direction: longer than any request may take (600 s). A client that never reads ends here. */
 const SILENCE_TIMEOUT_MS = 660_000
-/** What a connection with its headers may take. More connections than fit into the memory are closed unheard. */
+/** The most memory of a connection with its headers. More connections than fit into the memory are closed unheard. */
 const CONNECTION_BYTES = 64 * 1024
 /** Other systems than Linux share a port in other ways, or not at all. */
 const LISTENERS = process.platform === 'linux' ? 64 : 1
@@ -114,7 +114,7 @@ function countAnswers() {
 }
 
 /**
- * Whoever reads the body says that it is wanted (`writeContinue`). Where nobody does, the client may leave it out or send
+ * The reader of a body asks for it (`writeContinue`). Where nobody does, the client may leave it out or send
  * it all the same: what follows on that connection could be read in two ways, so nothing follows.
  */
 function closeUnlessRead(response: ServerResponse, isStopping: () => boolean): void {
@@ -131,7 +131,7 @@ async function listenManifold(
   { host, port }: { host: string; port: number },
 ): Promise<{ listeners: Server[]; boundPort: number }> {
   const isShared = LISTENERS > 1
-  // Who shares a port shares it with other processes, too. One that has it already is an error, as ever.
+  // A shared port is shared with other processes, too. A process that has it already is an error, as ever.
   if (isShared && port !== 0) await probe({ host, port })
   const listenOn = async (listener: Server, onPort: number): Promise<Server> => {
     // The kernel spreads connections evenly, but for chance.

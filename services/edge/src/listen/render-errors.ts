@@ -1,5 +1,5 @@
 /**
- * The one place that answers errors over HTTP. What is not a `GatewayError` is a defect of ours: logged whole, told as
+ * The one place that answers errors over HTTP. Any error but a `GatewayError` is a defect of ours: logged whole, told as
  * INTERNAL_ERROR. Errors after the first byte of an answer are the answer writer's business and do not come here.
  */
 
@@ -31,7 +31,7 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
     const error = thrown instanceof GatewayError ? thrown : internal(thrown)
     const measured = measuredOf(response)
     measured.failure = error.code
-    // What says when to come back was refused on purpose, and is counted: a line for each would make the load heavier.
+    // An error that says when to come back is a refusal on purpose, and is counted: a line for each would add to the load.
     if (ERROR_STATUS[error.code] >= 500 && error.details.retryAfterMs === undefined) {
       const fields = requestFields(measured.requestId, measured.span.traceparent)
       edge.logger.error({ err: error, ...fields, path: request.url?.split('?', 1)[0] }, 'a request failed')

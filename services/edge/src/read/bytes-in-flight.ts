@@ -4,9 +4,9 @@
  */
 
 import type { IncomingMessage } from 'node:http'
-import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
+import { memoryBytes } from '@gateway/service/memory'
 import { createByteBudget, give, isCrowding, take, takeAnyway, type ByteBudget, type Pot } from '../core/byte-budget.ts'
 import { clientAddress, networkOf, type Trusts } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
@@ -64,12 +64,6 @@ export function usualBytesInFlight(): number {
   const memory = memoryBytes()
   const heap = getHeapStatistics().heap_size_limit
   return Math.max(LEAST_BYTES_IN_FLIGHT, Math.floor(Math.min(memory / 4, heap / 2)))
-}
-
-/** Of the container, or else of the machine. */
-export function memoryBytes(): number {
-  const constrained = process.constrainedMemory()
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
 
 /** None: this request's body is small whoever sends it. */
@@ -137,7 +131,7 @@ export class Hold implements AnswerHold {
     if (taken === 'sender_full') throw this.#senderFull()
   }
 
-  /** More or less of the body has come than was thought. What is answered where there is no room for more. */
+  /** More or less of the body has come than was announced. Returns an error where there is no room for more. */
   bodyIs(bytes: number): GatewayError | null {
     if (this.#isClosed) return null
     const more = bytes - this.#body

@@ -9,7 +9,7 @@ import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from 
 import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@gateway/contracts/config'
 import { defaultModelId, type KindWithDefault } from '@gateway/contracts/models'
 import { GatewayError } from '@gateway/contracts/errors'
-import type { Capability, JobKind } from '@gateway/contracts/job'
+import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/answer-headers.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
@@ -36,8 +36,11 @@ export interface AskedRequest extends OutputWish {
   capsOutput: boolean
   /** The same for all turns of a conversation. */
   conversationKey?(): string
-  estimate(lane: ServedModelConfig): TokenEstimate
+  /** `windowTokens`: the most that a prompt can have on the lane. */
+  estimate(lane: ServedModelConfig, windowTokens?: number): TokenEstimate
   body: Uint8Array
+  /** responses: members of the body that the answer repeats. */
+  quotable?: JobHeader['quotable']
 }
 
 /** `models`: those of the config, for requests that name none. */
@@ -58,7 +61,7 @@ export const chat: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
-    estimate: (lane) => estimateChat(request, lane.maxOutputTokens),
+    estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens),
     body: jobBody(request),
   }
 }
@@ -129,7 +132,7 @@ export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknow
     (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
     '',
   )
-  // `exact-json.ts` reads such integers as bigints.
+  // `contracts/src/json.ts` reads such integers as bigints.
   const message = issue?.message.replace('received bigint', 'received an integer beyond 2^53')
   throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${message ?? 'is not valid'}`)
 }

@@ -27,7 +27,7 @@ export const messages: InferenceKind = (body) => {
     outputCap: request.max_tokens || undefined,
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
-    estimate: () => estimateChat(asChat(request, view, request.max_tokens), undefined),
+    estimate: (_lane, windowTokens) => estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens),
     body: jobBody(request),
   }
 }

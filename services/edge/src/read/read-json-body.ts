@@ -11,7 +11,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import express from 'express'
 import { GatewayError } from '@gateway/contracts/errors'
-import { exactInteger, parseExactly } from '@gateway/contracts/exact-json'
+import { exactInteger, parseExactly } from '@gateway/contracts/json'
 import { findPlan } from '@gateway/contracts/models'
 import { readShape, type JsonShape } from '../core/json-shape.ts'
 import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
@@ -116,7 +116,7 @@ function sizeOf({ limit = 0 }: { limit?: number }): string {
 
 /** Bytes of another encoding could hide their shape. */
 function verify(_request: IncomingMessage, response: ServerResponse, body: Buffer, encoding: string): void {
-  // What was taken for the largest that it may unpack to.
+  // Until here the budget held the largest size that it may unpack to.
   holdOf(response as StepResponse)?.bodyIs(body.length)
   if (encoding !== 'utf-8') throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8 JSON')
   takeShape(body)
@@ -212,7 +212,7 @@ const readJsonUpTo = (limit: number): Step => {
       return readOrdinary(request, response, next, limit)
     }
     refuseOtherTypes(request)
-    // What is announced to be too large is refused unread.
+    // The edge refuses a body unread that is announced as too large.
     if (!(Number(request.headers['content-length']) > limit)) goAhead(request, response)
     readAny(request, response, (error?: ParserError) => {
       if (error === undefined) return next()

@@ -1,10 +1,12 @@
 import { modelConfig, type ServedModelConfig } from '@gateway/contracts/config'
+import { parseExactly } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { responses } from './responses.ts'
 
 const LANE = modelConfig.parse({ id: 'm', pool: 'p', type: 'chat', multiplier: 1 }) as ServedModelConfig
 const IMAGE = { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' }
+const LONG_INTEGER = parseExactly('1152921504606846977')
 const LOOK = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true }
 
 const asked = (rest: object) => responses({ model: 'svc-best', input: 'Hi', ...rest }, [])
@@ -18,6 +20,35 @@ describe('a request', () => {
       ...rest,
       store: false,
     })
+  })
+
+  test('tells where its large members stand that each response repeats', () => {
+    const odd = fc.string({ unit: 'binary', maxLength: 20 })
+    const long = odd.map((text) => text + 'ä'.repeat(5_000))
+    const member = fc.record(
+      {
+        instructions: fc.oneof(odd, long, fc.constant(null)),
+        tools: fc.array(fc.record({ type: fc.constant('x'), text: fc.oneof(odd, long), n: fc.constant(LONG_INTEGER) })),
+        metadata: fc.dictionary(fc.string({ minLength: 1, maxLength: 5 }), odd),
+        unknown: long,
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(member, (rest) => {
+        const { body, quotable = {} } = asked({ stream: true, ...rest })
+        expect(Buffer.from(body).toString()).toBe(JSON.stringify({ input: 'Hi', ...rest, store: false }))
+        const large = (['instructions', 'tools'] as const).filter(
+          (name) => (JSON.stringify(rest[name]) ?? '').length >= 4_096,
+        )
+        expect(Object.keys(quotable).toSorted()).toEqual(large)
+        for (const name of large) {
+          const { at, length } = quotable[name]!
+          expect(Buffer.from(body.subarray(at, at + length)).toString()).toBe(JSON.stringify(rest[name]))
+        }
+      }),
+    )
+    expect(asked({ instructions: 'x'.repeat(5_000) }).quotable).toBeUndefined()
   })
 
   test('may have a message whose content is null', () => {

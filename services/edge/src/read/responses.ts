@@ -4,6 +4,7 @@
  */
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
+import type { JobHeader } from '@gateway/contracts/job'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
@@ -13,6 +14,7 @@ export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
   const view = chatView(request)
   const outputCap = request.max_output_tokens ?? undefined
+  const { body: written, quotable } = jobBody(request)
   return {
     kind: 'chat',
     dialect: 'responses',
@@ -25,18 +27,44 @@ export const responses: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
-    estimate: (lane) => estimateChat(view, lane.maxOutputTokens),
-    body: jobBody(request),
+    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens),
+    body: written,
+    quotable: request.stream === true ? quotable : undefined,
   }
 }
 
 /** The others are a vendor's: a target that does not run them leaves them out. */
 const OWN_TOOLS = new Set(['function', 'custom', 'namespace'])
 
-function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): Uint8Array {
+function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): JobBody {
   // The router writes the lane's cap in front, and servers take the last of two.
   if (rest.max_output_tokens === null) delete rest.max_output_tokens
-  return Buffer.from(JSON.stringify({ ...rest, store: false }))
+  return writeQuotable({ ...rest, store: false })
+}
+
+interface JobBody {
+  body: Uint8Array
+  quotable: JobHeader['quotable']
+}
+
+/** Smaller members are sent anew: a frame of their own costs more. */
+const LEAST_QUOTED_CHARACTERS = 4 * 1024
+
+/** As `JSON.stringify` writes it. */
+function writeQuotable(request: Record<string, unknown>): JobBody {
+  let quotable: JobBody['quotable']
+  let text = '{'
+  for (const [name, value] of Object.entries(request)) {
+    const written = JSON.stringify(value)
+    if (written === undefined) continue
+    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:`
+    if ((name === 'instructions' || name === 'tools') && written.length >= LEAST_QUOTED_CHARACTERS) {
+      const place = { at: Buffer.byteLength(text), length: Buffer.byteLength(written) }
+      quotable = { ...quotable, [name]: place }
+    }
+    text += written
+  }
+  return { body: Buffer.from(`${text}}`), quotable }
 }
 
 function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {

@@ -1,7 +1,7 @@
 /**
  * The HTTP client of this edge that reads an answer, as JSON or as server-sent events. Both hold back the very end (a JSON
  * answer's last bytes, a chat's `[DONE]`) until `finish`, which the caller calls once the usage is stored; both tell how much
- * the client has taken, so that a slow one slows its own backend and nobody else. What waits for a client counts as the
+ * the client has taken, so that a slow one slows its own backend and nobody else. Bytes that wait for a client count as the
  * process' memory; where that is used up, those who let most of it wait lose their answers.
  */
 
@@ -19,7 +19,7 @@ export interface HttpClient extends Client {
   begun(): boolean
   /** Leaves its source; the answer ends with this error. */
   cut(error: GatewayError): void
-  /** What it reads was made for another request, or (null) for its own. */
+  /** It reads the answer to another request, or (null) to its own. */
   replays(requestId: string | null): void
 }
 

@@ -5,7 +5,7 @@
  *
  * A passage passes an answer's bytes on to its reader. A JSON answer passes as it comes. A stream passes in whole events,
  * and the passage counts them. It holds back the terminal event of dialects that have one: nobody may see a good end before
- * the usage is stored. What it holds is the process' memory, and counts as such.
+ * the usage is stored. Held bytes count as the process' memory.
  */
 
 import type { GatewayError } from '@gateway/contracts/errors'

@@ -6,7 +6,7 @@
  * then tells the cost.
  */
 
-import { decodeJson, encodeJson } from '@gateway/bus/json'
+import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { Bus, JobHandle } from '@gateway/bus/port'
 import {
   answerEnd,

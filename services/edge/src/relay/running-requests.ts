@@ -57,7 +57,7 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
       reservation ? { account, requestId, ...reservation } : [],
     )
 
-  /** What may cost something is said again only where the store does not know it: it has lost it, or was away. */
+  /** The edge repeats reservations only where the store does not know them: it has lost them, or was away. */
   async function renew(): Promise<void> {
     const held = reservations().map(({ account, requestId }) => ({ account, requestId }))
     if (held.length === 0) return

@@ -6,7 +6,7 @@
  */
 
 import { NotStoredError, type Bus } from '@gateway/bus/port'
-import { atTurnsEnd } from '@gateway/bus/turn'
+import { atTurnsEnd } from '@gateway/bus/event-loop'
 import type { PlannedJob } from '@gateway/contracts/job'
 import { bill, type UsageEvent } from '@gateway/contracts/usage-event'
 import { failpoint } from '@gateway/service/failpoint'

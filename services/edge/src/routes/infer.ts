@@ -30,7 +30,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
   return async (request, response, caller) => {
     const config = edge.config.current
     const { asked, model } = await understandFor(edge, caller, config, parse, request.body)
-    // What is needed of it is in `asked`.
+    // `asked` holds all of it that is needed.
     request.body = undefined
     if (asked.dialect === 'messages') {
       asked.anthropicVersion = headerOf(request, 'anthropic-version')
@@ -176,6 +176,7 @@ function planJob(
     ...asked.vectorsOf?.(lane),
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
     promptTokensEstimate: estimate.usualPromptTokens,
+    quotable: asked.quotable,
     reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
     affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
     account: caller.account,

@@ -4,7 +4,7 @@
 
 import { maskKey } from '@gateway/contracts/api-key'
 import type { QuotaRecord } from '@gateway/contracts/metering-api'
-import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/units'
+import { fromPlanUnit, toPlanUnit } from '@gateway/pricing/charge'
 import { findPlan } from '@gateway/contracts/models'
 import type { Edge } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'

@@ -23,7 +23,7 @@ export interface ExchangeResponse {
 const READ_AHEAD_BYTES = 64 * 1024
 /** After the last word of a stream, its end may take this long. */
 const GOODBYE_MS = 3_000
-/** What is left of an answer after its end is read for this long, to keep the connection. */
+/** The router reads the rest behind an answer's end this long, to keep the connection. */
 const DISCARD_MS = 1_000
 /** Where nobody else could take the request when it was silent for too long, that is looked at again so often. */
 const LOOK_AGAIN_MS = 1_000

@@ -4,6 +4,7 @@
  */
 
 import { BackendFault } from '../core/backend-fault.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import {
   checkPng,
   checkPngBase64,
@@ -11,7 +12,6 @@ import {
   invalid,
   withInlineImages,
   type ImageSource,
-  type JsonObject,
 } from '../core/plain-answer.ts'
 import type { BackendClient } from './backend.ts'
 

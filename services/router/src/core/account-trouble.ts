@@ -8,7 +8,7 @@
  */
 
 import { isText, readErrorBody } from './error-answer.ts'
-import { isObject } from './read-usage.ts'
+import { isObject, membersOf } from '@gateway/contracts/json'
 
 /**
  * `credential`: nothing will be served until an operator acts. `unpaid`: nothing until someone pays, or a new month.
@@ -136,7 +136,7 @@ export function accountTroubleIn(body: string, asked: Buffer): AccountTrouble | 
  */
 function isModeration(body: string): boolean {
   const said = readErrorBody(body)
-  const error = isObject(said) && isObject(said.error) ? said.error : {}
+  const error = membersOf(membersOf(said).error)
   return isObject(error.metadata) && (Array.isArray(error.metadata.reasons) || 'flagged_input' in error.metadata)
 }
 

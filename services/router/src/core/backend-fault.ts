@@ -2,7 +2,7 @@
  * How a backend can fail, and what follows from it: the one table behind failover, ejection and repeats.
  *
  * A fault is either the request's own (any other target of this kind would refuse it, too) or the backend's (the next
- * target is tried). What the client already saw is not this file's concern: see `handlers/serve-job.ts`.
+ * target is tried). `handlers/fail-over.ts` cares for answers that the client has seen a part of.
  */
 
 import {

@@ -115,7 +115,7 @@ export function afterEnd(health: Health, attempt: Attempt): Health {
 
 export type Change = 'ejected' | 'cooled' | 'none'
 
-/** What a fault has led to. */
+/** The effect of a fault. */
 export function changeOf(before: Health, after: Health): Change {
   if (after.ejections > before.ejections) return 'ejected'
   return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
@@ -126,7 +126,7 @@ export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
 /**
  * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
- * its probe fails, so at the longest interval a request decides. What happened since the probe began outweighs it.
+ * its probe fails, so at the longest interval a request decides. Attempts since the probe began outweigh it.
  */
 export function afterProbe(health: Health, probe: Attempt, found: Probed, nowMs: number, jitter: number): Health {
   if (found === 'alive' || found === 'unasked' || !health.onTrial || health.trial !== null || isOldNews(health, probe))
@@ -157,7 +157,7 @@ function isOldNews(health: Health, attempt: Attempt): boolean {
 
 /** Health goes by the process' own clock, operators by the wall's. */
 export interface Clocks {
-  /** What ejections and coolings are measured by. */
+  /** The clock of ejections and coolings. */
   nowMs: number
   /** The same moment in milliseconds since 1970. */
   wallMs: number

@@ -3,7 +3,7 @@
  */
 
 import { BackendFault } from './backend-fault.ts'
-import { isObject } from './read-usage.ts'
+import { isObject, objectsOf } from '@gateway/contracts/json'
 
 export type Chunk = Record<string, unknown>
 
@@ -24,7 +24,7 @@ export function writeChunk(chunk: Chunk): Buffer {
 }
 
 export function choicesOf(chunk: Chunk): Record<string, unknown>[] {
-  return Array.isArray(chunk.choices) ? chunk.choices.filter(isObject) : []
+  return objectsOf(chunk.choices)
 }
 
 /** Text, reasoning, a tool call, a refusal, audio: any delta beyond the role that is not empty. */

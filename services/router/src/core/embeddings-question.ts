@@ -42,7 +42,7 @@ function tokensOf(input: unknown): number[][] | null {
  */
 const OF_MANY_LENGTHS = /text-embedding-3|gemini-embedding|embed-v-?4/i
 
-/** What the target is asked for: nothing where the client asks for no other length than the model's only one. */
+/** The length to ask the target for: none where the client wants the model's only one. */
 export function dimensionsToAsk(
   model: string,
   { dimensions, isShortened = false }: Pick<JobHeader, 'dimensions' | 'isShortened'>,

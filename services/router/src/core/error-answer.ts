@@ -2,7 +2,7 @@
  * Reads a backend's error: the JSON of its body, and how long the backend asks to be left alone.
  */
 
-import { isObject } from './read-usage.ts'
+import { isObject } from '@gateway/contracts/json'
 
 /** Gemini and some proxies put the error into a list. Null where the text is no object or list, or cannot be read. */
 export function readErrorBody(text: string): unknown {

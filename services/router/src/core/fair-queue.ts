@@ -8,7 +8,7 @@ export interface Waiter {
 }
 
 export interface FairQueue<W extends Waiter> {
-  /** False when there is no room for this account. Whoever had to give way is told by `onEvicted`. */
+  /** False when there is no room for this account. `onEvicted` tells a waiter that it had to give way. */
   add(waiter: W): boolean
   remove(waiter: W): void
   /** Takes out the waiter whose turn it is, among those that want what is offered. */

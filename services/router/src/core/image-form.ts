@@ -6,7 +6,7 @@
  * one. Of other names nobody can tell, so such targets are asked with both until they refuse one (`core/target-form.ts`).
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly } from '@gateway/contracts/json'
 import { OWN_OF_IMAGES, refuses, type TargetForm } from './target-form.ts'
 
 const FORM = { response_format: 'b64_json', output_format: 'png' } as const

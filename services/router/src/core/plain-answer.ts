@@ -1,20 +1,19 @@
 /**
- * Judges a backend's whole JSON answer before a byte of it goes out. What does not hold is the backend's fault: an
+ * Judges a backend's whole JSON answer before a byte of it goes out. A wrong answer is the backend's fault: an
  * HTML page under a 200, a truncated body, a vector of the wrong length, an image that is no PNG.
  *
  * The backend's bytes stay as they are unless the contract asks for another form (base64 vectors, vectors in the
  * order of the inputs, images inline, a usage block where the backend left it out).
  */
 
+import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from './backend-fault.ts'
 import { errorIn, generatedText } from './chat-chunk.ts'
-import { isObject, writeUsage } from './read-usage.ts'
+import { writeUsage } from './read-usage.ts'
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
-
-export type JsonObject = Record<string, unknown>
 
 export function parseAnswer(bytes: Buffer): JsonObject {
   const value = parseObject(bytes)

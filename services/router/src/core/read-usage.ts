@@ -2,6 +2,7 @@
  * Token usage as backends write it, in the shapes of chat, embeddings and images.
  */
 
+import { isObject, membersOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
 /**
@@ -38,7 +39,7 @@ export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
 /** Since GPT-5.6 OpenAI tells its writes to its cache, and charges them above other input (coder/mux#3705, 2026-07-09). */
 function promptDetailsOf(usage: Record<string, unknown>): Record<string, unknown> {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details
-  return isObject(details) ? details : {}
+  return membersOf(details)
 }
 
 function sumOf(usage: Record<string, unknown>): number {
@@ -71,8 +72,4 @@ export function writeUsage(usage: TokenUsage, kind: 'chat' | 'embeddings' | 'ima
 
 function count(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,7 +7,7 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
-import { isObject } from './read-usage.ts'
+import { isObject } from '@gateway/contracts/json'
 
 const MARK = '[redacted]'
 /** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */

@@ -7,7 +7,7 @@
  */
 
 import { isText, readErrorBody } from './error-answer.ts'
-import { isObject } from './read-usage.ts'
+import { isObject, membersOf } from '@gateway/contracts/json'
 import { OWN_OF_IMAGES, teachable, type Parameter, type Refusal, type Sent } from './target-form.ts'
 
 /** Servers and gateways put another's error into theirs, as text. */
@@ -79,8 +79,8 @@ function clientsWords(body: Buffer): string {
 function namesIn(said: unknown, asked: string, depth: number): string[] {
   if (!isObject(said) || depth === 0) return []
   const error = isObject(said.error) ? said.error : said
-  const message = isObject(error.message) ? error.message : {}
-  const metadata = isObject(error.metadata) ? error.metadata : {}
+  const message = membersOf(error.message)
+  const metadata = membersOf(error.metadata)
   const texts = [error.message, said.message, said.error, said.detail, metadata.raw].filter(isText)
   const byCode = CODES.has(error.code) && isText(error.param) ? [error.param] : []
   const details = [said.detail, error.detail, message.detail].flatMap(namesInDetails)

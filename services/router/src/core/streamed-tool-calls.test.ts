@@ -5,8 +5,7 @@
 
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { StreamedToolCalls } from './streamed-tool-calls.ts'
-import { wholeToolCalls } from './whole-record.ts'
+import { StreamedToolCalls, wholeToolCalls } from './whole-record.ts'
 
 interface Piece {
   index?: number

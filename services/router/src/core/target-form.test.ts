@@ -1,7 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { knownForm } from './known-form.ts'
-import { capName, fitChat, isTaken, teachable, withLessons, type Parameter, type TargetForm } from './target-form.ts'
+import {
+  knownForm,
+  capName,
+  fitChat,
+  isTaken,
+  teachable,
+  withLessons,
+  type Parameter,
+  type TargetForm,
+} from './target-form.ts'
 
 const formOf = (...parameters: Parameter[]): TargetForm => parameters.map((parameter) => ({ parameter }))
 const bytes = (value: object) => Buffer.from(JSON.stringify(value))

@@ -6,10 +6,8 @@
  * becomes the same other one, and nothing has to be kept. Some models also want a signature of their thoughts beside a call.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
 import { createHash } from 'node:crypto'
-import type { JsonObject } from './plain-answer.ts'
-import { isObject } from './read-usage.ts'
 
 export interface IdRule {
   takes: RegExp

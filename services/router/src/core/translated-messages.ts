@@ -7,8 +7,7 @@
  * The router writes only translated conversations so: a client of chat has chosen its messages itself.
  */
 
-import type { JsonObject } from './plain-answer.ts'
-import { isObject } from './read-usage.ts'
+import { type JsonObject, isObject } from '@gateway/contracts/json'
 
 /** They take messages in any order. */
 const TAKE_ANY_ORDER = new Set(['openai', 'azure'])

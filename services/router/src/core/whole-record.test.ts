@@ -8,7 +8,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
-import type { JsonObject } from './plain-answer.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import { wholeAnswer, wholeChunk } from './whole-record.ts'
 
 const NAME = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target' }

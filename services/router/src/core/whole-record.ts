@@ -7,8 +7,8 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf } from './chat-chunk.ts'
-import type { JsonObject } from './plain-answer.ts'
-import { isObject, readUsage, writeUsage } from './read-usage.ts'
+import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import { readUsage, writeUsage } from './read-usage.ts'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
@@ -115,7 +115,7 @@ export function wholeUsage(usage: JsonObject, kind: JobKind, vendor: string): Co
   for (const name in gaps) if (usage[name] === gaps[name]) delete gaps[name]
   if (isEmpty(gaps)) return null
   if (kind === 'chat' && counted.reasoningTokens > 0) {
-    const details = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
+    const details = membersOf(usage.completion_tokens_details)
     gaps.completion_tokens_details = { ...details, reasoning_tokens: counted.reasoningTokens }
   }
   return { ...usage, ...gaps }
@@ -140,7 +140,7 @@ function indexGap({ index }: JsonObject, position: number): JsonObject {
   return Number.isInteger(index) ? {} : { index: position }
 }
 
-export function isName(value: unknown): boolean {
+function isName(value: unknown): boolean {
   return typeof value === 'string' && value !== ''
 }
 
@@ -162,7 +162,7 @@ function filled(record: JsonObject, gaps: JsonObject): JsonObject | null {
 }
 
 /** Null where each item is whole. Another kind of value than a list is for others to judge. */
-export function filledItems(
+function filledItems(
   items: unknown,
   gapsOf: (item: JsonObject, position: number) => JsonObject | null,
 ): unknown[] | null {
@@ -191,13 +191,13 @@ export function wholeToolCalls(calls: unknown, answerId: string, choice: number)
 }
 
 /** llama.cpp wrote an object for a while (ggml-org/llama.cpp#20198, 2026-03-08), as TGI did. */
-export function argumentsGap({ function: called }: JsonObject): JsonObject | null {
+function argumentsGap({ function: called }: JsonObject): JsonObject | null {
   if (!isObject(called) || !isObject(called.arguments)) return null
   return { function: { ...called, arguments: JSON.stringify(called.arguments) } }
 }
 
 /** The members that a call may lack at its beginning. */
-export function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
+function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
   const gaps: JsonObject = {}
   if (!isName(id)) gaps.id = ownId
   if (!isName(type)) gaps.type = 'function'
@@ -205,6 +205,90 @@ export function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
 }
 
 /** `answerId` makes the ids unique. */
-export function ownIdOf(answerId: string, choice: unknown, index: number): string {
+function ownIdOf(answerId: string, choice: unknown, index: number): string {
   return newId(`${answerId} ${String(choice)} ${index}`)
+}
+
+interface Call {
+  id: unknown
+  index: number
+}
+
+/** Of one choice. By index: the one of which the backend last wrote under it. */
+interface Calls {
+  byId: Map<unknown, Call>
+  byIndex: Map<unknown, Call>
+  last: Call | undefined
+  /** One had no index. Such a server does not tell either why it stops (googleapis/python-genai#2868, 2026-08-17). */
+  isUnnumbered: boolean
+}
+
+/**
+ * Tool calls of a stream as clients need them: each has an `id`, its arguments are a text, and all pieces of one call have one
+ * `index`, which no other call has. Gemini's compatible address leaves out ids and indexes (pydantic/pydantic-ai, recorded
+ * 2025-06-02). Vertex writes several indexes into the pieces of one call
+ * (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11). A chunk in which nothing is missing
+ * stays as it came.
+ */
+export class StreamedToolCalls {
+  #answerId: string
+  #choices = new Map<unknown, Calls>()
+
+  constructor(answerId: string) {
+    this.#answerId = answerId
+  }
+
+  /** The chunk with whole calls. */
+  whole(chunk: JsonObject): JsonObject | null {
+    const choices = filledItems(chunk.choices, (choice) => this.#choiceGaps(choice))
+    return choices && { ...chunk, choices }
+  }
+
+  #choiceGaps({ index, delta, finish_reason: reason }: JsonObject): JsonObject | null {
+    const pieces = isObject(delta) ? delta.tool_calls : null
+    if (pieces == null && reason !== 'stop') return null
+    const calls = filledItems(pieces, (piece) => this.#pieceGaps(index, piece))
+    const gaps: JsonObject = calls ? { delta: { ...(delta as JsonObject), tool_calls: calls } } : {}
+    if (reason === 'stop' && this.#choices.get(index)?.isUnnumbered) gaps.finish_reason = 'tool_calls'
+    return gaps
+  }
+
+  #pieceGaps(choice: unknown, piece: JsonObject): JsonObject {
+    const calls = this.#callsOf(choice)
+    const known = find(calls, piece)
+    const call = known ?? { id: piece.id, index: calls.last ? calls.last.index + 1 : 0 }
+    if (!known) {
+      calls.last = call
+      calls.byId.set(piece.id, call)
+    }
+    if (piece.index === undefined) calls.isUnnumbered = true
+    else calls.byIndex.set(piece.index, call)
+    const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
+    const gaps = { ...began, ...argumentsGap(piece) }
+    return piece.index === call.index ? gaps : { ...gaps, index: call.index }
+  }
+
+  hasCalls(choice: unknown): boolean {
+    return this.#choices.has(choice)
+  }
+
+  #callsOf(choice: unknown): Calls {
+    let calls = this.#choices.get(choice)
+    if (calls === undefined) {
+      calls = { byId: new Map(), byIndex: new Map(), last: undefined, isUnnumbered: false }
+      this.#choices.set(choice, calls)
+    }
+    return calls
+  }
+}
+
+/** The call that the piece belongs to; undefined where it begins one. */
+function find({ byId, byIndex, last }: Calls, { id, index, function: called }: JsonObject): Call | undefined {
+  const ofId = isName(id) ? byId.get(id) : undefined
+  if (ofId) return ofId
+  const ofIndex = byIndex.get(index)
+  const namesFunction = isObject(called) && isName(called.name)
+  if (!namesFunction) return ofIndex ?? last
+  // Another id at the same index is another call.
+  return isName(id) && isName(ofIndex?.id) ? undefined : ofIndex
 }

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { clientDialects, targetDialects } from '@gateway/contracts/vendors'
 import { addText, KEPT_CHARACTERS, noText, scaleToWhole } from './dialect.ts'
+import { wayTo } from './dialects.ts'
 
 test('an usual answer is kept whole, and counted as it is', () => {
   fc.assert(
@@ -19,4 +21,22 @@ test('of an endless one only the beginning is kept, and the rest is counted by i
   expect(text.kept.length).toBe(KEPT_CHARACTERS)
   expect(text.length).toBe(5_000_000)
   expect(scaleToWhole(text, KEPT_CHARACTERS / 5)).toBe(1_000_000)
+})
+
+const SAY = { messages: [{ role: 'user', content: 'Hello' }] }
+const ASK = { chat: SAY, messages: { max_tokens: 9, ...SAY }, responses: { input: 'Hello' } }
+const ways = clientDialects.flatMap((client) =>
+  targetDialects.flatMap((target) => {
+    const way = wayTo(client, [target])
+    return way ? [{ client, target, dialect: way.dialect }] : []
+  }),
+)
+
+test.each(ways)('no $client client orders a tier with another price at a $target backend', ({ client, dialect }) => {
+  const body = Buffer.from(JSON.stringify({ ...ASK[client], service_tier: 'priority', speed: 'fast' }))
+  const question = { kind: 'chat' as const, body, model: 'm', stream: false, maxTokens: undefined, form: [] }
+  const written = dialect.request(question)
+  const sent = JSON.parse(written.body.toString()) as object
+  expect([Object.hasOwn(sent, 'service_tier'), Object.hasOwn(sent, 'speed')]).toEqual([false, false])
+  expect(written.dropped).toEqual(expect.arrayContaining(['service_tier', 'speed']))
 })

@@ -6,7 +6,7 @@
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import type { TargetForm } from '../core/target-form.ts'
-import type { JsonObject } from '../core/plain-answer.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 
@@ -70,7 +70,11 @@ export interface StreamOptions {
   promptTokensEstimate?: number
   /** Of the request. */
   echo?: unknown
+  /** Members of the request that its answer repeats, as JSON: views of the request's body. */
+  quotable?: Quotable | undefined
 }
+
+export type Quotable = Readonly<Partial<Record<string, Buffer>>>
 
 /** What the events of a stream have told of its answer so far. */
 export interface Progress {
@@ -127,20 +131,25 @@ export function scaleToWhole({ kept, length }: GeneratedText, tokensKept: number
   return kept.length === length ? tokensKept : Math.round((tokensKept * length) / kept.length)
 }
 
+/** In pieces where some of them are {@link Quotable}. */
+export type Written = Buffer | readonly Buffer[]
+
 /** One stream being read, event by event. */
 export interface StreamReading {
   readonly progress: Readonly<Progress>
   /** The bytes to pass on for this event, or null. Throws `BackendFault` when the event is no answer. */
-  read(event: SseEvent): Buffer | null
+  read(event: SseEvent): Written | null
   /**
    * What follows the backend's last event: a usage chunk that the client asked for and the backend did not send; in other
    * dialects than chat, the events that carry the usage, of which the terminal one is the last.
    */
-  usageChunk(usage: TokenUsage): Buffer
+  usageChunk(usage: TokenUsage): Written
 }
 
 /** A stream that becomes chat: another dialect may take its chunks before they are bytes. */
 export interface ChatReading extends StreamReading {
+  read(event: SseEvent): Buffer | null
+  usageChunk(usage: TokenUsage): Buffer
   /** The chunks that `read` would write. */
   chunks(event: SseEvent): JsonObject[]
 }

@@ -5,7 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../core/plain-answer.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
 import { thinkingMembers } from './anthropic/thinking.ts'
@@ -553,10 +553,10 @@ describe('a stream', () => {
     const splitter = createSseSplitter()
     const out: Buffer[] = []
     for (const piece of cut(Buffer.from(text), sizes)) {
-      for (const event of splitter.push(piece)) out.push(reading.read(event) ?? Buffer.alloc(0))
+      for (const event of splitter.push(piece)) out.push(...[reading.read(event) ?? []].flat())
     }
     expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
-    return Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)])
+    return Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)].flat())
   }
 
   /** The official SDK over a connection that answers these pieces. */
@@ -665,7 +665,7 @@ describe('a stream', () => {
     const begun = events.take({ id: 'c', model: 'm', choices: [{ delta: { content: 'Hi' } }] })!.toString()
     const usage = { promptTokens: 30, completionTokens: 9, cachedTokens: 8, reasoningTokens: 0, estimated: false }
     const [start, , , end] = createSseSplitter()
-      .push(Buffer.concat([Buffer.from(begun), events.close(usage)]))
+      .push(Buffer.concat([Buffer.from(begun), events.close(usage)].flat()))
       .filter(({ name }) => name !== 'content_block_stop')
       .map(({ data }) => JSON.parse(data) as { message?: { usage: object }; usage?: object })
     expect(start!.message!.usage).toMatchObject({ input_tokens: 41, cache_read_input_tokens: 0, output_tokens: 0 })

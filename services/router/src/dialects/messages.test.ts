@@ -4,7 +4,7 @@
 
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../core/plain-answer.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import { createSseSplitter } from '../core/sse-events.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import { messages } from './messages.ts'
@@ -176,7 +176,7 @@ describe('a stream', () => {
     const out: Buffer[] = []
     const bytes = Buffer.from(text)
     for (let at = 0; at < bytes.length; at += size) {
-      for (const event of splitter.push(bytes.subarray(at, at + size))) out.push(reading.read(event) ?? Buffer.alloc(0))
+      for (const event of splitter.push(bytes.subarray(at, at + size))) out.push(...[reading.read(event) ?? []].flat())
     }
     return { reading, out }
   }
@@ -188,7 +188,7 @@ describe('a stream', () => {
         expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
         const usage = { promptTokens: 11, completionTokens: 7, cachedTokens: 0, cacheWriteTokens: 2 }
         expect(reading.progress.usage).toMatchObject(usage)
-        expect(Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)]).toString()).toBe(textOf(all))
+        expect(Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)].flat()).toString()).toBe(textOf(all))
       }),
     )
   })
@@ -197,7 +197,7 @@ describe('a stream', () => {
     const [all] = fc.sample(events, { seed: 2, numRuns: 1 })
     const text = textOf(all!).replaceAll('\n', '\r\n').replaceAll('event: ', 'event:')
     const { reading, out } = passed(text)
-    const sent = Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)]).toString()
+    const sent = Buffer.concat([...out, reading.usageChunk(reading.progress.usage!)].flat()).toString()
     const end = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
     expect(sent).toBe(text.slice(0, text.lastIndexOf('event:message_stop')) + end)
   })
@@ -217,7 +217,7 @@ describe('a stream', () => {
     const { reading, out } = passed(textOf(all))
     expect(reading.progress).toMatchObject({ complete: true, done: false, usage: null, text: { kept: 'Hi' } })
     const counted = { promptTokens: 3, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
-    const sent = Buffer.concat([...out, reading.usageChunk(counted)]).toString()
+    const sent = Buffer.concat([...out, reading.usageChunk(counted)].flat()).toString()
     expect(sent).toContain('"message":{"model":"of-the-target","id":"msg_own"}')
     expect(sent).toMatch(/"output_tokens":2[^]*event: message_stop\ndata: \{"type":"message_stop"\}\n\n$/)
   })
@@ -236,7 +236,7 @@ describe('a stream', () => {
       const { reading, out } = passed(textOf(all))
       expect(reading.progress).toMatchObject({ usage: null, prompt: { promptTokens: 14, cachedTokens: 5 } })
       const counted = { promptTokens: 14, completionTokens: 3, cachedTokens: 5, reasoningTokens: 0, estimated: true }
-      const sent = Buffer.concat([...out, reading.usageChunk(counted)]).toString()
+      const sent = Buffer.concat([...out, reading.usageChunk(counted)].flat()).toString()
       expect(sent).toMatch(/event: message_delta\n.*"input_tokens":9.*"output_tokens":3/)
     },
   )

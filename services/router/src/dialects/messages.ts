@@ -7,9 +7,8 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
-import { withoutOtherModels } from '../core/other-models.ts'
-import type { JsonObject } from '../core/plain-answer.ts'
-import { isObject } from '../core/read-usage.ts'
+import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
+import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/target-form.ts'
 import type { Identity } from '../core/whole-record.ts'
@@ -32,7 +31,7 @@ export const messages: Dialect = {
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
 function writeBody({ body, model, stream, form }: Question): { body: Buffer; dropped: string[] } {
-  const ofOne = withoutOtherModels(body)
+  const ofOne = withoutUnpricedWishes(body)
   const signed = withoutUnsigned(ofOne.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const members = stream ? { model, stream } : { model }

@@ -18,11 +18,18 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/target-form.ts'
-import { withoutOtherModels } from '../core/other-models.ts'
+import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
-import { isObject, readUsage, writeUsage } from '../core/read-usage.ts'
-import { StreamedToolCalls } from '../core/streamed-tool-calls.ts'
-import { wholeAnswer, wholeChunk, wholeUsage, type AnswerName, type Identity } from '../core/whole-record.ts'
+import { isObject } from '@gateway/contracts/json'
+import { readUsage, writeUsage } from '../core/read-usage.ts'
+import {
+  StreamedToolCalls,
+  wholeAnswer,
+  wholeChunk,
+  wholeUsage,
+  type AnswerName,
+  type Identity,
+} from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { withTaken } from '../core/taken-members.ts'
 import { withCallsFor } from '../core/tool-calls.ts'
@@ -66,7 +73,7 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   }
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
-  const { body: ofOne, dropped: others } = withoutOtherModels(question.body)
+  const { body: ofOne, dropped: others } = withoutUnpricedWishes(question.body)
   const called = question.kind === 'chat' ? withCallsFor(question.vendor ?? '', question.model, ofOne) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
   const { body, dropped } = question.taken ? withTaken(fitted.body, question.taken) : fitted

@@ -3,10 +3,8 @@
  * come back the same way. So each client's dialect is translated once, whatever the target speaks.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly, type JsonObject, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { JsonObject } from '../core/plain-answer.ts'
-import { isObject } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { messagesFor } from '../core/translated-messages.ts'
 import type { Identity } from '../core/whole-record.ts'
@@ -19,6 +17,7 @@ import type {
   Question,
   StreamOptions,
   StreamReading,
+  Written,
 } from './dialect.ts'
 
 /** A client's dialect, seen from chat. `Echo`: what an answer needs of its request. */
@@ -34,9 +33,9 @@ export interface Front<Echo> {
 
 export interface FrontStream {
   /** The client's events for a chunk; null where there are none. */
-  take(chunk: JsonObject): Buffer | null
+  take(chunk: JsonObject): Written | null
   /** All that is left to say, the terminal event last. */
-  close(usage: TokenUsage): Buffer
+  close(usage: TokenUsage): Written
 }
 
 export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect {
@@ -60,10 +59,7 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
 function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
   const request = parseExactly(question.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = front.writeChat(request)
-  const messages = messagesFor(
-    question.vendor ?? '',
-    Array.isArray(chat.messages) ? chat.messages.filter(isObject) : [],
-  )
+  const messages = messagesFor(question.vendor ?? '', objectsOf(chat.messages))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
   const written = target.request({ ...question, body: asChat })
   const names = written.dropped.map((name) => front.names[name] ?? name)
@@ -85,14 +81,14 @@ class StreamOverChat implements StreamReading {
     this.#front = front
   }
 
-  read(event: SseEvent): Buffer | null {
+  read(event: SseEvent): Written | null {
     const chunks = this.#inner.chunks(event)
     if (chunks.length === 1) return this.#front.take(chunks[0]!)
     const written = chunks.flatMap((chunk) => this.#front.take(chunk) ?? [])
-    return written.length > 0 ? Buffer.concat(written) : null
+    return written.length > 0 ? written : null
   }
 
-  usageChunk(usage: TokenUsage): Buffer {
+  usageChunk(usage: TokenUsage): Written {
     return this.#front.close(usage)
   }
 }

@@ -11,7 +11,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { anthropic } from './anthropic.ts'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, Quotable } from './dialect.ts'
 import { openai } from './openai.ts'
 import { overChat } from './over-chat.ts'
 import { responsesFront } from './responses-to-chat.ts'
@@ -457,13 +457,13 @@ function chunksOf(generated: Generated): string {
 }
 
 /** All that a client reads of a stream, as the relay writes it. */
-function relayed(generated: Generated, settings: Json = {}): Buffer {
+function relayed(generated: Generated, settings: Json = {}, quotable?: Quotable): Buffer {
   const { echo } = write({ input: 'x', tools: TOOLS, reasoning: { summary: generated.summary }, ...settings })
-  const reading = overOpenAi.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
+  const reading = overOpenAi.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo, quotable })
   const events = createSseSplitter().push(Buffer.from(chunksOf(generated)))
   const written = events.flatMap((event) => reading.read(event) ?? [])
   expect(reading.progress).toMatchObject({ begun: true, complete: true, done: true })
-  return Buffer.concat([...written, reading.usageChunk(reading.progress.usage!)])
+  return Buffer.concat([...written, reading.usageChunk(reading.progress.usage!)].flat())
 }
 
 function eventsIn(bytes: Buffer): ResponseStreamEvent[] {
@@ -541,6 +541,21 @@ describe('a stream', () => {
         for (const { data } of events) expect(JSON.stringify(JSON.parse(data))).toBe(data)
         const answered = JSON.parse(events.at(-1)!.data) as { response: Json }
         expect(answered.response).toMatchObject(JSON.parse(JSON.stringify(request)) as Json)
+      }),
+    )
+  })
+
+  test('has the same bytes where it quotes the request', () => {
+    const odd = fc.string({ unit: 'binary', maxLength: 12 })
+    const tools = fc.array(
+      fc.record({ type: fc.constant('x'), text: odd, most: fc.bigInt({ min: 2n ** 54n, max: 2n ** 64n }) }),
+    )
+    const quoted = fc.subarray(['instructions', 'tools', 'metadata', 'background', 'user'] as const)
+    fc.assert(
+      fc.property(answer, odd, tools, quoted, (generated, instructions, tools, names) => {
+        const request: Json = { instructions, tools, metadata: { a: instructions }, background: false, user: null }
+        const quotable = Object.fromEntries(names.map((name) => [name, Buffer.from(JSON.stringify(request[name]))]))
+        expect(relayed(generated, request, quotable).toString()).toBe(relayed(generated, request).toString())
       }),
     )
   })

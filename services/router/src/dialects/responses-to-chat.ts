@@ -21,5 +21,5 @@ export const responsesFront: Front<Echo> = {
   readCompletion,
   textOf: generatedTextOf,
   withUsage,
-  openStream: (echo, { identity }) => new ResponseEvents(echo, identity),
+  openStream: (echo, { identity, quotable }) => new ResponseEvents(echo, identity, quotable),
 }

@@ -107,7 +107,9 @@ describe('a stream', () => {
   test('keeps its bytes, and holds its opening until the first content, whatever its size', () => {
     const { bytes, reading } = relayed([CREATED, ADDED, DELTA, COMPLETED])
     expect(bytes.map(({ begun }) => begun)).toEqual([false, false, true, true])
-    const all = Buffer.concat([...bytes.flatMap((one) => one.bytes ?? []), reading.usageChunk(reading.progress.usage!)])
+    const all = Buffer.concat(
+      [...bytes.flatMap((one) => one.bytes ?? []), reading.usageChunk(reading.progress.usage!)].flat(),
+    )
     expect(all.equals(Buffer.concat([CREATED, ADDED, DELTA, COMPLETED].map(written)))).toBe(true)
     expect(reading.progress).toMatchObject({ complete: true, done: true, usage: COUNTED })
     expect(reading.progress.text.kept).toBe('Hi')

@@ -5,13 +5,13 @@
  * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly, type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
-import { withoutOtherModels } from '../core/other-models.ts'
-import { invalid, parseAnswer, type JsonObject } from '../core/plain-answer.ts'
-import { isObject, readUsage } from '../core/read-usage.ts'
+import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
+import { invalid, parseAnswer } from '../core/plain-answer.ts'
+import { readUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import {
   addText,
@@ -29,7 +29,7 @@ import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 export const responses: Dialect = {
   headers: openai.headers,
   request(question) {
-    const { body, dropped } = withoutOtherModels(question.body)
+    const { body, dropped } = withoutUnpricedWishes(question.body)
     return { path: '/responses', body: writeBody({ ...question, body }), dropped }
   },
   readAnswer: (_, bytes) => readResponse(bytes),
@@ -73,7 +73,7 @@ function readResponse(bytes: Buffer): PlainAnswer {
 const STATUSES: Record<string, number> = { rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }
 
 function failureOf({ error }: JsonObject): BackendFault {
-  const { code, message } = isObject(error) ? error : {}
+  const { code, message } = membersOf(error)
   const status = STATUSES[String(code)] ?? (String(code).includes('image') ? 400 : 500)
   return new BackendFault('error_event', 'the backend reported a failed response', {
     status,
@@ -107,7 +107,7 @@ class ResponsesStream implements StreamReading {
     if (!this.progress.begun && isOpening(name, data)) return this.#hold(name, raw)
     const event = parseChunk(data)
     if (name === 'error' || event.type === 'error') throw errorEvent(data)
-    if (event.type === 'response.failed') throw failureOf(isObject(event.response) ? event.response : {})
+    if (event.type === 'response.failed') throw failureOf(membersOf(event.response))
     if (ENDS.has(event.type)) return this.#end(event, raw)
     if (this.progress.begun) {
       this.#note(event)

@@ -53,15 +53,22 @@ export interface Choosing {
 
 /** The next target without an attempt so far; undefined when each has had one. */
 export function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
-  const { run, capable, again, faults, router } = choosing
+  const { run, again, router } = choosing
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
-  const untried = capable.filter((target) => !faults.has(target.key))
+  const untried = untriedOf(choosing)
   if (again && untried.includes(again) && !isFull(again.backend)) return take(choosing, untried, again, untried.length)
   return untried.length === 0 ? undefined : haveNext(choosing, untried)
 }
 
-/** Everyone failed once: the one whose trouble may have passed is asked again, when the budget has a repeat to give. */
+function untriedOf({ capable, faults }: Choosing): Target[] {
+  return capable.filter((target) => !faults.has(target.key))
+}
+
+/**
+ * Everyone failed once, or has no place: the one whose trouble may have passed is asked again, when the budget has a
+ * repeat to give. A target without an attempt goes first once it has a place.
+ */
 export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number): Promise<Next> {
   const { run, capable, faults, router } = choosing
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
@@ -83,8 +90,11 @@ export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: 
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
   const proven = ready.filter((target) => !isOnTrial(target))
-  const next = await haveNext(choosing, proven.length > 0 ? proven : ready)
-  return next.kind === 'attempt' ? { ...next, othersLeft: () => false } : next
+  const untried = untriedOf(choosing)
+  const again = proven.length > 0 ? proven : ready
+  const next = takeBest(choosing, untried) ?? (await haveNext(choosing, [...untried, ...again]))
+  if (next.kind !== 'attempt') return next
+  return { ...next, othersLeft: () => isAnyReady(untried, next.seat.target, run) }
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */

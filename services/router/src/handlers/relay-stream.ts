@@ -11,7 +11,13 @@ import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
-import { scaleToWhole, type GeneratedText, type StreamReading } from '../dialects/dialect.ts'
+import {
+  scaleToWhole,
+  type GeneratedText,
+  type Quotable,
+  type StreamReading,
+  type Written,
+} from '../dialects/dialect.ts'
 import { clientDialect, wayOf } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
@@ -36,13 +42,14 @@ export async function relayStream(
     identity: identityOf(run, target),
     promptTokensEstimate: run.header.promptTokensEstimate,
     echo: call.echo,
+    quotable: quotableOf(run),
   })
   const usage = () => usageOf(reading, run, tokens)
   call.usage = usage
   const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
   const room = roomForLargeEvents(run, answerMemory)
 
-  function send(pieces: Buffer[]): Promise<void> {
+  function send(pieces: Buffer[]): Promise<unknown> {
     if (!run.shown) {
       endWaiting(run, call)
       show(run, call, 'text/event-stream', usage)
@@ -50,7 +57,7 @@ export async function relayStream(
       onContent()
     }
     metrics.chunk(performance.now() - exchange.receivedAtMs)
-    return run.job.data(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+    return sendOn(run, pieces)
   }
 
   async function relay(): Promise<void> {
@@ -84,7 +91,7 @@ export async function relayStream(
   exchange.discard()
   const whole = await usage()
   if (run.job.aborted) throw run.job.aborted
-  if (run.header.includeUsage) unsent.kept.push(reading.usageChunk(whole))
+  if (run.header.includeUsage) unsent.kept.push(...piecesOf(reading.usageChunk(whole)))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
   run.shown!.usage = telling(whole)
@@ -102,19 +109,68 @@ interface Unsent {
 
 function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void {
   if (reading.progress.done) return
-  const bytes = reading.read(event)
-  if (!bytes) return
-  if (!reading.progress.complete) return addReady(unsent, reading, bytes)
-  unsent.kept.push(bytes)
-  unsent.keptBytes += bytes.length
+  const written = reading.read(event)
+  if (!written) return
+  const pieces = piecesOf(written)
+  if (!reading.progress.complete) return addReady(unsent, reading, pieces)
+  unsent.kept.push(...pieces)
+  unsent.keptBytes += bytesIn(pieces)
 }
 
-function addReady(unsent: Unsent, { progress: { begun } }: StreamReading, bytes: Buffer): void {
+function addReady(unsent: Unsent, { progress: { begun } }: StreamReading, pieces: readonly Buffer[]): void {
   if (!begun) {
-    if (unsent.readyBytes + bytes.length > MOST_BEFORE_CONTENT_BYTES) return
-    unsent.readyBytes += bytes.length
+    const bytes = bytesIn(pieces)
+    if (unsent.readyBytes + bytes > MOST_BEFORE_CONTENT_BYTES) return
+    unsent.readyBytes += bytes
   }
-  unsent.ready.push(bytes)
+  unsent.ready.push(...pieces)
+}
+
+function piecesOf(written: Written): readonly Buffer[] {
+  return Buffer.isBuffer(written) ? [written] : written
+}
+
+function bytesIn(pieces: readonly Buffer[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+function joined(pieces: readonly Buffer[]): Buffer {
+  return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+}
+
+/** Undefined where the edge reads no quotes. */
+function quotableOf({ header: { quotable }, body }: AskedRun): Quotable | undefined {
+  if (quotable === undefined) return undefined
+  const members = Object.entries(quotable)
+  return Object.fromEntries(members.map(([name, { at, length }]) => [name, body.subarray(at, at + length)]))
+}
+
+/** Resolves when there is room for more. The edge has the bytes of the request's body, so they are quoted. */
+function sendOn({ job, body, header }: AskedRun, pieces: readonly Buffer[]): Promise<unknown> {
+  if (header.quotable === undefined) return job.data(joined(pieces))
+  const sent: Promise<void>[] = []
+  let unquoted: Buffer[] = []
+  const sendUnquoted = () => {
+    if (unquoted.length > 0) sent.push(job.data(joined(unquoted)))
+    unquoted = []
+  }
+  for (const piece of pieces) {
+    const at = placeIn(body, piece)
+    if (at === null) {
+      unquoted.push(piece)
+      continue
+    }
+    sendUnquoted()
+    sent.push(job.quote(at, piece.length))
+  }
+  sendUnquoted()
+  return Promise.all(sent)
+}
+
+/** Null where the piece is no part of it. */
+function placeIn(body: Buffer, piece: Buffer): number | null {
+  const at = piece.byteOffset - body.byteOffset
+  return piece.buffer === body.buffer && at >= 0 && at + piece.length <= body.length ? at : null
 }
 
 /** A large event takes its bytes from the memory for answers until it is whole. */

@@ -2,7 +2,7 @@
  * One job on its way: what is asked, how long there is, what has been tried, and what its client has been shown.
  */
 
-import { encodeJson } from '@gateway/bus/json'
+import { encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'

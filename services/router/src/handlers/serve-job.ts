@@ -6,11 +6,14 @@
  * lost before, this router reports the cost.
  */
 
-import { decodeJson, encodeJson } from '@gateway/bus/json'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
+import { InFlightList } from '@gateway/in-flight/collections'
 import { failpoint } from '@gateway/service/failpoint'
+import { BackendFault } from '../core/backend-fault.ts'
 import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -139,5 +142,40 @@ async function lastWord(run: Run, code: AnswerFailure['code'], message: string):
     attempted: [...new Set(run.attempts.map(({ backend }) => backend))],
     attempts: run.attempts,
     ...(usage ? { usage } : {}),
+  }
+}
+
+/** After the time to finish, jobs get this long to send their failure. */
+const FAREWELL_MS = 2_000
+/** In that time a tokenizer counts their answers this long. */
+const COUNTED_WITHIN_MS = 1_000
+
+/** The jobs that this router has taken: it finishes them before it stops. */
+export function trackJobs(router: Router) {
+  const open = new InFlightList<Promise<void>>()
+  const allDone = () => Promise.all(open)
+
+  return {
+    take(job: IncomingJob): void {
+      const done: Promise<void> = serveJob(job, router)
+        .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
+        .finally(() => place.leave())
+      const place = open.join(done)
+    },
+    async drained(drainMs: number): Promise<void> {
+      const timer = new AbortController()
+      const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
+      const end = await Promise.race([allDone(), patience])
+      timer.abort()
+      if (end !== 'expired') return
+      router.expired = true
+      for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
+      router.places.wakeAll()
+      const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
+      await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])
+      // A failure that still waits for its count would come after the bus has been flushed: its length tells it.
+      await router.tokens.close()
+      await farewell
+    },
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Counts tokens where a backend did not, and reads texts from the tokens that a client sends. The tokenizers' tables are
- * large and slow to load, so they live in a worker thread that starts at first need. Whatever goes wrong there, a count
- * is one by length and never an error; texts cannot be guessed, so their failure is told.
+ * large and slow to load, so they live in a worker thread that starts at first need. After any failure there, a count
+ * goes by length and is never an error; texts cannot be guessed, so their failure is told.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -11,6 +11,7 @@ export interface TokenCounter {
   count(text: string): Promise<number>
   /** The texts of these tokens by cl100k_base. */
   textsOf(inputs: number[][]): Promise<string[]>
+  /** From now on every count is one by length, those under way included. */
   close(): Promise<void>
 }
 
@@ -22,6 +23,7 @@ type Question = { text: string } | { inputs: number[][] }
 
 export function openTokenCounter(): TokenCounter {
   let worker: Worker | null = null
+  let isClosed = false
   let lastId = 0
   /** By the question's id; null: there is no answer. */
   const waiting = new Map<number, (told: Told | null) => void>()
@@ -40,7 +42,8 @@ export function openTokenCounter(): TokenCounter {
     for (const finish of waiting.values()) finish(null)
   }
 
-  function ask(question: Question): Promise<Told | null> {
+  async function ask(question: Question): Promise<Told | null> {
+    if (isClosed) return null
     worker ??= start()
     const id = ++lastId
     return new Promise((resolve) => {
@@ -68,7 +71,10 @@ export function openTokenCounter(): TokenCounter {
       return told.texts
     },
     async close() {
-      await worker?.terminate()
+      isClosed = true
+      const ended = worker?.terminate()
+      giveUp()
+      await ended
     },
   }
 }

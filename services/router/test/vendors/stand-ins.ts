@@ -1,7 +1,7 @@
 /**
  * A strict stand-in for each vendor: its address, header names and authentication, the parameters that it refuses beyond
- * its description (`schemas.ts`), and its errors (`error-bodies.ts`). What a vendor ignores without a word is a fault of the
- * router here: such a parameter must not arrive. Sources are those of `capabilities.ts`; the rest is assumed.
+ * its description (`schemas.ts`), and its errors (`error-bodies.ts`). A parameter that the vendor ignores without a word
+ * must not arrive: the router is at fault. Sources are those of `capabilities.ts`; the rest is assumed.
  */
 
 import type { Vendor } from '@gateway/contracts/vendors'

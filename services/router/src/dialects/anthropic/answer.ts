@@ -3,9 +3,8 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { JsonObject } from '../../core/plain-answer.ts'
 import { isText } from '../../core/error-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages/answer.ts'

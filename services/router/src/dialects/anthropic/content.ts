@@ -3,8 +3,7 @@
  * each with the `cache_control` that the client wrote beside it.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
-import { isObject } from '../../core/read-usage.ts'
+import { parseExactly, isObject, membersOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
 
@@ -15,7 +14,7 @@ export interface Turn {
   content: Json[]
 }
 
-export function isSystem({ role }: Json): boolean {
+function isSystem({ role }: Json): boolean {
   return role === 'system' || role === 'developer'
 }
 
@@ -81,7 +80,7 @@ const PARTS: Record<string, (part: Json, field: string) => Json[]> = {
   text: ({ text }) => textOf(text),
   refusal: ({ refusal }) => textOf(refusal),
   image_url: ({ image_url: image }, field) => [imageOf(String(isObject(image) ? image.url : ''), field)],
-  file: ({ file }, field) => [documentOf(isObject(file) ? file : {}, field)],
+  file: ({ file }, field) => [documentOf(membersOf(file), field)],
 }
 
 function partOf(part: Json, field: string): Json[] {
@@ -122,7 +121,7 @@ function inlineData(url: string): { media_type: string; data: string } | null {
 }
 
 function toolUseOf(call: Json): Json {
-  const called = isObject(call.function) ? call.function : {}
+  const called = membersOf(call.function)
   const id = fitId(call.id, ANTHROPIC_IDS)
   return { type: 'tool_use', id, name: called.name, input: parseArguments(called.arguments), ...cached(call) }
 }
@@ -132,7 +131,7 @@ function parseArguments(text: unknown): Json {
   if (typeof text !== 'string' || text.trim() === '') return {}
   try {
     const value: unknown = parseExactly(text)
-    return isObject(value) ? value : {}
+    return membersOf(value)
   } catch {
     return {}
   }

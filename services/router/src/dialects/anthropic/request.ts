@@ -3,8 +3,7 @@
  * refusal where the loss would change the meaning.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
-import { isObject } from '../../core/read-usage.ts'
+import { parseExactly, objectsOf } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/target-form.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
@@ -32,7 +31,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
   const chat = parseExactly(question.body.toString('utf8')) as Json
   refuseEssentials(chat)
-  const messages = Array.isArray(chat.messages) ? chat.messages.filter(isObject) : []
+  const messages = objectsOf(chat.messages)
   const turns = turnsOf(messages)
   const maxTokens = Number(chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS)
   const { dropped: lost, output_config: output, ...tools } = toolMembers(chat, question.model)

@@ -4,9 +4,8 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
 import { isText } from '../../core/error-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import type { ChatReading } from '../dialect.ts'

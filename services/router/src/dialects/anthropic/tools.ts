@@ -3,7 +3,7 @@
  * tool of our own that the model must call and whose arguments are the answer.
  */
 
-import { isObject } from '../../core/read-usage.ts'
+import { isObject } from '@gateway/contracts/json'
 import { cached, type Json } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
 

@@ -2,12 +2,10 @@
  * A chat completion as a Messages answer, and the parts that a stream shares with it.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { writeMessagesUsage } from '../messages/answer.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
@@ -16,8 +14,8 @@ import type { Echo } from './request.ts'
 /** Reads the first choice: the API knows no more than one. */
 export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo: Echo): JsonObject {
   const choice = choicesOf(completion)[0] ?? {}
-  const answer = isObject(choice.message) ? choice.message : {}
-  const calls = Array.isArray(answer.tool_calls) ? answer.tool_calls.filter(isObject) : []
+  const answer = membersOf(choice.message)
+  const calls = objectsOf(answer.tool_calls)
   const thoughts = echo.showsThinking ? thoughtsOf(answer) : ''
   const text = textOf(answer.content)
   const content = [
@@ -71,7 +69,7 @@ function matchedStop({ stop_reason: ofVllm, matched_stop: ofSglang }: JsonObject
 }
 
 function toolUseOf({ id, function: called }: JsonObject, ownId: string): JsonObject {
-  const { name, arguments: text } = isObject(called) ? called : {}
+  const { name, arguments: text } = membersOf(called)
   return { type: 'tool_use', id: fitId(id || ownId, ANTHROPIC_IDS), name, input: inputOf(text) }
 }
 

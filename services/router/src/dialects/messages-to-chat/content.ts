@@ -5,8 +5,7 @@
  * vendor runs itself. They are left out and told. A block that chat cannot express at all is refused.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 
@@ -31,7 +30,7 @@ export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
 
 function blocksOf(content: unknown): JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return Array.isArray(content) ? content.filter(isObject) : []
+  return objectsOf(content)
 }
 
 function noteMarks(block: JsonObject, lost: Lost): void {
@@ -111,7 +110,7 @@ function resultOf(block: JsonObject, field: string, lost: Lost): { message: Json
 
 const PARTS: Record<string, (block: JsonObject, field: string) => JsonObject[]> = {
   text: ({ text }) => textPart(text),
-  image: ({ source }, field) => [imageOf(isObject(source) ? source : {}, `${field}.source`)],
+  image: ({ source }, field) => [imageOf(membersOf(source), `${field}.source`)],
   document: (block, field) => documentOf(block, field),
   search_result: ({ source, title, content }, field) => [
     ...textPart([title, source].filter((line) => typeof line === 'string').join('\n')),
@@ -138,7 +137,7 @@ function imageOf({ type, media_type: mediaType, data, url }: JsonObject, field: 
 }
 
 function documentOf({ source, title, context }: JsonObject, field: string): JsonObject[] {
-  const { type, media_type: mediaType, data, content, file_id: id } = isObject(source) ? source : {}
+  const { type, media_type: mediaType, data, content, file_id: id } = membersOf(source)
   const named = typeof title === 'string' ? { filename: title } : {}
   const about = textPart(context)
   switch (type) {

@@ -5,8 +5,7 @@
 
 import { createHash } from 'node:crypto'
 import { refused } from '../../core/backend-fault.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import { effortOfBudget } from '../anthropic/thinking.ts'
 import { messagesOf, systemOf } from './content.ts'
 import { toolMembers } from './tools.ts'
@@ -73,7 +72,7 @@ const EFFORTS: Record<string, string> = { low: 'low', medium: 'medium', high: 'h
 /** An effort goes before a budget. Chat has no word for thinking as the model sees fit, nor for none at all. */
 function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<string>): string | undefined {
   const asked = isObject(config) ? config.effort : undefined
-  const { type, budget_tokens: budget } = isObject(thinking) ? thinking : {}
+  const { type, budget_tokens: budget } = membersOf(thinking)
   const named = typeof asked === 'string' ? EFFORTS[asked] : undefined
   const effort = asked == null ? effortOfBudget(budget) : named
   if (asked != null && effort === undefined) lost.add('output_config.effort')

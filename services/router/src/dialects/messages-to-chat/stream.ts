@@ -8,8 +8,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 import { writeMessagesUsage } from '../messages/answer.ts'
@@ -106,7 +105,7 @@ export class MessagesEvents {
   }
 
   #call(call: JsonObject): void {
-    const { name, arguments: fragment } = isObject(call.function) ? call.function : {}
+    const { name, arguments: fragment } = membersOf(call.function)
     const block = this.#blockOf(call, name)
     if (typeof fragment !== 'string') return
     block.waiting += fragment

@@ -3,8 +3,7 @@
  * vendor runs or has trained its models on are left out and told, unless the model must call one of them.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 
 export interface ChatTools {
@@ -16,8 +15,8 @@ export interface ChatTools {
 const KNOWN = new Set(['name', 'description', 'input_schema', 'strict', 'type', 'cache_control'])
 
 export function toolMembers({ tools, tool_choice: choice }: JsonObject, lost: Set<string>): ChatTools {
-  const own = (Array.isArray(tools) ? tools.filter(isObject) : []).flatMap((tool) => toolOf(tool, lost))
-  const asked = isObject(choice) ? choice : {}
+  const own = objectsOf(tools).flatMap((tool) => toolOf(tool, lost))
+  const asked = membersOf(choice)
   const chosen = choiceOf(asked, own)
   if (own.length === 0) return {}
   return {

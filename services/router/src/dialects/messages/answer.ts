@@ -3,10 +3,9 @@
  * beside `input_tokens`.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
+import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
-import { invalid, parseObject, type JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { invalid, parseObject } from '../../core/plain-answer.ts'
 import { addText, noText } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 
@@ -50,9 +49,9 @@ export function readMessagesUsage(told: unknown): TokenUsage | null {
   const cacheWriteTokens = count(value.cache_creation_input_tokens)
   const promptTokens = count(value.input_tokens) + cacheWriteTokens + cachedTokens
   if (promptTokens + completionTokens === 0 || promptTokens > MOST_TOKENS) return null
-  const written = isObject(value.cache_creation) ? value.cache_creation : {}
+  const written = membersOf(value.cache_creation)
   const cacheWriteHourTokens = Math.min(cacheWriteTokens, count(written.ephemeral_1h_input_tokens))
-  const details = isObject(value.output_tokens_details) ? value.output_tokens_details : {}
+  const details = membersOf(value.output_tokens_details)
   const reasoningTokens = Math.min(completionTokens, count(details.thinking_tokens))
   const usage = { promptTokens, completionTokens, cachedTokens, reasoningTokens, estimated: false }
   return {
@@ -63,7 +62,7 @@ export function readMessagesUsage(told: unknown): TokenUsage | null {
 }
 
 function withApart(usage: JsonObject): JsonObject {
-  const entries = Array.isArray(usage.iterations) ? usage.iterations.filter(isObject) : []
+  const entries = objectsOf(usage.iterations)
   const apart = entries.filter(({ type }) => APART.has(type))
   if (apart.length === 0) return usage
   const sum = (name: string) => [usage, ...apart].reduce((all, entry) => all + count(entry[name]), 0)

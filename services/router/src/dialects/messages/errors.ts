@@ -3,8 +3,7 @@
  */
 
 import { BackendFault } from '../../core/backend-fault.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 
 /** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it is no JSON. */
 export function readErrorBody(body: string): string | null {
@@ -49,7 +48,7 @@ export function errorMessageOf(data: string): JsonObject {
 
 /** The failure in an `error` event, or in an error body under a 200. */
 export function faultOf(event: JsonObject): BackendFault {
-  const error = isObject(event.error) ? event.error : {}
+  const error = membersOf(event.error)
   return new BackendFault('error_event', 'the backend reported an error inside its answer', {
     status: ERROR_STATUS[String(error.type)] ?? 500,
     body: asOpenAi(error),

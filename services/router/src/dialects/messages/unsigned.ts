@@ -3,9 +3,7 @@
  * a signature that is not its own. So they carry a mark, and no such server sees them.
  */
 
-import { parseExactly } from '@gateway/contracts/exact-json'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { parseExactly, isObject, type JsonObject } from '@gateway/contracts/json'
 
 export const UNSIGNED = 'svc_unsigned'
 

@@ -2,8 +2,7 @@
  * What the events of a Messages stream say of their answer: whether it is whole, its usage, its text.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject } from '@gateway/contracts/json'
 import { addText, noProgress, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 import { COUNTS, readMessagesUsage } from './answer.ts'

@@ -5,8 +5,7 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { endingOf } from '../../core/finish-reasons.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import { NOBODY, Output } from './output.ts'
 import type { Echo } from './request.ts'
@@ -19,7 +18,7 @@ export function readCompletion(
 ): JsonObject {
   const [choice = {}] = choicesOf(completion)
   const output = new Output(NOBODY, echo.own, identity.id)
-  addDelta(output, isObject(choice.message) ? choice.message : {}, choice.logprobs, echo)
+  addDelta(output, membersOf(choice.message), choice.logprobs, echo)
   const end = endOf(choice.finish_reason, hasRefused(choice.message))
   output.end(end.status)
   const made = { ...identity, ...modelOf(completion) }
@@ -41,7 +40,7 @@ export function addDelta(output: Output, delta: JsonObject, logprobs: unknown, {
   if (refusal !== '') output.say('message', 'refusal', refusal)
   if (!Array.isArray(delta.tool_calls)) return
   delta.tool_calls.filter(isObject).forEach((call, position) => {
-    const { name, arguments: args } = isObject(call.function) ? call.function : {}
+    const { name, arguments: args } = membersOf(call.function)
     output.call(typeof call.index === 'number' ? call.index : position, { id: call.id, name, args })
   })
 }
@@ -106,7 +105,7 @@ export function generatedTextOf({ output }: JsonObject): string {
 }
 
 function textOfItem(item: JsonObject): string {
-  const parts = [item.content, item.summary].flatMap((list) => (Array.isArray(list) ? list.filter(isObject) : []))
+  const parts = [item.content, item.summary].flatMap((list) => objectsOf(list))
   const texts = parts.map((part) => part.text ?? part.refusal)
   return [...texts, item.name, item.arguments, item.input].filter((text) => typeof text === 'string').join('')
 }

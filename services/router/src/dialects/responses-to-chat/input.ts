@@ -3,10 +3,9 @@
  * chat has one message for all of them, and wants the results of calls right behind it.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, objectsOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
-import { customArguments, functionName, objectsOf } from './tools.ts'
+import { customArguments, functionName } from './tools.ts'
 
 export interface WrittenInput {
   messages: JsonObject[]

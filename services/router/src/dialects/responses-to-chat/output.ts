@@ -5,7 +5,7 @@
  * Thoughts and messages follow one another. Calls stay open until the answer ends, because chat may mix their pieces.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
+import type { JsonObject } from '@gateway/contracts/json'
 import { customInput, ownTool, type OwnTools } from './tools.ts'
 
 /** How the ids of thoughts begin that came out of chat: no vendor keeps them. */

@@ -2,11 +2,10 @@
  * A Responses request as a chat completion request. The client is told of every parameter that is not in it.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { writeMessages } from './input.ts'
-import { type OwnTools, objectsOf, writeTools } from './tools.ts'
+import { type OwnTools, writeTools } from './tools.ts'
 
 /** What an answer needs of its request. */
 export interface Echo {
@@ -36,8 +35,8 @@ export function writeChat(request: JsonObject): WrittenRequest {
   if (messages.length === 0) throw refused('input', 'must hold a message')
   const tools = [...objectsOf(request.tools), ...added]
   const { members, own, dropped: lostTools } = writeTools(request, tools)
-  const text = isObject(request.text) ? request.text : {}
-  const reasoning = isObject(request.reasoning) ? request.reasoning : {}
+  const text = membersOf(request.text)
+  const reasoning = membersOf(request.reasoning)
   const include = Array.isArray(request.include) ? (request.include as unknown[]) : []
   const wantsLogprobs = include.includes(LOGPROBS) || Number(request.top_logprobs ?? 0) > 0
   const chat = present({
@@ -73,8 +72,8 @@ function formatOf(format: unknown): JsonObject | undefined {
 }
 
 function settingsOf(request: JsonObject): JsonObject {
-  const reasoning = isObject(request.reasoning) ? request.reasoning : {}
-  const text = isObject(request.text) ? request.text : {}
+  const reasoning = membersOf(request.reasoning)
+  const text = membersOf(request.text)
   return {
     background: false,
     instructions: request.instructions ?? null,

@@ -2,14 +2,15 @@
  * Chat completion chunks as the events of a streamed response.
  *
  * What many events share is written once: the place of a text for all its pieces, the settings for the events that hold a
- * whole response. A coding tool's settings hold its tools, which are most of its request.
+ * whole response. A coding tool's settings hold its tools, which are most of its request, and are not even written once
+ * where the request's own JSON of them can be quoted.
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished } from '../../core/chat-chunk.ts'
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
+import type { Quotable, Written } from '../dialect.ts'
 import type { FrontStream } from '../over-chat.ts'
 import { addDelta, endOf, hasRefused, modelOf, responseOf, writeUsage, type End } from './answer.ts'
 import { Output, type Listener } from './output.ts'
@@ -20,36 +21,37 @@ export class ResponseEvents implements FrontStream, Listener {
   #identity: Identity
   #output: Output
   #sequence = 0
-  /** Written since the last call: whole bytes, then the text behind them. */
+  /** Written since the last call: whole pieces, then the text behind them. */
   #pieces: Buffer[] = []
   #written = ''
   #hasBegun = false
   #hasRefused = false
   #end: End | null = null
   /** JSON, without its opening brace; with the end of the event. */
-  #settings: Buffer
+  #settings: readonly Buffer[]
   #place: JsonObject | null = null
   /** JSON, without its braces. */
   #placeText = ''
 
-  constructor(echo: Echo, identity: Identity) {
+  constructor(echo: Echo, identity: Identity, quotable?: Quotable) {
     this.#echo = echo
     this.#identity = identity
     this.#output = new Output(this, echo.own, identity.id)
-    this.#settings = Buffer.from(`${JSON.stringify(echo.settings).slice(1)}}\n\n`)
+    this.#settings = writeSettings(echo.settings, quotable)
   }
 
-  take(chunk: JsonObject): Buffer | null {
+  take(chunk: JsonObject): Written | null {
     if (!this.#hasBegun) this.#identity = { ...this.#identity, ...modelOf(chunk) }
     const [choice] = choicesOf(chunk)
     if (choice && this.#end === null) this.#read(choice)
     return this.#written === '' && this.#pieces.length === 0 ? null : this.#take()
   }
 
-  close(usage: TokenUsage): Buffer {
+  close(usage: TokenUsage): Written {
     const end = this.#end ?? this.#finish(undefined)
     const response = { ...responseOf(this.#identity, end, this.#output.items), usage: writeUsage(usage) }
-    this.#tellResponse(end.status === 'incomplete' ? 'response.incomplete' : 'response.completed', response)
+    const type = end.status === 'incomplete' ? 'response.incomplete' : 'response.completed'
+    this.#tellResponse(type, JSON.stringify(response))
     return this.#take()
   }
 
@@ -71,7 +73,7 @@ export class ResponseEvents implements FrontStream, Listener {
   #begin(): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
-    const response = responseOf(this.#identity, { status: 'in_progress', incomplete: null }, [])
+    const response = JSON.stringify(responseOf(this.#identity, { status: 'in_progress', incomplete: null }, []))
     this.#tellResponse('response.created', response)
     this.#tellResponse('response.in_progress', response)
   }
@@ -88,9 +90,10 @@ export class ResponseEvents implements FrontStream, Listener {
     this.#write(type, `${this.#placeText},"delta":${JSON.stringify(piece)}}\n\n`)
   }
 
-  #tellResponse(type: string, response: JsonObject): void {
-    this.#write(type, `"response":${JSON.stringify(response).slice(0, -1)},`)
-    this.#pieces.push(Buffer.from(this.#written), this.#settings)
+  /** `response`: JSON, but for its settings. */
+  #tellResponse(type: string, response: string): void {
+    this.#write(type, `"response":${response.slice(0, -1)},`)
+    this.#pieces.push(Buffer.from(this.#written), ...this.#settings)
     this.#written = ''
   }
 
@@ -100,11 +103,30 @@ export class ResponseEvents implements FrontStream, Listener {
     this.#written += `event: ${type}\ndata: {"type":"${type}","sequence_number":${this.#sequence++},${rest}`
   }
 
-  #take(): Buffer {
+  #take(): Written {
     const text = Buffer.from(this.#written)
-    const bytes = this.#pieces.length === 0 ? text : Buffer.concat([...this.#pieces, text])
-    this.#pieces = []
+    const pieces = this.#pieces
     this.#written = ''
-    return bytes
+    if (pieces.length === 0) return text
+    this.#pieces = []
+    return [...pieces, text]
   }
+}
+
+/** The members, and the end of the event. */
+function writeSettings(settings: JsonObject, quotable: Quotable | undefined): Buffer[] {
+  if (quotable === undefined) return [Buffer.from(`${JSON.stringify(settings).slice(1)}}\n\n`)]
+  const pieces: Buffer[] = []
+  let text = ''
+  for (const [name, value] of Object.entries(settings)) {
+    text += `${text === '' && pieces.length === 0 ? '' : ','}"${name}":`
+    const quoted = quotable[name]
+    if (quoted === undefined) {
+      text += JSON.stringify(value)
+      continue
+    }
+    pieces.push(Buffer.from(text), quoted)
+    text = ''
+  }
+  return [...pieces, Buffer.from(`${text}}}\n\n`)]
 }

@@ -3,8 +3,7 @@
  * a namespace become functions whose names begin with it. Tools that a vendor runs are left out and told.
  */
 
-import type { JsonObject } from '../../core/plain-answer.ts'
-import { isObject } from '../../core/read-usage.ts'
+import { type JsonObject, isObject, objectsOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A tool as the client knows it, by the name of its function. */
@@ -25,10 +24,6 @@ export interface WrittenTools {
   members: ToolMembers
   own: OwnTools
   dropped: string[]
-}
-
-export function objectsOf(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }
 
 export function functionName(name: string, namespace: unknown): string {

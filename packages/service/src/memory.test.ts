@@ -25,7 +25,7 @@ function collectionsAfter(preparation: string): number {
 
 test('a process that passes buffers on collects its heap less often, and says nothing of it', () => {
   const counted = collectionsAfter(`
-    const { countBuffersWithHeap } = await import('./count-buffers-with-heap.ts')
+    const { countBuffersWithHeap } = await import('./memory.ts')
     countBuffersWithHeap()
   `)
   expect(counted).toBeLessThan(collectionsAfter('') / 2)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseExactly } from './exact-json.ts'
+import { parseExactly } from './json.ts'
 
 const again = (text: string) => JSON.stringify(parseExactly(text))
 

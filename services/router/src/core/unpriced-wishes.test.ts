@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest'
-import { withoutOtherModels } from './other-models.ts'
+import { withoutUnpricedWishes } from './unpriced-wishes.ts'
 
 const written = (request: object) => {
-  const { body, dropped } = withoutOtherModels(Buffer.from(JSON.stringify(request)))
+  const { body, dropped } = withoutUnpricedWishes(Buffer.from(JSON.stringify(request)))
   return { request: JSON.parse(Buffer.from(body).toString()) as object, dropped }
 }
 const ASK = { messages: [{ role: 'user', content: 'Which "models": are there? Ask an advisor.' }] }
 const LOOK = { name: 'look', input_schema: { type: 'object' } }
 const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5' }
 
-describe('a request is of one model', () => {
+describe('a request has the price of one model', () => {
   test.each<[string, object, object, string[]]>([
     ['OpenRouter’s next ones', { models: ['a/b'] }, {}, ['models']],
     ['Anthropic’s next ones', { fallbacks: [{ model: 'claude-opus-5' }] }, {}, ['fallbacks']],
@@ -21,6 +21,10 @@ describe('a request is of one model', () => {
       {},
       ['tools.openrouter:advisor'],
     ],
+    ['a dearer tier', { service_tier: 'priority' }, {}, ['service_tier']],
+    ['a cheaper tier, which is charged as any', { service_tier: 'flex' }, {}, ['service_tier']],
+    ['a tier that is not known', { service_tier: 'ultrafast' }, {}, ['service_tier']],
+    ['Anthropic’s fast mode', { speed: 'fast', models: ['a/b'] }, {}, ['models', 'speed']],
   ])('without %s, and the client is told', (_, more, left, dropped) => {
     expect(written({ ...ASK, ...more })).toEqual({ request: { ...ASK, ...left }, dropped })
   })
@@ -28,6 +32,15 @@ describe('a request is of one model', () => {
   test('and keeps its bytes where it is', () => {
     const own = { type: 'function', function: { name: 'advisor' } }
     const body = Buffer.from(JSON.stringify({ ...ASK, tools: [own, { name: 'advisor' }] }))
-    expect(withoutOtherModels(body)).toEqual({ body, dropped: [] })
+    expect(withoutUnpricedWishes(body)).toEqual({ body, dropped: [] })
+  })
+
+  test.each([
+    ...['auto', 'default', 'standard_only', 'on_demand', 'scale', 3, null].map((tier) => ({ service_tier: tier })),
+    { speed: 'standard' },
+    { tools: [{ name: 'drive', input_schema: { properties: { speed: 'fast', service_tier: 'priority' } } }] },
+  ])('and keeps its bytes with %j', (more) => {
+    const body = Buffer.from(JSON.stringify({ ...ASK, ...more }))
+    expect(withoutUnpricedWishes(body)).toEqual({ body, dropped: [] })
   })
 })

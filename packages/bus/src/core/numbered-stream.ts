@@ -1,0 +1,200 @@
+/**
+ * The two halves of a numbered stream. Pure: the clock is an argument.
+ */
+
+import { encodePlace, frameKind, NO_BYTES, type FrameKind } from './frames.ts'
+
+export interface NumberedFrame {
+  readonly n: number
+  readonly kind: FrameKind
+  readonly bytes: Uint8Array
+  /** Bytes for the reader. */
+  readonly dataBytes: number
+}
+
+/**
+ * The worker's half: what was produced and is not yet acknowledged.
+ *
+ * Every frame is kept until the caller has consumed it, so that any part can be sent again. At most `windowBytes` of
+ * data are under way and unconsumed; what is produced beyond that waits here.
+ */
+export interface Sender {
+  readonly windowBytes: number
+  readonly frameBytes: number
+  /** Frames that are not acknowledged, in order. */
+  readonly frames: NumberedFrame[]
+  /** Index in `frames` of the next one to send. */
+  next: number
+  /** The number that the next produced frame gets. */
+  nextNumber: number
+  /** Data bytes that the reader has not taken. */
+  heldBytes: number
+  /** Those of them that have been sent. */
+  sentBytes: number
+  /** The highest number ever sent. */
+  highest: number
+}
+
+export function createSender(windowBytes: number, frameBytes: number): Sender {
+  return { windowBytes, frameBytes, frames: [], next: 0, nextNumber: 1, heldBytes: 0, sentBytes: 0, highest: 0 }
+}
+
+/** Appends data, in frames of at most `frameBytes`. They are views of `bytes`: the producer must not write there again. */
+export function pushData(sender: Sender, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += sender.frameBytes) {
+    const piece = bytes.subarray(at, at + sender.frameBytes)
+    append(sender, frameKind.data, piece, piece.length)
+  }
+}
+
+/** Appends data that the caller has in the job's body. They count as what they are to its reader. */
+export function pushQuote(sender: Sender, at: number, length: number): void {
+  for (const past = at + length; at < past; at += sender.frameBytes) {
+    const dataBytes = Math.min(sender.frameBytes, past - at)
+    append(sender, frameKind.quote, encodePlace(at, dataBytes), dataBytes)
+  }
+}
+
+/** Appends a frame that counts towards no window; a payload too large for one frame goes ahead in pieces. */
+export function pushControl(sender: Sender, kind: FrameKind, payload: Uint8Array): void {
+  let rest: Uint8Array = payload.length === 0 ? NO_BYTES : Buffer.from(payload)
+  while (rest.length > sender.frameBytes) {
+    append(sender, frameKind.piece, rest.subarray(0, sender.frameBytes))
+    rest = rest.subarray(sender.frameBytes)
+  }
+  append(sender, kind, rest)
+}
+
+function append(sender: Sender, kind: FrameKind, bytes: Uint8Array, dataBytes = 0): void {
+  sender.frames.push({ n: sender.nextNumber++, kind, bytes, dataBytes })
+  sender.heldBytes += dataBytes
+}
+
+/** Whether the producer may go on, or should wait for acknowledgements. */
+export function hasRoom(sender: Sender): boolean {
+  return sender.heldBytes < sender.windowBytes
+}
+
+/** The next frame to send, or undefined while there is none or the window is full. */
+export function takeFrame(sender: Sender): NumberedFrame | undefined {
+  const frame = sender.frames[sender.next]
+  if (frame === undefined) return undefined
+  const { dataBytes } = frame
+  if (sender.sentBytes > 0 && sender.sentBytes + dataBytes > sender.windowBytes) return undefined
+  sender.next++
+  sender.sentBytes += dataBytes
+  if (frame.n > sender.highest) sender.highest = frame.n
+  return frame
+}
+
+/** The caller has consumed everything up to `n`. Numbers already acknowledged or never sent change nothing. */
+export function acknowledge(sender: Sender, n: number): void {
+  const first = sender.frames[0]
+  if (first === undefined || n < first.n || n > sender.highest) return
+  const count = n - first.n + 1
+  for (let i = 0; i < count; i++) {
+    const { dataBytes } = sender.frames[i]!
+    sender.heldBytes -= dataBytes
+    if (i < sender.next) sender.sentBytes -= dataBytes
+  }
+  sender.frames.splice(0, count)
+  sender.next = Math.max(0, sender.next - count)
+}
+
+/** The caller asks for everything from `n` on again. */
+export function rewind(sender: Sender, n: number): void {
+  const first = sender.frames[0]
+  if (first === undefined) return
+  const target = Math.max(0, n - first.n)
+  while (sender.next > target) sender.sentBytes -= sender.frames[--sender.next]!.dataBytes
+}
+
+export type Verdict = 'deliver' | 'drop' | 'resume'
+
+/**
+ * The caller's half: what has come in order, and how much of it the reader has consumed.
+ *
+ * Frames count only in order. A duplicate is dropped; a frame after a gap is dropped too and the missing ones are asked
+ * for again, so nothing is ever held here.
+ */
+export interface Receiver {
+  readonly ackEveryBytes: number
+  readonly resumeRetryMs: number
+  /** The number that comes next. */
+  expected: number
+  /** Delivered data frames that are not fully consumed: numbers and sizes, from `head` on. */
+  readonly numbers: number[]
+  readonly sizes: number[]
+  head: number
+  /** Consumed bytes of the frame at `head`. */
+  partlyConsumed: number
+  consumedSinceAck: number
+  askedFor: number
+  askedAtMs: number
+}
+
+export function createReceiver(ackEveryBytes: number, resumeRetryMs: number): Receiver {
+  return {
+    ackEveryBytes,
+    resumeRetryMs,
+    expected: 1,
+    numbers: [],
+    sizes: [],
+    head: 0,
+    partlyConsumed: 0,
+    consumedSinceAck: 0,
+    askedFor: 0,
+    askedAtMs: 0,
+  }
+}
+
+/** Judges the frame `n`, which carries `dataBytes` for the reader. `resume`: drop it and ask from `expected` on. */
+export function receive(receiver: Receiver, n: number, dataBytes: number, nowMs: number): Verdict {
+  if (n < receiver.expected) return 'drop'
+  if (n > receiver.expected) return shouldAsk(receiver, nowMs) ? 'resume' : 'drop'
+  receiver.expected++
+  if (dataBytes > 0) {
+    receiver.numbers.push(n)
+    receiver.sizes.push(dataBytes)
+  }
+  return 'deliver'
+}
+
+/** The worker says that it has sent everything up to `n`: whether to ask for what is missing. */
+export function announced(receiver: Receiver, n: number, nowMs: number): boolean {
+  return n >= receiver.expected && shouldAsk(receiver, nowMs)
+}
+
+/** One question per gap is under way at a time; it is put again when it seems to be lost. */
+function shouldAsk(receiver: Receiver, nowMs: number): boolean {
+  if (receiver.askedFor === receiver.expected && nowMs - receiver.askedAtMs < receiver.resumeRetryMs) return false
+  receiver.askedFor = receiver.expected
+  receiver.askedAtMs = nowMs
+  return true
+}
+
+/** The reader has taken `bytes` more. True when it is time to tell the worker. */
+export function consume(receiver: Receiver, bytes: number): boolean {
+  receiver.consumedSinceAck += bytes
+  receiver.partlyConsumed += bytes
+  const { sizes } = receiver
+  while (receiver.head < sizes.length && receiver.partlyConsumed >= sizes[receiver.head]!) {
+    receiver.partlyConsumed -= sizes[receiver.head++]!
+  }
+  if (receiver.head === sizes.length) {
+    sizes.length = receiver.numbers.length = receiver.head = receiver.partlyConsumed = 0
+  }
+  return receiver.consumedSinceAck >= receiver.ackEveryBytes
+}
+
+/** The reader has left: every delivered frame counts as consumed. */
+export function consumeAll(receiver: Receiver): void {
+  receiver.sizes.length = receiver.numbers.length = receiver.head = receiver.partlyConsumed = 0
+}
+
+/** The number up to which everything has been consumed, for an acknowledgement that is sent now. */
+export function takeAck(receiver: Receiver): number {
+  receiver.consumedSinceAck = 0
+  const unconsumed = receiver.numbers[receiver.head]
+  return unconsumed === undefined ? receiver.expected - 1 : unconsumed - 1
+}
