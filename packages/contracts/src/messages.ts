@@ -6,7 +6,13 @@
 import * as z from 'zod'
 
 /** Of a message, the system's prompt, or a tool's result. Kinds that the gateway does not read are the backend's to judge. */
-const block = z.looseObject({ type: z.string(), text: z.string().nullish() })
+const anyBlock = z.looseObject({ type: z.string(), text: z.string().nullish() })
+const resultContent = z.union([z.string(), z.array(anyBlock)]).nullish()
+const block = anyBlock.superRefine((given, context) => {
+  if (given.type === 'tool_result' && !resultContent.safeParse(given.content).success) {
+    context.addIssue({ code: 'custom', path: ['content'], message: 'must be a text or a list of content blocks' })
+  }
+})
 const content = z.union([z.string(), z.array(block)])
 
 const messageParam = z.looseObject({ role: z.enum(['user', 'assistant', 'system']), content })

@@ -52,6 +52,14 @@ describe('a request', () => {
     ])
   })
 
+  test.each([[5], [{}], [['a cat']], [[null]], [[{ text: 'no type' }]]])(
+    'whose tool answers %j is refused by its field',
+    (content) => {
+      const result = { type: 'tool_result', tool_use_id: 't', content }
+      expect(() => asked({ messages: [{ role: 'user', content: [result] }] })).toThrow(/messages\[0\]\.content.*: must/)
+    },
+  )
+
   test.each<[string, object, string[]]>([
     ['tools', { tools: [{ name: 'a', input_schema: {} }] }, ['chat', 'tools']],
     ['tools that only the vendor runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, ['chat']],
