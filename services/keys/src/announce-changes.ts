@@ -34,13 +34,14 @@ import { unitOf } from './core/plans.ts'
 import { readHeldPlans } from './db/facts.ts'
 import type { KeysDatabase } from './db/tables.ts'
 import { fillAdmission } from './fill-admission.ts'
+import { openDeadKeyTeller, type DeadKeyTeller } from './tell-dead-keys.ts'
 
 export interface Announcer extends AsyncDisposable {
   /** Resolves when the change is known everywhere; rejects when that takes too long, and goes on in the background. */
   announce(change: Change): Promise<void>
 }
 
-interface AnnouncerParts {
+interface AnnouncerOptions {
   bus: Bus
   admission: KeysAdmission
   database: KeysDatabase
@@ -48,6 +49,10 @@ interface AnnouncerParts {
   urgent: KeysDatabase
   config: ConfigSource
   logger: Logger
+}
+
+interface AnnouncerParts extends AnnouncerOptions {
+  deadKeys: DeadKeyTeller
 }
 
 /** Below the five seconds that an edge waits for this service. */
@@ -68,7 +73,8 @@ interface Pace {
 }
 const PACE: Pace = { lookEveryMs: LOOK_EVERY_MS, pauseMs }
 
-export function startAnnouncer(parts: AnnouncerParts, pace: Pace = PACE): Announcer {
+export function startAnnouncer(options: AnnouncerOptions, pace: Pace = PACE): Announcer {
+  const parts = { ...options, deadKeys: openDeadKeyTeller(options.bus) }
   const stopping = new AbortController()
   const lanes = (['revocation', 'account'] as const).map((lane) =>
     announceWhatIsLeft({ parts, lane, pace, stopping: stopping.signal }),
@@ -81,6 +87,7 @@ export function startAnnouncer(parts: AnnouncerParts, pace: Pace = PACE): Announ
     async [Symbol.asyncDispose]() {
       stopping.abort()
       await Promise.all(lanes)
+      parts.deadKeys[Symbol.dispose]()
     },
   }
 }
@@ -139,7 +146,7 @@ async function bury(parts: AnnouncerParts, { account, reason, deadKey }: Change)
   const keyHash = Buffer.from(deadKey.hash).toString('base64url')
   await parts.admission.deactivate({ account, keyHash, version })
   failpoint('keys.tombstone-written')
-  talkAs('keys', parts.bus).tell('keysInvalidated', { account, keyHash, keyId, reason })
+  parts.deadKeys.tell({ account, keyHash, keyId, reason })
 }
 
 async function tellAccount(parts: AnnouncerParts, change: Change): Promise<void> {

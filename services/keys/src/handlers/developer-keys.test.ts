@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { maskKey, parseKey } from '@gateway/contracts/api-key'
 import {
   keysInvalidated,
@@ -8,6 +9,7 @@ import {
 } from '@gateway/contracts/developer-keys-api'
 import { subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
+import { talkAs } from '@gateway/service/talk-as'
 import { sql } from 'kysely'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { countRows, hashOf, openKeysService, type TestKeys } from '../../test/keys-service.ts'
@@ -21,6 +23,7 @@ import { mintGuest } from './mint-guest.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
+/** Each once, however often it is told. */
 let cuts: KeysInvalidated[]
 beforeAll(async () => void (postgres = await startPostgres()), 60_000)
 afterAll(() => postgres[Symbol.asyncDispose]())
@@ -28,7 +31,8 @@ beforeEach(async () => {
   keys = await openKeysService(postgres)
   cuts = []
   await keys.bus.listen(subjects.keysInvalidated, (word) => {
-    cuts.push(keysInvalidated.parse(JSON.parse(Buffer.from(word).toString())))
+    const news = keysInvalidated.parse(JSON.parse(Buffer.from(word).toString()))
+    if (!cuts.some((cut) => isDeepStrictEqual(cut, news))) cuts.push(news)
   })
 })
 afterEach(() => keys[Symbol.asyncDispose]())
@@ -144,6 +148,14 @@ test('the edges are told which key died and why', async () => {
     { account, keyHash: hashOf(before), keyId: parseKey(before)!.keyId, reason: 'rotated' },
     { account, keyHash: hashOf(after), keyId: parseKey(after)!.keyId, reason: 'revoked' },
   ])
+})
+
+test('an edge that was cut off while a key was revoked hears of it when it is back', async () => {
+  const key = await mint()
+  await revoke(key)
+  const heard = Promise.withResolvers<KeysInvalidated>()
+  await using _ = await talkAs('edge', keys.bus).hear('keysInvalidated', heard.resolve)
+  expect(await heard.promise).toMatchObject({ keyHash: hashOf(key), reason: 'revoked' })
 })
 
 test('a fill that was read before a revoke and arrives after it does not resurrect the key', async () => {
