@@ -48,14 +48,22 @@ describe('a reservation', () => {
     expect(answerOf({ n: 4, max_tokens: 20 })).toBe(80)
   })
 
-  test('counts an image by its tiles, not by the bytes of its encoding', () => {
-    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }
-    const estimate = estimateChat(
-      chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What?' }, image] }] }),
-      1,
-    )
-    expect(estimate.maxPromptTokens).toBeGreaterThan(3_000)
-    expect(estimate.maxPromptTokens).toBeLessThan(3_100)
+  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } }
+  const withImages = (count: number) => {
+    const content = [{ type: 'text', text: 'What?' }, ...Array.from({ length: count }, () => image)]
+    return chat({ messages: [{ role: 'user', content }] })
+  }
+  test('of an image is the most that a vendor counts for one, whatever the bytes of its encoding', () => {
+    // gpt-4o-mini's: 2,833, and 5,667 for each tile; at full detail an image has eight at the most.
+    const most = 2_833 + 8 * 5_667
+    const { maxPromptTokens, usualPromptTokens } = estimateChat(withImages(1), 1)
+    expect(maxPromptTokens).toBeGreaterThan(most)
+    expect(maxPromptTokens).toBeLessThan(most + 100)
+    expect(usualPromptTokens).toBeLessThan(3_100)
+  })
+
+  test('of many images is the context window', () => {
+    expect(estimateChat(withImages(20), 1, 131_072).maxPromptTokens).toBe(131_072)
   })
 
   const PDF = `data:application/pdf;base64,${'A'.repeat(1_000_000)}`

@@ -3,8 +3,8 @@
  * figure for the tokens-per-minute bucket. Both are replaced by the backend's own count when the request ends.
  *
  * Byte-level tokenizers emit at most one token per UTF-8 byte, so bytes bound a text's tokens. An image is charged by
- * its tiles, not by the bytes of its encoding, hence the fixed figure. A document or a video may hold any number of pages
- * or frames, wherever it stands: only the model's context window bounds it.
+ * its tiles, not by the bytes of its encoding, hence the fixed figures. A document or a video may hold any number of pages
+ * or frames, wherever it stands: only the model's context window bounds it, as it bounds many images.
  */
 
 import {
@@ -17,8 +17,12 @@ import longTokens from './long-tokens.json' with { type: 'json' }
 
 /** Chat templates wrap each message in a few tokens of their own. */
 const TOKENS_AROUND_MESSAGE = 8
-/** The most that common vision models count for one image at full detail. */
-const TOKENS_OF_IMAGE = 3_000
+/**
+ * gpt-4o-mini's count of an image at full detail: 2,833, and 5,667 for each of eight tiles (measured: community.openai.com,
+ * topic 1262691, 2025). Qwen's vision models count 16,384 at most.
+ */
+const MOST_TOKENS_OF_IMAGE = 48_169
+const USUAL_TOKENS_OF_IMAGE = 3_000
 /** A sound within the request: no byte of it holds more than a token. */
 const SOUND = 'input_audio'
 /** The parts that backends fetch or unpack: of the three dialects, and of vLLM and SGLang. */
@@ -90,14 +94,15 @@ export function estimateChat(
     textBytes += jsonBytes(rest)
   }
   for (const field of IN_PROMPT) textBytes += jsonBytes(request[field])
-  const fixedTokens = images * TOKENS_OF_IMAGE + request.messages.length * TOKENS_AROUND_MESSAGE
+  const aroundMessages = request.messages.length * TOKENS_AROUND_MESSAGE
   const choices = request.n ?? 1
   const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
-  const mostReadTokens = textBytes + fixedTokens
-  const usualPromptTokens =
-    Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + fixedTokens + unreadPieces * USUAL_TOKENS_OF_PIECE
+  const mostReadTokens = textBytes + aroundMessages
+  const mostBeside = images * MOST_TOKENS_OF_IMAGE + mostUnread
+  const usualBeside = images * USUAL_TOKENS_OF_IMAGE + unreadPieces * USUAL_TOKENS_OF_PIECE
+  const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + aroundMessages + usualBeside
   return {
-    maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostUnread)),
+    maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostBeside)),
     maxOutputTokens,
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
