@@ -3,14 +3,16 @@ import { describe, expect, test } from 'vitest'
 import {
   createIntakeLimit,
   hasRoom,
+  hasRoomForStranger,
   judge,
   noteRefusedBehind,
+  noteTurnedAway,
   noteWait,
   WINDOW_MS,
   type IntakeLimit,
 } from './intake-limit.ts'
 
-const TUNING = { targetMs: 250, least: 8, most: 1_024 }
+const TUNING = { targetMs: 250, least: 64, most: 1_024 }
 const STEP_MS = 10
 
 interface Second {
@@ -171,10 +173,35 @@ test('something always goes through, however late the process is', () => {
   )
 })
 
+test('senders that are turned away in time are no sign of lateness, and no witness that hides it', () => {
+  const limit = createIntakeLimit(TUNING, 0)
+  for (let nowMs = WINDOW_MS; nowMs < 20_000; nowMs += WINDOW_MS) {
+    hasRoom(limit, 500)
+    noteTurnedAway(limit)
+    judge(limit, 500, nowMs)
+  }
+  expect(limit.value).toBe(TUNING.most)
+  for (let nowMs = 20_000; nowMs < 30_000; nowMs += WINDOW_MS) {
+    hasRoom(limit, 500)
+    noteTurnedAway(limit)
+    for (let i = 0; i < 10; i++) noteWait(limit, nowMs - 1, nowMs + 999)
+    judge(limit, 500, nowMs)
+  }
+  expect(limit.value).toBe(TUNING.least)
+})
+
+test('while the process is late, strangers have half of the room, and known senders all of it', () => {
+  const limit = createIntakeLimit(TUNING, 0)
+  expect(hasRoomForStranger(limit, TUNING.most - 1)).toBe(true)
+  limit.value = 200
+  expect([99, 100].map((count) => hasRoomForStranger(limit, count))).toEqual([true, false])
+  expect([199, 200].map((count) => hasRoom(limit, count))).toEqual([true, false])
+})
+
 test('those who do the work and give it back count as lateness, few of them do not', () => {
   const limit = createIntakeLimit(TUNING, 0)
   const window = (nowMs: number, refused: number) => {
-    hasRoom(limit, 99)
+    hasRoom(limit, 299)
     for (let i = 0; i < 100; i++) noteWait(limit, nowMs - 200, nowMs - 195)
     for (let i = 0; i < refused; i++) noteRefusedBehind(limit)
     judge(limit, 100, nowMs)
@@ -184,5 +211,5 @@ test('those who do the work and give it back count as lateness, few of them do n
   expect(limit.value).toBe(TUNING.most)
   window(750, 30)
   window(1_000, 30)
-  expect(limit.value).toBe(50)
+  expect(limit.value).toBe(150)
 })

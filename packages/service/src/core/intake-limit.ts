@@ -7,8 +7,8 @@
  * it. The limit then falls in proportion to the lateness, and rises by a quarter for each window whose shortest wait is
  * below half of the target. In between it stays, which is where it comes to rest.
  *
- * It never falls below `least`, so that something always goes through and tells how long it took. Pure: the clock is an
- * argument.
+ * It never falls below `least`: so few are no load, so that their lateness has another cause, which refusals do not mend.
+ * And something always goes through and tells how long it took. Pure: the clock is an argument.
  */
 
 interface IntakeTuning {
@@ -27,6 +27,8 @@ export interface IntakeLimit {
   waits: number
   /** All that came to their end, witnesses or not. */
   done: number
+  /** Those that ended in time before they came so far, as they may not. */
+  turnedAway: number
   /** Given back by those who were to do the work, because they are late themselves. */
   refusedBehind: number
   /** The most at once in this window. */
@@ -58,6 +60,7 @@ function beginWindow(limit: IntakeLimit, nowMs: number): void {
   limit.shortestMs = Infinity
   limit.waits = 0
   limit.done = 0
+  limit.turnedAway = 0
   limit.refusedBehind = 0
   limit.peak = 0
 }
@@ -68,11 +71,21 @@ export function hasRoom(limit: IntakeLimit, count: number): boolean {
   return count < limit.value
 }
 
+/** The same for a sender that the process has not served before. While it is late, those have half of the room. */
+export function hasRoomForStranger(limit: IntakeLimit, count: number): boolean {
+  return hasRoom(limit, count) && (limit.value >= limit.tuning.most || count < limit.value / 2)
+}
+
 export function noteWait(limit: IntakeLimit, sinceMs: number, nowMs: number): void {
   limit.done++
   if (sinceMs < limit.windowFromMs) return
   limit.waits++
   if (nowMs - sinceMs < limit.shortestMs) limit.shortestMs = nowMs - sinceMs
+}
+
+/** No witness, because it did not wait for all that others wait for. But it shows that the process is not silent. */
+export function noteTurnedAway(limit: IntakeLimit): void {
+  limit.turnedAway++
 }
 
 export function noteRefusedBehind(limit: IntakeLimit): void {
@@ -85,8 +98,9 @@ export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
   const isAwaited = limit.waits < LEAST_WAITS && (count > 0 || limit.waits > 0)
   if (isAwaited && lastedMs < (limit.waits === 0 ? LONGEST_SILENCE_MS : LONGEST_WINDOW_MS)) return
   const { targetMs, least, most } = limit.tuning
-  // Where things are under way and none came through, all have waited for as long as the window lasted.
-  const shortestMs = limit.waits > 0 ? limit.shortestMs : count > 0 && limit.peak > 0 ? lastedMs : 0
+  // Where things are under way and nothing ended, all have waited for as long as the window lasted.
+  const isSilent = limit.waits === 0 && limit.turnedAway === 0 && count > 0 && limit.peak > 0
+  const shortestMs = limit.waits > 0 ? limit.shortestMs : isSilent ? lastedMs : 0
   const isRefused = limit.refusedBehind > Math.max(1, limit.done * REFUSED_SHARE)
   if (shortestMs > targetMs || isRefused) {
     limit.lateWindows++

@@ -82,6 +82,8 @@ async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswe
     const answer = await orUnavailable(edge.admission.admit(ask))
     const tookMs = performance.now() - askedAtMs
     edge.metrics.admission(answer, tookMs)
+    // A key that the store lacks is mostly made up.
+    if (answer.kind === 'deny' || answer.kind === 'miss') edge.intake.turnedAway()
     return { answer, tookMs }
   } finally {
     edge.intake.leave()

@@ -86,6 +86,12 @@ export async function claimKey(edge: Edge, request: IncomingMessage): Promise<Ca
   return caller
 }
 
+/** Whether this edge has served the account that a key names. It proves nothing: a forger gains a place in the queue. */
+export function namesKnownAccount({ plans }: Pick<Edge, 'plans'>, { headers }: IncomingMessage): boolean {
+  const claimed = readCredential(headers)
+  return claimed.kind === 'key' && plans.planOf(claimed.parsed.accountTag) !== null
+}
+
 /** By the key itself, or by a sign-in token of its owner. */
 async function readCaller(edge: Edge, request: IncomingMessage): Promise<Caller> {
   const bearer = credentialOf(request)

@@ -1,12 +1,31 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import {
+  ACCOUNT_TAG_LENGTH,
+  formatKey,
+  KEY_ID_LENGTH,
+  KEY_SECRET_LENGTH,
+  randomBase62,
+} from '@gateway/contracts/api-key'
+import { rememberPlans } from '../admit/remember-accounts.ts'
+import { namesKnownAccount } from '../credentials/authenticate.ts'
 import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
 import { beginRequest, type Step, takeSteps } from './take-steps.ts'
 import { edgeMetrics } from '../metrics.ts'
+
+const random = (length: number) => randomBase62(length, randomBytes)
+const newKey = () => {
+  const account = random(ACCOUNT_TAG_LENGTH)
+  const parts = { keyId: random(KEY_ID_LENGTH), accountTag: account, secret: random(KEY_SECRET_LENGTH) }
+  return { account, key: formatKey(parts) }
+}
+const KNOWN = newKey()
+const STRANGER = newKey()
 
 let opened: AsyncDisposableStack
 let intake: Intake
@@ -16,12 +35,15 @@ beforeEach(async () => {
   opened = new AsyncDisposableStack()
   intake = opened.use(openIntake())
   metrics = createMetrics({ service: 'edge' })
+  const plans = rememberPlans()
+  plans.remember(KNOWN.account, 'free')
   const edge = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
   const serve: Step = (_request, response) => void response.end('served')
   const fail = (error: unknown) => {
     throw error
   }
-  const server = createServer(takeSteps('/', [beginRequest(edge), refuseWhileLate(edge), serve], fail))
+  const server = createServer(takeSteps('/', [beginRequest(edge), refuseLate, serve], fail))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -32,7 +54,8 @@ beforeEach(async () => {
 })
 afterEach(() => opened.disposeAsync())
 
-const ask = () => fetch(url, { method: 'POST', body: '{}' })
+const ask = (key = STRANGER.key) =>
+  fetch(url, { method: 'POST', body: '{}', headers: { authorization: `Bearer ${key}` } })
 const many = (count: number, what: () => void) => {
   for (let i = 0; i < count; i++) what()
 }
@@ -53,10 +76,44 @@ test('while too much is on its way, a request is refused with when to come back,
 
 test('hundreds that are refused at once are all told, and do not come back at the same moment', async () => {
   many(intake.limit, intake.enter)
-  const answers = await Promise.all(Array.from({ length: 400 }, ask))
+  const answers = await Promise.all(Array.from({ length: 400 }, () => ask()))
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
   expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
 })
+
+/** What `judge` sees of a second in which each of so many waits for `waitMs`. */
+async function letWait(count: number, waitMs: number, end: (sinceMs: number) => void): Promise<void> {
+  const sinceMs = performance.now()
+  many(count, intake.enter)
+  intake.hasRoom(() => true)
+  await new Promise((resolve) => setTimeout(resolve, waitMs))
+  many(count, () => {
+    intake.leave()
+    end(sinceMs)
+  })
+}
+
+test('an edge that others on its machine starve refuses nobody while it has little to do', async () => {
+  for (let second = 0; second < 4; second++) await letWait(20, 1_000, intake.arrived)
+  many(24, intake.enter)
+  expect(await (await ask()).text()).toBe('served')
+}, 20_000)
+
+test('callers whom the store turns away in time make no edge refuse its own', async () => {
+  const atRest = intake.limit
+  intake.enter()
+  for (let turn = 0; turn < 40; turn++) await letWait(50, 200, intake.turnedAway)
+  expect(intake.limit).toBe(atRest)
+}, 20_000)
+
+test('an edge that is late leaves half of its room to those whom it has served before', async () => {
+  while (intake.limit > 128) await letWait(intake.limit, 600, intake.arrived)
+  many(Math.ceil(intake.limit / 2), intake.enter)
+  expect((await ask()).status).toBe(503)
+  expect(await (await ask(KNOWN.key)).text()).toBe('served')
+  many(intake.limit, intake.enter)
+  expect((await ask(KNOWN.key)).status).toBe(503)
+}, 20_000)
 
 test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {
   const atRest = intake.limit
@@ -67,7 +124,7 @@ test('when routers come late for everybody, less is taken on; when they are in t
         async () => {
           const sinceMs = performance.now()
           many(4, intake.enter)
-          intake.hasRoom()
+          intake.hasRoom(() => true)
           await new Promise((resolve) => setTimeout(resolve, waitMs))
           many(4, () => {
             intake.leave()
@@ -79,6 +136,6 @@ test('when routers come late for everybody, less is taken on; when they are in t
       )
       .toBe(true)
   }
-  await goOn(400, () => intake.limit < 16)
+  await goOn(400, () => intake.limit < 128)
   await goOn(5, () => intake.limit === atRest)
 }, 40_000)

@@ -5,27 +5,35 @@
  * acceptance. Backends, slow clients and databases have no part in it.
  */
 
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import {
   createIntakeLimit,
   hasRoom,
+  hasRoomForStranger,
   judge,
   noteRefusedBehind,
+  noteTurnedAway,
   noteWait,
   WINDOW_MS,
 } from '@gateway/service/intake-limit'
 import { measuredOf, type Step } from './take-steps.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 
-/** A client waits for some turns of the same event loops more until its answer begins. */
-const TUNING = { targetMs: 250, least: 8, most: 1_024 }
+/**
+ * A client waits for some turns of the same event loops more until its answer begins. `least`: all processes together do
+ * so many within some 50 ms, and within the target on a machine a fifth as fast.
+ */
+const TUNING = { targetMs: 250, least: 64, most: 1_024 }
 
 export interface Intake extends Disposable {
-  hasRoom(): boolean
+  /** `isKnown`: this edge has served its sender before. */
+  hasRoom(isKnown: () => boolean): boolean
   enter(): void
   leave(): void
   /** One has come to a router, or to none, after all of its waits together. */
   arrived(sinceMs: number): void
+  /** The admission store answered, and the caller may not go on. */
+  turnedAway(): void
   /** The routers gave a request back, because they are late. */
   refusedBehind(): void
   readonly count: number
@@ -37,10 +45,11 @@ export function openIntake(): Intake {
   let count = 0
   const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
   return {
-    hasRoom: () => hasRoom(limit, count),
+    hasRoom: (isKnown) => hasRoomForStranger(limit, count) || (hasRoom(limit, count) && isKnown()),
     enter: () => void count++,
     leave: () => void count--,
     arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
+    turnedAway: () => noteTurnedAway(limit),
     refusedBehind: () => noteRefusedBehind(limit),
     get count() {
       return count
@@ -64,10 +73,15 @@ const SENTENCE = 'The gateway is overloaded; try again shortly'
 
 const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
 
+interface Refuser {
+  intake: Intake
+  metrics: EdgeMetrics
+}
+
 /** A refusal has to cost next to nothing, since there are many of them: no error is made, nothing is logged. */
-export function refuseWhileLate({ intake, metrics }: { intake: Intake; metrics: EdgeMetrics }): Step {
-  return (_request, response, next) => {
-    if (intake.hasRoom()) return next()
+export function refuseWhileLate({ intake, metrics }: Refuser, isKnown: (request: IncomingMessage) => boolean): Step {
+  return (request, response, next) => {
+    if (intake.hasRoom(() => isKnown(request))) return next()
     metrics.shed('late')
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
     refuseAtTurnsEnd(response)

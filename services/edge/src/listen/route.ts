@@ -13,7 +13,7 @@ import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps
 import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
 import type { Method } from '../reference/api-reference.ts'
-import { type Credential, type Principals, proofs } from '../credentials/authenticate.ts'
+import { type Credential, namesKnownAccount, type Principals, proofs } from '../credentials/authenticate.ts'
 import type { InferenceKind } from '../read/inference-kinds.ts'
 import { refuseWhileLate } from './intake.ts'
 import { proveAndMakeRoom, readClaimed, readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
@@ -92,7 +92,8 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
 export function stepsOf(edge: Edge, route: Route): Step[] {
   if (route.credential === 'key at admission') {
     const answer = infer(edge, route.asks)
-    return [refuseWhileLate(edge), ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
+    const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
+    return [refuse, ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void

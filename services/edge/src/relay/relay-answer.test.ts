@@ -97,7 +97,7 @@ async function stage(
     admission: {
       finish: async ({ charge, tokens }: { charge: number; tokens: number }) => void finished.push({ charge, tokens }),
     },
-    intake: { enter() {}, leave() {}, arrived() {}, refusedBehind() {} },
+    intake: { enter() {}, leave() {}, arrived() {}, turnedAway() {}, refusedBehind() {} },
     running: {
       begin: (request: RunningRequest) => running.set(request.requestId, request),
       end: (requestId: string) => running.delete(requestId),
