@@ -32,6 +32,8 @@ const document = (source: object) => user({ type: 'document', source })
 const image = (source: object) => ({ type: 'image', source })
 const PNG = image({ type: 'base64', media_type: 'image/png', data: 'AA==' })
 
+const PREFILL = { role: 'assistant', content: '{' }
+
 /** A request with the field, and one that lacks it, by the field's name. */
 const FIELDS: Record<string, [with_: object, without: object]> = {
   system: [{ system: 'y' }, {}],
@@ -61,6 +63,10 @@ const FIELDS: Record<string, [with_: object, without: object]> = {
   'messages: server_tool_use and results of hosted tools': [
     assistant({ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }),
     assistant(),
+  ],
+  'messages: prefill, the last turn': [
+    { messages: [{ role: 'user', content: 'x' }, PREFILL] },
+    { messages: [{ role: 'user', content: 'x' }, PREFILL, { role: 'user', content: 'x' }] },
   ],
   'messages: container_upload': [user({ type: 'container_upload', file_id: 'f' }), user()],
   'cache_control, anywhere': [user({ ...HI, cache_control: { type: 'ephemeral' } }), user(HI)],

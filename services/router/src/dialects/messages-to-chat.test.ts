@@ -241,7 +241,7 @@ describe('a request', () => {
           },
         ],
       },
-      ['server_tool_use', 'web_search_tool_result'],
+      ['messages.prefill', 'server_tool_use', 'web_search_tool_result'],
     ],
     [
       'what the vendor did with servers and models of its own',
@@ -259,7 +259,7 @@ describe('a request', () => {
           },
         ],
       },
-      ['fallback', 'mcp_tool_listing', 'mcp_tool_result', 'mcp_tool_use'],
+      ['fallback', 'mcp_tool_listing', 'mcp_tool_result', 'mcp_tool_use', 'messages.prefill'],
     ],
   ])('tells that it leaves out %s', (_, request, told) => {
     expect(chatOf(request).dropped).toEqual(told)

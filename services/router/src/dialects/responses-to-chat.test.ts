@@ -196,6 +196,24 @@ describe('a request', () => {
     })
   })
 
+  test("shows the pictures of a developer's message to every target, as the user's", () => {
+    const rules = {
+      role: 'developer',
+      content: [
+        { type: 'input_text', text: 'Draw so' },
+        { type: 'input_image', image_url: 'https://a/b.png' },
+      ],
+    }
+    const request = { input: [{ role: 'user', content: 'Go' }, rules, { role: 'user', content: 'Now' }] }
+    const picture = { type: 'image_url', image_url: { url: 'https://a/b.png' } }
+    for (const dialect of [overOpenAi, overAnthropic]) {
+      expect(JSON.stringify(write(request, dialect).json)).toContain('https://a/b.png')
+    }
+    expect(messagesOf({ input: [{ ...rules, content: [rules.content[1]] }] })).toEqual([
+      { role: 'user', content: [picture] },
+    ])
+  })
+
   test('leaves thoughts with the vendor that encrypted them', () => {
     const thought = {
       type: 'reasoning',
@@ -203,7 +221,9 @@ describe('a request', () => {
       encrypted_content: 'x',
       summary: [{ type: 'summary_text', text: 'y' }],
     }
-    expect(messagesOf({ input: [{ role: 'user', content: 'Go' }, thought] })).toEqual([{ role: 'user', content: 'Go' }])
+    const request = { input: [{ role: 'user', content: 'Go' }, thought] }
+    expect(messagesOf(request)).toEqual([{ role: 'user', content: 'Go' }])
+    expect(write(request).dropped).toEqual(['input.reasoning'])
   })
 
   test.each<[string, object, string]>([
@@ -232,6 +252,11 @@ describe('a request', () => {
       'a result without a call',
       { input: [{ type: 'function_call_output', call_id: 'c', output: '' }] },
       'input[0].call_id',
+    ],
+    [
+      'a picture that the assistant said',
+      { input: [{ role: 'assistant', content: [{ type: 'input_image', image_url: 'u' }] }] },
+      'input[0].content[0].type',
     ],
     ['texts that only a vendor can read', { input: [{ type: 'compaction', encrypted_content: 'x' }] }, 'input[0].type'],
     ['an unknown item', { input: [{ type: 'telepathy' }] }, 'input[0].type'],

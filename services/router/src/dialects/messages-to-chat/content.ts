@@ -19,6 +19,8 @@ export function systemOf(system: unknown, lost: Lost): JsonObject[] {
 
 export function messagesOf(messages: unknown, lost: Lost): JsonObject[] {
   if (!Array.isArray(messages)) return []
+  // The API goes on in the middle of such a turn. A model of chat begins another one.
+  if (membersOf(messages.at(-1)).role === 'assistant') lost.add('messages.prefill')
   return messages.filter(isObject).flatMap((message, index) => {
     const blocks = blocksOf(message.content)
     for (const block of blocks) noteMarks(block, lost)
@@ -37,6 +39,7 @@ function noteMarks(block: JsonObject, lost: Lost): void {
   if (block.cache_control != null) lost.add('cache_control')
   if (isObject(block.citations) && block.citations.enabled === true) lost.add('citations')
   if (block.is_error === true) lost.add('is_error')
+  if (block.transformations != null) lost.add('transformations')
 }
 
 function textsOf(blocks: unknown, lost: Lost): string[] {

@@ -61,7 +61,11 @@ function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
   if (!isObject(config)) return undefined
   const { format, effort: _effort, ...rest } = config
   for (const name of Object.keys(rest)) if (rest[name] != null) lost.add(`output_config.${name}`)
-  if (!isObject(format) || format.type !== 'json_schema') return undefined
+  if (!isObject(format)) return undefined
+  if (format.type !== 'json_schema') {
+    lost.add('output_config.format')
+    return undefined
+  }
   // The API holds answers to the schema, so nothing less is asked of the target.
   return { type: 'json_schema', json_schema: { name: 'answer', schema: format.schema, strict: true } }
 }

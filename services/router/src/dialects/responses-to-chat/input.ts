@@ -49,7 +49,8 @@ class InputWriter {
     const type = typeof item.type === 'string' ? item.type : 'message'
     switch (type) {
       case 'message':
-        return this.addMessage(messageOf(item, field))
+        this.#noteMarks(item.content)
+        return messagesOf(item, field).forEach((message) => this.addMessage(message))
       case 'reasoning':
         return this.#addThought(item)
       case 'function_call':
@@ -85,7 +86,7 @@ class InputWriter {
 
   /** A thought begins a turn of the model. One that only its vendor can read stays with that vendor. */
   #addThought(item: JsonObject): void {
-    if (typeof item.encrypted_content === 'string') return
+    if (typeof item.encrypted_content === 'string') return void this.dropped.add('input.reasoning')
     const told = [item.content, item.summary].find((texts) => Array.isArray(texts) && texts.length > 0)
     const text = textsOf(told).join('\n\n')
     if (text !== '') this.#push({ role: 'assistant', content: null, reasoning_content: text })
@@ -104,6 +105,7 @@ class InputWriter {
   #addResult({ call_id: id, output }: JsonObject, field: string): void {
     const caller = this.#callers.get(id)
     if (!caller?.open.delete(id)) throw refused(`${field}.call_id`, 'must be that of a call before it, once')
+    this.#noteMarks(output)
     const parts = typeof output === 'string' ? [] : partsOf(output, `${field}.output`)
     const texts = parts.flatMap(({ type, text }) => (type === 'text' ? [text] : []))
     const others = parts.filter(({ type }) => type !== 'text')
@@ -114,6 +116,11 @@ class InputWriter {
       content: content === '' && others.length > 0 ? SHOWN : content,
     })
     if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${String(id)}:` }, ...others)
+  }
+
+  #noteMarks(parts: unknown): void {
+    const isMarked = objectsOf(parts).some((part) => part.prompt_cache_breakpoint != null)
+    if (isMarked) this.dropped.add('input.prompt_cache_breakpoint')
   }
 
   #push(message: JsonObject): Entry {
@@ -142,20 +149,34 @@ function joinTexts(before: unknown, after: unknown): unknown {
   return [before, after].filter((text) => typeof text === 'string' && text !== '').join('\n\n')
 }
 
-function messageOf({ role, content }: JsonObject, field: string): JsonObject {
+function messagesOf({ role, content }: JsonObject, field: string): JsonObject[] {
   const own = role === 'developer' ? 'system' : role
-  if (typeof content === 'string') return { role: own, content }
+  if (typeof content === 'string') return [{ role: own, content }]
   const parts = partsOf(content, `${field}.content`)
-  if (own === 'assistant') return assistantOf(parts)
-  const isText = parts.every(({ type }) => type === 'text')
-  if (isText && (own === 'system' || parts.length <= 1)) {
-    return { role: own, content: parts.map(({ text }) => text).join('\n\n') }
-  }
-  return { role: own, content: parts }
+  if (own === 'assistant') return [assistantOf(parts, `${field}.content`)]
+  const texts = parts.filter(({ type }) => type === 'text')
+  if (own === 'system') return systemOf(texts, parts)
+  const isShort = texts.length === parts.length && parts.length <= 1
+  return [{ role: own, content: isShort ? joinedTexts(texts) : parts }]
+}
+
+/** A system's message of chat holds texts alone: its pictures and files come in the user's next words. */
+function systemOf(texts: JsonObject[], parts: JsonObject[]): JsonObject[] {
+  const shown = parts.filter(({ type }) => type !== 'text')
+  return [
+    ...(texts.length > 0 || shown.length === 0 ? [{ role: 'system', content: joinedTexts(texts) }] : []),
+    ...(shown.length > 0 ? [{ role: 'user', content: shown }] : []),
+  ]
+}
+
+function joinedTexts(parts: JsonObject[]): string {
+  return parts.map(({ text }) => text).join('\n\n')
 }
 
 /** A refusal is a text that the model said: servers of chat know no other part of an assistant. */
-function assistantOf(parts: JsonObject[]): JsonObject {
+function assistantOf(parts: JsonObject[], field: string): JsonObject {
+  const alien = parts.findIndex(({ type }) => type !== 'text' && type !== 'refusal')
+  if (alien >= 0) throw refused(`${field}[${alien}].type`, 'must be output_text or refusal: the assistant said it')
   return { role: 'assistant', content: parts.map((part) => String(part.text ?? part.refusal)).join('') }
 }
 

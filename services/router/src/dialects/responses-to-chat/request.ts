@@ -53,7 +53,8 @@ export function writeChat(request: JsonObject): WrittenRequest {
   const dropped = [
     ...Object.keys(request).filter((name) => !TRANSLATED.has(name) && request[name] != null),
     ...include.filter((name) => name !== LOGPROBS).map((name) => `include.${String(name)}`),
-    ...(text.verbosity == null ? [] : ['text.verbosity']),
+    ...membersBeside(text, ['format']).map((name) => `text.${name}`),
+    ...membersBeside(reasoning, ['effort', 'summary', 'generate_summary']).map((name) => `reasoning.${name}`),
     ...(request.truncation === 'auto' ? ['truncation'] : []),
     ...lostItems,
     ...lostTools,
@@ -63,6 +64,10 @@ export function writeChat(request: JsonObject): WrittenRequest {
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
+
+function membersBeside(object: JsonObject, known: readonly string[]): string[] {
+  return Object.keys(object).filter((name) => !known.includes(name) && object[name] != null)
+}
 
 function formatOf(format: unknown): JsonObject | undefined {
   if (!isObject(format) || format.type === 'text') return undefined

@@ -30,15 +30,31 @@ export function functionName(name: string, namespace: unknown): string {
   return typeof namespace === 'string' && namespace !== '' ? `${namespace}__${name}` : name
 }
 
+/** The members of the client's own tools that chat can hold. */
+const KNOWN: Partial<Record<string, ReadonlySet<string>>> = {
+  function: new Set(['type', 'name', 'description', 'parameters', 'strict']),
+  custom: new Set(['type', 'name', 'description', 'format']),
+  namespace: new Set(['type', 'name', 'tools']),
+}
+
+/** A member that says no says nothing. */
+function lostMembers(tool: JsonObject, known: ReadonlySet<string>): string[] {
+  return Object.keys(tool).filter((name) => !known.has(name) && tool[name] != null && tool[name] !== false)
+}
+
 /** `tools`: the request's, and those that its input adds. */
 export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenTools {
   const own = new Map<string, OwnTool>()
   const functions: JsonObject[] = []
   const dropped = new Set<string>()
   const add = (tool: JsonObject, namespace?: string): void => {
-    if (tool.type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, String(tool.name)))
-    const isCustom = tool.type === 'custom'
-    if (!isCustom && tool.type !== 'function') return void dropped.add(`tools.${String(tool.type)}`)
+    const type = String(tool.type)
+    const known = KNOWN[type]
+    if (!known) return void dropped.add(`tools.${type}`)
+    const owner = type === 'namespace' ? 'tools.namespace' : 'tools'
+    for (const member of lostMembers(tool, known)) dropped.add(`${owner}.${member}`)
+    if (type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, String(tool.name)))
+    const isCustom = type === 'custom'
     const name = String(tool.name)
     const called = functionName(name, namespace)
     own.set(called, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
