@@ -60,7 +60,7 @@ export const jobHeader = z.object({
   reservedOutputTokens: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
-  /** The edge settles the request, also when its client leaves. An edge of the former version leaves that to the router. */
+  /** Always set, for routers of release 0.1.0. They report a client that leaves an edge without it. */
   edgeSettles: z.boolean().optional(),
 })
 export type JobHeader = z.infer<typeof jobHeader>

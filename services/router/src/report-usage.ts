@@ -14,7 +14,7 @@ import type { RouterMetrics } from './metrics.ts'
 
 export interface UsageReports {
   /** Never throws; a report that is not stored in time is still being delivered by the bus. */
-  report(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): void
+  report(run: Run, shown: Shown): void
   /** Resolves when every report so far has been stored or given up on. */
   finished(): Promise<void>
 }
@@ -25,11 +25,11 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   const router = talkAs('router', bus)
   const pending = new Set<Promise<void>>()
 
-  async function publish(run: Run, shown: Shown, outcome: 'edge_lost' | 'client_gone'): Promise<void> {
+  async function publish(run: Run, shown: Shown): Promise<void> {
     const endedAtMs = Date.now()
     const usage = await shown.usage()
     count(run.header.lane, usage)
-    const events = [eventOf(run, shown, outcome, usage, endedAtMs)]
+    const events = [eventOf(run, shown, usage, endedAtMs)]
     try {
       await router.report('usage', { v: 1, events }, { timeoutMs: STORED_WITHIN_MS })
     } catch (error) {
@@ -41,8 +41,8 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   }
 
   return {
-    report(run, shown, outcome) {
-      const done: Promise<void> = publish(run, shown, outcome)
+    report(run, shown) {
+      const done: Promise<void> = publish(run, shown)
         .catch((error: unknown) =>
           logger.error(
             { ...requestFields(run.header.requestId, run.header.traceparent), err: error },
@@ -58,20 +58,14 @@ export function openUsageReports(bus: Bus, logger: Logger, count: RouterMetrics[
   }
 }
 
-function eventOf(
-  { header, attempts }: Run,
-  shown: Shown,
-  outcome: UsageEvent['outcome'],
-  usage: UsageEvent['usage'],
-  endedAtMs: number,
-): UsageEvent {
+function eventOf({ header, attempts }: Run, shown: Shown, usage: UsageEvent['usage'], endedAtMs: number): UsageEvent {
   return {
     ...bill.parse(header),
     reporter: 'router',
     backend: shown.target.backend.config.id,
     backendModel: shown.target.model,
     usage,
-    outcome,
+    outcome: 'edge_lost',
     delivered: false,
     streamed: header.stream,
     attempts,

@@ -193,7 +193,7 @@ describe('a caller that has left', () => {
   test('stops the backend, and is told what was generated until then', async () => {
     const a = await backend(streaming)
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true, edgeSettles: true })
+    const job = under.send({ stream: true })
     await job.begun
     job.leave()
     await a.seen[0]?.connectionClosed
@@ -205,7 +205,7 @@ describe('a caller that has left', () => {
   test.for([true, false])('before anything was shown (stream: %s) is told what the prompt costs', async (stream) => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream, edgeSettles: true })
+    const job = under.send({ stream })
     await expect.poll(() => a.seen.length, SOON).toBe(1)
     job.leave()
     await a.seen[0]?.connectionClosed
@@ -222,7 +222,7 @@ describe('a caller that has left', () => {
       response.write('{')
     })
     const under = await router(poolOver([a.url]))
-    const job = under.send({ edgeSettles: true })
+    const job = under.send()
     await expect.poll(() => a.seen.length, SOON).toBe(1)
     await new Promise((resolve) => setTimeout(resolve, 100))
     job.leave()
@@ -237,7 +237,7 @@ describe('a caller that has left', () => {
     const under = await router(config)
     const first = under.send({ stream: true })
     await first.begun
-    const waiting = under.send({ stream: true, edgeSettles: true })
+    const waiting = under.send({ stream: true })
     await new Promise((resolve) => setTimeout(resolve, 50))
     waiting.leave()
     await waiting.over
@@ -249,7 +249,7 @@ describe('a caller that has left', () => {
   test('and is lost before it has heard the last word is reported for', async () => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
-    const job = under.send({ edgeSettles: true })
+    const job = under.send()
     await expect.poll(() => a.seen.length, SOON).toBe(1)
     job.leave()
     await job.over
@@ -264,7 +264,7 @@ describe('a caller that goes away', () => {
   test('is reported for as lost, with what was shown', async () => {
     const a = await backend(streaming)
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true, edgeSettles: true })
+    const job = under.send({ stream: true })
     await job.begun
     job.abort('caller_lost')
     await a.seen[0]?.connectionClosed
@@ -284,7 +284,7 @@ describe('a caller that goes away', () => {
   test('before anything was shown is reported for, with the prompt', async () => {
     const a = await backend(() => {})
     const under = await router(poolOver([a.url]))
-    const job = under.send({ edgeSettles: true })
+    const job = under.send()
     await expect.poll(() => a.seen.length, SOON).toBe(1)
     job.abort('caller_lost')
     await expect
@@ -295,23 +295,12 @@ describe('a caller that goes away', () => {
   test('without a word about a stream that it has given up settles it itself', async () => {
     const a = await backend(streaming)
     const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true, edgeSettles: true })
+    const job = under.send({ stream: true })
     await job.begun
     job.abort('stopped')
     await a.seen[0]?.connectionClosed
     await new Promise((resolve) => setTimeout(resolve, 50))
     expect(under.reports).toEqual([])
-  })
-
-  test('and is of the former version, whose leavers routers report, is reported for', async () => {
-    const a = await backend(streaming)
-    const under = await router(poolOver([a.url]))
-    const job = under.send({ stream: true })
-    await job.begun
-    job.abort('stopped')
-    await expect
-      .poll(() => under.reports, SOON)
-      .toMatchObject([{ outcome: 'client_gone', usage: { completionTokens: 3, estimated: true } }])
   })
 
   test('without having acknowledged the end is reported with the whole usage', async () => {

@@ -119,18 +119,10 @@ function onAbort(run: Run, aborted: JobAborted, { metrics }: Router): void {
   metrics.job(run.header.pool, aborted.abortCause === 'stopped' ? 'client_gone' : 'edge_lost')
 }
 
-/**
- * An edge that lives settles the request, even if it has forgotten the stream. An edge of the former version leaves that
- * to this router once its client has seen content.
- */
+/** An edge that lives settles the request, even if it has forgotten the stream. */
 function onOver(run: Run, how: JobOver, { reports }: Router): void {
-  if (how === 'acknowledged') return
-  if (how === 'stopped') {
-    if (run.shown && !run.header.edgeSettles) reports.report(run, run.shown, 'client_gone')
-    return
-  }
-  const lost = owed(run)
-  if (lost) reports.report(run, lost, 'edge_lost')
+  const lost = how === 'caller_lost' ? owed(run) : null
+  if (lost) reports.report(run, lost)
 }
 
 /** A failure, with the usage that the client pays for all the same. */
