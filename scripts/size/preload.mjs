@@ -1,5 +1,5 @@
 /**
- * Runs inside each process of the cluster. At SIGUSR2 it writes how often each file of the product ran since the last one.
+ * Runs inside each process of the cluster. At SIGUSR2 it writes how often each function of the product ran since the last one.
  * JavaScript, since npm's own Node loads it too.
  */
 
@@ -18,12 +18,13 @@ let takes = 0
 process.on('SIGUSR2', () => {
   session.post('Profiler.takePreciseCoverage', (error, coverage) => {
     if (error) throw error
-    /** @type {Record<string, number>} */
-    const calls = {}
+    /** @type {[file: string, startOffset: number, calls: number][]} */
+    const calls = []
     for (const { url, functions } of coverage.result) {
       if (!/^file:.*\/(?:services|packages)\/[^/]+\/src\//.test(url)) continue
-      const count = functions.reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0)
-      if (count > 0) calls[fileURLToPath(url)] = count
+      for (const { ranges } of functions) {
+        if (ranges[0]?.count) calls.push([fileURLToPath(url), ranges[0].startOffset, ranges[0].count])
+      }
     }
     const path = join(folder, `${process.pid}-${takes++}.json`)
     writeFileSync(`${path}.new`, JSON.stringify(calls))

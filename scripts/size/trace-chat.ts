@@ -1,8 +1,9 @@
 /**
  * Finds the product's files that one streamed chat runs through, over all processes of a real cluster.
  *
- * Each process counts the calls of its functions (`preload.mjs`). A file counts when it ran more often during the chat than
- * in an idle time of the same length, so heartbeats and polls do not count.
+ * Each process counts the calls of its functions (`preload.mjs`). Several separate chats alternate with idle times of the
+ * same length. A file counts when one of its functions ran for every chat, each time more often than in any idle time. So
+ * a heartbeat, a poll or a timer that fires during some of the chats does not count.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -13,7 +14,8 @@ import { join, relative } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** Long enough for the usage to reach the ledger and for the limits to be settled. */
-const CHAT_MS = 6_000
+const CHAT_MS = 4_000
+const CHATS = 5
 const WARM_UPS = 5
 const POLL_MS = 50
 const START_MS = 120_000
@@ -22,6 +24,9 @@ interface Cluster {
   url: string
   pids: number[]
 }
+
+/** By file and the offset of a function in it. */
+type Calls = Map<string, number>
 
 export async function traceChat(root: string): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-size-'))
@@ -32,17 +37,19 @@ export async function traceChat(root: string): Promise<string[]> {
     for (let count = 0; count < WARM_UPS; count++) await chat(cluster.url, key)
     await delay(CHAT_MS)
     let takes = 0
-    const callsSince = async () => readCalls(folder, cluster.pids, takes++)
-    await callsSince()
-    await delay(CHAT_MS)
-    const idle = await callsSince()
-    await chat(cluster.url, key)
-    await delay(CHAT_MS)
-    const busy = await callsSince()
-    return [...busy.keys()]
-      .filter((file) => (busy.get(file) ?? 0) > (idle.get(file) ?? 0))
-      .map((file) => relative(root, file))
-      .sort()
+    const callsDuring = async (work?: () => Promise<void>) => {
+      await work?.()
+      await delay(CHAT_MS)
+      return readCalls(folder, cluster.pids, takes++)
+    }
+    await callsDuring()
+    const idle: Calls[] = []
+    const busy: Calls[] = []
+    for (let count = 0; count < CHATS; count++) {
+      idle.push(await callsDuring())
+      busy.push(await callsDuring(() => chat(cluster.url, key)))
+    }
+    return filesOfEvery(busy, idle).map((file) => relative(root, file))
   } finally {
     if (child.exitCode === null) {
       child.kill('SIGTERM')
@@ -106,16 +113,26 @@ async function chat(url: string, key: string): Promise<void> {
   if (!text.includes('[DONE]')) throw new Error(`the chat failed with ${response.status}: ${text.slice(0, 300)}`)
 }
 
-async function readCalls(folder: string, pids: number[], take: number): Promise<Map<string, number>> {
+async function readCalls(folder: string, pids: number[], take: number): Promise<Calls> {
   for (const pid of pids) process.kill(pid, 'SIGUSR2')
-  const calls = new Map<string, number>()
+  const calls: Calls = new Map()
   for (const pid of pids) {
     const path = join(folder, `${pid}-${take}.json`)
     let text: string | undefined
     while (!(text = await readFile(path, 'utf8').catch(() => undefined))) await delay(POLL_MS)
-    for (const [file, count] of Object.entries(JSON.parse(text) as Record<string, number>)) {
-      calls.set(file, (calls.get(file) ?? 0) + count)
+    for (const [file, startOffset, count] of JSON.parse(text) as [string, number, number][]) {
+      const place = `${file}:${startOffset}`
+      calls.set(place, (calls.get(place) ?? 0) + count)
     }
   }
   return calls
+}
+
+function filesOfEvery(busy: readonly Calls[], idle: readonly Calls[]): string[] {
+  const files = new Set<string>()
+  for (const place of busy[0]?.keys() ?? []) {
+    const mostIdle = Math.max(...idle.map((calls) => calls.get(place) ?? 0))
+    if (busy.every((calls) => (calls.get(place) ?? 0) > mostIdle)) files.add(place.slice(0, place.lastIndexOf(':')))
+  }
+  return [...files].sort()
 }
