@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { createAnswerDeadlines } from './answer-deadlines.ts'
+
+afterEach(() => void vi.useRealTimers())
 
 const never = () => new Promise<never>(() => {})
 
@@ -14,18 +16,21 @@ test('an answer in time is the answer, an error in time the error', async () => 
 })
 
 test('calls that get no answer fail in the order in which they left, each after its own time', async () => {
+  vi.useFakeTimers()
   const deadlines = createAnswerDeadlines(60)
   const failed: string[] = []
   const note = (name: string) =>
     deadlines.wait(never()).catch((error: Error) => void failed.push(`${name}: ${error.message}`))
-  const first = note('first')
+  void note('first')
   deadlines.sent()
-  await sleep(30)
-  const second = note('second')
+  await vi.advanceTimersByTimeAsync(30)
+  void note('second')
   deadlines.sent()
-  await first
+  await vi.advanceTimersByTimeAsync(29)
+  expect(failed).toEqual([])
+  await vi.advanceTimersByTimeAsync(30)
   expect(failed).toEqual([expect.stringMatching(/^first: Redis did not answer within \d+ ms$/)])
-  await second
+  await vi.advanceTimersByTimeAsync(30)
   expect(failed).toHaveLength(2)
 })
 

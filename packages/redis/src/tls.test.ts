@@ -18,7 +18,7 @@ const LARGE_BYTES = 5_000_001
 const stack = new AsyncDisposableStack()
 const trusted = getCACertificates('default')
 let port: number
-beforeAll(async () => void (port = Number(new URL(stack.use(await startRedis()).url).port)), 60_000)
+beforeAll(async () => void (port = Number(new URL(stack.use(await startRedis()).url).port)))
 afterEach(() => setDefaultCACertificates(trusted))
 afterAll(() => stack.disposeAsync())
 

@@ -10,7 +10,7 @@ import { startLocalRedis } from './redis.ts'
 import type { Server } from './server.ts'
 
 const SLOTS = 16_384
-const READY_TIMEOUT_MS = 30_000
+const READY_TIMEOUT_MS = 120_000
 
 export interface RedisCluster extends AsyncDisposable {
   /** The primaries, separated by commas. */
@@ -22,6 +22,8 @@ export interface RedisCluster extends AsyncDisposable {
   moveSlot(slot: number, between: Between): Promise<void>
   /** The same step by step. */
   beginMove(slot: number, between: Between): Promise<SlotMove>
+  /** Whether a replica takes over by itself from a primary that is away. It does until it is told not to. */
+  letReplicasTakeOver(may: boolean): Promise<void>
   /** The replica takes over from its primary in good order, or the primary again from its replica. */
   handOver(index: number, to: 'replica' | 'primary'): Promise<void>
 }
@@ -57,6 +59,12 @@ export async function startRedisCluster(size: number, options: { replicas?: bool
       const move = await beginMove(slot, between)
       await move.moveKeys()
       await move.finish()
+    },
+    async letReplicasTakeOver(may) {
+      for (const replica of replicas) {
+        await using own = operatorOf(replica)
+        await own.redis.config('SET', 'cluster-replica-no-failover', may ? 'no' : 'yes')
+      }
     },
     handOver: (index, to) => handOver(to === 'replica' ? replicas[index]! : nodes[index]!),
     [Symbol.asyncDispose]: () => started.disposeAsync(),

@@ -5,7 +5,7 @@
 import { Redis } from 'ioredis'
 
 export async function commandRedis(url: string, command: string, ...args: string[]): Promise<unknown> {
-  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, commandTimeout: 1_000 })
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, commandTimeout: 5_000 })
   redis.on('error', () => {})
   try {
     await redis.connect()
