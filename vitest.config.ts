@@ -44,10 +44,10 @@ export default defineConfig({
     pool: 'forks',
     sequence: { sequencer: TestOrder },
     // Only a hang shows by these: files share the cores, on a machine that may have other work.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
-    teardownTimeout: 20_000,
-    expect: { poll: { timeout: 15_000 } },
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    teardownTimeout: 60_000,
+    expect: { poll: { timeout: 60_000 } },
     // A promise nobody handles is a defect of the product: fail.
     dangerouslyIgnoreUnhandledErrors: false,
     passWithNoTests: false,

@@ -57,13 +57,13 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
   }
   cluster = await startCluster({ edges: 1, routers: 1, dataDir: folder, ownServers: true, environment })
-}, 90_000)
+})
 
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]()
   await collector?.[Symbol.asyncDispose]()
   if (folder) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 test('nothing that a gateway leaves behind holds a key, a token, a prompt, a device id or the master secret', async () => {
   const statuses = new Set<number>()
@@ -89,7 +89,7 @@ test('nothing that a gateway leaves behind holds a key, a token, a prompt, a dev
   // What leaves for others' eyes names no account either.
   expect([metrics, await search(readSpans())]).toEqual([NOTHING_FOUND, NOTHING_FOUND])
   await expectLinesAboutRequests()
-}, 180_000)
+})
 
 const NOTHING_FOUND = { secret: [], harmless: [] }
 

@@ -30,7 +30,7 @@ test('a change of the file takes effect while requests run, and a broken one cha
   const request = { model: 'svc-instant', messages: ask('100 words'), stream: true as const }
   const stream = await client.chat.completions.create(request)
   await writeFile(standalone.configPath, configWith(backend.url, 'after'))
-  await expect.poll(served, { timeout: 10_000 }).toBe('after')
+  await expect.poll(served).toBe('after')
   let finish: string | null = null
   for await (const chunk of stream) {
     expect(chunk.model).toBe('before')
@@ -42,17 +42,17 @@ test('a change of the file takes effect while requests run, and a broken one cha
     standalone.configPath,
     configWith(backend.url, 'broken').replace('pool: only, multiplier', 'pool: none, multiplier'),
   )
-  await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('models[0].pool')
+  await expect.poll(() => standalone.output).toContain('models[0].pool')
   expect(await served()).toBe('after')
   expect(await send(standalone.url, '/v1/models')).toMatchObject({ status: 200 })
 
   await writeFile(standalone.configPath, configWith('${NOT_SET}', 'broken').replaceAll('svc-instant', 'renamed'))
-  await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('NOT_SET is not set')
+  await expect.poll(() => standalone.output).toContain('NOT_SET is not set')
   expect(await served()).toBe('after')
   await writeFile(standalone.configPath, 'backends: *nothing\n')
-  await expect.poll(() => standalone.output, { timeout: 10_000 }).toContain('Unresolved alias')
+  await expect.poll(() => standalone.output).toContain('Unresolved alias')
   expect(await served()).toBe('after')
-}, 60_000)
+})
 
 test('a broken file is refused at the start, with its line and field', async () => {
   const broken = configWith('http://127.0.0.1:9/v1', 'any').replace('multiplier: 1', 'multiplier: lots')

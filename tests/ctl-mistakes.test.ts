@@ -135,12 +135,12 @@ test('a NATS server that is away, silent or none is told in words, and the comma
   const told = await Promise.all(urls.map((url) => expectWords(['backends'], { NATS_URL: url })))
   for (const words of told) expect(words).toMatch(/^the NATS server cannot be used: /)
   silent.close()
-}, 60_000)
+})
 
 test.each([
   ['says nothing', ''],
   ['stops in the middle of its answer', 'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{'],
-])('a gateway that %s is told in words, and the command ends', { timeout: 60_000 }, async (_, said) => {
+])('a gateway that %s is told in words, and the command ends', async (_, said) => {
   const hung = await mkdtemp(join(directory, 'hung-'))
   const sockets = new Set<Socket>()
   const gateway = createServer((socket) => {
@@ -169,7 +169,7 @@ test('a NATS server that falls silent after the question is told in words, and t
   await asked.promise
   expect(await told).toMatch(/^nobody answers routers\.show/)
   await nats.kill('SIGCONT')
-}, 60_000)
+})
 
 test('the gateway that runs is found beside the record of a cluster that was killed', async () => {
   const stale = JSON.stringify({ servers: { nats: { url: 'nats://127.0.0.1:1' } } })

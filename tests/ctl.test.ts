@@ -14,7 +14,7 @@ import { runCtl, type Said } from './promises/run-ctl.ts'
 import { startStandalone } from './promises/standalone.ts'
 
 /** How long a request may take to appear. */
-const SOON = { timeout: 10_000 }
+const SOON = { timeout: 60_000 }
 
 interface Started {
   edge: string
@@ -54,7 +54,7 @@ describe.each<{
     place = { dataDir, ...(await start(stack, dataDir)) }
     key = await mint(place.edge, 'a-laptop')
     tag = parseKey(key)!.accountTag
-  }, 90_000)
+  })
   afterAll(() => stack.disposeAsync(), 60_000)
 
   const ctl = (...args: string[]) => run(place.dataDir, ...args)

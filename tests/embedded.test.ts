@@ -145,7 +145,7 @@ test('npm start itself answers its curl, and a signal to npm ends all of it', as
   try {
     let output = ''
     npm.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()))
-    await expect.poll(() => output, { timeout: 60_000 }).toContain('Try it:')
+    await expect.poll(() => output).toContain('Try it:')
     const { stdout } = await run('sh', ['-ec', output.slice(output.indexOf('Try it:') + 'Try it:'.length)])
     expect(JSON.parse(stdout)).toMatchObject({ object: 'chat.completion' })
     const ended = once(npm, 'exit')
@@ -156,7 +156,7 @@ test('npm start itself answers its curl, and a signal to npm ends all of it', as
         () => true,
         () => false,
       )
-    await expect.poll(answers, { timeout: 10_000 }).toBe(false)
+    await expect.poll(answers).toBe(false)
     expect(existsSync(join(directory, 'data', 'postgres', 'postmaster.pid'))).toBe(false)
   } finally {
     npm.kill('SIGKILL')

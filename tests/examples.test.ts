@@ -14,7 +14,7 @@ import { type Standalone, startStandalone } from './promises/standalone.ts'
 
 const FOLDER = 'deploy/config/examples/'
 const CREDENTIAL = 'sk-the-credential-of-the-backend'
-const TAKEN_UP = { timeout: 20_000, interval: 50 }
+const TAKEN_UP = { timeout: 60_000, interval: 50 }
 const namesModels = (text: string): boolean => /^models:/m.test(text)
 const examples = readdirSync(FOLDER)
   .map((name) => ({ name, text: readFileSync(FOLDER + name, 'utf8') }))
@@ -28,8 +28,8 @@ beforeAll(async () => {
   const names = examples.flatMap(({ text }) => Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name]) => name!))
   const secrets = Object.fromEntries(names.map((name) => [name, CREDENTIAL]))
   standalone = await startStandalone({ config: examples[0]!.text, environment: { LOG_LEVEL: 'info', ...secrets } })
-}, 90_000)
-afterAll(() => standalone?.[Symbol.asyncDispose](), 60_000)
+})
+afterAll(() => standalone?.[Symbol.asyncDispose]())
 
 describe.each(examples)('deploy/config/examples/$name', ({ name, text }) => {
   const { backends, pools, models } = loadConfig(text, name).config

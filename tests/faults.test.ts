@@ -18,7 +18,7 @@ describe('the gateway as a cluster', { timeout: 60_000 }, () => {
   let stage: Stage
   beforeAll(async () => {
     stage = await startStage()
-  }, 90_000)
+  })
   afterAll(() => stage?.[Symbol.asyncDispose](), 60_000)
 
   promiseClients(() => stage)

@@ -62,7 +62,7 @@ beforeAll(async () => {
   const question = JSON.stringify({ model: 'svc-core', stream: true, messages: ask(`Say: ${'word '.repeat(20_000)}`) })
   const unread = `${body(key)}Content-Length: ${question.length}\r\n\r\n${question}`
   stack.use(await openCrowd(port, 20, { first: unread, read: false }))
-}, 60_000)
+})
 afterAll(() => stack.disposeAsync())
 
 const { refused, answered } = framingCases()
@@ -283,7 +283,7 @@ test('those that are slow with their headers, or say nothing, are let go', async
     .poll(() => silent.alive + slowHeaders.alive, { timeout: SLOW_HEADERS_MS + 10_000, interval: 250 })
     .toBe(0)
   for (const crowd of [silent, slowHeaders]) expect(crowd.longestMs).toBeLessThan(SLOW_HEADERS_MS + 6_000)
-}, 60_000)
+})
 
 test('all the while, the well-behaved client was served', async () => {
   await healthy.stop()

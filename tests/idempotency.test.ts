@@ -29,7 +29,7 @@ import {
 } from './promises/gateway.ts'
 
 const stack = new AsyncDisposableStack()
-const SETTLED = { timeout: 30_000, interval: 100 }
+const SETTLED = { timeout: 60_000, interval: 100 }
 const MEGABYTE = 1024 * 1024
 
 let cluster: Cluster
@@ -51,8 +51,8 @@ beforeAll(async () => {
   const [first, ...others] = cluster.edges
   gateway = { urls: [first!, ...others], issuer: cluster.issuer, backends: started }
   database = stack.use(await openDatabase(cluster.servers.postgres.url))
-}, 90_000)
-afterAll(() => stack.disposeAsync(), 60_000)
+})
+afterAll(() => stack.disposeAsync())
 afterEach(() => gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity, firstByteDelayMs: 0 }))
 
 interface Given {

@@ -59,7 +59,7 @@ async function builtConsole(): Promise<string> {
 
 beforeAll(async () => {
   for (const target of [...SERVICES, 'ctl']) await fill(target)
-}, 120_000)
+})
 
 describe('the Dockerfile', () => {
   test('is one that an engine understands', () => {
@@ -164,9 +164,9 @@ describe('from such folders, read-only and unprivileged, as the first process', 
       )
     }
     url = `http://127.0.0.1:${ports[4]}`
-  }, 60_000)
+  })
 
-  test.each(SERVICES)('%s says by its health check that it is ready', { timeout: 70_000 }, async (service) => {
+  test.each(SERVICES)('%s says by its health check that it is ready', async (service) => {
     const { healthcheck, environment, user } = planOf(service)
     const isHealthy = async () => {
       await using check = folders
@@ -174,7 +174,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
         .run(healthcheck.command, { ...environment, HEALTH_PORT: healthPorts.get(service)! }, user)
       return await check.exited
     }
-    await expect.poll(isHealthy, { timeout: 60_000, interval: 200 }).toBe(0)
+    await expect.poll(isHealthy, { interval: 200 }).toBe(0)
   })
 
   test('they serve a request together', async () => {
@@ -211,7 +211,7 @@ describe('from such folders, read-only and unprivileged, as the first process', 
     const { entrypoint, command, environment, user } = planOf('router')
     const nowhere = { NATS_URL: 'nats://127.0.0.1:9', HEALTH_PORT: '0', SIMULATED_BACKEND_URL: 'http://127.0.0.1:9/v1' }
     await using waiting = folders.get('router')!.run([...entrypoint, ...command], { ...environment, ...nowhere }, user)
-    await expect.poll(() => waiting.output, { timeout: 10_000 }).toContain('connecting')
+    await expect.poll(() => waiting.output).toContain('connecting')
     await waiting.signal('SIGTERM')
     expect(await waiting.exited).toBe(143)
   })

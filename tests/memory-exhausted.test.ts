@@ -42,7 +42,7 @@ beforeAll(async () => {
   gateway = { urls: [url], issuer: standalone.issuer, backends }
   healthy = startHealthyClient(url, await newDeveloper(gateway))
   stack.defer(() => healthy.stop())
-}, 60_000)
+})
 afterAll(() => stack.disposeAsync())
 
 /** On a connection of its own: one that is kept may be closed just then, as this process is busy. */
@@ -96,14 +96,14 @@ test('one guest key cannot fill the memory with the largest bodies that are allo
   const watching = mostMemory(6_000)
   const uploaders = await Promise.all(Array.from({ length: 45 }, () => upload(key, LARGEST_BODY)))
   await expect
-    .poll(() => uploaders.filter((uploader) => [429, 503].includes(statusOf(uploader))).length, { timeout: 5_000 })
+    .poll(() => uploaders.filter((uploader) => [429, 503].includes(statusOf(uploader))).length)
     .toBeGreaterThanOrEqual(43)
   const refused = uploaders.find((uploader) => statusOf(uploader) !== 0)!
   expect(refused.answer).toMatch(/\r\nretry-after: \d+\r\n/i)
   expect(refused.answer).toMatch(/\r\nretry-after-ms: \d+\r\n/i)
   expect((await watching) - before).toBeLessThan(MOST_GROWTH)
   for (const uploader of uploaders) uploader.leave()
-}, 60_000)
+})
 
 test('keys that are made up cannot fill it with bodies of a size that is read at once', async () => {
   const random = (length: number) => randomBase62(length, randomBytes)
@@ -113,7 +113,7 @@ test('keys that are made up cannot fill it with bodies of a size that is read at
   const uploaders = await Promise.all(Array.from({ length: 4_000 }, () => upload(forged(), 250_000)))
   expect((await watching) - before).toBeLessThan(MOST_GROWTH)
   for (const uploader of uploaders) uploader.leave()
-}, 60_000)
+})
 
 test('a body in chunks is counted as it comes', async () => {
   const { key } = await newGuest(gateway)
@@ -135,11 +135,11 @@ test('a body in chunks is counted as it comes', async () => {
     }),
   )
   await expect
-    .poll(() => sockets.filter(({ state }) => /^HTTP\/1\.1 (429|503)/.test(state.answer)).length, { timeout: 10_000 })
+    .poll(() => sockets.filter(({ state }) => /^HTTP\/1\.1 (429|503)/.test(state.answer)).length)
     .toBeGreaterThanOrEqual(28)
   expect((await memory()) - before).toBeLessThan(MOST_GROWTH)
   for (const { socket } of sockets) socket.destroy()
-}, 60_000)
+})
 
 test('who asks beforehand whether to send a large body is told before a byte of it is sent', async () => {
   const { key } = await newDeveloper(gateway)
@@ -153,19 +153,19 @@ test('who asks beforehand whether to send a large body is told before a byte of 
       `POST ${CHAT} HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer ${key}\r\nExpect: 100-continue\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`,
     )
-    await expect.poll(() => answer, { timeout: 5_000 }).toMatch(/\r\n\r\n/)
+    await expect.poll(() => answer).toMatch(/\r\n\r\n/)
     socket.destroy()
     return answer.split('\r\n', 1)[0]
   }
   expect(await ask(LARGEST_BODY)).toMatch(/^HTTP\/1\.1 (429|503) /)
   expect(await ask(1_000)).toBe('HTTP/1.1 100 Continue')
   first.leave()
-  await expect.poll(() => ask(LARGEST_BODY), { timeout: 5_000 }).toBe('HTTP/1.1 100 Continue')
-}, 60_000)
+  await expect.poll(() => ask(LARGEST_BODY)).toBe('HTTP/1.1 100 Continue')
+})
 
 test('all the while the well-behaved client was served, and nothing of what was sent is held', async () => {
   const served = healthy.served
-  await expect.poll(() => healthy.served, { timeout: 10_000 }).toBeGreaterThan(served + 5)
+  await expect.poll(() => healthy.served).toBeGreaterThan(served + 5)
   expect(healthy.troubles).toEqual([])
-  await expect.poll(bytesInFlight, { timeout: 10_000 }).toBeLessThan(100_000)
-}, 30_000)
+  await expect.poll(bytesInFlight).toBeLessThan(100_000)
+})

@@ -60,7 +60,7 @@ beforeAll(async () => {
   )
   chat = stack.use(await startBackend())
   gateway = stack.use(await startGatewayWithoutStores(config()))
-}, 120_000)
+})
 afterAll(() => stack.disposeAsync())
 
 function eventsOf(): string {

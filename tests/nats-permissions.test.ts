@@ -40,7 +40,7 @@ beforeAll(async () => {
   )
   const [first, ...others] = cluster.edges
   gateway = { urls: [first!, ...others], issuer: cluster.issuer, backends }
-}, 90_000)
+})
 afterAll(() => stack.disposeAsync())
 
 describe('with a user of its own for each service, the gateway keeps its promises', () => {

@@ -27,7 +27,7 @@ import { startLoad } from './promises/load.ts'
 
 const PATIENCE = { timeout: 60_000, interval: 100 }
 
-test('Redis fails over under load, twice, and nobody notices', { timeout: 240_000 }, async () => {
+test('Redis fails over under load, twice, and nobody notices', async () => {
   await using stack = new AsyncDisposableStack()
   const redis = stack.use(await startRedisSentinels())
   const { cluster, gateway } = await openCluster(stack, redis.url)

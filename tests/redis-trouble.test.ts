@@ -41,13 +41,13 @@ beforeAll(async () => {
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn', FAILPOINTS: failpoints() }
   cluster = await startCluster({ edges: 2, routers: 1, dataDir: folder, ownServers: true, environment })
   bus = await openNatsBus({ url: cluster.servers.nats.url, name: 'test' })
-}, 90_000)
+})
 
 afterAll(async () => {
   await bus?.[Symbol.asyncDispose]()
   await cluster?.[Symbol.asyncDispose]()
   if (folder) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 const failpoints = () => join(folder, 'failpoints')
 const data = () => join(folder, 'cluster', 'redis')
@@ -137,7 +137,7 @@ test('while Redis is silent, the edges together admit no more than the rate, and
   }
   await until(async () => (await manage(token, 'revoke', key)).status === 200)
   for (const edge of cluster.edges) expect((await ask(edge, key)).status).toBe(401)
-}, 60_000)
+})
 
 test.each([
   ['revoke', 'keys.change-committed'],

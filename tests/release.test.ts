@@ -53,7 +53,7 @@ beforeAll(async () => {
   const manifest = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as Manifest
   for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) await link(name)
   command = join(installed, manifest.bin['model-gateway']!)
-}, 180_000)
+})
 
 interface Manifest {
   bin: Record<string, string>

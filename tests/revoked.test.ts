@@ -32,12 +32,12 @@ beforeAll(async () => {
   const environment = { GATEWAY_CONFIG: config, LOG_LEVEL: 'warn' }
   cluster = await startCluster({ edges: 2, routers: 2, dataDir: folder, ownServers: true, environment })
   await control('faults', { stream: true, paceMs: 50 })
-}, 90_000)
+})
 
 afterAll(async () => {
   await cluster?.[Symbol.asyncDispose]()
   if (folder) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 describe('revoked means revoked', () => {
   test(

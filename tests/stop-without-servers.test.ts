@@ -36,8 +36,8 @@ const cases: { servers: ServerName[]; loss: Loss }[] = [
 const stages: Stage[] = []
 beforeAll(async () => {
   for (let opened = 0; opened <= cases.length; opened++) stages.push(await openStage())
-}, 240_000)
-afterAll(() => Promise.all(stages.map((stage) => stage[Symbol.asyncDispose]())), 60_000)
+})
+afterAll(() => Promise.all(stages.map((stage) => stage[Symbol.asyncDispose]())))
 
 // Services that stop without servers only wait, so all wait at once.
 test.concurrent.each(cases.map((one, at) => ({ ...one, at })))(

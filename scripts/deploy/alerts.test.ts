@@ -49,4 +49,4 @@ test('Prometheus takes the rules; each alert holds still while all is well and f
   expect(tested.toSorted()).toEqual(alerts.toSorted())
   expect(await promtool('check', 'rules', join(OBSERVABILITY_FOLDER, 'alerts.yaml'))).toContain('SUCCESS')
   expect(await promtool('test', 'rules', TESTS)).toContain('SUCCESS')
-}, 120_000)
+})

@@ -19,7 +19,7 @@ test('while the gateway is away the page says so, and goes on by itself when it 
   await stage.gateway.restart()
   await page.getByText('No usage in this time').waitFor({ timeout: 20_000 })
   expect(await page.getByRole('alert').count()).toBe(0)
-}, 60_000)
+})
 
 test('a page whose script is gone, as in the middle of an update, says what to do', async () => {
   const { page } = await stage.visit()
@@ -72,7 +72,7 @@ test('an answer that was lost with the gateway stays as far as it came, and is a
   await page.getByRole('button', { name: 'Ask again' }).click()
   await page.getByText('Charge').waitFor({ timeout: 30_000 })
   expect(await page.getByRole('article').count()).toBe(1)
-}, 90_000)
+})
 
 test('on a slow network every page shows that it is loading, and nothing moves when it has', async () => {
   const { page, shot } = await newKeyOwner(stage)
@@ -105,7 +105,7 @@ test('on a slow network every page shows that it is loading, and nothing moves w
     await heading(page, name).waitFor()
     await comesIn()
   }
-}, 90_000)
+})
 
 /** In the page: adds up what moved without anyone having done something, as browsers score it. */
 function watchLayout(): void {

@@ -52,7 +52,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (colorScheme) => {
     await visitor.page.getByRole('dialog').waitFor()
     await expectAccessible(visitor.page, 'revoke')
     await visitor.shot(`revoke-${colorScheme}`)
-  }, 90_000)
+  })
 })
 
 test('on a phone nothing scrolls sideways, and everything can be reached', async () => {
@@ -71,7 +71,7 @@ test('on a phone nothing scrolls sideways, and everything can be reached', async
   await ask(page, `A long word: ${'x'.repeat(200)}`)
   await expectNoSideways(page, 'playground with an answer')
   await shot('phone-playground-answer')
-}, 60_000)
+})
 
 test('from signing in to an answer with the keyboard alone, the focus always in sight', async () => {
   const { page } = await stage.visit()
@@ -93,7 +93,7 @@ test('from signing in to an answer with the keyboard alone, the focus always in 
   await page.keyboard.press('Enter')
   await page.getByText('Charge').waitFor()
   expect(await focused(page)).toBe('Your message')
-}, 60_000)
+})
 
 test('a dialog keeps the focus, opens on Cancel and gives it back', async () => {
   const { page } = await newKeyOwner(stage)

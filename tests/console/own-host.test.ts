@@ -35,7 +35,7 @@ beforeAll(async () => {
   })
   host.listen(port, '127.0.0.1')
   await once(host, 'listening')
-}, 90_000)
+})
 afterAll(() => {
   host.close()
   host.closeAllConnections()

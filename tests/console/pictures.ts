@@ -49,7 +49,7 @@ test('are of pages that exist', async () => {
   await page.getByRole('img', { name: /a day/ }).waitFor()
   await settle(page)
   await take('usage')
-}, 60_000)
+})
 
 test.each(['overview', 'playground', 'usage', 'real-model'])('%s is in the README, and small', (name) => {
   const path = `docs/images/console-${name}.png`

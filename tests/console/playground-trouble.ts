@@ -36,7 +36,7 @@ test('a model whose backends all fail: what was tried, that it cost nothing, and
     )
     .toBeGreaterThan(0)
   expect(await page.getByRole('article').count()).toBe(1)
-}, 60_000)
+})
 
 test('a backend that dies in the middle: what arrived stays, and the break is told', async () => {
   using _fault = fail({ dieAfterChunks: 6, backend: 'frail-2' })

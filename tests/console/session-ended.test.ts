@@ -38,7 +38,7 @@ test('a session that has ended says so over the page, and signing in again comes
   await heading(page, 'Models').waitFor()
   await page.getByText('in your plan').first().waitFor()
   expect(page.url()).toBe(`${url}/console/models`)
-}, 60_000)
+})
 
 test('a token that the gateway refuses ends the session, whatever the clock of the page says', async () => {
   const { page } = await newVisitor(stage)

@@ -58,7 +58,7 @@ export function useStage({ consoleUrl, ...options }: StageOptions = {}): Stage {
     gateway = stack.use(await startStandalone({ config: configFor(backend), ...options }))
     browser = await chromium.launch({ executablePath: await findBrowser(), args: FLAGS })
     stack.defer(() => browser.close())
-  }, 90_000)
+  })
   afterEach(async () => {
     for (const watch of watches.splice(0)) await watch.end()
   })

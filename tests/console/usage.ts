@@ -108,7 +108,7 @@ test('the allowance warns from 80 % on, and says what to do when nothing is left
   await goTo(page, 'Overview')
   await page.getByText('The allowance is used up').waitFor()
   await shot('overview-out')
-}, 60_000)
+})
 
 /** Asks with the page's own session until the ledger has at least this much. */
 async function useUp(page: Page, atLeast: number): Promise<void> {

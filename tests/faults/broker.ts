@@ -19,7 +19,7 @@ const IMAGE_BYTES = 10_000_000
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
 export function promiseBroker(stage: () => Stage, page: FaultPageSection): void {
-  test(`NATS killed and restarted under ${STREAMS} open streams: none fails`, { timeout: 120_000 }, async () => {
+  test(`NATS killed and restarted under ${STREAMS} open streams: none fails`, async () => {
     const { caller, edges, cluster, lane: take, fail, calls, row, rows } = stage()
     const lane = take('lone')
     fail(lane.first, { paceMs: PACE_MS })
@@ -93,7 +93,7 @@ export function promiseBroker(stage: () => Stage, page: FaultPageSection): void 
     },
   )
 
-  test('an image answer of 10 MB reaches its client whole, through messages of 1 MB', { timeout: 90_000 }, async () => {
+  test('an image answer of 10 MB reaches its client whole, through messages of 1 MB', async () => {
     const { caller, edges, lane: take, fail, row } = stage()
     const lane = take('images')
     const picture = Buffer.concat([PNG_SIGNATURE, Buffer.alloc((IMAGE_BYTES * 3) / 4, 'pixels')]).toString('base64')

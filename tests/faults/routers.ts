@@ -28,7 +28,7 @@ export function promiseRouters(stage: () => Stage, page: FaultPageSection): void
     afterEach(async () => {
       victim().kill('SIGCONT')
       await backAgain()
-    }, 60_000)
+    })
 
     test.each(['frozen', 'killed'] as const)('that is %s before it accepts a job is not noticed', async (how) => {
       const lane = stage().lane('lone')

@@ -49,7 +49,7 @@ export interface LedgerRow {
 }
 
 /** For what follows within seconds, on a machine that may be busy. */
-export const SOON = { timeout: 30_000, interval: 50 }
+export const SOON = { timeout: 60_000, interval: 50 }
 
 export async function startStage(): Promise<Stage> {
   await using opening = new AsyncDisposableStack()

@@ -13,7 +13,7 @@ const PROMPT = 'Say: hi'
 const MOST_PROMPT_TOKENS = Buffer.byteLength(PROMPT) + 8
 const MOST_OUTPUT_TOKENS = 100
 /** How long a request may take to appear in the quota record. */
-const SETTLED = { timeout: 5_000, interval: 50 }
+const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseAllowance(gateway: () => OperatedGateway): void {
   const chat = { model: 'svc-instant', messages: ask(PROMPT), max_tokens: MOST_OUTPUT_TOKENS }

@@ -120,7 +120,7 @@ export function promiseFailover(gateway: () => Gateway): void {
       })
       for (const fault of faults) fault.cancel()
       const again = async () => (await post(caller, lane.model)).status
-      await expect.poll(again, { timeout: 20_000, interval: 1_000 }).toBe(200)
+      await expect.poll(again, { interval: 1_000 }).toBe(200)
     })
 
     test('a first backend that is not there is not noticed; once it comes, it is used', async () => {
@@ -132,7 +132,7 @@ export function promiseFailover(gateway: () => Gateway): void {
         expect((await post(caller, GONE_MODEL)).status).toBe(200)
         return gone.calls.length
       }
-      await expect.poll(served, { timeout: 25_000, interval: 1_500 }).toBeGreaterThan(0)
+      await expect.poll(served, { interval: 1_500 }).toBeGreaterThan(0)
     })
   })
 }

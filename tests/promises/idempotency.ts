@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { ask, type Gateway, newDeveloper, send as sendJson, sendRaw } from './gateway.ts'
 
-const SETTLED = { timeout: 30_000, interval: 100 }
+const SETTLED = { timeout: 60_000, interval: 100 }
 
 export function promiseIdempotency(gateway: () => Gateway): void {
   describe('a request with an Idempotency-Key', () => {

@@ -80,7 +80,7 @@ export function promiseKeys(gateway: () => Gateway): void {
       await developer.client.chat.completions.create({ model: 'svc-core', messages: ask('Say: hi') })
       const usedBy = async (key: string) =>
         (await send(gateway().urls[0], '/billing/quota', { key })).body['used'] as number
-      await expect.poll(() => usedBy(developer.key), { timeout: 5_000 }).toBeGreaterThan(0)
+      await expect.poll(() => usedBy(developer.key)).toBeGreaterThan(0)
       const used = await usedBy(developer.key)
       const rotated = await manageKeys(gateway(), developer.token, 'POST', '/rotate', { key: developer.key })
       expect(await usedBy(String(rotated.body['key']))).toBe(used)

@@ -14,7 +14,7 @@ interface LedgerRow {
 }
 
 /** A broker that was away redelivers, and a ledger that was away catches up. */
-const CAUGHT_UP = { timeout: 45_000, interval: 500 }
+const CAUGHT_UP = { timeout: 60_000, interval: 500 }
 
 /** Each answer whose end reached its client is in the ledger once, with the tokens that the client was told. */
 export async function expectMeteredOnce(database: Database, outcomes: readonly Outcome[]): Promise<void> {

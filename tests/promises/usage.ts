@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { ask, type Gateway, manageKeys, newDeveloper, newGuest, quotaOf, send, signInAs } from './gateway.ts'
 
 /** How long a request may take to appear. */
-const SETTLED = { timeout: 5_000, interval: 50 }
+const SETTLED = { timeout: 60_000, interval: 50 }
 
 export function promiseUsage(gateway: () => Gateway): void {
   const usageOf = async (bearer: string, query = '', url = gateway().urls[0]): Promise<UsageRecord> => {

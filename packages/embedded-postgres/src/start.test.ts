@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openDatabase } from '@gateway/postgres/database'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startTimeOf } from './processes.ts'
 import { startEmbeddedPostgres } from './start.ts'
 
@@ -58,9 +58,7 @@ test('a server that is killed comes back on the same address with what was commi
   const pid = server.pid!
   await query(server.url, `INSERT INTO notes VALUES ('before the kill')`)
   process.kill(pid, 'SIGKILL')
-  await vi.waitFor(async () => expect(await notes(server.url)).toEqual(['first', 'before the kill']), {
-    timeout: 15_000,
-  })
+  await expect.poll(() => notes(server.url)).toEqual(['first', 'before the kill'])
   expect(server.pid).not.toBe(pid)
 })
 
@@ -68,7 +66,7 @@ test('killing the process that started it stops the server, and the next start f
   const { child, url, pid } = await startElsewhere()
   await query(url, `INSERT INTO notes VALUES ('from elsewhere')`)
   child.kill('SIGKILL')
-  await vi.waitFor(async () => expect(await startTimeOf(pid)).toBeNull(), { timeout: 15_000 })
+  await expect.poll(() => startTimeOf(pid)).toBeNull()
   await using server = await startEmbeddedPostgres({ directory })
   expect(await notes(server.url)).toContain('from elsewhere')
 })

@@ -1,6 +1,6 @@
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase, type Database } from './database.ts'
 
 let server: PostgresServer
@@ -103,7 +103,7 @@ test('a server that is killed and comes back is used again, and nothing crashes 
   const lost: Error[] = []
   await using watched = await openDatabase(server.url, { poolSize: 2, onConnectionLost: (error) => lost.push(error) })
   await server.kill('SIGKILL')
-  await vi.waitFor(() => expect(lost).toHaveLength(1))
+  await expect.poll(() => lost).toHaveLength(1)
   await expect(watched.query('SELECT 1')).rejects.toThrow()
   await server.restart()
   await expect(watched.query('SELECT 1')).resolves.toMatchObject({ rows: [{}] })

@@ -168,7 +168,7 @@ describe('a probe', () => {
       http.closeAllConnections()
       await new Promise((resolve) => http.close(resolve))
     }
-  }, 20_000)
+  })
 
   test('knows which embeddings the gateway can use', async () => {
     const vectors = (length: number) => ({ json: { data: [{ embedding: Array.from({ length }, () => 0.5) }] } })

@@ -72,7 +72,7 @@ describe('a question to another service', () => {
   test('that nobody answers ends in a 503', async () => {
     const asking = asksOn(edge)('keysFindAccount')(OWNER)
     await expect(asking).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
-  }, 10_000)
+  })
 
   test('whose answer has not the shape of the contract ends in a 503', async () => {
     await serve(subjects.keysMint, { kind: 'minted' })

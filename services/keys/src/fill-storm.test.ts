@@ -29,7 +29,7 @@ let database: Database
 let load: DatabaseLoad
 let store: ForgetfulStore
 
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()

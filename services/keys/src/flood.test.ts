@@ -24,7 +24,7 @@ let running: AsyncDisposableStack
 let parts: Awaited<ReturnType<typeof openParts>>
 /** A connection of the test's own. */
 let besides: Database
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
@@ -145,7 +145,7 @@ test('2,000 mints a second of one network, and as many made-up keys, hold up no 
     await sleep(100)
   }
   for (const index of developers.slice(0, 4)) await useAndRevoke(index)
-  await expect.poll(() => mints.answers.get('limited') ?? 0, { timeout: 20_000 }).toBeGreaterThan(1_000)
+  await expect.poll(() => mints.answers.get('limited') ?? 0).toBeGreaterThan(1_000)
   for (const index of developers.slice(4)) await useAndRevoke(index)
   await Promise.all([mints.stop(), madeUp.stop()])
   expect(median(waits.map(({ revoke, alone }) => revoke - alone))).toBeLessThan(500)
@@ -154,7 +154,7 @@ test('2,000 mints a second of one network, and as many made-up keys, hold up no 
   // Those that come before the cap is reached wait for each other; beyond a hundred they are refused.
   expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'limited', 'minted'])
   expect(Object.fromEntries(madeUp.answers)).toEqual({ unknown: madeUp.sent })
-}, 60_000)
+})
 
 test('thousands of networks that mint at once hold up no revoke; those beyond the queue are refused at once', async () => {
   const key = await mintFor(0)
@@ -170,4 +170,4 @@ test('thousands of networks that mint at once hold up no revoke; those beyond th
   await mints.stop()
   expect(median(waits)).toBeLessThan(500)
   expect([...mints.answers.keys()].toSorted()).toEqual(['busy', 'minted'])
-}, 60_000)
+})

@@ -8,14 +8,14 @@ import { openDatabase } from '@gateway/postgres/database'
 import { openConfigSource } from '@gateway/config/config-source'
 import { createLogger } from '@gateway/telemetry/logger'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { hashOf, MASTER_SECRET } from '../test/keys-service.ts'
 import { startKeys, URGENT_CONNECTIONS } from './start.ts'
 
 let postgres: PostgresServer
 let running: AsyncDisposableStack
 let parts: Awaited<ReturnType<typeof openParts>>
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
@@ -61,7 +61,7 @@ test('a life of a key over the bus: minted, rotated, revoked, listed', async () 
   await ask(subjects.keysRevoke, { owner: OWNER, keyHash: hashOf(await mint()) })
   const { keys } = listKeysReply.parse(await ask(subjects.keysList, { owner: OWNER }))
   expect(keys.map(({ status }) => status)).toEqual(['deactivated', 'deactivated'])
-  await vi.waitFor(() => expect(cut).toEqual(['rotated', 'revoked']))
+  await expect.poll(() => cut).toEqual(['rotated', 'revoked'])
 })
 
 test('a question that makes no sense is answered with an error, and the service goes on', async () => {
@@ -84,10 +84,10 @@ test('the list shows when a key was last used', async () => {
   }
   const lastUsed = async () => listKeysReply.parse(await ask(subjects.keysList, { owner: OWNER })).keys[0]?.lastUsedAt
   tell(Date.parse('2026-03-01T12:00:00.500Z'))
-  await vi.waitFor(async () => expect(await lastUsed()).toBe('2026-03-01T12:00:00.500Z'))
+  await expect.poll(() => lastUsed()).toBe('2026-03-01T12:00:00.500Z')
   tell(Date.parse('2026-02-01T12:00:00Z'))
   tell(Date.parse('2026-04-01T12:00:00Z'))
-  await vi.waitFor(async () => expect(await lastUsed()).toBe('2026-04-01T12:00:00.000Z'))
+  await expect.poll(() => lastUsed()).toBe('2026-04-01T12:00:00.000Z')
 })
 
 test('keys and devices survive a restart and a rotation of the master secret', async () => {
@@ -96,7 +96,7 @@ test('keys and devices survive a restart and a rotation of the master secret', a
   for (const masterSecret of [MASTER_SECRET, `${rotatedSecret},${MASTER_SECRET}`, rotatedSecret]) {
     await using _keys = await startKeys({ ...parts, masterSecret })
     minted.push([await mint(), await mintGuest()])
-    await vi.waitFor(async () => expect(await sealedUnder()).toHaveLength(1))
+    await expect.poll(() => sealedUnder()).toHaveLength(1)
   }
   expect(minted[1]).toEqual(minted[0])
   expect(minted[2]).toEqual(minted[0])
@@ -118,13 +118,13 @@ test('a former master secret that something is still sealed under cannot be left
   const { rows } = await parts.database.query('select sealed, master_key_id from keys.keys')
   {
     await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
-    await vi.waitFor(async () => expect(await sealedUnder()).toHaveLength(1))
+    await expect.poll(() => sealedUnder()).toHaveLength(1)
   }
   await parts.database.query('update keys.keys set sealed = $1, master_key_id = $2', Object.values(rows[0]!))
   await expect(startKeys({ ...parts, masterSecret: rotatedSecret })).rejects.toThrow(/KEYS_MASTER_SECRET/)
 
   await using _keys = await startKeys({ ...parts, masterSecret: `${rotatedSecret},${MASTER_SECRET}` })
-  await vi.waitFor(async () => expect(await ask(subjects.keysReseal, {})).toMatchObject({ isComplete: true }))
+  await expect.poll(() => ask(subjects.keysReseal, {})).toMatchObject({ isComplete: true })
   expect(await sealedUnder()).toHaveLength(1)
 })
 

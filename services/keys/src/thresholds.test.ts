@@ -4,7 +4,7 @@ import { mintKeyReply } from '@gateway/contracts/developer-keys-api'
 import { accountThreshold, type AccountThreshold } from '@gateway/contracts/standing'
 import { accountStream, subjects } from '@gateway/contracts/subjects'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openKeysService, type TestKeys } from '../test/keys-service.ts'
 import { announceThresholds, noteStanding } from './thresholds.ts'
 import { topUp } from './handlers/change-account.ts'
@@ -18,7 +18,7 @@ let keys: TestKeys
 let running: AsyncDisposableStack
 let told: AccountThreshold[]
 let account: string
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
@@ -55,15 +55,15 @@ test('an account that reaches 80 % and then all of its allowance is told of once
   running.use(await announce())
   await used(0.7)
   await Promise.all(Array.from({ length: 20 }, () => used(0.8)))
-  await vi.waitFor(() => expect(percents()).toEqual([80]), 5_000)
+  await expect.poll(() => percents()).toEqual([80])
   await Promise.all(Array.from({ length: 20 }, () => used(1)))
-  await vi.waitFor(() => expect(percents()).toEqual([80, 100]), 5_000)
+  await expect.poll(() => percents()).toEqual([80, 100])
   expect(told[1]).toMatchObject({
     ...{ id: `${account}.${WINDOW}.100`, account, kind: 'developer', ...OWNER, window: WINDOW },
     ...{ unit: 'tokens', used: allowance(), limit: allowance() },
   })
   await used(0.8, '2020-01')
-  await vi.waitFor(() => expect(percents()).toEqual([80, 100, 80]), 5_000)
+  await expect.poll(() => percents()).toEqual([80, 100, 80])
 })
 
 test('what was noted is told by the next process that can', async () => {
@@ -73,7 +73,7 @@ test('what was noted is told by the next process that can', async () => {
     await using _failing = announceThresholds({ ...keys, bus: withoutStream })
   }
   running.use(await announce())
-  await vi.waitFor(() => expect(percents()).toEqual([80, 100]), 5_000)
+  await expect.poll(() => percents()).toEqual([80, 100])
 })
 
 test('a top-up raises the bar', async () => {
@@ -81,7 +81,7 @@ test('a top-up raises the bar', async () => {
   await topUp(keys, { id: crypto.randomUUID(), subject: 'alice', amount: allowance() })
   await used(1)
   await used(1.6)
-  await vi.waitFor(() => expect(percents()).toEqual([80]), 5_000)
+  await expect.poll(() => percents()).toEqual([80])
   expect(told[0]).toMatchObject({ limit: 2 * allowance(), used: 1.6 * allowance() })
 })
 

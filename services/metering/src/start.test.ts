@@ -18,7 +18,7 @@ let databaseUrl: string
 let database: Database
 let admission: RecordingAdmission
 
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()

@@ -1,7 +1,7 @@
 import { createMemoryHub, type MemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { keysUsed } from '@gateway/contracts/developer-keys-api'
 import { groups, subjects } from '@gateway/contracts/subjects'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { noteStandingRequest, type NoteStandingRequest } from '@gateway/contracts/standing'
 import { type PostgresServer, startPostgres } from '@gateway/servers/start'
 import { IN_WINDOW_MS, messageOf, usageEvent, WINDOW } from '../test/usage-events.ts'
@@ -25,7 +25,7 @@ test('the last use of each key is told, once a minute', async () => {
   })
 
   keyUse.tell([use('a', 300), use('b', 100), use('a', 200)])
-  await vi.waitFor(() => expect(told).toHaveLength(2))
+  await expect.poll(() => told).toHaveLength(2)
   expect(told).toEqual([
     { keyId: 'a', usedAtMs: 300 },
     { keyId: 'b', usedAtMs: 100 },
@@ -35,7 +35,7 @@ test('the last use of each key is told, once a minute', async () => {
   keyUse.tell([use('a', 59_000), use('c', 59_000)])
   nowMs = 60_000
   keyUse.tell([use('a', 60_000)])
-  await vi.waitFor(() => expect(told).toHaveLength(4))
+  await expect.poll(() => told).toHaveLength(4)
   expect(told.slice(2)).toEqual([
     { keyId: 'c', usedAtMs: 59_000 },
     { keyId: 'a', usedAtMs: 60_000 },
@@ -48,7 +48,7 @@ let postgres: PostgresServer
 let running: AsyncDisposableStack
 let ledger: TestLedger
 let hub: MemoryHub
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   running = new AsyncDisposableStack()
@@ -83,7 +83,7 @@ test('keys is told what accounts have used soon after it was recorded', async ()
   await use(standing, 'acct0001')
   await use(standing, 'acct0001')
   const total = { account: 'acct0001', window: WINDOW, milliTokens: 2 * CHARGE, nanoUsd: 0 }
-  await vi.waitFor(() => expect(heard.get('acct0001')).toEqual(total), 10_000)
+  await expect.poll(() => heard.get('acct0001')).toEqual(total)
 })
 
 test('what nobody heard, or a killed process did not tell, is told by the next one, however many accounts', async () => {
@@ -94,7 +94,7 @@ test('what nobody heard, or a killed process did not tell, is told by the next o
   ])
   const heard = await listen()
   running.use(await startTelling())
-  await vi.waitFor(() => expect([...heard.keys()].sort()).toEqual(accounts), 5_000)
+  await expect.poll(() => [...heard.keys()].sort()).toEqual(accounts)
 })
 
 test('while keys is away totals wait, and the newest is told', async () => {
@@ -103,5 +103,5 @@ test('while keys is away totals wait, and the newest is told', async () => {
   await new Promise((resolve) => setTimeout(resolve, 1_500))
   await use(standing, 'acct0001')
   const heard = await listen()
-  await vi.waitFor(() => expect(heard.get('acct0001')?.milliTokens).toBe(2 * CHARGE), 10_000)
-}, 15_000)
+  await expect.poll(() => heard.get('acct0001')?.milliTokens).toBe(2 * CHARGE)
+})

@@ -34,7 +34,7 @@ let redis: Server
 beforeAll(async () => {
   postgres = await startPostgres()
   redis = await startRedis()
-}, 60_000)
+})
 afterAll(async () => {
   await redis[Symbol.asyncDispose]()
   await postgres[Symbol.asyncDispose]()

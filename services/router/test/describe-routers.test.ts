@@ -7,7 +7,7 @@ import type { Bus } from '@gateway/bus/port'
 import { showRoutersReply } from '@gateway/contracts/routers-api'
 import { subjects, usageStream } from '@gateway/contracts/subjects'
 import { createLogger } from '@gateway/telemetry/logger'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { startRouter } from '../src/start.ts'
 import { headerOf } from './fake-job.ts'
 import { goodChat, startHttpBackend } from './http-backend.ts'
@@ -59,7 +59,7 @@ function ask(): Promise<void> {
 
 test('each live router tells of its own backends: what one has found out, another may not know', async () => {
   await startOne()
-  await vi.waitFor(async () => expect(await show()).toMatchObject({ alive: 2, routers: [{}, {}] }), 5_000)
+  await expect.poll(() => show()).toMatchObject({ alive: 2, routers: [{}, {}] })
   await ask()
   const { routers } = await show()
   // A limit is shared by those that live.
@@ -81,6 +81,6 @@ test('a router that does not answer is missed, and nobody waits for it long', as
   // It says that it is there, and nothing else.
   operator.broadcast(subjects.routersAlive, Buffer.from(JSON.stringify({ routerId: 'a-frozen-router' })))
   const askedAtMs = performance.now()
-  await vi.waitFor(async () => expect(await show()).toMatchObject({ alive: 2, routers: [{}] }), 3_000)
+  await expect.poll(() => show()).toMatchObject({ alive: 2, routers: [{}] })
   expect(performance.now() - askedAtMs).toBeLessThan(3_000)
 })

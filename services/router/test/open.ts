@@ -7,7 +7,7 @@ import { startHttpBackend, type Answer, type HttpBackend } from './http-backend.
 import { startRouterUnderTest, type RouterUnderTest } from './router-under-test.ts'
 
 /** For what happens soon, on a machine that may be busy. */
-export const SOON = { timeout: 10_000 }
+export const SOON = { timeout: 60_000 }
 
 const opened: AsyncDisposable[] = []
 afterEach(async () => {

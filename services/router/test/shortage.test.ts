@@ -29,7 +29,7 @@ test('a router without free files asks its backends again as soon as it has some
   expect(told).toEqual([
     expect.stringMatching(/^this router cannot open connections, .* raise its limit of open files/),
   ])
-}, 60_000)
+})
 
 const failed = (code: string) => Object.assign(new Error(code), { code })
 const kindOf = (error: unknown) => faultOfError(error, 'connecting').kind

@@ -45,7 +45,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     expect(edge.counters.resumesAsked).toBeGreaterThan(0)
     expect(edge.counters.jobsLost).toBe(0)
     expect(edge.counters.reconnects).toBe(1)
-  }, 30_000)
+  })
 
   it('is a pause for longer than three heartbeats, too', async () => {
     await serveChunks(100, 20)
@@ -56,7 +56,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.restart()
     expect(await answer.over).toBe('end 4')
     expectWhole(answer, 7, 100)
-  }, 30_000)
+  })
 
   it('loses no stream by standing still for five seconds', async () => {
     await serveChunks(100, 20)
@@ -67,7 +67,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.kill('SIGCONT')
     expect(await answer.over).toBe('end 4')
     expectWhole(answer, 7, 100)
-  }, 30_000)
+  })
 
   it('delays bodies on their way, and loses none', async () => {
     await serveChunks(1, 0)
@@ -78,7 +78,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(200)
     await world.server.restart()
     expect(await Promise.all(answers.map((answer) => answer.over))).toEqual(answers.map(() => 'end 20000000'))
-  }, 30_000)
+  })
 
   it('holds jobs and requests put meanwhile until it is back', async () => {
     await serveChunks(1, 0)
@@ -91,7 +91,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.restart()
     expect(await answer.over).toBe('end 4')
     expect(read(await reply)).toBe('still there?')
-  }, 30_000)
+  })
 
   it('makes a job that cannot be delivered for long unavailable', async () => {
     await world.server.kill()
@@ -99,7 +99,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     const startedAtMs = performance.now()
     expect(await ask(edge, { subject: 'job.a' }).over).toBe('unavailable timeout')
     expect(performance.now() - startedAtMs).toBeLessThan(5_000)
-  }, 30_000)
+  })
 
   it('stores after it what was published durably during it, once', async () => {
     const seen: string[] = []
@@ -131,7 +131,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     // The broker forgets acknowledgements that it had not written when it was killed, and delivers their events again.
     const twice = seen.filter((event, i) => seen.indexOf(event) < i)
     expect(twice.filter((event) => !begunBefore.has(event))).toEqual([])
-  }, 40_000)
+  })
 
   it('says in time that an event is not stored, and stores it all the same', async () => {
     await world.server.kill()
@@ -148,5 +148,5 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     })
     await until(() => seen.includes('late'), 10_000)
     await until(() => edge.durableHealthy)
-  }, 30_000)
+  })
 })

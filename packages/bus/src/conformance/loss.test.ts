@@ -102,7 +102,7 @@ describe.each(adapters)('lost processes on $name', ({ createWorld }) => {
       job.end(text('thought about it'))
     })
     expect(await ask(edge, { subject: 'job.a' }).over).toBe('end thought about it')
-  }, 10_000)
+  })
 
   it('tells the caller at once when its worker closes', async () => {
     await serve((job) => job.accept())

@@ -38,7 +38,7 @@ describe('a bus on NATS', () => {
     { how: 'away, and its name too', signal: 'SIGKILL', noticed: true, named: false },
     { how: 'silent, and nobody has noticed', signal: 'SIGSTOP', noticed: false, named: true },
     { how: 'silent, and given up', signal: 'SIGSTOP', noticed: true, named: true },
-  ] as const)('closes when its server is $how', { timeout: 60_000 }, async ({ signal, noticed, named }) => {
+  ] as const)('closes when its server is $how', async ({ signal, noticed, named }) => {
     const server = closing.use(await startNats({ own: true }))
     const statuses: BusStatus[] = []
     const onStatus = (status: BusStatus) => void statuses.push(status)
@@ -111,7 +111,7 @@ describe('a bus on NATS', () => {
     expect(tap.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
   })
 
-  it('takes a backlog of large events in portions that fit its memory', { timeout: 60_000 }, async () => {
+  it('takes a backlog of large events in portions that fit its memory', async () => {
     const server = closing.use(await startNats({ own: true }))
     const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
     const event = Buffer.alloc(900_000)
@@ -128,7 +128,7 @@ describe('a bus on NATS', () => {
     }
     await bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch: 1_000, handler })
     // However long the first portion takes, no more comes than the next one.
-    await expect.poll(pending, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(pending).toBeGreaterThan(0)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect((await pending()) * event.length).toBeLessThan(2 * PORTION_BYTES)
     open()
@@ -181,7 +181,7 @@ describe('a bus on NATS', () => {
           await server.restart()
         },
       ],
-    ])('%s', { timeout: 90_000 }, async (_, lose) => {
+    ])('%s', async (_, lose) => {
       const directory = await directoryOf()
       const server = closing.use(await startNats({ own: true, directory }))
       const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
@@ -202,7 +202,7 @@ describe('a bus on NATS', () => {
       const keptAfter = async (count: number) => {
         await using broker = await connectBroker(server.url)
         const api = jetStreamOf(broker)
-        await expect.poll(() => api.ackFloor('EVENTS', 'ledger'), { timeout: 5_000, interval: 20 }).toBe(count)
+        await expect.poll(() => api.ackFloor('EVENTS', 'ledger'), { interval: 20 }).toBe(count)
         expect(await kept(broker)).toBe(count)
         await sweep(api, eventStream)
         return await kept(broker)

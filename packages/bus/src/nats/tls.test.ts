@@ -45,7 +45,7 @@ beforeAll(async () => {
   certificate = started.certificate
   url = secureUrl(server)
   setDefaultCACertificates([...trusted, certificate])
-}, 60_000)
+})
 afterAll(async () => {
   setDefaultCACertificates(trusted)
   await stack.disposeAsync()
@@ -63,7 +63,7 @@ test.each(['127.0.0.1', 'localhost'])('requests and replies of every size travel
   }
 })
 
-test('many streams of several MB at once come whole, in both directions', { timeout: 60_000 }, async () => {
+test('many streams of several MB at once come whole, in both directions', async () => {
   await using router = await openNatsBus({ url, name: 'router' })
   await using edge = await openNatsBus({ url, name: 'edge' })
   await using _ = await serveJobs(router, 'job.a', async (job) => {
@@ -82,7 +82,7 @@ test('many streams of several MB at once come whole, in both directions', { time
   }
 })
 
-test('durable events are stored and consumed, also after the server was away', { timeout: 60_000 }, async () => {
+test('durable events are stored and consumed, also after the server was away', async () => {
   const statuses: BusStatus[] = []
   const onStatus = (status: BusStatus) => void statuses.push(status)
   await using bus = await openNatsBus({ url, name: 'metering', streams: [eventStream], onStatus })

@@ -63,7 +63,7 @@ test('keys are fetched again after ten minutes, and no token waits for it', asyn
   later(11 * MINUTE_MS)
   issuer.mood = 'hangs'
   await Promise.all([find('one'), find('one'), find('one')])
-  await vi.waitFor(() => expect(issuer.asked).toBe(2))
+  await expect.poll(() => issuer.asked).toBe(2)
 })
 
 test('keys outlive an outage of the issuer by a day, then tokens fail as unavailable, and work again when it is back', async () => {
@@ -85,7 +85,7 @@ test.each(['one', 'forged'])('while the issuer is away, tokens of key %s ask it 
   const before = issuer.asked
   for (let round = 0; round < 3; round++) {
     await Promise.allSettled(Array.from({ length: 20 }, () => find(kid)))
-    await vi.waitFor(() => expect(issuer.asked - before).toBe(round + 1))
+    await expect.poll(() => issuer.asked - before).toBe(round + 1)
     await Promise.allSettled([find(kid)])
     later(10_001)
   }

@@ -192,7 +192,7 @@ async function read(response: Response) {
 }
 
 const nextRun = async (index: number): Promise<Run> => {
-  await expect.poll(() => runs.length, { timeout: 10_000, interval: 5 }).toBeGreaterThan(index)
+  await expect.poll(() => runs.length, { interval: 5 }).toBeGreaterThan(index)
   return runs[index]!
 }
 
@@ -475,7 +475,7 @@ describe('a store that is away', () => {
     }
     const names = new Set<string>()
     store = { ...back, keep: (claim, ...rest) => (names.add(claim.name), back.keep(claim, ...rest)) }
-    await expect.poll(() => names.size, { timeout: 5_000 }).toBe(1)
+    await expect.poll(() => names.size).toBe(1)
     await expect.poll(isKept).toBe('kept')
     expect(runs).toHaveLength(1)
   })

@@ -217,7 +217,7 @@ test('a stream that is refused behind an answer that runs on the same connection
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   try {
     socket.write('GET / HTTP/1.1\r\nhost: edge\r\n\r\n'.repeat(2))
-    await vi.waitFor(() => expect(asked).toHaveLength(2))
+    await expect.poll(() => asked).toHaveLength(2)
     const response = Object.assign(asked[1]!, { locals: {} })
     const client = httpClient(response, { stream: true, requestId: 'r' })
     client.listen(NO_SOURCE)

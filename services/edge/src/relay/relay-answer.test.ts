@@ -396,9 +396,7 @@ describe('a stream', () => {
     held.resolve()
     await new Promise((resolve) => setTimeout(resolve, 100))
     leaving.abort()
-    await expect
-      .poll(() => reports, { timeout: 10_000 })
-      .toMatchObject([{ outcome: 'client_gone', delivered: false, usage: USAGE }])
+    await expect.poll(() => reports).toMatchObject([{ outcome: 'client_gone', delivered: false, usage: USAGE }])
   })
 
   test('whose client leaves and whose router is then lost is billed the events that came', async () => {

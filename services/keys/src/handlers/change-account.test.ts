@@ -16,7 +16,7 @@ let keys: TestKeys
 let warmed: unknown[]
 /** Before metering answers. */
 let warming: () => Promise<void>
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   keys = await openKeysService(postgres)

@@ -15,7 +15,7 @@ let keys: TestKeys
 beforeAll(async () => {
   postgres = await startPostgres()
   keys = await openKeysService(postgres)
-}, 60_000)
+})
 afterAll(async () => {
   await keys[Symbol.asyncDispose]()
   await postgres[Symbol.asyncDispose]()
@@ -50,7 +50,7 @@ interface Story {
   known: string
 }
 
-test('whatever is late, a key that was minted after the refusal lives', { timeout: 120_000 }, async () => {
+test('whatever is late, a key that was minted after the refusal lives', async () => {
   let owners = 0
   // The acts of a step are at once.
   const steps = fc.array(fc.array(act, { minLength: 1, maxLength: 3 }), { minLength: 4, maxLength: 16 })

@@ -10,7 +10,7 @@ import { mintGuest } from './mint-guest.ts'
 
 let postgres: PostgresServer
 let keys: TestKeys
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => void (keys = await openKeysService(postgres)))
 afterEach(() => keys[Symbol.asyncDispose]())

@@ -11,7 +11,7 @@ let postgres: PostgresServer
 let keys: TestKeys
 let key: string
 let account: string
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   keys = await openKeysService(postgres)

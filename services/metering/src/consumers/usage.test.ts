@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { usageEvent as eventSchema, type UsageEvent } from '@gateway/contracts/usage-event'
 import { startPostgres, type PostgresServer } from '@gateway/servers/start'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openLedger, type TestLedger } from '../../test/ledger.ts'
 import { messageOf, requestIdAt, usageEvent } from '../../test/usage-events.ts'
 import { consumeUsage } from './usage.ts'
 
 let postgres: PostgresServer
 let ledger: TestLedger
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => void (ledger = await openLedger(postgres)))
 afterEach(() => ledger[Symbol.asyncDispose]())
@@ -271,14 +271,14 @@ test('the ledger goes on while the admission store is away, and the store learns
   expect(ledger.admission.told).toEqual([])
 
   ledger.admission.away = false
-  await vi.waitFor(() => expect(ledger.admission.released.size).toBe(5), { timeout: 5_000 })
+  await expect.poll(() => ledger.admission.released.size).toBe(5)
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
   const included = ledger.admission.told.flatMap((total) => total.included)
   expect(included).toHaveLength(5)
   for (const request of included) expect(request).toMatchObject({ tokens: 100, mayChange: false })
   // Metering strikes a debt off once the store has answered.
   const owed = async () => (await ledger.database.query('select from metering.owed_totals')).rows
-  await expect.poll(owed, { timeout: 10_000 }).toEqual([])
+  await expect.poll(owed).toEqual([])
 })
 
 test('a part of the store that is away holds up no totals of the others, however many it is owed', async () => {
@@ -293,9 +293,7 @@ test('a part of the store that is away holds up no totals of the others, however
   await consumeUsage(ledger, [messageOf(usageEvent({ account: 'lost1' }))])
   const events = Array.from({ length: 5 }, () => usageEvent())
   for (const event of events) await consumeUsage(ledger, [messageOf(event)])
-  await vi.waitFor(() => expect(ledger.admission.released).toEqual(new Set(events.map(({ requestId }) => requestId))), {
-    timeout: 10_000,
-  })
+  await expect.poll(() => ledger.admission.released).toEqual(new Set(events.map(({ requestId }) => requestId)))
   expect(ledger.admission.total(ACCOUNT)).toEqual({ settled: 5 * CHARGE, version: 5 })
   const { rows } = await ledger.database.query(`select from metering.owed_totals where account like 'lost%'`)
   expect(rows).toHaveLength(701)

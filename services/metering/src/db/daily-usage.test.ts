@@ -13,7 +13,7 @@ let ledger: TestLedger
 beforeAll(async () => {
   postgres = await startPostgres()
   ledger = await openLedger(postgres)
-}, 60_000)
+})
 afterAll(async () => {
   await ledger[Symbol.asyncDispose]()
   await postgres[Symbol.asyncDispose]()
@@ -152,7 +152,7 @@ test('after any reports, repeated, replaced and in any order, on any number of r
     },
   )
   await fc.assert(run, { numRuns: 60 })
-}, 60_000)
+})
 
 test('a crash before the commit leaves nothing of either', async () => {
   const account = newAccount()

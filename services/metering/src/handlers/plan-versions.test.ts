@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000
 
 let postgres: PostgresServer
 let ledger: TestLedger
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => void (ledger = await openLedger(postgres)))
 afterEach(() => ledger[Symbol.asyncDispose]())

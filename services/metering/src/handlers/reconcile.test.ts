@@ -17,7 +17,7 @@ let ledger: TestLedger
 let store: ReturnType<typeof openMemoryAdmission>
 let context: ReconcileContext
 let nowMs: number
-beforeAll(async () => void (postgres = await startPostgres()), 60_000)
+beforeAll(async () => void (postgres = await startPostgres()))
 afterAll(() => postgres[Symbol.asyncDispose]())
 beforeEach(async () => {
   nowMs = IN_WINDOW_MS

@@ -161,7 +161,7 @@ describe('a token that the vendor refuses before its end', () => {
     ask.mockResolvedValueOnce({ value: 'old', expiresAtMs: Date.now() + 3_600_000 })
     ask.mockReturnValueOnce(coming.promise)
     const exchange = client.call({ ...CHAT, budgetMs: 10_000, patience: NO_PATIENCE })
-    await vi.waitFor(() => expect(ask).toHaveBeenCalledTimes(2))
+    await expect.poll(() => ask).toHaveBeenCalledTimes(2)
     exchange.abort(new Error('gone'))
     await expect(exchange.response).rejects.toThrow('gone')
     await exchange.closed
@@ -459,7 +459,7 @@ describe('the libraries of vendors', () => {
     ...(apiKey ? { apiKey } : {}),
   })
 
-  test('are not loaded by a gateway whose backends have keys or none', { timeout: 60_000 }, async () => {
+  test('are not loaded by a gateway whose backends have keys or none', async () => {
     const withKeys = ['openai', 'azure', 'anthropic', 'gemini', 'vertex', 'bedrock'].map((vendor) => at(vendor, 'key'))
     expect(await loadedBy([at(undefined), at('ollama'), ...withKeys])).toEqual([])
   })
@@ -468,7 +468,7 @@ describe('the libraries of vendors', () => {
     ['vertex', ['google-auth-library']],
     ['azure', ['@azure/identity']],
     ['bedrock', ['@aws-sdk/credential-providers', '@smithy/signature-v4']],
-  ])('of %s are loaded where it has no key', { timeout: 60_000 }, async (vendor, libraries) => {
+  ])('of %s are loaded where it has no key', async (vendor, libraries) => {
     expect(await loadedBy([at(vendor)])).toEqual(libraries)
   })
 })

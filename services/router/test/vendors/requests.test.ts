@@ -87,7 +87,7 @@ const chat = fc
   .map(([said, asked, given]): Record<string, unknown> => ({ messages: said, ...asked, ...given }))
 
 describe('every request of the contract', () => {
-  test.for(vendors)('is one of %s, or is refused by name', { timeout: 120_000 }, async (vendor) => {
+  test.for(vendors)('is one of %s, or is refused by name', async (vendor) => {
     const standIn = STAND_INS[vendor]
     const violations: string[] = []
     const server = await backend((response, request, socket) => {
