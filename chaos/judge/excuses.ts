@@ -47,7 +47,9 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
       // Its clients have no other here; those whose answers run get them.
       return fault.victim === edge ? ['unreachable'] : []
     case 'switch':
-      return fault.processes.includes(edge) ? ['unreachable'] : []
+      // The last release resets a connection whose request is still at admission a second after its edge began to stop.
+      if (fault.processes.includes(edge)) return fault.to === 'present' ? GONE : ['unreachable']
+      return []
     case 'cut':
     case 'mute':
     case 'slow':
