@@ -8,6 +8,8 @@ import { estimateChat, estimateEmbeddings, estimateImages } from './estimate-tok
 /** The last one of cl100k_base. */
 const LAST_TOKEN = 100_255
 const AROUND_INPUT = 8
+/** What a template adds to a short request. */
+const AROUND_REQUEST = 1_520
 
 const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })
 
@@ -19,6 +21,22 @@ describe('a reservation', () => {
         expect(estimate.maxPromptTokens).toBeGreaterThanOrEqual(encode(content).length)
       }),
     )
+  })
+
+  const hi = { role: 'user', content: 'Hi' }
+  const tools = [{ type: 'function', function: { name: 'f', parameters: {} } }]
+  const call = { id: 'abcdefgh0', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const called = [
+    { role: 'assistant', content: '', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'abcdefgh0', content: '1' },
+  ]
+  test.each<[string, object, number, string]>([
+    ['a short question', { messages: [hi] }, 1_178, 'Devstral Small 2507'],
+    ['a tool', { messages: [hi], tools }, 1_202, 'Devstral Small 2507'],
+    ['many turns', { messages: Array.from({ length: 21 }, () => hi) }, 1_228, 'Devstral Small 2507'],
+    ['five calls', { messages: [hi, ...Array.from({ length: 5 }, () => called).flat()], tools }, 1_518, 'Command R7B'],
+  ])('covers %s in the longest of the chat templates in llama.cpp', (_what, body, tokens) => {
+    expect(estimateChat(chat(body), 1).maxPromptTokens).toBeGreaterThan(tokens)
   })
 
   test.each([
@@ -58,7 +76,7 @@ describe('a reservation', () => {
     const most = 2_833 + 8 * 5_667
     const { maxPromptTokens, usualPromptTokens } = estimateChat(withImages(1), 1)
     expect(maxPromptTokens).toBeGreaterThan(most)
-    expect(maxPromptTokens).toBeLessThan(most + 100)
+    expect(maxPromptTokens).toBeLessThan(most + AROUND_REQUEST + 100)
     expect(usualPromptTokens).toBeLessThan(3_100)
   })
 
@@ -90,7 +108,7 @@ describe('a reservation', () => {
     const sound = { type: 'input_audio', input_audio: { data: 'A'.repeat(5_000), format: 'wav' } }
     const { maxPromptTokens } = estimateChat(chat({ messages: [{ role: 'user', content: [sound] }] }), 1, 32_768)
     expect(maxPromptTokens).toBeGreaterThan(5_000)
-    expect(maxPromptTokens).toBeLessThan(5_200)
+    expect(maxPromptTokens).toBeLessThan(AROUND_REQUEST + 5_200)
   })
 
   test('covers the texts beside a document, and a document that is a text by its bytes', () => {
@@ -101,19 +119,21 @@ describe('a reservation', () => {
     expect(of(text, video).maxPromptTokens).toBeGreaterThan(50_000)
     expect(of(document).maxPromptTokens).toBeGreaterThan(50_000)
     expect(of(document).usualPromptTokens).toBeGreaterThan(12_500)
-    expect(of({ ...document, source: { ...document.source, data: 'short' } }).maxPromptTokens).toBeLessThan(200)
+    expect(of({ ...document, source: { ...document.source, data: 'short' } }).maxPromptTokens).toBeLessThan(
+      AROUND_REQUEST + 200,
+    )
   })
 
   test('counts tool definitions as part of the prompt', () => {
-    const tools = [{ type: 'function', function: { name: 'look_up', description: 'x'.repeat(1_000) } }]
-    expect(estimateChat(chat({ tools }), 1).maxPromptTokens).toBeGreaterThan(1_000)
+    const long = [{ type: 'function', function: { name: 'look_up', description: 'x'.repeat(1_000) } }]
+    expect(estimateChat(chat({ tools: long }), 1).maxPromptTokens).toBeGreaterThan(AROUND_REQUEST + 1_000)
   })
 
   test.each(['input_ids', 'documents', 'chat_template', 'chat_template_kwargs', 'functions', 'response_format'])(
     'counts %s, which templates write into the prompt',
     (field) => {
       const value = field === 'chat_template' ? 'x'.repeat(1_000) : { text: 'x'.repeat(1_000) }
-      expect(estimateChat(chat({ [field]: value }), 1).maxPromptTokens).toBeGreaterThan(1_000)
+      expect(estimateChat(chat({ [field]: value }), 1).maxPromptTokens).toBeGreaterThan(AROUND_REQUEST + 1_000)
     },
   )
 

@@ -15,8 +15,14 @@ import {
 } from '@gateway/contracts/chat'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
-/** Chat templates wrap each message in a few tokens of their own. */
-const TOKENS_AROUND_MESSAGE = 8
+/**
+ * What chat templates add: a system prompt of their own, instructions for tools, and marks around each message. The most
+ * that any of the 66 templates in llama.cpp's source adds (2026-11), and some more, for tokenizers differ.
+ */
+const MOST_AROUND_REQUEST = 1_500
+const MOST_AROUND_MESSAGE = 20
+const USUAL_AROUND_MESSAGE = 8
+const TOKENS_AROUND_INPUT = 8
 /**
  * gpt-4o-mini's count of an image at full detail: 2,833, and 5,667 for each of eight tiles (measured: community.openai.com,
  * topic 1262691, 2025). Qwen's vision models count 16,384 at most.
@@ -94,13 +100,14 @@ export function estimateChat(
     textBytes += jsonBytes(rest)
   }
   for (const field of IN_PROMPT) textBytes += jsonBytes(request[field])
-  const aroundMessages = request.messages.length * TOKENS_AROUND_MESSAGE
+  const messages = request.messages.length
   const choices = request.n ?? 1
   const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
-  const mostReadTokens = textBytes + aroundMessages
+  const mostReadTokens = textBytes + MOST_AROUND_REQUEST + messages * MOST_AROUND_MESSAGE
   const mostBeside = images * MOST_TOKENS_OF_IMAGE + mostUnread
   const usualBeside = images * USUAL_TOKENS_OF_IMAGE + unreadPieces * USUAL_TOKENS_OF_PIECE
-  const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + aroundMessages + usualBeside
+  const usualPromptTokens =
+    Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + messages * USUAL_AROUND_MESSAGE + usualBeside
   return {
     maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostBeside)),
     maxOutputTokens,
@@ -130,7 +137,7 @@ export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {
   const sumOf = (tokens: (input: Input) => number) => inputs.reduce((sum, input) => sum + tokens(input), 0)
   const usualPromptTokens = sumOf(usualTokensOf) + inputs.length
   return {
-    maxPromptTokens: sumOf(mostBytesOf) + inputs.length * TOKENS_AROUND_MESSAGE,
+    maxPromptTokens: sumOf(mostBytesOf) + inputs.length * TOKENS_AROUND_INPUT,
     maxOutputTokens: 0,
     usualPromptTokens,
     usualTokens: usualPromptTokens,
@@ -161,7 +168,7 @@ export function estimateImages(request: ImagesRequest): TokenEstimate {
   const maxOutputTokens = Math.ceil((IMAGE_OUTPUT_TOKENS * width * height) / (1024 * 1024)) * pictures
   const usualPromptTokens = Math.ceil(bytes / USUAL_BYTES_PER_TOKEN)
   return {
-    maxPromptTokens: bytes + TOKENS_AROUND_MESSAGE,
+    maxPromptTokens: bytes + TOKENS_AROUND_INPUT,
     maxOutputTokens,
     usualPromptTokens,
     usualTokens: usualPromptTokens + maxOutputTokens,

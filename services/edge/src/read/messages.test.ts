@@ -75,11 +75,11 @@ describe('a request', () => {
 
   test('is estimated from its texts and tools; an image counts by its tiles', () => {
     const { maxPromptTokens, maxOutputTokens } = asked({}).estimate(LANE)
-    expect([maxPromptTokens, maxOutputTokens]).toEqual([10, 50])
+    expect([maxPromptTokens, maxOutputTokens]).toEqual([1_522, 50])
     const { usualPromptTokens } = asked({ messages: [{ role: 'user', content: [image] }] }).estimate(LANE)
     expect(usualPromptTokens).toBe(3_008)
     const tools = [{ name: 'look', input_schema: { type: 'object' } }]
-    expect(asked({ tools }).estimate(LANE).maxPromptTokens).toBe(10 + JSON.stringify(tools).length)
+    expect(asked({ tools }).estimate(LANE).maxPromptTokens).toBe(1_522 + JSON.stringify(tools).length)
   })
 
   test('keeps a conversation on its backend', () => {
