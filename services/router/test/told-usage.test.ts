@@ -3,6 +3,7 @@
  * client was given, and the client is told the figures of the bill, once.
  */
 
+import { MOST_TOKENS } from '@gateway/contracts/usage'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chunk, completion, DONE, event, openStream, ROLE, sendJson, STOP } from './http-backend.ts'
@@ -36,6 +37,14 @@ describe('a stream', () => {
     )
     expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 3, estimated: true })
     expect(usages).toEqual([told(3)])
+  })
+
+  test('that goes on behind the most tokens that the ledger takes is billed for those', async () => {
+    const { usage } = await askStream(
+      [ROLE, chunk({ content: 'one' }), usageChunk(told(MOST_TOKENS)), chunk({ content: ' two' })],
+      'whole',
+    )
+    expect(usage).toMatchObject({ completionTokens: MOST_TOKENS })
   })
 
   test('whose usage comes twice passes it on once', async () => {

@@ -6,7 +6,7 @@
  * has a whole answer with its usage, even if this process dies in the next moment.
  */
 
-import type { TokenUsage } from '@gateway/contracts/usage'
+import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
@@ -214,12 +214,13 @@ async function usageOf({ progress }: StreamReading, { header }: Run, tokens: Tok
   const uncounted = text.length - counted
   if (usage !== null && usage.promptTokens > 0 && uncounted === 0) return usage
   const told = usage ?? prompt
+  const completionTokens = (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens))
   return {
     cachedTokens: 0,
     reasoningTokens: 0,
     ...told,
     promptTokens: told?.promptTokens || header.promptTokensEstimate,
-    completionTokens: (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens)),
+    completionTokens: Math.min(MOST_TOKENS, completionTokens),
     estimated: true,
   }
 }
