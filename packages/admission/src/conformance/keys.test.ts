@@ -99,6 +99,18 @@ onEachAdapter((open) => {
     expect(await stage.admit({ keyHash: `key-${last}` })).toEqual({ kind: 'deny', reason: 'key' })
   })
 
+  test('a late fill does not revive a key whose death the store has forgotten for later ones', async () => {
+    await using stage = await knownAccount(open)
+    await stage.admission.deactivate({ account: stage.account, keyHash: KEY, version: 2 })
+    stage.clock.advance(1)
+    const deaths = Array.from({ length: 700 }, (_, index) => ({ keyHash: `key-${index}`, version: index + 3 }))
+    await Promise.all(deaths.map((dead) => stage.admission.deactivate({ account: stage.account, ...dead })))
+    await stage.fill({ version: 702, keys: [{ keyHash: 'alive', version: 702, active: true }] })
+    await stage.fill({ version: 1, keys: [{ keyHash: KEY, version: 1, active: true }] })
+    expect(await stage.admit()).toEqual({ kind: 'miss' })
+    expect(verdict(await stage.admit({ keyHash: 'alive' }))).toBe('allow')
+  })
+
   test('an edge that believes in another plan is told the right one, and nothing is taken', async () => {
     await using stage = await knownAccount(open, { requestsPerMinute: 1 })
     expect(await stage.admit({ planHint: 'pro' })).toEqual({ kind: 'plan', plan: 'free' })

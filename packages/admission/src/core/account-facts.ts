@@ -1,6 +1,7 @@
 /**
  * What the keys service owns of an account. Facts come in any order and more than once; the newest version stands, and
- * of two facts of the same version the one that refuses.
+ * of two facts of the same version the one that refuses. Facts older than those held do not bring an unknown key to life:
+ * it may have died since, and its mark may have gone.
  */
 
 import { DAY_MS } from './month.ts'
@@ -46,7 +47,7 @@ export function fill(held: AccountFacts, { plan, keys }: Fill, nowMs: number): A
   const merged = new Map(held.keys)
   for (const { keyHash, version, active } of keys) {
     const known = merged.get(keyHash)
-    const stands = known && (version < known.version || (version === known.version && active))
+    const stands = known ? version < known.version || (version === known.version && active) : active && !newer
     if (!stands) merged.set(keyHash, { version, active, writtenAtMs: nowMs })
   }
   return { plan: newer ? plan : held.plan, keys: pruned(merged, nowMs) }

@@ -11,7 +11,8 @@ if not of_this_epoch then
   -- An old snapshot may hold keys that died after it was taken. Dead ones are dead for ever.
   drop_living_keys()
 end
-if not of_this_epoch or VERSION >= tonumber(held[2]) then
+local is_newer = not of_this_epoch or VERSION >= tonumber(held[2])
+if is_newer then
   redis.call('HSET', ACCOUNT, 'epoch', EPOCH, 'version', VERSION, 'plan', PLAN, 'overage', OVERAGE, 'extra', EXTRA,
     'window', OF_WINDOW, 'more_later', MORE_LATER)
 end
@@ -19,10 +20,15 @@ for at = RECORDS, #ARGV, RECORD do
   local field, version = key_field(ARGV[at + OF_KEY_HASH]), tonumber(ARGV[at + OF_VERSION])
   local active = ARGV[at + OF_ACTIVE] == '1'
   local known = parse_key_state(redis.call('HGET', ACCOUNT, field))
+  local stands
   -- Of two facts of the same version, the one that refuses stands.
-  if not known or version > known.version or (version == known.version and not active) then
-    write_key(field, version, active)
+  if known then
+    stands = version < known.version or (version == known.version and active)
+  else
+    -- It may have died since these facts were read, and its mark may have gone.
+    stands = active and not is_newer
   end
+  if not stands then write_key(field, version, active) end
 end
 keep_account()
 return {}

@@ -106,8 +106,7 @@ export function estimateChat(
   const mostReadTokens = textBytes + MOST_AROUND_REQUEST + messages * MOST_AROUND_MESSAGE
   const mostBeside = images * MOST_TOKENS_OF_IMAGE + mostUnread
   const usualBeside = images * USUAL_TOKENS_OF_IMAGE + unreadPieces * USUAL_TOKENS_OF_PIECE
-  const usualPromptTokens =
-    Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + messages * USUAL_AROUND_MESSAGE + usualBeside
+  const usualPromptTokens = Math.ceil(textBytes / USUAL_BYTES_PER_TOKEN) + messages * USUAL_AROUND_MESSAGE + usualBeside
   return {
     maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostBeside)),
     maxOutputTokens,
