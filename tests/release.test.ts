@@ -125,24 +125,20 @@ describe.runIf(canMakeBase)('images', () => {
     expect(new Set([...layouts.values()].map(({ layers }) => layers[0]!.digest)).size).toBe(1)
   })
 
-  test(
-    'made again, elsewhere and at another time, an archive and its bill are the same bytes',
-    { timeout: 120_000 },
-    async () => {
-      const { stdout: commit } = await run('git', ['rev-parse', 'HEAD'])
-      const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))
-      const before = process.env['TMPDIR']
-      process.env['TMPDIR'] = elsewhere
-      const again = await makeImage('keys', await makeBase(createdAt), {
-        version: versionOfImage('.', 'keys'),
-        commit: commit.trim(),
-        createdAt,
-      })
-      process.env['TMPDIR'] = before
-      expect(sha256(again.bytes)).toBe(sha256(await readFile(archiveOf('keys'))))
-      expect(again.bill.toString()).toBe(await readFile(archiveOf('keys').replace('oci.tar', 'cdx.json'), 'utf8'))
-    },
-  )
+  test('made again, elsewhere and at another time, an archive and its bill are the same bytes', async () => {
+    const { stdout: commit } = await run('git', ['rev-parse', 'HEAD'])
+    const elsewhere = await mkdtemp(join(folder, 'elsewhere-'))
+    const before = process.env['TMPDIR']
+    process.env['TMPDIR'] = elsewhere
+    const again = await makeImage('keys', await makeBase(createdAt), {
+      version: versionOfImage('.', 'keys'),
+      commit: commit.trim(),
+      createdAt,
+    })
+    process.env['TMPDIR'] = before
+    expect(sha256(again.bytes)).toBe(sha256(await readFile(archiveOf('keys'))))
+    expect(again.bill.toString()).toBe(await readFile(archiveOf('keys').replace('oci.tar', 'cdx.json'), 'utf8'))
+  })
 
   test('a bill names the libraries of the system, with their versions', async () => {
     const bill = JSON.parse(await readFile(archiveOf('edge').replace('oci.tar', 'cdx.json'), 'utf8')) as {
@@ -159,18 +155,14 @@ describe.runIf(canMakeBase)('images', () => {
     ['router', 'NATS_URL'],
     ['keys', 'KEYS_MASTER_SECRET'],
     ['metering', 'NATS_URL'],
-  ])(
-    '%s starts from its layers alone, unprivileged, and names the setting that it lacks',
-    { timeout: 60_000 },
-    async (target, setting) => {
-      const { layers, config } = layouts.get(target)!
-      await rm(join(root, 'app'), { recursive: true, force: true })
-      await unpackLayer(layers[1]!, root)
-      const { code, output } = await runImage(root, config)
-      expect(output).toContain(setting)
-      expect(code).toBe(1)
-    },
-  )
+  ])('%s starts from its layers alone, unprivileged, and names the setting that it lacks', async (target, setting) => {
+    const { layers, config } = layouts.get(target)!
+    await rm(join(root, 'app'), { recursive: true, force: true })
+    await unpackLayer(layers[1]!, root)
+    const { code, output } = await runImage(root, config)
+    expect(output).toContain(setting)
+    expect(code).toBe(1)
+  })
 
   test('an image’s Node resolves names and reads the time in any zone', async () => {
     const { config } = layouts.get('ctl')!

@@ -14,46 +14,42 @@ import { openLink } from '../chaos/stage/link.ts'
 /** The late message is handled within a request or two. */
 const LOOKS = 20
 
-test.each(['revoke', 'rotate'])(
-  'a key that a mint returned is not ended by a late %s',
-  { timeout: 120_000 },
-  async (action) => {
-    await using opened = new AsyncDisposableStack()
-    const dataDir = await mkdtemp(join(tmpdir(), 'gateway-late-'))
-    opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
-    const links: Awaited<ReturnType<typeof openLink>>[] = []
-    const cluster = opened.use(
-      await startCluster({
-        edges: 2,
-        routers: 1,
-        dataDir,
-        ownServers: true,
-        environment: { LOG_LEVEL: 'warn' },
-        async prepare(plan) {
-          if (plan.name !== 'edge-1') return plan
-          const { host, hostname, port } = new URL(plan.environment['NATS_URL']!)
-          const link = opened.use(await openLink({ host: hostname, port: Number(port) }))
-          links.push(link)
-          const url = plan.environment['NATS_URL']!.replace(host, `127.0.0.1:${link.port}`)
-          return { ...plan, environment: { ...plan.environment, NATS_URL: url } }
-        },
-      }),
-    )
-    const [link] = links
-    const token = await signIn(cluster.issuer, { name: 'alice', redirectUri: `${cluster.edges[0]}/console` })
-    const key = await mint(cluster, token, 0)
+test.each(['revoke', 'rotate'])('a key that a mint returned is not ended by a late %s', async (action) => {
+  await using opened = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-late-'))
+  opened.defer(() => rm(dataDir, { recursive: true, force: true, maxRetries: 5 }))
+  const links: Awaited<ReturnType<typeof openLink>>[] = []
+  const cluster = opened.use(
+    await startCluster({
+      edges: 2,
+      routers: 1,
+      dataDir,
+      ownServers: true,
+      environment: { LOG_LEVEL: 'warn' },
+      async prepare(plan) {
+        if (plan.name !== 'edge-1') return plan
+        const { host, hostname, port } = new URL(plan.environment['NATS_URL']!)
+        const link = opened.use(await openLink({ host: hostname, port: Number(port) }))
+        links.push(link)
+        const url = plan.environment['NATS_URL']!.replace(host, `127.0.0.1:${link.port}`)
+        return { ...plan, environment: { ...plan.environment, NATS_URL: url } }
+      },
+    }),
+  )
+  const [link] = links
+  const token = await signIn(cluster.issuer, { name: 'alice', redirectUri: `${cluster.edges[0]}/console` })
+  const key = await mint(cluster, token, 0)
 
-    link!.muteOutward()
-    expect((await manage(cluster, token, 0, `/${action}`, { key })).status).toBe(503)
-    expect(await mint(cluster, token, 1)).toBe(key)
-    link!.heal()
+  link!.muteOutward()
+  expect((await manage(cluster, token, 0, `/${action}`, { key })).status).toBe(503)
+  expect(await mint(cluster, token, 1)).toBe(key)
+  link!.heal()
 
-    for (let look = 0; look < LOOKS; look++) expect(await mint(cluster, token, look % 2)).toBe(key)
-    // Asked again, it ends the key.
-    expect(await manage(cluster, token, 0, `/${action}`, { key })).toMatchObject({ status: 200 })
-    expect(await mint(cluster, token, 1)).not.toBe(key)
-  },
-)
+  for (let look = 0; look < LOOKS; look++) expect(await mint(cluster, token, look % 2)).toBe(key)
+  // Asked again, it ends the key.
+  expect(await manage(cluster, token, 0, `/${action}`, { key })).toMatchObject({ status: 200 })
+  expect(await mint(cluster, token, 1)).not.toBe(key)
+})
 
 async function mint(cluster: Cluster, token: string, edge: number): Promise<string> {
   const { status, body } = await manage(cluster, token, edge, '', {})

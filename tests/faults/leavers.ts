@@ -129,73 +129,65 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     })
   })
 
-  test(
-    `${SLOW_READERS} slow readers that leave at the same moment stop their backends within three seconds`,
-    { timeout: 120_000 },
-    async () => {
-      const { caller, edges, endless, lane: take, rows } = stage()
-      const lane = take('endless')
-      const opening = Array.from({ length: SLOW_READERS }, (_, index) =>
-        openSlowReader({ url: edges[index % 2]!, key: caller.key, model: lane.model }),
-      )
-      const readers = await Promise.all(opening)
-      await untilHeldUp()
-      expect(endless.running).toBe(SLOW_READERS)
+  test(`${SLOW_READERS} slow readers that leave at the same moment stop their backends within three seconds`, async () => {
+    const { caller, edges, endless, lane: take, rows } = stage()
+    const lane = take('endless')
+    const opening = Array.from({ length: SLOW_READERS }, (_, index) =>
+      openSlowReader({ url: edges[index % 2]!, key: caller.key, model: lane.model }),
+    )
+    const readers = await Promise.all(opening)
+    await untilHeldUp()
+    expect(endless.running).toBe(SLOW_READERS)
 
-      // Half of them leave in the way that is hardest to notice: bytes wait that the client does not take.
-      readers.forEach((reader, index) => (index % 4 < 2 ? reader.leave() : reader.closeOwnSide()))
-      const leftAtMs = performance.now()
-      await expect.poll(() => endless.running, SOON).toBe(0)
-      const stoppedMs = performance.now() - leftAtMs
-      for (const reader of readers) reader.leave()
-      expect(stoppedMs).toBeLessThan(STOPPED_WITHIN_MS)
-      await expect.poll(() => rows(lane), SOON).toHaveLength(SLOW_READERS)
-      for (const row of await rows(lane)) expect(row).toMatchObject({ reporter: 'edge', outcome: 'client_gone' })
-      page.row(
-        `${SLOW_READERS} slow readers leave at once`,
-        'stream',
-        '–',
-        'aborted within 3 s',
-        'each once: `client_gone`, as generated',
-      )
-      page.note(
-        `The last of ${SLOW_READERS} slow readers' backends was stopped after ${(stoppedMs / 1_000).toFixed(1)} s.`,
-      )
-    },
-  )
+    // Half of them leave in the way that is hardest to notice: bytes wait that the client does not take.
+    readers.forEach((reader, index) => (index % 4 < 2 ? reader.leave() : reader.closeOwnSide()))
+    const leftAtMs = performance.now()
+    await expect.poll(() => endless.running, SOON).toBe(0)
+    const stoppedMs = performance.now() - leftAtMs
+    for (const reader of readers) reader.leave()
+    expect(stoppedMs).toBeLessThan(STOPPED_WITHIN_MS)
+    await expect.poll(() => rows(lane), SOON).toHaveLength(SLOW_READERS)
+    for (const row of await rows(lane)) expect(row).toMatchObject({ reporter: 'edge', outcome: 'client_gone' })
+    page.row(
+      `${SLOW_READERS} slow readers leave at once`,
+      'stream',
+      '–',
+      'aborted within 3 s',
+      'each once: `client_gone`, as generated',
+    )
+    page.note(
+      `The last of ${SLOW_READERS} slow readers' backends was stopped after ${(stoppedMs / 1_000).toFixed(1)} s.`,
+    )
+  })
 
-  test(
-    `${LATE_LEAVERS} slow readers that leave when their routers have read the whole answer are each metered`,
-    { timeout: 120_000 },
-    async () => {
-      const { caller, edges, endless, lane: take, rows } = stage()
-      const lane = take('endless')
-      // The lengths differ, so that for some readers only the last pieces and the end wait between router and edge.
-      const opening = Array.from({ length: LATE_LEAVERS }, (_, index) =>
-        openSlowReader({
-          url: edges[index % 2]!,
-          key: caller.key,
-          model: lane.model,
-          content: `${FEWEST_EVENTS + index * MORE_EVENTS} events`,
-        }),
-      )
-      const readers = await Promise.all(opening)
-      await untilHeldUp()
-      const ended = LATE_LEAVERS - endless.running
-      expect(ended).toBeGreaterThan(0)
-      for (const reader of readers) reader.leave()
-      await expect.poll(() => endless.running, SOON).toBe(0)
-      await expect.poll(() => rows(lane), SOON).toHaveLength(LATE_LEAVERS)
-      for (const row of await rows(lane)) expect(row.completionTokens).toBeGreaterThan(0)
-      page.row(
-        `${LATE_LEAVERS} slow readers leave, some when the backend has ended`,
-        'stream',
-        '–',
-        'the others: aborted within 3 s',
-        'each once, as generated',
-      )
-    },
-  )
+  test(`${LATE_LEAVERS} slow readers that leave when their routers have read the whole answer are each metered`, async () => {
+    const { caller, edges, endless, lane: take, rows } = stage()
+    const lane = take('endless')
+    // The lengths differ, so that for some readers only the last pieces and the end wait between router and edge.
+    const opening = Array.from({ length: LATE_LEAVERS }, (_, index) =>
+      openSlowReader({
+        url: edges[index % 2]!,
+        key: caller.key,
+        model: lane.model,
+        content: `${FEWEST_EVENTS + index * MORE_EVENTS} events`,
+      }),
+    )
+    const readers = await Promise.all(opening)
+    await untilHeldUp()
+    const ended = LATE_LEAVERS - endless.running
+    expect(ended).toBeGreaterThan(0)
+    for (const reader of readers) reader.leave()
+    await expect.poll(() => endless.running, SOON).toBe(0)
+    await expect.poll(() => rows(lane), SOON).toHaveLength(LATE_LEAVERS)
+    for (const row of await rows(lane)) expect(row.completionTokens).toBeGreaterThan(0)
+    page.row(
+      `${LATE_LEAVERS} slow readers leave, some when the backend has ended`,
+      'stream',
+      '–',
+      'the others: aborted within 3 s',
+      'each once, as generated',
+    )
+  })
 
   /** Every answer waits for its reader. */
   async function untilHeldUp(): Promise<void> {

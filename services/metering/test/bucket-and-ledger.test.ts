@@ -127,19 +127,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe.each(adapters)('with admission in %s', (_, open) => {
-  test(
-    'over any sequence of finished, cut, abandoned and failed requests, bucket and ledger hold what was generated',
-    { timeout: 240_000 },
-    async () => {
-      await using stage = await openStage(open)
-      await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 50, size: 'max' }), async (steps) => {
-          await play(stage, steps)
-        }),
-        { numRuns: 60 },
-      )
-    },
-  )
+  test('over any sequence of finished, cut, abandoned and failed requests, bucket and ledger hold what was generated', async () => {
+    await using stage = await openStage(open)
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 50, size: 'max' }), async (steps) => {
+        await play(stage, steps)
+      }),
+      { numRuns: 60 },
+    )
+  })
 
   test('clients that hang up before the end, in a loop, are limited as those that read to it', async () => {
     await using stage = await openStage(open)

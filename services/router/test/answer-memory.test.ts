@@ -12,7 +12,7 @@ import { PNG } from './well-behaved.ts'
 import { LARGEST_ANSWER_BYTES } from '../src/answer-memory.ts'
 
 const MIB = 1024 * 1024
-const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 25_000 }
+const IMAGES: Partial<JobHeader> = { kind: 'images', needs: ['images'], remainingMs: 120_000 }
 
 /** Answers an address, behind which there is a large image; counts those that were taken whole. */
 function largeImages(imageBytes: number) {
@@ -57,12 +57,12 @@ test('an answer that finds no room in its time fails, and blames nobody', async 
     else sendJson(response, 200, {})
   })
   a.answer = imagesBehind(a.answer)
-  const timeouts = { connectMs: 1_000, firstByteMs: 20_000, idleMs: 20_000 }
+  const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000 }
   const under = await router(poolOver([a.url], { backend: { timeouts } }), {}, { answerBytes: LARGEST_ANSWER_BYTES })
   const slow = under.send(IMAGES, { prompt: 'slow' })
   await expect.poll(() => a.seen.length).toBe(2)
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const late = await under.ask({ ...IMAGES, remainingMs: 1_000 }, { prompt: 'late' })
+  const late = await under.ask({ ...IMAGES, remainingMs: 3_000 }, { prompt: 'late' })
   expect(late.failure).toMatchObject({ attempts: [{ outcome: 'out_of_time' }] })
   finish()
   await slow.over

@@ -36,7 +36,7 @@ export function headerOf(overrides: Partial<JobHeader> = {}): JobHeader {
     requestId: uuidV7(),
     attempt: 1,
     kind: 'chat',
-    remainingMs: 5_000,
+    remainingMs: 60_000,
     configRevision: 'r1',
     pool: 'spark',
     needs: ['chat'],

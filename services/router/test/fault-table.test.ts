@@ -28,7 +28,10 @@ import { poolOver } from './router-under-test.ts'
 
 const page = faultPageSection('router', ['The first backend …', 'Request', 'Its attempt', 'Who answers', 'Metered'])
 
-const routerOver = (urls: string[]) => router(poolOver(urls))
+/** A backend whose fault is silence is left soon; no other one is ever late. */
+const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
+const routerOver = (urls: string[], outcome: string | RegExp = '') =>
+  router(poolOver(urls, { backends: [/timeout/.test(String(outcome)) ? SOON_LEFT : {}, {}] }))
 
 async function portWithoutListener(): Promise<number> {
   const server = createServer()
@@ -169,7 +172,7 @@ describe('before content, a client sees nothing of it but the answer of the next
   test.for(cases)('$fault ($mode)', async ({ fault, answer, url, outcome, mode }) => {
     const a = await backend(answer ?? goodChat)
     const b = await backend(goodChat)
-    const router = await routerOver([url ? await url(a.url) : a.url, b.url])
+    const router = await routerOver([url ? await url(a.url) : a.url, b.url], outcome)
     const job = await router.ask({ stream: mode === 'stream' })
 
     expect(job.failure).toBeNull()
@@ -258,7 +261,7 @@ describe('after content, a client is told of it, and what it was shown is metere
   test.for(AFTER_CONTENT)('$fault', async ({ fault, answer, outcome, shown, tokens }) => {
     const a = await backend(answer)
     const b = await backend(goodChat)
-    const router = await routerOver([a.url, b.url])
+    const router = await routerOver([a.url, b.url], outcome)
     const job = await router.ask({ stream: true })
 
     expect(job.end).toBeNull()

@@ -38,6 +38,7 @@ interface Row {
   sees: string
 }
 
+const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
 const THE_SECOND = 'the answer of the second'
 const BROKEN_OFF = 'what came before, then an error event'
 
@@ -419,7 +420,13 @@ const addresses = (count: number) => ({
 rows.push(
   { answers: 'an event without end', asking: 'stream', answer: endlessStream('x', 'data: '), ...SOFT },
   { answers: 'a comment without end', asking: 'stream', answer: endlessStream('x', ': '), ...SOFT },
-  { answers: 'chunks without content, without end', asking: 'stream', answer: endlessStream(ROLE), ...SOFT },
+  {
+    answers: 'chunks without content, without end',
+    asking: 'stream',
+    backends: [SOON_LEFT, {}],
+    answer: endlessStream(ROLE),
+    ...SOFT,
+  },
   {
     answers: 'a body without end',
     asking: 'plain',
@@ -446,6 +453,7 @@ rows.push(
   {
     answers: 'interim responses without end',
     asking: 'plain',
+    backends: [SOON_LEFT, {}],
     answer: async (response) => {
       while (!response.destroyed) {
         response.writeEarlyHints({ link: '</x>; rel=preload' })

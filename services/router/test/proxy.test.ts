@@ -48,6 +48,7 @@ async function startProxy(portOf: Record<string, string>): Promise<Proxy> {
   return closing(proxy)
 }
 
+const SOON_LEFT = { timeouts: { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 } }
 const AUTHORIZATION = `Basic ${Buffer.from('us:er').toString('base64')}`
 
 test.each([false, true])('a backend of an http address is asked by the proxy, streamed: %s', async (stream) => {
@@ -68,7 +69,9 @@ test.each([403, null])(
     const b = await backend(goodChat)
     const proxy = await startProxy({})
     proxy.connectStatus = connectStatus
-    const under = await router(poolOver(['https://backend.invalid/v1', b.url]), { HTTPS_PROXY: proxy.url })
+    const under = await router(poolOver(['https://backend.invalid/v1', b.url], { backends: [SOON_LEFT, {}] }), {
+      HTTPS_PROXY: proxy.url,
+    })
     const job = await under.ask()
     expect(proxy.asked).toEqual([`CONNECT backend.invalid:443 ${AUTHORIZATION}`])
     expect(job.end?.attempts).toMatchObject([
@@ -80,7 +83,7 @@ test.each([403, null])(
 
 test('a place at a backend behind a hanging proxy is free again', async () => {
   const proxy = await startProxy({})
-  const config = poolOver(['https://backend.invalid/v1'], { backend: { maxConcurrent: 1 } })
+  const config = poolOver(['https://backend.invalid/v1'], { backend: { maxConcurrent: 1, ...SOON_LEFT } })
   const under = await router(config, { HTTPS_PROXY: proxy.url })
   const first = await under.ask({ remainingMs: 1_500 })
   expect(first.failure?.code).toBe('UPSTREAMS_EXHAUSTED')

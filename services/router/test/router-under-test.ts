@@ -44,7 +44,7 @@ export function poolOver(
   options: { backend?: object; backends?: object[]; targets?: object[]; pool?: object } = {},
 ): GatewayConfig {
   const ids = urls.map((_, i) => String.fromCharCode(97 + i))
-  const timeouts = { connectMs: 1_000, firstByteMs: 1_000, idleMs: 1_000 }
+  const timeouts = { connectMs: 20_000, firstByteMs: 20_000, idleMs: 20_000 }
   const capabilities = ['chat', 'tools', 'embeddings', 'images']
   return configOf(
     urls.map((url, i) => ({ id: ids[i], url, timeouts, capabilities, ...options.backend, ...options.backends?.[i] })),

@@ -228,7 +228,6 @@ async function expectFullShares(world: World, tenLastMs: number): Promise<void> 
 }
 
 /** Of a machine that is busy with other tests. */
-const TIME = { timeout: 120_000 }
 
 const send = (count: number, wish: Sending & { lastsMs: number } = { stream: false, lastsMs: 5 }): Event => {
   return { kind: 'send', router: 0, pool: 'all', account: 'a', count, ...wish }
@@ -295,38 +294,34 @@ const FOUND: [Plan, Event[], [boolean, boolean, boolean, boolean], number][] = [
   ],
 ]
 
-test(
-  'no sequence of events leaves a job beside a target that could serve it, or a recovered target out',
-  TIME,
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        plan,
-        happenings(MOODS),
-        fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), fc.boolean()),
-        fc.integer(),
-        async (planned, events, recovers, seed) => {
-          seedChance(seed)
-          const world = new World(planned)
-          try {
-            for (const happening of events) await play(world, happening)
-            for (const [i, backend] of [...world.network.backends.values()].entries()) {
-              if (recovers[i] || i === 0) backend.change('well')
-            }
-            await oneProbeInterval(world)
-            await expectFullShares(world, recovers[3] ? 400_000 : 5)
-          } finally {
-            await world.close()
-            vi.clearAllTimers()
+test('no sequence of events leaves a job beside a target that could serve it, or a recovered target out', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plan,
+      happenings(MOODS),
+      fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), fc.boolean()),
+      fc.integer(),
+      async (planned, events, recovers, seed) => {
+        seedChance(seed)
+        const world = new World(planned)
+        try {
+          for (const happening of events) await play(world, happening)
+          for (const [i, backend] of [...world.network.backends.values()].entries()) {
+            if (recovers[i] || i === 0) backend.change('well')
           }
-        },
-      ),
-      { numRuns: 100, examples: FOUND },
-    )
-  },
-)
+          await oneProbeInterval(world)
+          await expectFullShares(world, recovers[3] ? 400_000 : 5)
+        } finally {
+          await world.close()
+          vi.clearAllTimers()
+        }
+      },
+    ),
+    { numRuns: 100, examples: FOUND },
+  )
+})
 
-test('a pool that is merely slow always has a usable target, and fails nobody', TIME, async () => {
+test('a pool that is merely slow always has a usable target, and fails nobody', async () => {
   await fc.assert(
     fc.asyncProperty(plan, happenings(SLOW), fc.integer(), async (planned, events, seed) => {
       seedChance(seed)

@@ -227,7 +227,6 @@ describe("what a client's refusals teach", () => {
 
   test.for(cases)(
     'of $server as $model: whatever others asked before, a request is written as if it were the first',
-    { timeout: 60_000 },
     async (one) => {
       const { a, under: long } = await open(one)
       async function ask(under: RouterUnderTest, asked: Asked, header: Partial<JobHeader>) {

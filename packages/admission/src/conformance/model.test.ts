@@ -170,50 +170,46 @@ const known: Question = async (admission, account) => {
   await admission.warm({ account, window: WINDOWS[0]!, settled: 0, version: 0 })
 }
 
-test(
-  'memory and Redis give the same answers to the same questions, whatever they are',
-  { timeout: 120_000 },
-  async () => {
-    let nowMs = START_MS
-    const now = () => nowMs
-    let lapsed = 0
-    await using redis = await openRedisAdmission({
-      url: server.url,
-      timeoutMs: 5_000,
-      now,
-      onLapsed: (count) => (lapsed += count),
-    })
-    const seen = new Map<string, number>()
+test('memory and Redis give the same answers to the same questions, whatever they are', async () => {
+  let nowMs = START_MS
+  const now = () => nowMs
+  let lapsed = 0
+  await using redis = await openRedisAdmission({
+    url: server.url,
+    timeoutMs: 5_000,
+    now,
+    onLapsed: (count) => (lapsed += count),
+  })
+  const seen = new Map<string, number>()
 
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
-        steps,
-        async (startsKnown, sequence) => {
-          nowMs = START_MS
-          await using memory = openMemoryAdmission({ now })
-          const account = randomUUID()
-          const first: Step = { say: 'known', ask: known }
-          for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
-            if ('advanceMs' in next) {
-              nowMs += next.advanceMs
-              continue
-            }
-            const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
-            expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
-            count(seen, ours)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
+      steps,
+      async (startsKnown, sequence) => {
+        nowMs = START_MS
+        await using memory = openMemoryAdmission({ now })
+        const account = randomUUID()
+        const first: Step = { say: 'known', ask: known }
+        for (const [index, next] of (startsKnown ? [first, ...sequence] : sequence).entries()) {
+          if ('advanceMs' in next) {
+            nowMs += next.advanceMs
+            continue
           }
-        },
-      ),
-      { numRuns: 500 },
-    )
+          const [ours, theirs] = await Promise.all([next.ask(memory, account), next.ask(redis, account)])
+          expect(theirs, `step ${index}: ${next.say}`).toEqual(ours)
+          count(seen, ours)
+        }
+      },
+    ),
+    { numRuns: 500 },
+  )
 
-    // The sequences reach every kind of answer: without this, agreement would prove little.
-    const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
-    expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
-    expect(lapsed).toBeGreaterThan(0)
-  },
-)
+  // The sequences reach every kind of answer: without this, agreement would prove little.
+  const kinds = ['allow', 'plan', 'miss', 'cold', 'key', 'requests', 'tokens', 'day', 'allowance', 'pending']
+  expect([...seen.keys()]).toEqual(expect.arrayContaining(kinds))
+  expect(lapsed).toBeGreaterThan(0)
+})
 
 function count(seen: Map<string, number>, answer: unknown): void {
   if (typeof answer !== 'object' || answer === null || !('kind' in answer)) return
