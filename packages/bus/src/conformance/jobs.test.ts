@@ -60,10 +60,10 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
 
   it('says at once that nobody takes a job, but not before dispatch has returned', async () => {
     const startedAtMs = performance.now()
-    const answer = ask(edge, { subject: 'job.none', acceptTimeoutMs: 5_000 })
+    const answer = ask(edge, { subject: 'job.none', acceptTimeoutMs: 60_000 })
     expect(answer.log).toEqual([])
     expect(await answer.over).toBe('unavailable no_responder')
-    expect(performance.now() - startedAtMs).toBeLessThan(1_000)
+    expect(performance.now() - startedAtMs).toBeLessThan(30_000)
   })
 
   it('gives up on a worker that does not accept in time, and stops it when it does', async () => {
@@ -122,6 +122,7 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
 
   it('gives a worker time that is busy: of many jobs at once none is offered twice', async () => {
     const JOBS = 150
+    await using patient = await world.open({ tuning: { acceptTimeoutMs: 1_000, acceptTimeoutMostMs: 60_000 } })
     const queue: IncomingJob[] = []
     let offered = 0
     await using _ = await serve('job.busy', (job) => {
@@ -132,8 +133,8 @@ describe.each(adapters)('jobs on $name', ({ createWorld }) => {
       const job = queue.shift()
       job?.accept()
       job?.end(text(''))
-    }, 5)
-    const answers = Array.from({ length: JOBS }, () => ask(edge, { subject: 'job.busy' }))
+    }, 20)
+    const answers = Array.from({ length: JOBS }, () => ask(patient, { subject: 'job.busy' }))
     const ends = await Promise.all(answers.map(({ over }) => over))
     clearInterval(working)
     expect(ends.filter((end) => end !== 'end ')).toEqual([])

@@ -53,7 +53,7 @@ describe('a bus on NATS', () => {
     ]
     if (!named) closing.use(forgetNames())
     await server.kill(signal)
-    if (noticed) await until(() => statuses.some(({ type }) => type === 'disconnected'), 30_000)
+    if (noticed) await until(() => statuses.some(({ type }) => type === 'disconnected'))
     for (const subscription of subscriptions) await subscription[Symbol.asyncDispose]()
     await bus.flush()
     await bus[Symbol.asyncDispose]()
@@ -132,7 +132,7 @@ describe('a bus on NATS', () => {
     await new Promise((resolve) => setTimeout(resolve, 1_000))
     expect((await pending()) * event.length).toBeLessThan(2 * PORTION_BYTES)
     open()
-    await until(() => batches.reduce((sum, bytes) => sum + bytes, 0) === 80 * event.length, 30_000)
+    await until(() => batches.reduce((sum, bytes) => sum + bytes, 0) === 80 * event.length)
     expect(Math.max(...batches)).toBeLessThan(PORTION_BYTES)
   })
 
@@ -196,7 +196,7 @@ describe('a bus on NATS', () => {
       const publish = async (count: number) => {
         const before = consumed.length
         for (let i = 0; i < count; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 10_000 })
-        await until(() => consumed.length >= before + count, 30_000)
+        await until(() => consumed.length >= before + count)
       }
       /** Sweeps once `count` events are acknowledged, and says how many the stream has kept. */
       const keptAfter = async (count: number) => {

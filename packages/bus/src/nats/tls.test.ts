@@ -100,10 +100,10 @@ test('durable events are stored and consumed, also after the server was away', a
   }
   await publish(events.slice(0, 6))
   await server.kill()
-  await until(() => statuses.some(({ type }) => type === 'disconnected'), 10_000)
+  await until(() => statuses.some(({ type }) => type === 'disconnected'))
   await server.restart()
   await publish(events.slice(6))
-  await until(() => new Set(consumed).size === events.length, 30_000)
+  await until(() => new Set(consumed).size === events.length)
   expect(new Set(consumed)).toEqual(new Set(events.map(digest)))
 })
 
@@ -119,7 +119,7 @@ test.each<[string, RegExp, () => Promise<string>]>([
     () => (isOpen = true),
     () => {},
   )
-  await until(() => statuses.length >= 2, 10_000)
+  await until(() => statuses.length >= 2)
   expect(isOpen).toBe(false)
   for (const status of statuses)
     expect(status).toMatchObject({ type: 'connecting', error: { message: expect.stringMatching(why) } })
