@@ -3,8 +3,8 @@
  *
  * One pull is open at a time, for at most one batch and so many bytes. Its events are handed over some time after the
  * first one (`gatherTimeMs`), or when the batch is full. While the handler works, the next batch may arrive
- * already. A pull that went unanswered (an outage, a lost message) is simply put again. Events not acknowledged come back
- * from the server.
+ * already. A pull that went unanswered (an outage, a lost message) is put again, once the consumer is there: the server says
+ * nothing to a pull of a consumer that somebody deleted. Events not acknowledged come back from the server.
  */
 
 import { retryDelayMs } from '../durable.ts'
@@ -126,7 +126,7 @@ function startPuller(
     openedAtMs = performance.now()
     wire.publish(subject, request, inbox.address('p', `${key}.${pull}`))
     clearTimeout(silence)
-    silence = setTimeout(finished, PULL_SILENT_MS)
+    silence = setTimeout(reopen, PULL_SILENT_MS)
   }
   /** The open pull brings nothing more. */
   const finished = () => {
