@@ -164,7 +164,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     const startedAtMs = performance.now()
     answered.handle.leave()
     await backend.seen[0]?.connectionClosed
-    expect(performance.now() - startedAtMs).toBeLessThan(3_000)
+    expect(performance.now() - startedAtMs).toBeLessThan(15_000)
     await answered.over
     expect(answered.failure).toMatchObject({ usage: { completionTokens: 3, estimated: true } })
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
