@@ -1,6 +1,6 @@
 /** Times and sizes of the bus. The defaults are the design's; tests shrink them. */
 
-import type { Patience } from './core/frames.ts'
+import type { Patience } from './core/messages.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB

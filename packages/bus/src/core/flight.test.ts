@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countSent, createFlight, echo, inFlightBytes, mayFly, takeMark } from './flight.ts'
+import { countSent, createFlight, echo, inFlightBytes, mayFly, takeMark } from './flow-control.ts'
 
 describe('the bytes in flight to a process', () => {
   it('are what was sent after the last mark that came back', () => {

@@ -9,7 +9,7 @@ import {
   type Frame,
   type FrameKind,
   mayWaitMs,
-} from './frames.ts'
+} from './messages.ts'
 
 const u32 = fc.integer({ min: 0, max: 0xffffffff })
 const frame: fc.Arbitrary<Frame> = fc.record({

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeJob, encodeJob } from './job-message.ts'
+import { decodeJob, encodeJob } from './messages.ts'
 
 describe('a job message', () => {
   it('comes out as it went in, with its body or without', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bytesAt, frameKind } from './frames.ts'
+import { bytesAt, frameKind } from './messages.ts'
 import {
   acknowledge,
   createSender,
@@ -15,7 +15,7 @@ import {
   createReceiver,
   receive,
   takeAck,
-} from './numbered-stream.ts'
+} from './flow-control.ts'
 import fc from 'fast-check'
 
 const takeAll = (sender: Sender): number[] => {

@@ -1,13 +1,12 @@
 /**
- * The body of an incoming job: at hand when it came inline, else pulled from the caller when it is asked for.
+ * The body of an incoming job that did not come inline: pulled from the caller.
  *
  * Only so many bodies are pulled at a time by this process; the others wait their turn, so that the bytes on their way
  * here stay bounded.
  */
 
-import { frameKind } from '../core/frames.ts'
+import { frameKind, type JobMessage } from '../core/messages.ts'
 import { createBody, overduePulls, putPart, takePulls, type BodyAssembly } from '../core/body.ts'
-import type { JobMessage } from '../core/job-message.ts'
 import type { JobAborted } from '../port.ts'
 import type { StreamContext } from './context.ts'
 import type { Peer } from './peers.ts'
@@ -23,25 +22,20 @@ export class BodyPull {
   readonly #peer: Peer
   readonly #context: StreamContext
   readonly #queue: BodyQueue
-  #result: PromiseWithResolvers<Uint8Array> | undefined
+  readonly #result = Promise.withResolvers<Uint8Array>()
   #assembly: BodyAssembly | undefined
-  #aborted: JobAborted | undefined
 
   constructor(job: JobMessage, peer: Peer, context: StreamContext, queue: BodyQueue) {
     this.#job = job
     this.#peer = peer
     this.#context = context
     this.#queue = queue
+    this.#result.promise.catch(() => {})
+    if (queue.active < context.tuning.bodiesAtOnce) this.#start()
+    else queue.waiting.push(this)
   }
 
-  whole(): Promise<Uint8Array> {
-    if (this.#job.inlineBody !== null) return Promise.resolve(this.#job.inlineBody)
-    if (this.#result !== undefined) return this.#result.promise
-    this.#result = Promise.withResolvers<Uint8Array>()
-    this.#result.promise.catch(() => {})
-    if (this.#aborted !== undefined) this.#result.reject(this.#aborted)
-    else if (this.#queue.active < this.#context.tuning.bodiesAtOnce) this.#start()
-    else this.#queue.waiting.push(this)
+  get whole(): Promise<Uint8Array> {
     return this.#result.promise
   }
 
@@ -61,7 +55,7 @@ export class BodyPull {
     const nowMs = this.#context.now()
     putPart(this.#assembly, n, bytes, nowMs)
     if (this.#assembly.missing > 0) return this.#pull(takePulls(this.#assembly, nowMs))
-    this.#result?.resolve(this.#assembly.bytes)
+    this.#result.resolve(this.#assembly.bytes)
     this.#finish()
   }
 
@@ -77,8 +71,7 @@ export class BodyPull {
 
   /** The job is over; nobody needs the body any more. */
   abandon(aborted: JobAborted): void {
-    this.#aborted = aborted
-    this.#result?.reject(aborted)
+    this.#result.reject(aborted)
     const index = this.#queue.waiting.indexOf(this)
     if (index >= 0) this.#queue.waiting.splice(index, 1)
     if (this.#assembly !== undefined) this.#finish()

@@ -6,7 +6,7 @@
  */
 
 import { AcceptPatience, RecentWorkers } from '../core/accepts.ts'
-import { bytesAt, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
+import { bytesAt, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/messages.ts'
 import { InFlightMap, type Entry } from '@gateway/in-flight/collections'
 import type { Inbox } from '../inbox.ts'
 import type { JobEvents, JobHandle, OutgoingJob } from '../port.ts'
@@ -21,7 +21,7 @@ import {
   receive,
   takeAck,
   type Receiver,
-} from '../core/numbered-stream.ts'
+} from '../core/flow-control.ts'
 import { Offer, type OfferContext } from './offer.ts'
 
 export interface Caller {

@@ -4,8 +4,7 @@
  */
 
 import type { AcceptPatience, RecentWorkers } from '../core/accepts.ts'
-import { encodeMessages, frameKind } from '../core/frames.ts'
-import { encodeJob, encodeOffer, jobOverhead } from '../core/job-message.ts'
+import { encodeMessages, frameKind, encodeJob, encodeOffer, jobOverhead } from '../core/messages.ts'
 import { isRecovering } from '../core/liveness.ts'
 import { framesSubject, type Inbox } from '../inbox.ts'
 import { LivedTimeout } from '../event-loop.ts'

@@ -17,10 +17,10 @@ import {
   FRAME_OVERHEAD,
   type Frame,
   mayWaitMs,
-} from '../core/frames.ts'
+} from '../core/messages.ts'
 import { type Inbox, framesSubject } from '../inbox.ts'
 import type { StreamContext } from './context.ts'
-import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flight.ts'
+import { countSent, createFlight, echo, mayFly, takeMark, type Flight } from '../core/flow-control.ts'
 import { InFlightList } from '@gateway/in-flight/collections'
 import { atTurnsEnd } from '../event-loop.ts'
 

@@ -5,8 +5,15 @@
  * acknowledged are kept and sent again on request. A caller that has left still gets the last frame.
  */
 
-import { decodeJob, decodeOffer, type JobMessage } from '../core/job-message.ts'
-import { frameKind, NO_BYTES, WANTS_LAST_WORD, type FrameKind } from '../core/frames.ts'
+import {
+  decodeJob,
+  decodeOffer,
+  type JobMessage,
+  frameKind,
+  NO_BYTES,
+  WANTS_LAST_WORD,
+  type FrameKind,
+} from '../core/messages.ts'
 import {
   acknowledge,
   createSender,
@@ -17,7 +24,7 @@ import {
   rewind,
   takeFrame,
   type Sender,
-} from '../core/numbered-stream.ts'
+} from '../core/flow-control.ts'
 import { type Entry, InFlightMap } from '@gateway/in-flight/collections'
 import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
@@ -99,7 +106,10 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly #context: StreamContext
   readonly #open: InFlightMap<string, WorkerStream>
   readonly #sender: Sender
-  readonly #body: BodyPull
+  readonly #job: JobMessage
+  readonly #bodies: BodyQueue
+  /** Where the body did not come with the job. */
+  #body: BodyPull | undefined
   #aborted: JobAborted | null = null
   #onAbort: ((aborted: JobAborted) => void) | undefined
   /** Made when somebody asks for the signal: most jobs end without one. */
@@ -127,7 +137,8 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#context = context
     this.#open = open
     this.#sender = createSender(tuning.streamWindowBytes, Math.min(tuning.frameBytes, wire.maxPayloadBytes >> 1))
-    this.#body = new BodyPull(job, peer, context, bodies)
+    this.#job = job
+    this.#bodies = bodies
     open.set(key, this)
     this.#atPeer = peer.streams.join(this)
     counters.streamsOpen++
@@ -154,7 +165,12 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   body(): Promise<Uint8Array> {
-    return this.#body.whole()
+    if (this.#job.inlineBody !== null) return Promise.resolve(this.#job.inlineBody)
+    if (this.#body === undefined) {
+      if (this.#over || this.#aborted !== null) return this.#rejected()
+      this.#body = new BodyPull(this.#job, this.#peer, this.#context, this.#bodies)
+    }
+    return this.#body.whole
   }
 
   accept(): void {
@@ -243,7 +259,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
       case frameKind.stop:
         return n === WANTS_LAST_WORD ? this.#callerLeft() : this.#close('stopped')
       case frameKind.part:
-        return this.#body.part(n, bytes)
+        return this.#body?.part(n, bytes)
     }
   }
 
@@ -259,11 +275,11 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
 
   beat(): void {
     if (this.#accepted) this.#peer.send(frameKind.sent, this.#number, this.#sender.highest)
-    this.#body.beat()
+    this.#body?.beat()
   }
 
   reconnected(): void {
-    this.#body.again()
+    this.#body?.again()
     this.pump()
   }
 
@@ -301,7 +317,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
 
   /** The service needs neither the body nor room for more data. */
   #giveBack(aborted: JobAborted): void {
-    this.#body.abandon(aborted)
+    this.#body?.abandon(aborted)
     if (this.#room === undefined) return
     this.#room.promise.catch(() => {})
     this.#room.reject(aborted)
