@@ -12,7 +12,7 @@ import { runUntilDisposed, type RunningService } from '@gateway/service/start-se
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { takeUsage, type UsageContext } from './consumers/usage.ts'
 import { readAccountUsage, readUsageByAccount } from './db/daily-usage.ts'
-import { createPartitions, keepPartitionsAhead } from './db/partitions.ts'
+import { createPartitions, keepPartitionsAhead } from './db/ledger.ts'
 import type { MeteringDatabase } from './db/tables.ts'
 import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'

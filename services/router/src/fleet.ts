@@ -19,7 +19,7 @@ import type { FormMemory } from './core/target-form.ts'
 import { takenMembers } from './core/taken-members.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
-import { newRetryBudget, type RetryBudget } from './core/attempt-budget.ts'
+import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
 
 export interface Backend {

@@ -367,7 +367,7 @@ test('an id of an impossible time is recorded too, once, and moves along when it
   const partitionOf = () => ledger.database.query('select tableoid::regclass::text as partition from metering.ledger')
   expect((await partitionOf()).rows).toEqual([{ partition: 'metering.ledger_elsewhen' }])
 
-  const { createPartitions } = await import('../db/partitions.ts')
+  const { createPartitions } = await import('../db/ledger.ts')
   const later = { ...ledger, partitions: createPartitions(ledger.database, () => startedAtMs) }
   await consumeUsage(later, [messageOf(event)])
   expect((await partitionOf()).rows).toEqual([{ partition: 'metering.ledger_2031_05' }])

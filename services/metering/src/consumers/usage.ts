@@ -21,9 +21,8 @@ import {
   windowKey,
   type WindowReports,
 } from '../core/reports.ts'
-import { parkRejected, recordReports } from '../db/ledger.ts'
+import { parkRejected, recordReports, type Partitions } from '../db/ledger.ts'
 import { readCurrentTotals, type Settlement } from '../settlement.ts'
-import type { Partitions } from '../db/partitions.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
 import type { MeteringMetrics } from '../metrics.ts'

@@ -177,7 +177,7 @@ test('rows that are older than the sums are in them, and moving rows into their 
   await consumeUsage(older, [messageOf(early, usageEvent(), usageEvent({ modelAsked: 'svc-core' }))])
   await older.database.query(migration)
   await consumeUsage(older, [messageOf(early, usageEvent())])
-  const { createPartitions } = await import('./partitions.ts')
+  const { createPartitions } = await import('./ledger.ts')
   await createPartitions(older.database, () => Date.parse('2031-05-05')).ensureAhead()
   const ask = { account: early.account, from: '2025-01-01', to: '2025-01-31', groupBy: 'model' as const }
   expect(await readAccountUsage(older.database, ask)).toMatchObject([

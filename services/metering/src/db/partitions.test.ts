@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { requestIdAt } from '../../test/usage-events.ts'
-import { addMonths, leastRequestIdOf, monthOf, monthOfRequest } from './partitions.ts'
+import { addMonths, leastRequestIdOf, monthOf, monthOfRequest } from './ledger.ts'
 
 const time = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) })
 

@@ -8,7 +8,7 @@
 import type { BackendConfig } from '@gateway/contracts/config'
 import type { Dispatcher } from 'undici'
 import type { Credential } from '../credentials/credential.ts'
-import { NO_PATIENCE, type Patience } from '../core/attempt-budget.ts'
+import { NO_PATIENCE, type Patience } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
 import type { Connections } from './connections.ts'

@@ -9,7 +9,7 @@
 
 import type { Timeouts } from '@gateway/contracts/vendors'
 import type { Dispatcher } from 'undici'
-import { endsAttempt, type Patience } from '../core/attempt-budget.ts'
+import { endsAttempt, type Patience } from '../core/attempts.ts'
 import { BackendFault, type FaultKind } from '../core/backend-fault.ts'
 import { breakOff } from './connections.ts'
 import { faultOfError } from './network-errors.ts'

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  earn,
-  endsAttempt,
-  newRetryBudget,
-  pauseBeforeRepeat,
-  spend,
-  wasFaster,
-  type RetryBudget,
-} from './attempt-budget.ts'
+import { earn, endsAttempt, newRetryBudget, pauseBeforeRepeat, spend, wasFaster, type RetryBudget } from './attempts.ts'
 
 describe('repeats are rationed', () => {
   test('a failing pool gets ten at once and then one for every ten requests', () => {

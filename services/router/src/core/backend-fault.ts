@@ -174,7 +174,7 @@ function blameForStatus(fault: BackendFault): Blame {
 
 /**
  * Whether asking the same target again has a fair chance: passing troubles, not misconfiguration. A target that was left
- * waiting is worth it, because a repeat waits longer (`core/attempt-budget.ts`).
+ * waiting is worth it, because a repeat waits longer (`core/attempts.ts`).
  */
 export function isWorthRepeating(fault: BackendFault): boolean {
   if (fault.account !== undefined) return false

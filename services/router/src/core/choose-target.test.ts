@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { attemptBudgetMs } from './attempt-budget.ts'
-import { chooseTarget, type Candidate } from './choose-target.ts'
+import { attemptBudgetMs, chooseTarget, type Candidate } from './attempts.ts'
 
 function candidate(key: string, overrides: Partial<Candidate> = {}): Candidate {
   return {

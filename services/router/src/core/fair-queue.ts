@@ -20,11 +20,10 @@ export interface FairQueue<W extends Waiter> {
 export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (waiter: W) => void): FairQueue<W> {
   /** In the order of turns: an account that was served goes to the back. */
   const lines = new Map<string, W[]>()
-  let size = 0
 
   function add(waiter: W): boolean {
     const line = lines.get(waiter.account) ?? []
-    if (size >= limit) {
+    if (queue.size >= limit) {
       const longest = longestLine()
       if (!longest || longest.length <= line.length + 1) return false
       const evicted = longest.at(-1)!
@@ -33,7 +32,7 @@ export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (wai
     }
     line.push(waiter)
     lines.set(waiter.account, line)
-    size++
+    queue.size++
     return true
   }
 
@@ -42,7 +41,7 @@ export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (wai
     const at = line?.indexOf(waiter) ?? -1
     if (!line || at < 0) return
     line.splice(at, 1)
-    size--
+    queue.size--
     if (line.length === 0) lines.delete(waiter.account)
   }
 
@@ -67,13 +66,6 @@ export function createFairQueue<W extends Waiter>(limit: number, onEvicted: (wai
     for (const line of lines.values()) line.forEach(visit)
   }
 
-  return {
-    add,
-    remove,
-    take,
-    each,
-    get size() {
-      return size
-    },
-  }
+  const queue = { size: 0, add, remove, take, each }
+  return queue
 }

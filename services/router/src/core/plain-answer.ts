@@ -10,8 +10,7 @@ import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from './backend-fault.ts'
-import { errorIn, generatedText } from './chat-chunk.ts'
-import { writeUsage } from './read-usage.ts'
+import { errorIn, generatedText, writeUsage } from './chat-chunk.ts'
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readUsage } from './read-usage.ts'
+import { readUsage } from './chat-chunk.ts'
 
 const count = fc.nat(100_000)
 const counts = fc.record({ prompt: fc.integer({ min: 1, max: 100_000 }), completion: count, more: count })

@@ -6,9 +6,8 @@
  */
 
 import type { JobKind } from '@gateway/contracts/job'
-import { isFinished, textOf, thoughtsOf } from './chat-chunk.ts'
+import { isFinished, textOf, thoughtsOf, readUsage, writeUsage } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
-import { readUsage, writeUsage } from './read-usage.ts'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */

@@ -15,13 +15,14 @@ import {
   parseChunk,
   writeChunk,
   type Chunk,
+  readUsage,
+  writeUsage,
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/target-form.ts'
 import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject } from '@gateway/contracts/json'
-import { readUsage, writeUsage } from '../core/read-usage.ts'
 import {
   StreamedToolCalls,
   wholeAnswer,

@@ -8,10 +8,9 @@
 import { parseExactly, type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
-import { errorEvent, parseChunk } from '../core/chat-chunk.ts'
+import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
 import { invalid, parseAnswer } from '../core/plain-answer.ts'
-import { readUsage } from '../core/read-usage.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import {
   addText,

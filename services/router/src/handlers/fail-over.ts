@@ -7,14 +7,13 @@
 
 import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/tracing'
-import { earn, MAX_REPEATS_PER_REQUEST, spend, wasFaster } from '../core/attempt-budget.ts'
+import { earn, MAX_REPEATS_PER_REQUEST, spend, wasFaster } from '../core/attempts.ts'
 import { BackendFault, isContextOverflow, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { kindOf } from '../core/target-kind.ts'
 import { capableTargets, isFull, isUsable, type Seat, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
-import { learnForm } from '../target-forms.ts'
+import { learnForm, nextRepeat, nextUntried, type Choosing, type Next } from './next-attempt.ts'
 import { attempt, blame, isLeftWaiting, type Trial } from './attempt.ts'
-import { nextRepeat, nextUntried, type Choosing, type Next } from './next-attempt.ts'
 import type { AskedRun, Run } from './run.ts'
 
 export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
