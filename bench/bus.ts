@@ -73,7 +73,7 @@ async function measure(): Promise<void> {
   }
   await timed('chunks of 1,000 streams', 1_000 * CHUNKS, () => times(1_000, 1_000, () => streamed(bus)))
   await timed('durable events', 20_000, () =>
-    times(20_000, 50, () => bus.publishDurable('bench.event', Buffer.alloc(800), { timeoutMs: 10_000 })),
+    times(20_000, 50, () => bus.durable.publish('bench.event', Buffer.alloc(800), { timeoutMs: 10_000 })),
   )
   worker.disconnect()
 }

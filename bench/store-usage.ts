@@ -19,7 +19,7 @@ const replicas = Number(process.argv[2] ?? 1)
 const stream = { name: 'BENCH', subjects: ['bench.>'], consumers: [], maxAgeMs: 600_000, replicas }
 await using bus = await openNatsBus({ url, name: 'bench', streams: [stream] })
 const message = Buffer.alloc(MESSAGE_BYTES, 'u')
-const store = () => bus.publishDurable('bench.usage', message, { timeoutMs: TIMEOUT_MS })
+const store = () => bus.durable.publish('bench.usage', message, { timeoutMs: TIMEOUT_MS })
 
 await Promise.all(Array.from({ length: AT_ONCE }, store))
 const timesMs: number[] = []

@@ -123,7 +123,7 @@ function publishReports(bus: Bus, events: UsageEvent[]): Promise<void>[] {
     reports.slice(index * 3, index * 3 + 3),
   )
   return messages.map((batch) =>
-    bus.publishDurable(subjects.usage, Buffer.from(JSON.stringify({ v: 1, events: batch })), { timeoutMs: 60_000 }),
+    bus.durable.publish(subjects.usage, Buffer.from(JSON.stringify({ v: 1, events: batch })), { timeoutMs: 60_000 }),
   )
 }
 

@@ -31,7 +31,7 @@ test('accounts that pass 80 % and all of their allowance are told of once each',
   const told: AccountThreshold[] = []
   const streams = [{ ...accountStream, consumers: ['operator'] }]
   const bus = running.use(await openNatsBus({ url: cluster.servers.nats.url, name: 'operator', streams }))
-  await bus.consumeDurable({
+  await bus.durable.consume({
     ...{ stream: accountStream.name, subject: subjects.accountThreshold, consumer: 'operator', maxBatch: 10 },
     handler: async (batch) => {
       told.push(...batch.map(({ payload }) => accountThreshold.parse(JSON.parse(Buffer.from(payload).toString()))))

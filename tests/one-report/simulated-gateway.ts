@@ -149,8 +149,10 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
   async function openRouter(_: unknown, index: number) {
     const bus = opened.use(await openMemoryBus({ hub: network.hub, tuning: TUNING }))
     const publisher = {
-      publishDurable: (_subject: string, payload: Uint8Array) =>
-        report(index, (JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events),
+      durable: {
+        publish: (_subject: string, payload: Uint8Array) =>
+          report(index, (JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events),
+      },
     } as unknown as Bus
     const fleet = openFleet({})
     fleet.apply(CONFIG)

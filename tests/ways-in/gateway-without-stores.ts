@@ -53,7 +53,7 @@ export async function startGatewayWithoutStores(file: object): Promise<GatewayWi
   let gate = Promise.resolve()
   const stores = await openBus()
   opening.use(
-    await stores.consumeDurable({
+    await stores.durable.consume({
       stream: usageStream.name,
       subject: talks.usage.subject,
       consumer: usageConsumers.metering,

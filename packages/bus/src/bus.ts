@@ -36,15 +36,16 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
   const { wire, processId, onStatus, measures = UNMEASURED } = parts
   const tuning = { ...defaultTuning, ...parts.tuning }
   const counters = new BusCounters()
-  const now = () => performance.now()
+  const now = performance.now.bind(performance)
   const liveness = createLiveness(tuning, now())
   const context: StreamContext = { processId, wire, tuning, counters, measures, liveness, onStatus, now }
 
   const inbox = await openInbox(wire, processId)
   const requests = openRequests(wire, inbox, () => isRecovering(liveness, now()), onStatus)
   const caller = openCaller(context, inbox)
-  const worker = openWorker(context)
-  const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })
+  const peers = openPeers(context, inbox)
+  const worker = openWorker(context, peers.get)
+  peers.handTo({ caller: caller.onFrame, worker: worker.onFrame })
   const durable = parts.openDurable({ inbox, requests, counters, measures })
 
   return {
@@ -56,7 +57,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
     listen: (subject, handler) => wire.subscribe(subject, undefined, (payload) => handler(payload)),
     dispatch: caller.dispatch,
     async serveJobs(subject, group, handler) {
-      const queue = await wire.subscribe(subject, group, (message) => worker.onJob(message, peers.get, handler))
+      const queue = await wire.subscribe(subject, group, worker.jobsFor(handler))
       const offers = worker.takeOffers(subject, handler)
       return {
         async [Symbol.asyncDispose]() {
@@ -65,11 +66,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
         },
       }
     },
-    publishDurable: (subject, payload, options) => durable.publish(subject, payload, options.timeoutMs),
-    get durableHealthy() {
-      return durable.healthy
-    },
-    consumeDurable: durable.consume,
+    durable,
     async flush() {
       peers.flush()
       await wire.flush()

@@ -1,6 +1,6 @@
 /** The durable half of the bus, which each adapter brings along. */
 
-import type { DurableConsumer } from './port.ts'
+import type { DurableEvents } from './port.ts'
 
 /** A stream of durable events. An event is done with when every one of `consumers` has committed it. */
 export interface DurableStream {
@@ -9,11 +9,7 @@ export interface DurableStream {
   consumers: readonly string[]
 }
 
-export interface Durable extends AsyncDisposable {
-  readonly healthy: boolean
-  publish(subject: string, payload: Uint8Array, timeoutMs: number): Promise<void>
-  consume(options: DurableConsumer): Promise<AsyncDisposable>
-}
+export interface Durable extends DurableEvents, AsyncDisposable {}
 
 const FIRST_RETRY_MS = 100
 const LAST_RETRY_MS = 10_000

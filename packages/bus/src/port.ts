@@ -29,24 +29,29 @@ export interface Bus extends AsyncDisposable {
   /** Takes jobs as a member of `group`. Disposing takes nothing new; running jobs go on. */
   serveJobs(subject: string, group: string, handler: (job: IncomingJob) => void): Promise<AsyncDisposable>
 
-  /**
-   * Publishes an event that outlives every process. Resolves when it is stored (`memory`: when its consumers have
-   * committed it). Rejects with {@link NotStoredError} when that is not known within `timeoutMs`; the bus goes on
-   * trying, so that the event is delivered at least once.
-   */
-  publishDurable(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<void>
+  readonly durable: DurableEvents
 
-  /** False while durable events are not acknowledged, for longer than an election takes. New work should be refused then. */
-  readonly durableHealthy: boolean
+  /** Resolves when all that was published has left this process. */
+  flush(): Promise<void>
+}
+
+/** Events that outlive every process. */
+export interface DurableEvents {
+  /**
+   * Resolves when the event is stored (`memory`: when its consumers have committed it). Rejects with
+   * {@link NotStoredError} when that is not known within `timeoutMs`; the bus goes on trying, so that the event is
+   * delivered at least once.
+   */
+  publish(subject: string, payload: Uint8Array, options: { timeoutMs: number }): Promise<void>
+
+  /** False while events are not acknowledged, for longer than an election takes. New work should be refused then. */
+  isHealthy(): boolean
 
   /**
    * Consumes a durable subject, at least once and in batches, shared by all processes that name the same consumer. A
    * handler that throws gets the batch again, after a growing pause.
    */
-  consumeDurable(options: DurableConsumer): Promise<AsyncDisposable>
-
-  /** Resolves when all that was published has left this process. */
-  flush(): Promise<void>
+  consume(options: DurableConsumer): Promise<AsyncDisposable>
 }
 
 export interface RequestOptions {

@@ -31,7 +31,7 @@ export interface Talker<Role extends BusRole> {
   /** Tells every listener that is there now. */
   tell<Name extends ToldBy<Role>>(name: Name, news: Written<Name, 'news'>): void
   hear<Name extends HeardBy<Role>>(name: Name, handler: (news: Read<Name, 'news'>) => void): Promise<AsyncDisposable>
-  /** Publishes a durable event, as {@link Bus.publishDurable}. */
+  /** Publishes a durable event, as `Bus.durable`. */
   report<Name extends ReportedBy<Role>>(
     name: Name,
     event: Written<Name, 'event'>,
@@ -51,7 +51,7 @@ export function talkAs<Role extends BusRole>(_role: Role, bus: Bus): Talker<Role
       const { subject, messages } = talks[name]
       return bus.listen(subject, (payload) => handler(messages.news.parse(decodeJson(payload)) as Read<Name, 'news'>))
     },
-    report: (name, event, options) => bus.publishDurable(talks[name].subject, encodeJson(event), options),
+    report: (name, event, options) => bus.durable.publish(talks[name].subject, encodeJson(event), options),
   }
 }
 

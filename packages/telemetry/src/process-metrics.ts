@@ -131,7 +131,7 @@ function observeCounters(metrics: Metrics, bus: CountedBus): void {
   metrics.observedGauge(
     'gateway_bus_durable_healthy',
     '0 while JetStream does not acknowledge; then edges refuse new work',
-    () => (bus.durableHealthy ? 1 : 0),
+    () => (bus.durable.isHealthy() ? 1 : 0),
   )
 }
 

@@ -105,7 +105,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   let isStopping = false
   return {
     url: server.url,
-    ready: () => !isStopping && bus.durableHealthy,
+    ready: () => !isStopping && bus.durable.isHealthy(),
     async [Symbol.asyncDispose]() {
       isStopping = true
       server.retireConnections()

@@ -33,7 +33,7 @@ async function announce(): Promise<AsyncDisposable> {
   const announcing = new AsyncDisposableStack()
   const hub = createMemoryHub({ streams: [{ ...accountStream, consumers: ['operator'] }] })
   const bus = announcing.use(await openMemoryBus({ hub }))
-  await bus.consumeDurable({
+  await bus.durable.consume({
     stream: accountStream.name,
     subject: subjects.accountThreshold,
     consumer: 'operator',

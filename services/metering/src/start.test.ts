@@ -41,7 +41,7 @@ const ACCOUNT = usageEvent().account
 const CHARGE = 150_000
 
 const publish = (...events: object[]) =>
-  bus.publishDurable(subjects.usage, messageOf(...events).payload, { timeoutMs: 10_000 })
+  bus.durable.publish(subjects.usage, messageOf(...events).payload, { timeoutMs: 10_000 })
 
 async function ask(subject: string, question: object): Promise<unknown> {
   const reply = await bus.request(subject, Buffer.from(JSON.stringify(question)), { timeoutMs: 10_000 })

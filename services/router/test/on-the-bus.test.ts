@@ -120,7 +120,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     const reports: UsageEvent[] = []
     const consumer = { stream: usageStream.name, subject: subjects.usage, consumer: 'test', maxBatch: 100 }
     closing(
-      await worker.consumeDurable({
+      await worker.durable.consume({
         ...consumer,
         async handler(batch) {
           for (const { payload } of batch)

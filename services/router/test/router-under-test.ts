@@ -77,8 +77,10 @@ export async function startRouterUnderTest(
         },
       }
     },
-    async publishDurable(_subject: string, payload: Uint8Array) {
-      reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+    durable: {
+      async publish(_subject: string, payload: Uint8Array) {
+        reports.push(...(JSON.parse(Buffer.from(payload).toString()) as UsageBatch).events)
+      },
     },
     processId: 'router-under-test',
     broadcast() {},

@@ -103,7 +103,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
 
   it('stores after it what was published durably during it, once', async () => {
     const seen: string[] = []
-    await router.consumeDurable({
+    await router.durable.consume({
       stream: 'EVENTS',
       subject: 'events.>',
       consumer: 'ledger',
@@ -116,7 +116,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       events.map(async (event, i) => {
         await sleep(i * 5)
         begun.add(event)
-        await edge.publishDurable('events.usage', text(event), { timeoutMs: 60_000 })
+        await edge.durable.publish('events.usage', text(event), { timeoutMs: 60_000 })
       }),
     )
     await sleep(500)
@@ -126,7 +126,7 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
     await world.server.restart()
     await published
     await until(() => new Set(seen).size === 300)
-    await until(() => edge.durableHealthy)
+    await until(() => edge.durable.isHealthy())
     expect([...new Set(seen)].toSorted()).toEqual(events.toSorted())
     // The broker forgets acknowledgements that it had not written when it was killed, and delivers their events again.
     const twice = seen.filter((event, i) => seen.indexOf(event) < i)
@@ -135,11 +135,11 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
 
   it('says in time that an event is not stored, and stores it all the same', async () => {
     await world.server.kill()
-    await expect(edge.publishDurable('events.usage', text('late'), { timeoutMs: 300 })).rejects.toThrow('not stored')
-    await until(() => !edge.durableHealthy)
+    await expect(edge.durable.publish('events.usage', text('late'), { timeoutMs: 300 })).rejects.toThrow('not stored')
+    await until(() => !edge.durable.isHealthy())
     await world.server.restart()
     const seen: string[] = []
-    await router.consumeDurable({
+    await router.durable.consume({
       stream: 'EVENTS',
       subject: 'events.>',
       consumer: 'ledger',
@@ -147,6 +147,6 @@ describe('a broker that is killed with SIGKILL or stands still', () => {
       handler: async (batch) => void seen.push(...batch.map(({ payload }) => read(payload))),
     })
     await until(() => seen.includes('late'))
-    await until(() => edge.durableHealthy)
+    await until(() => edge.durable.isHealthy())
   })
 })

@@ -14,8 +14,8 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
   afterEach(() => world[Symbol.asyncDispose]())
 
   const consume = (bus: CountedBus, handler: (batch: DurableMessage[]) => Promise<void>, maxBatch = 50) =>
-    bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch, handler })
-  const publish = (event: string) => publisher.publishDurable('events.usage', text(event), { timeoutMs: 5_000 })
+    bus.durable.consume({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch, handler })
+  const publish = (event: string) => publisher.durable.publish('events.usage', text(event), { timeoutMs: 5_000 })
 
   it('brings every event to the consumer, in batches', async () => {
     const seen: string[] = []
@@ -29,7 +29,7 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     await until(() => seen.length >= 500)
     expect(seen).toEqual(events)
     expect(batches).toBeLessThan(100)
-    expect(publisher.durableHealthy).toBe(true)
+    expect(publisher.durable.isHealthy()).toBe(true)
   })
 
   it('keeps what was published before the consumer came', async () => {
@@ -97,7 +97,7 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
   })
 
   it('refuses events that no stream takes', async () => {
-    await expect(publisher.publishDurable('elsewhere', text('?'), { timeoutMs: 1_000 })).rejects.toBeInstanceOf(
+    await expect(publisher.durable.publish('elsewhere', text('?'), { timeoutMs: 1_000 })).rejects.toBeInstanceOf(
       NotStoredError,
     )
   })
@@ -106,14 +106,14 @@ describe.each(adapters)('durable events on $name', ({ name, createWorld }) => {
     if (name === 'nats') return (world.kill(publisher), await expectsUnhealthy())
     await expectsUnhealthy()
     await using _ = await consume(await world.open(), async () => {})
-    await until(() => publisher.durableHealthy)
+    await until(() => publisher.durable.isHealthy())
 
     async function expectsUnhealthy() {
-      await expect(publisher.publishDurable('events.usage', text('?'), { timeoutMs: 50 })).rejects.toBeInstanceOf(
+      await expect(publisher.durable.publish('events.usage', text('?'), { timeoutMs: 50 })).rejects.toBeInstanceOf(
         NotStoredError,
       )
-      expect(publisher.durableHealthy).toBe(true)
-      await until(() => !publisher.durableHealthy)
+      expect(publisher.durable.isHealthy()).toBe(true)
+      await until(() => !publisher.durable.isHealthy())
     }
   })
 })

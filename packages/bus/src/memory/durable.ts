@@ -129,12 +129,12 @@ export function memoryDurable(store: DurableStore, counters: BusCounters, measur
   const pending = new Map<symbol, number>()
 
   return {
-    get healthy() {
+    isHealthy() {
       const [oldest] = pending.values()
       return oldest === undefined || performance.now() - oldest < UNHEALTHY_AFTER_MS
     },
 
-    async publish(subject, payload, timeoutMs) {
+    async publish(subject, payload, { timeoutMs }) {
       const committed = store.publish(subject, Buffer.from(payload))
       if (committed === null) throw new NotStoredError(`no stream of this hub takes ${subject}`)
       const id = Symbol()

@@ -11,7 +11,7 @@
 
 import { headers, type MsgHdrs } from '@nats-io/nats-core'
 import { InFlightMap } from '@gateway/in-flight/collections'
-import { NotStoredError } from '../port.ts'
+import { type DurableEvents, NotStoredError } from '../port.ts'
 import type { JetStreamParts } from './jetstream-api.ts'
 
 const RETRY_MS = 1_000
@@ -24,9 +24,7 @@ const MAX_PENDING_BYTES = 64 * 1024 * 1024
 const CLOSE_FLUSH_MS = 2_000
 const HEADER_BYTES = 128
 
-export interface Publisher {
-  readonly healthy: boolean
-  publish(subject: string, payload: Uint8Array, timeoutMs: number): Promise<void>
+export interface Publisher extends Pick<DurableEvents, 'publish' | 'isHealthy'> {
   /** Waits, for a bounded time, until everything is acknowledged. */
   close(): Promise<void>
 }
@@ -115,7 +113,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
   prepare()
 
   return {
-    get healthy() {
+    isHealthy() {
       const nowMs = performance.now()
       if (nowMs - (disconnectedAtMs ?? nowMs) > UNHEALTHY_AFTER_MS) return false
       const [oldest] = pending.values()
@@ -124,7 +122,7 @@ export function openPublisher(parts: JetStreamParts & { ensureStreams: () => Pro
       return nowMs - sinceMs < (mayBeElecting ? ELECTED_WITHIN_MS : UNHEALTHY_AFTER_MS)
     },
 
-    publish(subject, payload, timeoutMs) {
+    publish(subject, payload, { timeoutMs }) {
       if (payload.length + HEADER_BYTES > wire.maxPayloadBytes) {
         return Promise.reject(new NotStoredError(`an event of ${payload.length} bytes is too large`))
       }

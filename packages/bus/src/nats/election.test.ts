@@ -94,9 +94,9 @@ async function openServers(): Promise<Servers> {
 async function publishFor(servers: Servers, ms: number, published: Promise<void>[]): Promise<boolean> {
   let isHealthy = true
   for (let passedMs = 0; passedMs < ms; passedMs += 100) {
-    published.push(servers.durable.publish('usage.reported', EVENT, 30_000))
+    published.push(servers.durable.publish('usage.reported', EVENT, { timeoutMs: 30_000 }))
     await vi.advanceTimersByTimeAsync(100)
-    isHealthy &&= servers.durable.healthy
+    isHealthy &&= servers.durable.isHealthy()
   }
   return isHealthy
 }
@@ -131,10 +131,10 @@ test('a stream without a leader for longer than any election is not healthy, and
   const published: Promise<void>[] = []
   servers.stream.leader = 'lost'
   expect(await publishFor(servers, 15_000, published)).toBe(false)
-  expect(servers.durable.healthy).toBe(false)
+  expect(servers.durable.isHealthy()).toBe(false)
   servers.stream.leader = 'taking'
   await vi.advanceTimersByTimeAsync(2_000)
-  expect(servers.durable.healthy).toBe(true)
+  expect(servers.durable.isHealthy()).toBe(true)
   await Promise.all(published)
 })
 
@@ -145,7 +145,7 @@ test('a leader that takes no event waits for no election', async () => {
   expect(await publishFor(servers, 2_500, published)).toBe(false)
   servers.stream.leader = 'taking'
   await vi.advanceTimersByTimeAsync(2_000)
-  expect(servers.durable.healthy).toBe(true)
+  expect(servers.durable.isHealthy()).toBe(true)
   await Promise.all(published)
 })
 
@@ -153,7 +153,7 @@ test('without a connection the publisher is not healthy after two seconds', asyn
   const servers = await openServers()
   servers.connection(false)
   await vi.advanceTimersByTimeAsync(1_900)
-  expect(servers.durable.healthy).toBe(true)
+  expect(servers.durable.isHealthy()).toBe(true)
   await vi.advanceTimersByTimeAsync(200)
-  expect(servers.durable.healthy).toBe(false)
+  expect(servers.durable.isHealthy()).toBe(false)
 })

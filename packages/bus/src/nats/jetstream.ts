@@ -20,9 +20,7 @@ export function openJetStream(parts: JetStreamParts): Durable {
   const consumers = openConsumers(parts)
 
   return {
-    get healthy() {
-      return publisher.healthy
-    },
+    isHealthy: publisher.isHealthy,
     publish: publisher.publish,
     async consume(options) {
       await ensureStreams()

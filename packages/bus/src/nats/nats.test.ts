@@ -49,7 +49,7 @@ describe('a bus on NATS', () => {
       await bus.serve('echo', 'servers', async (payload) => payload),
       await bus.listen('news', () => {}),
       await bus.serveJobs('job.a', 'routers', () => {}),
-      await bus.consumeDurable({ ...consumer, handler: async () => {} }),
+      await bus.durable.consume({ ...consumer, handler: async () => {} }),
     ]
     if (!named) closing.use(forgetNames())
     await server.kill(signal)
@@ -106,7 +106,7 @@ describe('a bus on NATS', () => {
     for (let i = 0; i < 20; i++) {
       await ask(caller, { subject: 'job.a' }).over
       await caller.request('echo', text('?'), { timeoutMs: 1_000 })
-      await caller.publishDurable('events.a', text('!'), { timeoutMs: 1_000 })
+      await caller.durable.publish('events.a', text('!'), { timeoutMs: 1_000 })
     }
     expect(tap.sent().match(/^SUB .*$/gm)).toEqual([`SUB inbox.${caller.processId}.> 1`])
   })
@@ -115,7 +115,7 @@ describe('a bus on NATS', () => {
     const server = closing.use(await startNats({ own: true }))
     const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
     const event = Buffer.alloc(900_000)
-    for (let i = 0; i < 80; i++) await bus.publishDurable('events.a', event, { timeoutMs: 10_000 })
+    for (let i = 0; i < 80; i++) await bus.durable.publish('events.a', event, { timeoutMs: 10_000 })
     const broker = closing.use(await connectBroker(server.url))
     const pending = async () =>
       (await broker.ask<{ num_ack_pending: number }>('CONSUMER.INFO.EVENTS.ledger')).num_ack_pending
@@ -126,7 +126,7 @@ describe('a bus on NATS', () => {
       batches.push(batch.reduce((sum, { payload }) => sum + payload.length, 0))
       await opened
     }
-    await bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch: 1_000, handler })
+    await bus.durable.consume({ stream: 'EVENTS', subject: 'events.>', consumer: 'ledger', maxBatch: 1_000, handler })
     // However long the first portion takes, no more comes than the next one.
     await expect.poll(pending).toBeGreaterThan(0)
     await new Promise((resolve) => setTimeout(resolve, 1_000))
@@ -140,7 +140,7 @@ describe('a bus on NATS', () => {
     const server = closing.use(await startNats({ own: true }))
     const stream = { ...eventStream, consumers: ['ledger', 'standing'] }
     const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [stream] }))
-    for (let i = 0; i < 10; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 1_000 })
+    for (let i = 0; i < 10; i++) await bus.durable.publish('events.a', text(`${i}`), { timeoutMs: 1_000 })
     const broker = closing.use(await connectBroker(server.url))
     const api = jetStreamOf(broker)
     const consume = (consumer: string, count: number) => {
@@ -151,7 +151,7 @@ describe('a bus on NATS', () => {
         left -= batch.length
         if (left === 0) setTimeout(resolve, 50)
       }
-      bus.consumeDurable({ stream: 'EVENTS', subject: 'events.>', consumer, maxBatch: 1, handler }).catch(reject)
+      bus.durable.consume({ stream: 'EVENTS', subject: 'events.>', consumer, maxBatch: 1, handler }).catch(reject)
       return promise
     }
 
@@ -186,7 +186,7 @@ describe('a bus on NATS', () => {
       const server = closing.use(await startNats({ own: true, directory }))
       const bus = closing.use(await openNatsBus({ url: server.url, name: 'x', streams: [eventStream] }))
       const consumed: string[] = []
-      await bus.consumeDurable({
+      await bus.durable.consume({
         stream: 'EVENTS',
         subject: 'events.>',
         consumer: 'ledger',
@@ -195,7 +195,7 @@ describe('a bus on NATS', () => {
       })
       const publish = async (count: number) => {
         const before = consumed.length
-        for (let i = 0; i < count; i++) await bus.publishDurable('events.a', text(`${i}`), { timeoutMs: 10_000 })
+        for (let i = 0; i < count; i++) await bus.durable.publish('events.a', text(`${i}`), { timeoutMs: 10_000 })
         await until(() => consumed.length >= before + count)
       }
       /** Sweeps once `count` events are acknowledged, and says how many the stream has kept. */

@@ -87,7 +87,7 @@ test('durable events are stored and consumed, also after the server was away', a
   const onStatus = (status: BusStatus) => void statuses.push(status)
   await using bus = await openNatsBus({ url, name: 'metering', streams: [eventStream], onStatus })
   const consumed: string[] = []
-  await bus.consumeDurable({
+  await bus.durable.consume({
     stream: 'EVENTS',
     subject: 'events.>',
     consumer: 'ledger',
@@ -96,7 +96,7 @@ test('durable events are stored and consumed, also after the server was away', a
   })
   const events = Array.from({ length: 12 }, (_of, seed) => patterned(900_000 + seed, seed))
   const publish = async (some: Buffer[]) => {
-    for (const event of some) await bus.publishDurable('events.a', event, { timeoutMs: 20_000 })
+    for (const event of some) await bus.durable.publish('events.a', event, { timeoutMs: 20_000 })
   }
   await publish(events.slice(0, 6))
   await server.kill()

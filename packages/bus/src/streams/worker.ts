@@ -41,18 +41,18 @@ export type JobHandler = (job: IncomingJob) => void
 export interface Worker {
   /** Takes the jobs that callers offer to this worker by name, until disposed. */
   takeOffers(subject: string, handler: JobHandler): Disposable
-  /** Takes a job message and hands the job to the handler. */
-  onJob(message: Uint8Array, peerOf: (id: string) => Peer, handler: JobHandler): void
+  /** Takes job messages and hands the jobs to the handler. */
+  jobsFor(handler: JobHandler): (message: Uint8Array) => void
   readonly onFrame: FrameHandler
   close(): void
 }
 
-export function openWorker(context: StreamContext): Worker {
+export function openWorker(shared: StreamContext, peerOf: (id: string) => Peer): Worker {
   const streams = new InFlightMap<string, WorkerStream>()
-  const bodies: BodyQueue = { active: 0, waiting: [] }
+  const context: WorkerContext = { ...shared, streams, bodies: { active: 0, waiting: [] } }
   const handlers = new Map<string, JobHandler>()
 
-  const onJob: Worker['onJob'] = (message, peerOf, handler) => {
+  const onJob = (message: Uint8Array, handler: JobHandler) => {
     let stream: WorkerStream | undefined
     try {
       const job = decodeJob(message)
@@ -60,7 +60,7 @@ export function openWorker(context: StreamContext): Worker {
       if (streams.has(key)) return
       const peer = peerOf(job.callerId)
       peer.lastHeardAtMs = context.now()
-      stream = new WorkerStream(key, job, peer, context, streams, bodies)
+      stream = new WorkerStream(key, job, peer, context)
       handler(stream)
     } catch (error) {
       context.onStatus({ type: 'error', error, during: 'taking a job' })
@@ -71,7 +71,7 @@ export function openWorker(context: StreamContext): Worker {
   const onOffer = (peer: Peer, number: number, bytes: Uint8Array) => {
     const { subject, job } = decodeOffer(bytes)
     const handler = handlers.get(subject)
-    if (handler !== undefined) onJob(job, () => peer, handler)
+    if (handler !== undefined) onJob(job, handler)
     else peer.send(frameKind.reject, number, 0, Buffer.from(`takes no jobs of ${subject}`))
   }
 
@@ -81,7 +81,7 @@ export function openWorker(context: StreamContext): Worker {
       return { [Symbol.dispose]: () => void handlers.delete(subject) }
     },
 
-    onJob,
+    jobsFor: (handler) => (message) => onJob(message, handler),
 
     onFrame(peer, kind, number, n, bytes) {
       if (kind === frameKind.offer) return onOffer(peer, number, bytes)
@@ -96,6 +96,12 @@ export function openWorker(context: StreamContext): Worker {
   }
 }
 
+/** All streams of one worker share it. */
+interface WorkerContext extends StreamContext {
+  readonly streams: InFlightMap<string, WorkerStream>
+  readonly bodies: BodyQueue
+}
+
 class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly header: Uint8Array
   readonly callerId: string
@@ -103,11 +109,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly #number: number
   readonly #peer: Peer
   readonly #atPeer: Entry
-  readonly #context: StreamContext
-  readonly #open: InFlightMap<string, WorkerStream>
+  readonly #context: WorkerContext
   readonly #sender: Sender
   readonly #job: JobMessage
-  readonly #bodies: BodyQueue
   /** Where the body did not come with the job. */
   #body: BodyPull | undefined
   #aborted: JobAborted | null = null
@@ -120,14 +124,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   #room: PromiseWithResolvers<void> | undefined
   #onOver: ((how: JobOver) => void) | undefined
 
-  constructor(
-    key: string,
-    job: JobMessage,
-    peer: Peer,
-    context: StreamContext,
-    open: InFlightMap<string, WorkerStream>,
-    bodies: BodyQueue,
-  ) {
+  constructor(key: string, job: JobMessage, peer: Peer, context: WorkerContext) {
     const { tuning, wire, counters } = context
     this.header = job.header
     this.callerId = job.callerId
@@ -135,11 +132,9 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     this.#number = job.stream
     this.#peer = peer
     this.#context = context
-    this.#open = open
     this.#sender = createSender(tuning.streamWindowBytes, Math.min(tuning.frameBytes, wire.maxPayloadBytes >> 1))
     this.#job = job
-    this.#bodies = bodies
-    open.set(key, this)
+    context.streams.set(key, this)
     this.#atPeer = peer.streams.join(this)
     counters.streamsOpen++
   }
@@ -168,7 +163,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     if (this.#job.inlineBody !== null) return Promise.resolve(this.#job.inlineBody)
     if (this.#body === undefined) {
       if (this.#over || this.#aborted !== null) return this.#rejected()
-      this.#body = new BodyPull(this.#job, this.#peer, this.#context, this.#bodies)
+      this.#body = new BodyPull(this.#job, this.#peer, this.#context, this.#context.bodies)
     }
     return this.#body.whole
   }
@@ -327,7 +322,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   #close(how: JobOver): void {
     if (this.#over) return
     this.#over = true
-    this.#open.delete(this.#key)
+    this.#context.streams.delete(this.#key)
     this.#atPeer.leave()
     this.#peer.stopWaiting(this)
     this.#context.counters.streamsOpen--

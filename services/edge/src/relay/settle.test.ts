@@ -15,11 +15,13 @@ interface Published {
 function reporterOnBus() {
   const published: Published[] = []
   const bus = {
-    publishDurable(_subject: string, payload: Uint8Array) {
-      const { events } = usageBatch.parse(JSON.parse(Buffer.from(payload).toString()))
-      const stored = Promise.withResolvers<void>()
-      published.push({ bytes: payload.length, requestIds: events.map(({ requestId }) => requestId), stored })
-      return stored.promise
+    durable: {
+      publish(_subject: string, payload: Uint8Array) {
+        const { events } = usageBatch.parse(JSON.parse(Buffer.from(payload).toString()))
+        const stored = Promise.withResolvers<void>()
+        published.push({ bytes: payload.length, requestIds: events.map(({ requestId }) => requestId), stored })
+        return stored.promise
+      },
     },
   } as unknown as Bus
   return { reporter: createUsageReporter(bus), published }

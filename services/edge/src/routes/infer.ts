@@ -145,7 +145,7 @@ export function modelNamed(config: GatewayConfig, name: string, kind: JobKind): 
 
 /** Work that could not be metered is not begun. */
 function refuseWhileUnmetered(edge: Edge): void {
-  if (!edge.bus.durableHealthy) {
+  if (!edge.bus.durable.isHealthy()) {
     const sentence = 'The gateway cannot meter requests at the moment; try again shortly'
     throw new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: retryAfterMs() })
   }

@@ -47,7 +47,7 @@ const USAGE = {
 } as const
 
 export function takeUsage(bus: Bus, context: UsageContext): Promise<AsyncDisposable> {
-  return bus.consumeDurable({ ...USAGE, handler: (batch) => consumeUsage(context, batch) })
+  return bus.durable.consume({ ...USAGE, handler: (batch) => consumeUsage(context, batch) })
 }
 
 /** A statement stays a matter of a tenth of a second, however much a batch of messages holds. */
