@@ -6,14 +6,6 @@
  * killed its router. So the edge waits longer after each loss, and gives the job up at the third.
  */
 
-/**
- * How long this attempt waits to be accepted; undefined: the bus' own, short time. It grows from the third attempt on:
- * where routers are overloaded rather than frozen, each attempt adds to what they have to do.
- */
-export function acceptPatienceMs(attempt: number): number | undefined {
-  return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
-}
-
 /** `busy`: the router that was asked is late with what it has. */
 export type Unavailability = 'no_responder' | 'timeout' | 'rejected' | 'lost' | 'busy'
 
@@ -42,12 +34,26 @@ interface Unserved {
   remainingMs: number
 }
 
+export interface Redispatch {
+  afterMs: number
+  /** How long it waits to be accepted; undefined: the bus' own, short time. */
+  acceptTimeoutMs: number | undefined
+}
+
 /** Null: give up. */
-export function redispatchDelayMs({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): number | null {
+export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): Redispatch | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
   if (reason === 'busy' && attempt >= BUSY_ATTEMPTS) return null
-  const delayMs = delayAfter(reason, attempt, losses)
-  return delayMs < remainingMs ? delayMs : null
+  const afterMs = delayAfter(reason, attempt, losses)
+  return afterMs < remainingMs ? { afterMs, acceptTimeoutMs: acceptTimeoutMs(attempt + 1) } : null
+}
+
+/**
+ * It grows from the third dispatch on: where routers are overloaded rather than frozen, each dispatch adds to what they
+ * have to do.
+ */
+function acceptTimeoutMs(attempt: number): number | undefined {
+  return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
 }
 
 function delayAfter(reason: Unavailability, attempt: number, losses: number): number {

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { MOST_LEVELS } from '../core/json-shape.ts'
+import { MOST_LEVELS } from '@gateway/contracts/json'
 import { readJsonBody, readSmallJsonBody } from './read-json-body.ts'
 import { type Step, takeSteps } from '../listen/take-steps.ts'
 

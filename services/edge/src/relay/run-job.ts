@@ -19,7 +19,7 @@ import {
   type PlannedJob,
 } from '@gateway/contracts/job'
 import { subjects } from '@gateway/contracts/subjects'
-import { acceptPatienceMs, MOST_LOSSES, redispatchDelayMs, type Unavailability } from '../core/redispatch.ts'
+import { MOST_LOSSES, redispatch, type Unavailability } from '../core/redispatch.ts'
 import { retryAfterMs } from '../listen/intake.ts'
 
 export interface AnswerEvents {
@@ -99,7 +99,7 @@ class RunningJob implements JobRun {
     this.#overdueTimer = this.#lookAt(this.#headDueAtMs)
   }
 
-  offer(): void {
+  offer(acceptTimeoutMs?: number): void {
     this.#stage = 'offered'
     const header: JobHeader = {
       ...this.#planned,
@@ -113,7 +113,7 @@ class RunningJob implements JobRun {
         subject: subjects.job(this.#planned.pool),
         header: encodeJson(header),
         body: this.#body,
-        acceptTimeoutMs: acceptPatienceMs(this.#offers),
+        acceptTimeoutMs,
         timeouts: this.#timeouts,
       },
       {
@@ -170,16 +170,16 @@ class RunningJob implements JobRun {
     this.#enter('paused')
     if (reason === 'timeout') this.#timeouts++
     const nowMs = performance.now()
-    const delayMs = this.#isStopped
+    const again = this.#isStopped
       ? null
-      : redispatchDelayMs({
+      : redispatch({
           reason,
           attempt: this.#offers,
           losses: this.#losses,
           waitedMs: nowMs - this.#waitingSinceMs,
           remainingMs: this.#headDueAtMs - nowMs,
         })
-    if (delayMs !== null) this.#timer = setTimeout(() => this.offer(), delayMs)
+    if (again) this.#timer = setTimeout(() => this.offer(again.acceptTimeoutMs), again.afterMs)
     else if (reason === 'busy') this.#giveUp('The routers have more to do than they can', retryAfterMs())
     else if (this.#losses >= MOST_LOSSES) this.#giveUp('Every router that took the request was lost')
     else this.#giveUp('No router took the request in time; try again shortly')

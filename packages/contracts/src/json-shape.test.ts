@@ -1,7 +1,7 @@
 import { parseExactly } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MOST_LEVELS, MOST_VALUES, readShape } from './json-shape.ts'
+import { MOST_LEVELS, MOST_VALUES, readShape } from './json.ts'
 
 const problemOf = (text: string) => readShape(Buffer.from(text)).problem
 const nested = (levels: number) => '{"a":['.repeat(levels / 2) + ']}'.repeat(levels / 2)
