@@ -96,3 +96,54 @@ describe('a prompt of which its backend counts nothing is billed as estimated', 
     expect(JSON.parse(answer.text())).toMatchObject({ usage: told(2, 11) })
   })
 })
+
+/** llama.cpp's way (`handle_completions_impl` and `to_json_oaicompat_chat_stream` of its server, 2026-11). */
+describe('several choices of which the backend counts each by itself are billed together', () => {
+  const [FIRST, SECOND] = ['one two three', 'four five six seven']
+  const timings = (tokens: number) => ({ timings: { predicted_n: tokens } })
+  const choice = (index: number, content: string) => {
+    return { index, message: { role: 'assistant', content }, finish_reason: 'stop' }
+  }
+  const askPlain = async (answer: object) => {
+    const a = await backend((response) => sendJson(response, 200, answer))
+    const job = await (await router(poolOver([a.url]))).ask({}, { messages: [], n: 2 })
+    return { usage: job.end?.usage, told: (JSON.parse(job.text()) as { usage: unknown }).usage }
+  }
+  const both = { ...completion('', told(3)), choices: [choice(0, FIRST), choice(1, SECOND)] }
+
+  test('in a plain answer, which tells those of the first', async () => {
+    const { usage, told: passedOn } = await askPlain({ ...both, ...timings(3) })
+    expect(usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: true })
+    expect(passedOn).toEqual(told(7))
+  })
+
+  test('and those of a backend that counts all stay as they are', async () => {
+    const { usage, told: passedOn } = await askPlain({ ...both, usage: told(70) })
+    expect(usage).toMatchObject({ completionTokens: 70, estimated: false })
+    expect(passedOn).toEqual(told(70))
+  })
+
+  test.each(['n', 'n_cmpl'])('in a stream, which tells one after the other (%s)', async (name) => {
+    const said = (index: number, content: string) => {
+      const delta = (piece: object, finish_reason: string | null) =>
+        event({ ...usageless, choices: [{ index, delta: piece, finish_reason }] })
+      const tokens = content.split(' ').length
+      return (
+        delta({ content }, null) +
+        delta({}, 'stop') +
+        event({ ...usageless, choices: [], usage: told(tokens), ...timings(tokens) })
+      )
+    }
+    const usageless = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' }
+    const a = await backend((response) => {
+      openStream(response)
+      response.end(ROLE + said(0, FIRST) + said(1, SECOND) + DONE)
+    })
+    const answer = await (
+      await router(poolOver([a.url]))
+    ).ask({ stream: true, includeUsage: true }, { messages: [], [name]: 2 })
+    expect(answer.end?.usage).toMatchObject({ promptTokens: PROMPT, completionTokens: 7, estimated: false })
+    const usages = [...answer.text().matchAll(/"usage":(\{[^}]*\})/g)].map(([, usage]) => JSON.parse(usage!) as object)
+    expect(usages).toEqual([told(7)])
+  })
+})

@@ -52,6 +52,8 @@ describe('a reservation', () => {
     ["the lane's cap where the request has none", {}, 8_192, 8_192],
     ['a general cap where nobody has one', {}, undefined, 16_384],
     ['every one of the choices asked for', { max_tokens: 50, n: 3 }, 8_192, 150],
+    ['every one of the choices by their name at llama.cpp', { max_tokens: 50, n_cmpl: 3 }, 8_192, 150],
+    ['the most choices where that name has more', { max_tokens: 1, n_cmpl: 1e9 }, 8_192, 128],
   ])('holds %s', (_what, body, laneCap, expected) => {
     expect(estimateChat(chat(body), laneCap).maxOutputTokens).toBe(expected)
   })
@@ -129,10 +131,14 @@ describe('a reservation', () => {
     expect(estimateChat(chat({ tools: long }), 1).maxPromptTokens).toBeGreaterThan(AROUND_REQUEST + 1_000)
   })
 
-  test.each(['input_ids', 'documents', 'chat_template', 'chat_template_kwargs', 'functions', 'response_format'])(
+  test.each(['chat_template', 'mm_processor_kwargs'])('of %s is the whole context window', (field) => {
+    expect(estimateChat(chat({ [field]: '{{ x }}' }), 1, 32_768).maxPromptTokens).toBe(32_768)
+  })
+
+  test.each(['input_ids', 'documents', 'json_schema', 'chat_template_kwargs', 'functions', 'response_format'])(
     'counts %s, which templates write into the prompt',
     (field) => {
-      const value = field === 'chat_template' ? 'x'.repeat(1_000) : { text: 'x'.repeat(1_000) }
+      const value = { text: 'x'.repeat(1_000) }
       expect(estimateChat(chat({ [field]: value }), 1).maxPromptTokens).toBeGreaterThan(AROUND_REQUEST + 1_000)
     },
   )

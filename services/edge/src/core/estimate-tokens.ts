@@ -52,8 +52,12 @@ const IN_PROMPT = [
   // Of SGLang: the prompt itself, in tokens.
   'input_ids',
   // Of vLLM and llama.cpp.
-  ...['documents', 'chat_template', 'chat_template_kwargs'],
+  ...['documents', 'chat_template', 'chat_template_kwargs', 'json_schema'],
 ] as const
+/** With these, of vLLM and SGLang, a prompt may become longer than anything in the request: only the window bounds it. */
+const UNBOUND = ['chat_template', 'mm_processor_kwargs'] as const
+/** No more than a request may ask for by `n`. */
+const MOST_CHOICES = 128
 /** What an answer usually takes of a lane that allows more. */
 const USUAL_OUTPUT_TOKENS = 500
 /** The bound where neither the request nor the lane sets one. */
@@ -100,8 +104,9 @@ export function estimateChat(
     textBytes += jsonBytes(rest)
   }
   for (const field of IN_PROMPT) textBytes += jsonBytes(request[field])
+  if (UNBOUND.some((field) => request[field] != null)) mostUnread += windowTokens
   const messages = request.messages.length
-  const choices = request.n ?? 1
+  const choices = choicesOf(request)
   const maxOutputTokens = mostOutputTokens(request, laneMaxOutputTokens ?? DEFAULT_MAX_OUTPUT_TOKENS) * choices
   const mostReadTokens = textBytes + MOST_AROUND_REQUEST + messages * MOST_AROUND_MESSAGE
   const mostBeside = images * MOST_TOKENS_OF_IMAGE + mostUnread
@@ -119,6 +124,12 @@ export function estimateChat(
 function isUnread({ type, source }: { type: string; source?: unknown }): boolean {
   const isText = typeof source === 'object' && source !== null && 'type' in source && source.type === 'text'
   return UNREAD.has(type) && !isText
+}
+
+/** llama.cpp knows another name of `n`, too. */
+function choicesOf({ n, n_cmpl: ofLlamaCpp }: ChatRequest): number {
+  const more = typeof ofLlamaCpp === 'number' && ofLlamaCpp > 1 ? Math.ceil(ofLlamaCpp) : 1
+  return Math.max(n ?? 1, Math.min(MOST_CHOICES, more))
 }
 
 /** A backend knows some of the names of the cap, and the request may give each another value. */

@@ -52,9 +52,9 @@ export function isFinished(choice: Record<string, unknown>): boolean {
  * How many choices a streamed request asks for. Nearly none names `n`, so the body is parsed only when it might.
  */
 export function choicesAsked(body: Buffer): number {
-  if (!body.includes('"n"')) return 1
-  const { n } = JSON.parse(body.toString('utf8')) as { n?: unknown }
-  return typeof n === 'number' && n > 1 ? n : 1
+  if (!body.includes('"n"') && !body.includes('"n_cmpl"')) return 1
+  const { n, n_cmpl: ofLlamaCpp } = JSON.parse(body.toString('utf8')) as { n?: unknown; n_cmpl?: unknown }
+  return Math.max(1, ...[n, ofLlamaCpp].filter((count) => typeof count === 'number'))
 }
 
 /** The generated text of a delta or message, for counting tokens: content, reasoning, tool names and arguments. */
@@ -195,6 +195,11 @@ function cachedTokensOf(usage: Record<string, unknown>): number {
 function reasoningTokensOf(usage: Record<string, unknown>): number {
   const details = usage.completion_tokens_details ?? usage.output_tokens_details
   return (isObject(details) ? count(details.reasoning_tokens) : null) ?? 0
+}
+
+/** llama.cpp counts each choice by itself, and a whole answer tells the first one's count (its server's source, 2026-11). */
+export function countsOneChoice({ timings }: Record<string, unknown>): boolean {
+  return isObject(timings) && typeof timings.predicted_n === 'number'
 }
 
 /** The OpenAI `usage` object for an answer whose backend gave none. */

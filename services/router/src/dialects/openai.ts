@@ -7,6 +7,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import {
   choicesOf,
+  countsOneChoice,
   errorEvent,
   errorIn,
   generatedText,
@@ -126,6 +127,8 @@ class OpenAiStream implements ChatReading {
   #unfinished = new Set<unknown>()
   /** With the backend's own details: of its cache, its reasoning, its cost. */
   #told: Record<string, unknown> | null = null
+  /** Tokens of the choices that were counted each by itself. */
+  #countedApart = 0
   /** The event that tells nothing else. */
   #usageEvent: Buffer | null = null
   #calls: StreamedToolCalls
@@ -190,7 +193,8 @@ class OpenAiStream implements ChatReading {
     const [first] = choices
     if (first && isObject(first.usage)) this.#readUsage(first.usage)
     if (!isObject(chunk.usage)) return whole
-    this.#readUsage(chunk.usage)
+    const isOfOne = this.#choices > 1 && choices.length === 0 && countsOneChoice(chunk)
+    this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
     const isWhole = whole === chunk && this.#told === chunk.usage
@@ -205,6 +209,14 @@ class OpenAiStream implements ChatReading {
       return { index, delta: {}, finish_reason: this.#calls.hasCalls(index) ? 'tool_calls' : 'stop' }
     })
     return wholeChunk({ choices }, this.#last)
+  }
+
+  #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
+    const usage = readUsage(told, this.#vendor)
+    if (usage === null) return told
+    this.#countedApart += usage.completionTokens
+    const { completion_tokens, total_tokens } = writeUsage({ ...usage, completionTokens: this.#countedApart }, 'chat')
+    return { ...told, completion_tokens, total_tokens }
   }
 
   #readUsage(told: Record<string, unknown>): void {

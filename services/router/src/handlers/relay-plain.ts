@@ -3,9 +3,11 @@
  */
 
 import { DEFAULT_DIMENSIONS } from '@gateway/contracts/config'
+import { objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { LARGEST_ANSWER_BYTES } from '../answer-memory.ts'
 import { inlineImages, type Hold } from '../clients/images.ts'
+import { countsOneChoice, generatedText } from '../core/chat-chunk.ts'
 import { checkEmbeddings, imageSources } from '../core/plain-answer.ts'
 import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
@@ -34,8 +36,8 @@ export async function relayPlain(
   if (known) call.usage = telling(known)
   const answer = await fulfil(run, target, read, hold)
   const told = usageTold(run, answer, dialect)
-  const usage = told ?? (await estimate(run, answer, dialect, tokens))
-  const bytes = told ? answer.bytes : dialect.withUsage(answer, usage, run.header.kind)
+  const usage = told ? await ofAllChoices(told, answer, tokens) : await estimate(run, answer, dialect, tokens)
+  const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
   onContent()
   show(run, call, 'application/json', telling(usage))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
@@ -79,6 +81,17 @@ function usageTold({ header }: Run, { usage, json }: PlainAnswer, dialect: Diale
   if (header.kind === 'chat' && usage.promptTokens === 0) return null
   if (usage.completionTokens > 0) return usage
   return header.kind === 'images' || dialect.textOf(json).trim() !== '' ? null : usage
+}
+
+/** Where the backend has counted the first choice alone, the others have as many tokens for their length. */
+async function ofAllChoices(told: TokenUsage, { json }: PlainAnswer, tokens: TokenCounter): Promise<TokenUsage> {
+  const choices = objectsOf(json.choices)
+  if (choices.length < 2 || !countsOneChoice(json)) return told
+  const counts = await Promise.all(choices.map(({ message }) => tokens.count(generatedText(message))))
+  const all = counts.reduce((sum, count) => sum + count, 0)
+  const others = all - counts[0]!
+  const scale = counts[0]! > 0 ? told.completionTokens / counts[0]! : 1
+  return { ...told, completionTokens: told.completionTokens + Math.round(others * scale), estimated: true }
 }
 
 async function estimate(
