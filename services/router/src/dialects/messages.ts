@@ -13,7 +13,13 @@ import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/target-form.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
-import { parseMessage, textOfMessage, readMessagesUsage, writeMessagesUsage } from './messages/answer.ts'
+import {
+  parseMessage,
+  textOfMessage,
+  readMessagesUsage,
+  writeDeltaUsage,
+  writeMessagesUsage,
+} from './messages/answer.ts'
 import { errorMessageOf, faultOf, readErrorBody } from './messages/errors.ts'
 import { withoutUnsigned } from './messages/unsigned.ts'
 import { MessageWatch } from './messages/watch-message.ts'
@@ -82,7 +88,7 @@ class MessagesPassing implements StreamReading {
     const closing = this.#closing.flatMap(({ event, raw }) => {
       if (event.type === 'message_stop') return []
       const lacksUsage = event.type === 'message_delta' && !isCounted
-      return [lacksUsage ? writeEvent({ ...event, usage: writeMessagesUsage(usage) }) : raw]
+      return [lacksUsage ? writeEvent({ ...event, usage: writeDeltaUsage(usage) }) : raw]
     })
     // In the form by which the edge knows it, however the backend wrote it.
     return Buffer.concat([...closing, writeEvent({ type: 'message_stop' })])

@@ -20,19 +20,26 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
   const text = textOf(answer.content)
   const content = [
     ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: UNSIGNED }]),
-    ...(text === '' ? [] : [{ type: 'text', text }]),
+    ...(text === '' ? [] : [writeText(text)]),
     ...calls.map((call, at) => toolUseOf(call, `${String(completion.id)}_${at}`)),
   ]
   const refusal = typeof answer.refusal === 'string' ? answer.refusal : ''
-  return {
-    id: completion.id,
-    type: 'message',
-    role: 'assistant',
-    model: completion.model,
-    content,
-    ...stopOf(choice, { hasCalls: calls.length > 0, refusal }),
-    ...(usage ? { usage: writeMessagesUsage(usage) } : {}),
-  }
+  const stop = stopOf(choice, { hasCalls: calls.length > 0, refusal })
+  return { ...writeMessage(completion, content, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
+}
+
+/** All but the usage. Only the vendor has what stands under the members that are null. */
+export function writeMessage({ id, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
+  return { id, type: 'message', role: 'assistant', model, content, ...stop, container: null, diagnostics: null }
+}
+
+export function writeText(text: string): JsonObject {
+  return { type: 'text', text, citations: null }
+}
+
+/** The model itself calls: no program of the vendor does. */
+export function writeToolUse(id: unknown, name: unknown, input: JsonObject): JsonObject {
+  return { type: 'tool_use', id, name, input, caller: { type: 'direct' } }
 }
 
 /** The members of a message, or of the event that ends it, which say why the model has stopped. */
@@ -45,7 +52,7 @@ export function stopOf(choice: JsonObject, { hasCalls, refusal }: { hasCalls: bo
   return {
     stop_reason: isMatched ? 'stop_sequence' : reason,
     stop_sequence: isMatched ? matched : null,
-    ...(details === null ? {} : { stop_details: details }),
+    stop_details: details,
   }
 }
 
@@ -70,7 +77,7 @@ function matchedStop({ stop_reason: ofVllm, matched_stop: ofSglang }: JsonObject
 
 function toolUseOf({ id, function: called }: JsonObject, ownId: string): JsonObject {
   const { name, arguments: text } = membersOf(called)
-  return { type: 'tool_use', id: fitId(id || ownId, ANTHROPIC_IDS), name, input: inputOf(text) }
+  return writeToolUse(fitId(id || ownId, ANTHROPIC_IDS), name, inputOf(text))
 }
 
 /** The API knows objects only. Where a model wrote none, the client sees the text, as it would in a stream. */

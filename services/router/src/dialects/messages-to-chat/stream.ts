@@ -11,8 +11,8 @@ import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
-import { writeMessagesUsage } from '../messages/answer.ts'
-import { stopOf } from './answer.ts'
+import { writeDeltaUsage, writeMessagesUsage } from '../messages/answer.ts'
+import { stopOf, writeMessage, writeText, writeToolUse } from './answer.ts'
 import type { Echo } from './request.ts'
 
 interface Block {
@@ -26,7 +26,13 @@ interface Block {
   isBegun: boolean
 }
 
-const NO_USAGE = { input_tokens: 0, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 0 }
+const NO_TOKENS: TokenUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}
 
 export class MessagesEvents {
   #echo: Echo
@@ -58,25 +64,17 @@ export class MessagesEvents {
     // Some servers say that they are done, and not why.
     this.#stop ??= this.#stopOf({})
     this.#write()
-    this.#event('message_delta', { delta: this.#stop, usage: writeMessagesUsage(usage) })
+    this.#event('message_delta', { delta: { ...this.#stop, container: null }, usage: writeDeltaUsage(usage) })
     this.#event('message_stop', {})
     return this.#flush()!
   }
 
   #begin({ id, model }: JsonObject): void {
     this.#id = String(id)
-    const message = {
-      id,
-      type: 'message',
-      role: 'assistant',
-      model,
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-    }
+    const message = writeMessage({ id, model }, [], { stop_reason: null, stop_sequence: null, stop_details: null })
     // The backend counts at the end only, and `message_delta` tells its figures. Claude Code's logs keep those of the start
     // (vercel/ai#17326, 2026-07-20).
-    const usage = { ...NO_USAGE, input_tokens: this.#promptTokensEstimate }
+    const usage = writeMessagesUsage({ ...NO_TOKENS, promptTokens: this.#promptTokensEstimate })
     this.#event('message_start', { message: { ...message, usage } })
   }
 
@@ -100,7 +98,7 @@ export class MessagesEvents {
     if (text === '') return
     const last = this.#blocks.at(-1)
     if (last?.kind === kind) last.waiting += text
-    else if (kind === 'text') this.#open('text', { type: 'text', text: '' }).waiting = text
+    else if (kind === 'text') this.#open('text', writeText('')).waiting = text
     else this.#open('thinking', { type: 'thinking', thinking: '', signature: '' }).waiting = text
   }
 
@@ -118,7 +116,7 @@ export class MessagesEvents {
     const known = this.#calls.get(key)
     if (known) return known
     const position = this.#calls.size
-    const start = { type: 'tool_use', id: fitId(id || `${this.#id}_${position}`, ANTHROPIC_IDS), name, input: {} }
+    const start = writeToolUse(fitId(id || `${this.#id}_${position}`, ANTHROPIC_IDS), name, {})
     const block = this.#open('tool_use', start)
     this.#calls.set(key ?? position, block)
     return block

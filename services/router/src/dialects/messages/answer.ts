@@ -75,7 +75,24 @@ function count(value: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
+/** Of a whole message. Nobody here knows the members that are null. */
 export function writeMessagesUsage(usage: TokenUsage): JsonObject {
+  const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = usage
+  const written = {
+    ephemeral_5m_input_tokens: cacheWriteTokens - cacheWriteHourTokens,
+    ephemeral_1h_input_tokens: cacheWriteHourTokens,
+  }
+  return {
+    ...writeDeltaUsage(usage),
+    cache_creation: cacheWriteTokens > 0 ? written : null,
+    inference_geo: null,
+    service_tier: null,
+    speed: null,
+  }
+}
+
+/** Of the event that ends a message. */
+export function writeDeltaUsage(usage: TokenUsage): JsonObject {
   const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = usage
   return {
     input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
@@ -83,5 +100,6 @@ export function writeMessagesUsage(usage: TokenUsage): JsonObject {
     cache_read_input_tokens: cachedTokens,
     output_tokens: completionTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
+    server_tool_use: null,
   }
 }

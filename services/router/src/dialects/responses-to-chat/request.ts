@@ -80,6 +80,7 @@ function settingsOf(request: JsonObject): JsonObject {
   const reasoning = membersOf(request.reasoning)
   const text = membersOf(request.text)
   return {
+    access_programs: null,
     background: false,
     instructions: request.instructions ?? null,
     max_output_tokens: request.max_output_tokens ?? null,
@@ -99,7 +100,7 @@ function settingsOf(request: JsonObject): JsonObject {
     top_logprobs: request.top_logprobs ?? 0,
     top_p: request.top_p ?? null,
     truncation: 'disabled',
-    user: request.user ?? null,
+    ...(request.user == null ? {} : { user: request.user }),
   }
 }
 

@@ -1,0 +1,159 @@
+/**
+ * Translated answers and their events, as the compiler checks them against the types of the official SDKs: every member is
+ * there, of its kind, and null only where it may be.
+ */
+
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { expect, test } from 'vitest'
+import { createSseSplitter } from '../src/core/sse-events.ts'
+import type { Written } from '../src/dialects/dialect.ts'
+import { wayTo } from '../src/dialects/dialects.ts'
+
+type Json = Record<string, unknown>
+
+const require = createRequire(import.meta.url)
+const folderOf = (sdk: string) => dirname(require.resolve(sdk))
+/** By the client's dialect: where the SDK's types stand, of a whole answer and of an event. */
+const TYPES = {
+  responses: [join(folderOf('openai'), 'resources/responses/responses.js'), 'Response', 'ResponseStreamEvent'],
+  messages: [join(folderOf('@anthropic-ai/sdk'), 'resources/messages/messages.js'), 'Message', 'RawMessageStreamEvent'],
+} as const
+
+const FUNCTION = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: false }
+const REQUESTS: Record<keyof typeof TYPES, Json[]> = {
+  responses: [
+    { input: 'x' },
+    {
+      input: 'x',
+      instructions: 'y',
+      tools: [FUNCTION, { type: 'custom', name: 'patch' }],
+      tool_choice: { type: 'function', name: 'look' },
+      include: ['message.output_text.logprobs'],
+      reasoning: { effort: 'low', summary: 'auto' },
+      text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true } },
+      metadata: { a: 'b' },
+      temperature: 0.5,
+      top_p: 0.5,
+      user: 'u',
+      max_output_tokens: 9,
+    },
+  ],
+  messages: [
+    { max_tokens: 9, messages: [{ role: 'user', content: 'x' }], thinking: { type: 'enabled', budget_tokens: 1_024 } },
+  ],
+}
+
+const LOGPROB = { token: 'a', logprob: -1, bytes: [97] }
+const logprobs = { content: [{ ...LOGPROB, top_logprobs: [LOGPROB] }], refusal: null }
+const call = (index: number, id: string, name: string, args: string) => ({
+  index,
+  id,
+  type: 'function',
+  function: { name, arguments: args },
+})
+const ends = (reason: string, more: Json = {}) => ({ finish_reason: reason, ...more })
+const said = (delta: Json, more: Json = {}) => ({ delta, finish_reason: null, ...more })
+
+/** By the first member of each: choices of the chunks, and of the whole answer. */
+const ANSWERS: [Json[], Json][] = [
+  [
+    [said({ reasoning_content: 'Hm' }), said({ content: 'a' }, { logprobs }), ends('stop')],
+    ends('stop', { message: { content: 'a', reasoning_content: 'Hm' }, logprobs }),
+  ],
+  [[said({ content: 'a' }), ends('length')], ends('length', { message: { content: 'a' } })],
+  [[said({ content: 'a' }), ends('content_filter')], ends('content_filter', { message: { content: 'a' } })],
+  [[said({ refusal: 'No' }), ends('stop')], ends('stop', { message: { refusal: 'No' } })],
+  [
+    [said({ content: 'a' }), ends('stop', { stop_reason: 'END' })],
+    ends('stop', { message: { content: 'a' }, stop_reason: 'END' }),
+  ],
+  [
+    [
+      said({ tool_calls: [call(0, 'a', 'look', '{'), call(1, 'b', 'patch', '{"input":"x"}')] }),
+      said({ tool_calls: [{ index: 0, function: { arguments: '}' } }] }),
+      ends('tool_calls'),
+    ],
+    ends('tool_calls', { message: { tool_calls: [call(0, 'a', 'look', '{}'), call(1, 'b', 'patch', '{}')] } }),
+  ],
+]
+
+const NAME = { id: 'chatcmpl-1', created: 1, model: 'm' }
+const identity = { ...NAME, id: 'resp_1', vendor: '' }
+const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }
+const told = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
+
+function answersTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
+  const { dialect } = wayTo(client, ['chat'])!
+  const body = Buffer.from(JSON.stringify(request))
+  const asked = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
+  const { echo } = dialect.request(asked)
+  const events = ANSWERS.flatMap(([choices]) => {
+    const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
+    const chunks = choices.map((choice) => ({ ...NAME, choices: [{ index: 0, delta: {}, ...choice }] }))
+    const sent = createSseSplitter().push(
+      Buffer.from(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')),
+    )
+    const written = sent.map((event) => reading.read(event))
+    return eventsIn([...written, reading.usageChunk({ ...usage, estimated: false })])
+  })
+  const wholes = ANSWERS.map(([, choice]) => {
+    const completion = { ...NAME, object: 'chat.completion', choices: [{ index: 0, ...choice }], usage: told }
+    return dialect.readAnswer('chat', Buffer.from(JSON.stringify(completion)), identity, echo).json
+  })
+  return { events, wholes }
+}
+
+function eventsIn(written: (Written | null)[]): Json[] {
+  const bytes = Buffer.concat(written.flatMap((pieces) => pieces ?? []))
+  return createSseSplitter()
+    .push(bytes)
+    .map(({ data }) => JSON.parse(data) as Json)
+}
+
+test.each(['responses', 'messages'] as const)("answers in %s are those of the vendor's own SDK", async (client) => {
+  const [file, answer, event] = TYPES[client]
+  const lines = REQUESTS[client].flatMap((request) => {
+    const { events, wholes } = answersTo(client, request)
+    return [...events.map((value) => [event, value] as const), ...wholes.map((value) => [answer, value] as const)]
+  })
+  const source = [
+    `import type * as sdk from ${JSON.stringify(file)}`,
+    // Members beyond the types are no fault: the API writes some, too.
+    'type Writable<T> = { -readonly [K in keyof T]: Writable<T[K]> }',
+    'declare function own<const T>(value: T): Writable<T>',
+    // The SDK itself adds the text of all parts to a whole answer.
+    'type Own<T> = T extends { response: object } ? Omit<T, "response"> & { response: Answer } : T',
+    `type Answer = Omit<sdk.${answer}, "output_text">`,
+    `type Event = Own<sdk.${event}>`,
+    ...lines.map(([type, value], at) => {
+      return `export const v${at}: ${type === answer ? 'Answer' : 'Event'} = own(${JSON.stringify(value)})`
+    }),
+  ]
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-sdk-types-'))
+  try {
+    const path = join(folder, 'answers.ts')
+    await writeFile(path, source.join('\n'))
+    expect(await complaintsAbout(path)).toEqual([])
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+const TSC = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
+const OPTIONS = ['--ignoreConfig', '--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--types', '']
+
+async function complaintsAbout(path: string): Promise<string[]> {
+  try {
+    await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, path], { maxBuffer: 64 * 1024 * 1024 })
+    return []
+  } catch (failure) {
+    const { stdout } = failure as { stdout: string }
+    return stdout.split('\n').filter((line) => line !== '')
+  }
+}
