@@ -3,7 +3,8 @@ import { encode } from 'gpt-tokenizer'
 import { decode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, test } from 'vitest'
 import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
-import { estimateChat, estimateEmbeddings, estimateImages } from './estimate-tokens.ts'
+import { estimateChat, estimateEmbeddings, estimateImages, IN_PROMPT } from './estimate-tokens.ts'
+import { writeBody } from './write-body.ts'
 
 /** The last one of cl100k_base. */
 const LAST_TOKEN = 100_255
@@ -175,4 +176,15 @@ describe('a reservation', () => {
     const of = (size: string) => estimateImages(imagesRequest.parse({ prompt: 'a cat', size })).maxOutputTokens
     expect(of('2048x1024')).toBe(2 * of('1024x1024'))
   })
+})
+
+test('members that are written already are measured there, and count as much', () => {
+  const odd = fc.oneof(fc.constantFrom<unknown>(undefined, null, '', 'null', {}, [], 10), fc.jsonValue())
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...IN_PROMPT, 'seed'), odd), (members) => {
+      const request = { ...chat({}), ...members }
+      const { places } = writeBody(request, IN_PROMPT)
+      expect(estimateChat(request, 100, 9_000, places)).toEqual(estimateChat(request, 100, 9_000))
+    }),
+  )
 })

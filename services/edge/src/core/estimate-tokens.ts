@@ -9,10 +9,12 @@
 
 import {
   LARGEST_CAP_TOKENS,
+  type ChatMessage,
   type ChatRequest,
   type EmbeddingsRequest,
   type ImagesRequest,
 } from '@gateway/contracts/chat'
+import type { Place, Places } from './write-body.ts'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
 /**
@@ -47,7 +49,7 @@ const USUAL_BYTES_PER_TOKEN = 4
 const MOST_BYTES_PER_TOKEN = 16
 const LONG_TOKENS = new Map(Object.entries(longTokens).map(([token, bytes]) => [Number(token), bytes]))
 /** Templates write these members into the prompt, beside the messages. */
-const IN_PROMPT = [
+export const IN_PROMPT = [
   ...['tools', 'functions', 'response_format'],
   // Of SGLang: the prompt itself, in tokens.
   'input_ids',
@@ -75,18 +77,19 @@ export interface TokenEstimate {
   usualTokens: number
 }
 
-/** `windowTokens`: the most tokens that a prompt can have on the lane. */
+/** `windowTokens`: the most tokens that a prompt can have on the lane. `written`: members of the request's own JSON. */
 export function estimateChat(
   request: ChatRequest,
   laneMaxOutputTokens: number | undefined,
   windowTokens = LARGEST_WINDOW_TOKENS,
+  written: Places = {},
 ): TokenEstimate {
   let textBytes = 0
   let images = 0
   let unreadPieces = 0
   let mostUnread = 0
   for (const message of request.messages) {
-    const { role: _, content, ...rest } = message
+    const { content } = message
     if (typeof content === 'string') textBytes += Buffer.byteLength(content)
     else {
       for (const part of content ?? []) {
@@ -101,9 +104,9 @@ export function estimateChat(
           )
       }
     }
-    textBytes += jsonBytes(rest)
+    textBytes += besideContent(message)
   }
-  for (const field of IN_PROMPT) textBytes += jsonBytes(request[field])
+  for (const field of IN_PROMPT) textBytes += bytesWritten(written[field]) ?? jsonBytes(request[field])
   if (UNBOUND.some((field) => request[field] != null)) mostUnread += windowTokens
   const messages = request.messages.length
   const choices = choicesOf(request)
@@ -118,6 +121,16 @@ export function estimateChat(
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }
+}
+
+/** Most messages hold nothing else. */
+function besideContent(message: ChatMessage): number {
+  for (const name in message) {
+    if (name === 'role' || name === 'content') continue
+    const { role: _role, content: _content, ...rest } = message
+    return jsonBytes(rest)
+  }
+  return 0
 }
 
 /** A document of the Messages API may be a text as any other. */
@@ -183,6 +196,11 @@ export function estimateImages(request: ImagesRequest): TokenEstimate {
     usualPromptTokens,
     usualTokens: usualPromptTokens + maxOutputTokens,
   }
+}
+
+/** Undefined where it may be an empty object, which says nothing, or a null. */
+function bytesWritten(place: Place | undefined): number | undefined {
+  return place !== undefined && place.length > 'null'.length ? place.length : undefined
 }
 
 function jsonBytes(value: unknown): number {

@@ -13,7 +13,14 @@ import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/answer-headers.ts'
 import { chatNeeds } from '../core/choose-lane.ts'
-import { estimateChat, estimateEmbeddings, estimateImages, type TokenEstimate } from '../core/estimate-tokens.ts'
+import {
+  estimateChat,
+  estimateEmbeddings,
+  estimateImages,
+  IN_PROMPT,
+  type TokenEstimate,
+} from '../core/estimate-tokens.ts'
+import { writeBody, type WrittenBody } from '../core/write-body.ts'
 
 /** A parsed request, in the terms that the rest of the journey uses. */
 export interface AskedRequest extends OutputWish {
@@ -49,6 +56,7 @@ export type InferenceKind = (body: unknown, models: readonly ModelConfig[]) => A
 export const chat: InferenceKind = (body, models) => {
   const request = parseBody(chatRequest, withModel(body, models, 'chat'))
   const outputCap = request.max_completion_tokens ?? request.max_tokens ?? undefined
+  const { bytes, places } = jobBody(request, IN_PROMPT)
   return {
     kind: 'chat',
     dialect: 'chat',
@@ -61,8 +69,8 @@ export const chat: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
-    estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens),
-    body: jobBody(request),
+    estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, places),
+    body: bytes,
   }
 }
 
@@ -80,7 +88,7 @@ export const embeddings: InferenceKind = (body) => {
     vectorsOf: (model) => vectorsOf(model, request.dimensions),
     capsOutput: true,
     estimate: () => estimateEmbeddings(request),
-    body: jobBody(request),
+    body: jobBody(request).bytes,
   }
 }
 
@@ -96,7 +104,7 @@ export const images: InferenceKind = (body, models) => {
     includeUsage: false,
     capsOutput: true,
     estimate: () => estimateImages(request),
-    body: jobBody(request),
+    body: jobBody(request).bytes,
   }
 }
 
@@ -104,10 +112,10 @@ export const images: InferenceKind = (body, models) => {
  * The client's object without the members that the router writes itself (see `contracts/job.ts`). A null says nothing, and some servers
  * refuse it (SGLang 0.5.23), so it is left out, too.
  */
-export function jobBody(request: Record<string, unknown>): Uint8Array {
+export function jobBody(request: Record<string, unknown>, asked: readonly string[] = []): WrittenBody {
   const { model: _model, stream: _stream, stream_options: _options, encoding_format: _format, ...rest } = request
   const said = Object.entries(rest).filter(([, value]) => value !== null)
-  return Buffer.from(JSON.stringify(Object.fromEntries(said)))
+  return writeBody(Object.fromEntries(said), asked)
 }
 
 export function withModel(body: unknown, models: readonly ModelConfig[], kind: KindWithDefault): unknown {

@@ -13,6 +13,7 @@ import { conversationKey, jobBody, parseBody, type InferenceKind } from './infer
 export const messages: InferenceKind = (body) => {
   const request = parseBody(messagesRequest, body)
   const view = viewOf(request)
+  const { bytes, places } = jobBody(request, ['tools'])
   return {
     kind: 'chat',
     dialect: 'messages',
@@ -27,8 +28,9 @@ export const messages: InferenceKind = (body) => {
     outputCap: request.max_tokens || undefined,
     thinkingDisabled: request.thinking?.type === 'disabled',
     conversationKey: () => conversationKey(view),
-    estimate: (_lane, windowTokens) => estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens),
-    body: jobBody(request),
+    estimate: (_lane, windowTokens) =>
+      estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, places),
+    body: bytes,
   }
 }
 

@@ -8,13 +8,14 @@ import type { JobHeader } from '@gateway/contracts/job'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
+import { type Places, writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
   const view = chatView(request)
   const outputCap = request.max_output_tokens ?? undefined
-  const { body: written, quotable } = jobBody(request)
+  const { bytes, places } = jobBody(request)
   return {
     kind: 'chat',
     dialect: 'responses',
@@ -27,44 +28,29 @@ export const responses: InferenceKind = (body, models) => {
     outputCap,
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
-    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens),
-    body: written,
-    quotable: request.stream === true ? quotable : undefined,
+    estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, { tools: places.tools }),
+    body: bytes,
+    quotable: request.stream === true ? quotableOf(places) : undefined,
   }
 }
 
 /** The others are a vendor's: a target that does not run them leaves them out. */
 const OWN_TOOLS = new Set(['function', 'custom', 'namespace'])
 
-function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): JobBody {
+function jobBody({ model: _model, stream: _stream, ...rest }: ResponsesRequest): WrittenBody {
   // The router writes the lane's cap in front, and servers take the last of two.
   if (rest.max_output_tokens === null) delete rest.max_output_tokens
-  return writeQuotable({ ...rest, store: false })
+  return writeBody({ ...rest, store: false }, REPEATED)
 }
 
-interface JobBody {
-  body: Uint8Array
-  quotable: JobHeader['quotable']
-}
-
+/** Each of a response's events that hold the whole response repeats them. */
+const REPEATED = ['instructions', 'tools'] as const
 /** Smaller members are sent anew: a frame of their own costs more. */
-const LEAST_QUOTED_CHARACTERS = 4 * 1024
+const LEAST_QUOTED_BYTES = 4 * 1024
 
-/** As `JSON.stringify` writes it. */
-function writeQuotable(request: Record<string, unknown>): JobBody {
-  let quotable: JobBody['quotable']
-  let text = '{'
-  for (const [name, value] of Object.entries(request)) {
-    const written = JSON.stringify(value)
-    if (written === undefined) continue
-    text += `${text === '{' ? '' : ','}${JSON.stringify(name)}:`
-    if ((name === 'instructions' || name === 'tools') && written.length >= LEAST_QUOTED_CHARACTERS) {
-      const place = { at: Buffer.byteLength(text), length: Buffer.byteLength(written) }
-      quotable = { ...quotable, [name]: place }
-    }
-    text += written
-  }
-  return { body: Buffer.from(`${text}}`), quotable }
+function quotableOf(places: Places): JobHeader['quotable'] {
+  const large = REPEATED.filter((name) => (places[name]?.length ?? 0) >= LEAST_QUOTED_BYTES)
+  return large.length > 0 ? Object.fromEntries(large.map((name) => [name, places[name]])) : undefined
 }
 
 function chatView({ model, input, instructions, tools, text, max_output_tokens: cap }: ResponsesRequest): ChatRequest {
