@@ -1,6 +1,8 @@
+import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
+import { readUsage } from '../core/chat-chunk.ts'
 import { responses } from './responses.ts'
 
 const IDENTITY = { id: 'resp_own', created: 1_790_000_000, model: 'of the target', vendor: '' }
@@ -142,5 +144,38 @@ describe('a stream', () => {
   test('that breaks with an error event is a failure', () => {
     const error = { type: 'error', code: 'server_error', message: 'no', param: null, sequence_number: 4 }
     expect(() => relayed([CREATED, DELTA, error])).toThrow(expect.objectContaining({ kind: 'error_event' }) as Error)
+  })
+})
+
+describe('the usage of the last event', () => {
+  const tricky = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(
+      { usage: USAGE },
+      [{ usage: { usage: {} } }],
+      '"usage":{"input_tokens":1,"output_tokens":1}}',
+      { ',"usage': {}, 'a,"usage': { input_tokens: 7 } },
+    ),
+  )
+  const name = fc.constantFrom('usage', 'tools', 'output', 'metadata', 'x"usage', 'user')
+  const response = fc.array(fc.tuple(name, fc.oneof(tricky, fc.constant(USAGE)))).map(Object.fromEntries)
+  const order = fc.constantFrom(['type', 'sequence_number', 'response'], ['response', 'type'], ['type', 'response'])
+
+  test('is that of the whole event, whatever stands in it and in any order', () => {
+    fc.assert(
+      fc.property(response, order, fc.boolean(), (given: object, names, isNamed) => {
+        const whole = { type: 'response.completed', sequence_number: 3, response: given }
+        const event = Object.fromEntries(names.map((member) => [member, whole[member as 'type']]))
+        const text = `data: ${JSON.stringify(event)}\n\n`
+        const reading = responses.readStream({ includeUsage: true, choices: 1, identity: IDENTITY })
+        const sent = Buffer.from(isNamed ? `event: response.completed\n${text}` : text)
+        for (const one of createSseSplitter().push(sent)) reading.read(one)
+        expect(reading.progress).toMatchObject({ complete: true, usage: readUsage((given as Event).usage) })
+        const [end] = createSseSplitter().push(reading.usageChunk(COUNTED) as Buffer)
+        expect(end!.name).toBe('response.completed')
+        if (reading.progress.usage !== null) expect(JSON.parse(end!.data)).toEqual(event)
+      }),
+      { numRuns: 2_000 },
+    )
   })
 })

@@ -90,13 +90,39 @@ function isOpening(name: string | null, data: string): boolean {
   return OPENING.has(name) && data.startsWith(`{"type":"${name}",`) && data.endsWith('}')
 }
 
+/**
+ * The usage in an event that ends a response, which repeats the request's tools and all that was said. Undefined where only a
+ * parser of the whole can tell.
+ *
+ * What follows the last `"usage":` is parsed. It closes as many braces as it may only if that member is the response's own: no server
+ * writes another object behind the response.
+ */
+function usageAtEnd(data: string): unknown {
+  const at = data.lastIndexOf('"usage":{')
+  // A quote that is escaped belongs to a text.
+  if (data[at - 1] !== ',' || !END_IN_ORDER.test(data)) return undefined
+  try {
+    return (JSON.parse(`{${data.slice(at, -1)}`) as JsonObject).usage
+  } catch {
+    return undefined
+  }
+}
+
+const END_IN_ORDER = /^\{"type":"response\.(?:completed|incomplete)",(?:"sequence_number":\d+,)?"response":\{"/
+
+interface LastEvent {
+  type: string
+  data: string
+  raw: Buffer
+}
+
 class ResponsesStream implements StreamReading {
   readonly progress = noProgress()
   /** All before the first content. The opening events hold the request's tools, whatever their size. */
   #unbegun: Buffer[] = []
   #unbegunBytes = 0
   #opened = new Set<unknown>()
-  #last: { raw: Buffer; event: JsonObject } | null = null
+  #last: LastEvent | null = null
 
   read({ name, data, raw }: SseEvent): Buffer | null {
     if (data === '[DONE]') {
@@ -104,10 +130,15 @@ class ResponsesStream implements StreamReading {
       return null
     }
     if (!this.progress.begun && isOpening(name, data)) return this.#hold(name, raw)
+    const usage = ENDS.has(name) && data.startsWith(`{"type":"${name}",`) ? usageAtEnd(data) : undefined
+    if (usage !== undefined) return this.#end({ type: name!, data, raw }, usage)
     const event = parseChunk(data)
     if (name === 'error' || event.type === 'error') throw errorEvent(data)
     if (event.type === 'response.failed') throw failureOf(membersOf(event.response))
-    if (ENDS.has(event.type)) return this.#end(event, raw)
+    if (ENDS.has(event.type)) {
+      if (!isObject(event.response)) throw invalid('the last event has no response')
+      return this.#end({ type: String(event.type), data, raw }, event.response.usage)
+    }
     if (this.progress.begun) {
       this.#note(event)
       return raw
@@ -120,10 +151,11 @@ class ResponsesStream implements StreamReading {
   /** The terminal event, with usage where the backend gave none. */
   usageChunk(usage: TokenUsage): Buffer {
     if (this.#last === null) throw new Error('a response without a terminal event has no usage')
-    const { raw, event } = this.#last
-    const named = `event: ${String(event.type)}\n`
+    const { type, data, raw } = this.#last
+    const named = `event: ${type}\n`
     const isCounted = this.progress.usage !== null && !usage.estimated
     if (isCounted && raw.toString('latin1', 0, named.length) === named) return raw
+    const event = parseChunk(data)
     const whole = isCounted ? event : { ...event, response: withUsage(event.response as JsonObject, usage) }
     return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
   }
@@ -147,10 +179,9 @@ class ResponsesStream implements StreamReading {
     return null
   }
 
-  #end(event: JsonObject, raw: Buffer): Buffer | null {
-    if (!isObject(event.response)) throw invalid('the last event has no response')
-    noteUsage(this.progress, readUsage(event.response.usage))
-    this.#last = { event, raw }
+  #end(last: LastEvent, usage: unknown): Buffer | null {
+    noteUsage(this.progress, readUsage(usage))
+    this.#last = last
     this.progress.begun = true
     this.progress.complete = true
     this.progress.done = true
