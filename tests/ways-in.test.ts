@@ -182,7 +182,11 @@ describe.each(clientDialects)('%s', (dialect) => {
     ({
       chat: { code },
       responses: { error: { code, message: expect.any(String) as string, param: null } },
-      messages: { type: 'error', error: { code, message: expect.any(String) as string } },
+      messages: {
+        type: 'error',
+        error: { code, message: expect.any(String) as string },
+        request_id: expect.any(String) as string,
+      },
     })[dialect]
   test.each([
     ['a model that does not exist', 404, 'MODEL_NOT_FOUND', () => bodyOf(dialect, 'nothing')],

@@ -171,7 +171,10 @@ describe("the other dialects have their own shape, with the contract's statuses,
     expect(bodyOf(error, 'messages')).toEqual({
       type: 'error',
       error: { type: 'rate_limit_error', message: 'Wait', code: 'rate_limit_exceeded', limit: 'tokens', ...more },
+      request_id: null,
     })
+    const told = renderError(error, links, 'messages', 'req-1')
+    expect(JSON.parse(told.body)).toMatchObject({ request_id: 'req-1' })
   })
 
   test.each([

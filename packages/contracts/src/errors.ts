@@ -82,6 +82,7 @@ export const responsesError = z.object({
 export const messagesError = z.object({
   type: z.literal('error'),
   error: z.looseObject({ type: z.string(), message: z.string(), code: z.string() }),
+  request_id: z.string().nullable(),
 })
 
 export const flatErrorBody = z.object({
@@ -124,16 +125,21 @@ export interface ErrorLinks {
 }
 
 /** The HTTP answer to an error, in the shape of the dialect. `links` are the addresses that error bodies carry. */
-export function renderError(error: GatewayError, links: ErrorLinks, dialect: ClientDialect = 'chat'): RenderedError {
+export function renderError(
+  error: GatewayError,
+  links: ErrorLinks,
+  dialect: ClientDialect = 'chat',
+  requestId?: string,
+): RenderedError {
   const { code, details } = error
   return {
     status: ERROR_STATUS[code],
     headers: errorHeaders(code, details),
-    body: JSON.stringify(BODIES[dialect](error, links)),
+    body: JSON.stringify(BODIES[dialect](error, links, requestId)),
   }
 }
 
-const BODIES: Record<ClientDialect, (error: GatewayError, links: ErrorLinks) => object> = {
+const BODIES: Record<ClientDialect, (error: GatewayError, links: ErrorLinks, requestId?: string) => object> = {
   chat: contractsBody,
   responses: responsesErrorBody,
   messages: messagesErrorBody,
@@ -196,12 +202,13 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
 }
 
 /** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
-export function messagesErrorBody(error: GatewayError, links?: ErrorLinks): object {
+export function messagesErrorBody(error: GatewayError, links?: ErrorLinks, requestId?: string): object {
   const { code, details } = error
   const limit = details.type === undefined ? {} : { limit: details.type }
   const type = MESSAGES_TYPES[ERROR_STATUS[code]]
   const more = links ? additions(error, links) : {}
-  return { type: 'error', error: { type, message: messageOf(error), code, ...limit, ...more } }
+  const said = { type, message: messageOf(error), code, ...limit, ...more }
+  return { type: 'error', error: said, request_id: requestId ?? null }
 }
 
 function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {

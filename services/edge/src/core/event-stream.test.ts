@@ -79,7 +79,10 @@ describe('a failure after the beginning', () => {
 
   test('of a message is an error event in Anthropic’s shape', () => {
     const said = { type: 'overloaded_error', message: error.message, code: error.code }
-    expect(read(streamForm('messages').failure(error))).toEqual(['error', { type: 'error', error: said }])
+    expect(read(streamForm('messages').failure(error))).toEqual([
+      'error',
+      { type: 'error', error: said, request_id: null },
+    ])
   })
 
   const created = { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }

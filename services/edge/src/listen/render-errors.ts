@@ -41,7 +41,7 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
       return
     }
     const dialect = dialectOfPath(request.url)
-    const { status, headers, body } = renderError(error, edge.settings, dialect)
+    const { status, headers, body } = renderError(error, edge.settings, dialect, measured.requestId)
     response.writeHead(status, {
       ...headers,
       ...(dialect === 'messages' && { 'request-id': measured.requestId }),

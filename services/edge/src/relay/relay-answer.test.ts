@@ -500,7 +500,11 @@ const STREAMS = [
     dialect: 'messages',
     content: [{ type: 'message_start' }, { type: 'content_block_delta' }, { type: 'message_delta' }].map(eventOf),
     terminal: eventOf({ type: 'message_stop' }),
-    failed: (code: string) => ({ type: 'error', error: expect.objectContaining({ code }) as unknown }),
+    failed: (code: string) => ({
+      type: 'error',
+      error: expect.objectContaining({ code }) as unknown,
+      request_id: null,
+    }),
   },
   ...['response.completed', 'response.incomplete'].map((type) => ({
     dialect: 'responses' as const,
