@@ -680,6 +680,18 @@ describe('a plain answer', () => {
     )
   })
 
+  test.each([
+    ['tool_calls', '{}'],
+    ['length', ''],
+  ])('that ends by %s with a call whose arguments are no text has %j for them', (finish, args) => {
+    const { echo } = write({ input: 'x', tools: TOOLS })
+    const called = { id: 'c', type: 'function', function: { name: 'look', arguments: '' } }
+    const choices = [{ index: 0, message: { content: null, tool_calls: [called] }, finish_reason: finish }]
+    const bytes = Buffer.from(JSON.stringify({ choices }))
+    const { json } = overOpenAi.readAnswer('chat', bytes, IDENTITY, echo)
+    expect(json.output).toMatchObject([{ type: 'function_call', arguments: args }])
+  })
+
   test('repeats the settings of its request', () => {
     const request = { input: 'x', instructions: 'i', tools: TOOLS, metadata: { a: 'b' }, temperature: 0.2, store: true }
     const { echo } = write(request)

@@ -109,7 +109,10 @@ export class Output {
       this.#stopSpeaking('completed')
       call = this.#startCall(index, id, typeof name === 'string' ? name : '')
     }
-    if (typeof args !== 'string' || args === '') return
+    if (typeof args === 'string' && args !== '') this.#addArguments(call, args)
+  }
+
+  #addArguments(call: Call, args: string): void {
     call.args += args
     // The input of a custom tool is a text within the arguments; it is told when it is whole.
     if (!ownTool(this.#own, call.called).isCustom) {
@@ -193,6 +196,8 @@ export class Output {
       this.#listener.tell('response.custom_tool_call_input.delta', { ...place, delta: input })
       this.#listener.tell('response.custom_tool_call_input.done', { ...place, input })
     } else {
+      // A model that needs none may write none. Clients parse them as JSON.
+      if (call.args.trim() === '' && status === 'completed') this.#addArguments(call, '{}')
       this.#listener.tell('response.function_call_arguments.done', {
         ...place,
         name: ownTool(this.#own, call.called).name,
