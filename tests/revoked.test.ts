@@ -65,7 +65,7 @@ describe('revoked means revoked', () => {
         `revoked ${ROUNDS} times: ${admittedAfter} admitted after; streams cut p99 ${Math.round(p99 ?? 0)} ms`,
       )
       expect(admittedAfter).toBe(0)
-      expect(p99).toBeLessThan(1_000)
+      expect(p99).toBeLessThan(5_000)
     },
     TIMEOUT_MS,
   )
