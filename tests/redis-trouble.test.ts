@@ -168,7 +168,8 @@ let owners = 0
 async function newKey(): Promise<{ token: string; key: string }> {
   const redirectUri = `${cluster.edges[0]}/console`
   const token = await signIn(cluster.issuer, { name: `owner-${++owners}`, redirectUri })
-  const { body } = await manage(token, 'mint')
+  const { status, body } = await manage(token, 'mint')
+  expect({ status, body }).toMatchObject({ status: 200 })
   return { token, key: String(body['key']) }
 }
 

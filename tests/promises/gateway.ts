@@ -184,7 +184,8 @@ export function mintGuest(gateway: Address, deviceId: unknown, url = gateway.url
 /** Someone who signed in for the first time. */
 export async function newDeveloper(gateway: Address): Promise<Caller & { token: string }> {
   const token = await signInAs(gateway, `dev-${randomUUID()}`)
-  const { body } = await manageKeys(gateway, token, 'POST')
+  const { status, body } = await manageKeys(gateway, token, 'POST')
+  if (status !== 200) throw new Error(`the mint was answered with ${status}: ${JSON.stringify(body)}`)
   return { ...callerWith(gateway, String(body['key'])), token }
 }
 
