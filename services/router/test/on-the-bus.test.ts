@@ -2,6 +2,8 @@
  * The router on real buses: what a caller gets of a job, and what becomes of it when the caller stops or dies.
  */
 
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
 import { openNatsBus } from '@gateway/bus/nats'
 import type { Bus, JobHandle } from '@gateway/bus/port'
@@ -92,11 +94,46 @@ beforeAll(async () => {
 })
 afterAll(() => nats[Symbol.asyncDispose]())
 
-/** `lose`: the caller is gone without a word, where the bus lets a test do that. */
-const buses: { name: string; open: () => Promise<Bus>; lose?: (caller: Bus) => void }[] = [
+/** Way to the broker of each caller that may be lost. */
+const ways = new WeakMap<Bus, Way>()
+/** `lose`: the caller is gone without a word. */
+const buses: { name: string; open: () => Promise<Bus>; lose: (caller: Bus) => void }[] = [
   { name: 'memory', open: () => openMemoryBus({ hub }), lose: (caller) => hub.cut(caller.processId) },
-  { name: 'NATS', open: () => openNatsBus({ url: nats.url, name: 'test', streams }) },
+  { name: 'NATS', open: openOverWay, lose: (caller) => ways.get(caller)!.cut() },
 ]
+
+async function openOverWay(): Promise<Bus> {
+  const way = await openWay(Number(new URL(nats.url).port))
+  const bus = await openNatsBus({ url: `nats://127.0.0.1:${way.port}`, name: 'test', streams })
+  ways.set(bus, way)
+  closing({ [Symbol.asyncDispose]: async () => way.cut() })
+  return bus
+}
+
+interface Way {
+  port: number
+  cut(): void
+}
+
+async function openWay(to: number): Promise<Way> {
+  const sockets = new Set<Socket>()
+  const server = createServer((inside) => {
+    const outside = connect(to, '127.0.0.1')
+    for (const socket of [inside, outside]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => (inside.destroy(), outside.destroy()))
+    }
+    inside.pipe(outside).pipe(inside)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const cut = () => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  return { port: (server.address() as AddressInfo).port, cut }
+}
 
 describe.each(buses)('on the $name bus', ({ open, lose }) => {
   /** Callers and routers have a connection each. */
@@ -170,7 +207,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     expect(reports.filter((report) => report.requestId === requestId)).toEqual([])
   })
 
-  test.runIf(lose)('a caller that dies takes the backend with it within seconds, and is reported as lost', async () => {
+  test('a caller that dies takes the backend with it within seconds, and is reported as lost', async () => {
     const { caller, backend, reports } = await stack((response) => {
       openStream(response)
       response.write(ROLE + chunk({ content: 'one two three' }))
@@ -178,7 +215,7 @@ describe.each(buses)('on the $name bus', ({ open, lose }) => {
     const requestId = headerOf().requestId
     const answered = dispatch(caller, { stream: true, requestId })
     await answered.begun
-    lose!(caller)
+    lose(caller)
     await backend.seen[0]?.connectionClosed
     const mine = () => reports.filter((report) => report.requestId === requestId)
     await expect.poll(mine, SOON).toMatchObject([
