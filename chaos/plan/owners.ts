@@ -40,7 +40,7 @@ export function ownersFor(requests: number): OwnerName[] {
 
 export function nameOf(kind: OwnerKind, request: number, chosen: number): string {
   if (kind === 'team') return teamOf(chosen % TEAMS).name
-  if (kind === 'thimble') return thimbleOf(Math.floor(request / REQUESTS_PER_THIMBLE)).name
+  if (kind === 'thimble') return thimbleOf(Math.floor((request - 1) / REQUESTS_PER_THIMBLE)).name
   return kind
 }
 

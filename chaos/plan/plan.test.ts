@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { KINDS, planFaults } from './faults.ts'
 import { planNetworkFaults } from './network-faults.ts'
+import { ownersFor } from './owners.ts'
 import { CLOCKED_SERVERS, hostsOfServers, LINKS, PROCESSES, REDIS_HOSTS, SERVERS, VICTIMS } from './places.ts'
 import { planRequest } from './requests.ts'
 
@@ -87,6 +88,11 @@ describe('the schedule of a network run', () => {
     expect(planNetworkFaults({ seed: 7, requests: 10_000, kills: 40 })).toEqual(faults)
     expect(planNetworkFaults({ seed: 8, requests: 10_000, kills: 40 })).not.toEqual(faults)
   })
+})
+
+test.each([1, 400, 999, 1_000, 1_001, 2_000])('each of %i requests has an owner that the run opens', (requests) => {
+  const owners = new Set(ownersFor(requests).map(({ name }) => name))
+  for (let seed = 1; seed <= 100; seed++) expect(owners).toContain(planRequest(seed, requests).owner)
 })
 
 test('clients of every kind ask within a thousand requests', () => {
