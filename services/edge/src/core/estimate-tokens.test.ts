@@ -9,7 +9,7 @@ import { writeBody } from './write-body.ts'
 /** The last one of cl100k_base. */
 const LAST_TOKEN = 100_255
 const AROUND_INPUT = 8
-/** What a template adds to a short request. */
+/** The tokens of a template around a short request. */
 const AROUND_REQUEST = 1_520
 
 const chat = (body: object) => chatRequest.parse({ messages: [{ role: 'user', content: 'Hello!' }], ...body })

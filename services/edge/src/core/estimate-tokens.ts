@@ -18,7 +18,7 @@ import type { Place, Places } from './write-body.ts'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
 /**
- * What chat templates add: a system prompt of their own, instructions for tools, and marks around each message. The most
+ * Chat templates add a system prompt of their own, instructions for tools, and marks around each message. This is the most
  * that any of the 66 templates in llama.cpp's source adds (2026-11), and some more, for tokenizers differ.
  */
 const MOST_AROUND_REQUEST = 1_500

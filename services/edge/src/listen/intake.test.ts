@@ -81,7 +81,7 @@ test('hundreds that are refused at once are all told, and do not come back at th
   expect(new Set(answers.map(({ headers }) => headers.get('retry-after-ms'))).size).toBeGreaterThan(100)
 })
 
-/** What `judge` sees of a second in which each of so many waits for `waitMs`. */
+/** So many enter, wait for `waitMs` and leave, each by `end`. */
 async function letWait(count: number, waitMs: number, end: (sinceMs: number) => void): Promise<void> {
   const sinceMs = performance.now()
   many(count, intake.enter)
