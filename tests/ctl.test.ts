@@ -55,7 +55,7 @@ describe.each<{
     key = await mint(place.edge, 'a-laptop')
     tag = parseKey(key)!.accountTag
   })
-  afterAll(() => stack.disposeAsync(), 60_000)
+  afterAll(() => stack.disposeAsync())
 
   const ctl = (...args: string[]) => run(place.dataDir, ...args)
 

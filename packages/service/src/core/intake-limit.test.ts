@@ -190,6 +190,21 @@ test('senders that are turned away in time are no sign of lateness, and no witne
   expect(limit.value).toBe(TUNING.least)
 })
 
+test.each([
+  ['late', (limit: IntakeLimit, nowMs: number) => noteWait(limit, nowMs, nowMs + 2_000)],
+  ['refused behind', noteRefusedBehind],
+])('few that are %s are no load: a burst after them is served', (_, note) => {
+  const limit = createIntakeLimit(TUNING, 0)
+  limit.value = TUNING.least
+  for (let nowMs = 1_000; nowMs < 20_000; nowMs += 1_000) {
+    hasRoom(limit, TUNING.least - 1)
+    for (let i = 0; i < TUNING.least; i++) note(limit, nowMs)
+    judge(limit, 0, nowMs)
+  }
+  expect(limit.value).toBe(TUNING.most)
+  expect(hasRoom(limit, 500)).toBe(true)
+})
+
 test('while the process is late, strangers have half of the room, and known senders all of it', () => {
   const limit = createIntakeLimit(TUNING, 0)
   expect(hasRoomForStranger(limit, TUNING.most - 1)).toBe(true)

@@ -8,6 +8,7 @@
  * below half of the target. In between it stays, which is where it comes to rest.
  *
  * It never falls below `least`: so few are no load, so that their lateness has another cause, which refusals do not mend.
+ * For the same reason a window with no more than so many at once lets it rise, late or not: a burst after it is served.
  * And something always goes through and tells how long it took. Pure: the clock is an argument.
  */
 
@@ -51,18 +52,18 @@ const REFUSED_SHARE = 0.1
 
 export function createIntakeLimit(tuning: IntakeTuning, nowMs: number): IntakeLimit {
   const limit = { tuning, value: tuning.most, lateWindows: 0 } as IntakeLimit
-  beginWindow(limit, nowMs)
+  beginWindow(limit, 0, nowMs)
   return limit
 }
 
-function beginWindow(limit: IntakeLimit, nowMs: number): void {
+function beginWindow(limit: IntakeLimit, count: number, nowMs: number): void {
   limit.windowFromMs = nowMs
   limit.shortestMs = Infinity
   limit.waits = 0
   limit.done = 0
   limit.turnedAway = 0
   limit.refusedBehind = 0
-  limit.peak = 0
+  limit.peak = count
 }
 
 /** Whether one more is taken on beside `count` others. */
@@ -99,21 +100,22 @@ export function judge(limit: IntakeLimit, count: number, nowMs: number): void {
   if (isAwaited && lastedMs < (limit.waits === 0 ? LONGEST_SILENCE_MS : LONGEST_WINDOW_MS)) return
   const { targetMs, least, most } = limit.tuning
   // Where things are under way and nothing ended, all have waited for as long as the window lasted.
-  const isSilent = limit.waits === 0 && limit.turnedAway === 0 && count > 0 && limit.peak > 0
+  const isSilent = limit.waits === 0 && limit.turnedAway === 0 && count > 0
   const shortestMs = limit.waits > 0 ? limit.shortestMs : isSilent ? lastedMs : 0
   const isRefused = limit.refusedBehind > Math.max(1, limit.done * REFUSED_SHARE)
-  if (shortestMs > targetMs || isRefused) {
+  const isLoaded = limit.peak > least
+  if (isLoaded && (shortestMs > targetMs || isRefused)) {
     limit.lateWindows++
     if (limit.lateWindows >= LATE_WINDOWS) {
       const fall = isRefused ? LEAST_FALL : Math.max(LEAST_FALL, targetMs / shortestMs)
-      limit.value = Math.max(least, Math.floor(Math.min(limit.value, Math.max(limit.peak, least)) * fall))
+      limit.value = Math.max(least, Math.floor(Math.min(limit.value, limit.peak) * fall))
     }
   } else {
     limit.lateWindows = 0
-    if (shortestMs <= targetMs / 2) {
+    if (!isLoaded || shortestMs <= targetMs / 2) {
       const ceiling = Math.max(most, Math.ceil((limit.done / lastedMs) * targetMs))
       if (limit.value < ceiling) limit.value = Math.min(ceiling, Math.ceil(limit.value * RISE))
     }
   }
-  beginWindow(limit, nowMs)
+  beginWindow(limit, count, nowMs)
 }

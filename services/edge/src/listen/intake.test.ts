@@ -117,16 +117,16 @@ test('an edge that is late leaves half of its room to those whom it has served b
 
 test('when routers come late for everybody, less is taken on; when they are in time again, as much as before', async () => {
   const atRest = intake.limit
-  /** Four at a time, each of which takes so long. */
+  /** A hundred at a time, each of which takes so long. */
   const goOn = async (waitMs: number, until: () => boolean) => {
     await expect
       .poll(
         async () => {
           const sinceMs = performance.now()
-          many(4, intake.enter)
+          many(100, intake.enter)
           intake.hasRoom(() => true)
           await new Promise((resolve) => setTimeout(resolve, waitMs))
-          many(4, () => {
+          many(100, () => {
             intake.leave()
             intake.arrived(sinceMs)
           })
@@ -137,5 +137,5 @@ test('when routers come late for everybody, less is taken on; when they are in t
       .toBe(true)
   }
   await goOn(400, () => intake.limit < 128)
-  await goOn(5, () => intake.limit === atRest)
+  await goOn(5, () => intake.limit >= atRest)
 }, 40_000)
