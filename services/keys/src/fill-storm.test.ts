@@ -2,6 +2,7 @@
  * The admission store has forgotten everything, and everybody asks at once.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openMemoryAdmission } from '@gateway/admission/memory'
@@ -51,10 +52,12 @@ interface DatabaseLoad {
   queries: number
   /** The most at once. */
   peak: number
-  transactions: number
 }
 
-/** Counts what the fills ask of the database; the service's own rounds begin a transaction a second at the most. */
+/** Marks all that a transaction waits for. The service's own rounds begin some, too. */
+const insideTransaction = new AsyncLocalStorage<true>()
+
+/** Counts the queries of fills. */
 function watchLoad(inner: Kysely<KeysTables>): DatabaseLoad {
   let busy = 0
   const database = inner.withPlugin({
@@ -69,21 +72,17 @@ function watchLoad(inner: Kysely<KeysTables>): DatabaseLoad {
     },
   })
   const begin = database.transaction.bind(database)
-  const execute = <Result>(work: (transaction: Transaction<KeysTables>) => Promise<Result>) => {
-    watched.transactions++
-    return begin()
-      .execute(work)
-      .finally(() => watched.transactions--)
-  }
+  const execute = <Result>(work: (transaction: Transaction<KeysTables>) => Promise<Result>) =>
+    begin().execute((transaction) => insideTransaction.run(true, () => work(transaction)))
   const counted = Object.assign(database, { transaction: () => ({ execute }) }) as unknown as Kysely<KeysTables>
-  const watched: DatabaseLoad = { queries: 0, peak: 0, transactions: 0, database: counted }
+  const watched: DatabaseLoad = { queries: 0, peak: 0, database: counted }
   return watched
 }
 
 interface ForgetfulStore {
   admission: Admission
   fills: number
-  /** The most transactions that were open while the store was being written to. */
+  /** Fills for whose end a transaction waited. */
   heldMeanwhile: number
   /** Stands between each fill and the store. */
   before: (fill: Parameters<Admission['fill']>[0]) => Promise<void>
@@ -102,7 +101,7 @@ function forgetfulStore(): ForgetfulStore {
         if (name !== 'fill') return inner[name]
         return async (facts: Parameters<Admission['fill']>[0]) => {
           own.fills++
-          own.heldMeanwhile = Math.max(own.heldMeanwhile, load.transactions)
+          if (insideTransaction.getStore()) own.heldMeanwhile++
           await own.before(facts)
           return inner.fill(facts)
         }
