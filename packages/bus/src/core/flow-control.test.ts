@@ -1,22 +1,28 @@
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bytesAt, frameKind } from './messages.ts'
 import {
   acknowledge,
+  announced,
+  consume,
+  countSent,
+  createFlight,
+  createReceiver,
   createSender,
+  echo,
   hasRoom,
+  inFlightBytes,
+  mayFly,
   pushControl,
   pushData,
   pushQuote,
-  rewind,
-  takeFrame,
-  type Sender,
-  announced,
-  consume,
-  createReceiver,
   receive,
+  rewind,
   takeAck,
+  takeFrame,
+  takeMark,
+  type Sender,
 } from './flow-control.ts'
-import fc from 'fast-check'
+import { bytesAt, frameKind } from './messages.ts'
 
 const takeAll = (sender: Sender): number[] => {
   const numbers: number[] = []
@@ -226,5 +232,29 @@ describe('the receiving side of a stream', () => {
         expect(takeAck(receiver)).toBe(sizes.length)
       }),
     )
+  })
+})
+
+describe('the bytes in flight to a process', () => {
+  it('are what was sent after the last mark that came back', () => {
+    const flight = createFlight(100, 30)
+    expect([countSent(flight, 29), countSent(flight, 1)]).toEqual([false, true])
+    const first = takeMark(flight, 0)
+    countSent(flight, 70)
+    expect(mayFly(flight)).toBe(false)
+    echo(flight, first)
+    expect([inFlightBytes(flight), mayFly(flight)]).toEqual([70, true])
+  })
+
+  it('are cleared by a later mark when an earlier one or its echo was lost', () => {
+    const flight = createFlight(100, 30)
+    countSent(flight, 50)
+    const lost = takeMark(flight, 5)
+    countSent(flight, 50)
+    const later = takeMark(flight, 7)
+    expect(echo(flight, later)).toBe(7)
+    expect(inFlightBytes(flight)).toBe(0)
+    expect([echo(flight, lost), echo(flight, later)]).toEqual([null, null])
+    expect(inFlightBytes(flight)).toBe(0)
   })
 })
