@@ -265,6 +265,27 @@ describe('a failure is excused by a fault that makes it unavoidable, and by no o
     expect(broken({ seen, alone: [{ edge: 0, atMs: 1_050 }] }).join()).toContain('503')
   })
 
+  test.each<[string, FaultAction[], boolean]>([
+    ['before a switch', [{ kind: 'switch', processes: ['edge-2', 'keys-1'], to: 'present' }], true],
+    ['after that of its edge', [{ kind: 'switch', processes: ['edge-1', 'keys-1'], to: 'present' }], false],
+    [
+      'after its edge went back',
+      [
+        { kind: 'switch', processes: ['edge-1', 'keys-1'], to: 'present' },
+        { kind: 'switch', processes: ['edge-1', 'keys-1'], to: 'former' },
+      ],
+      true,
+    ],
+    ['without switches', [], false],
+  ])('the last release sheds load beside others on its machine: %s', (_, faults, isExcused) => {
+    const [seen] = failed('503 SERVICE_UNAVAILABLE')
+    const shed = { ...seen!, sentAtMs: 9_000, endedAtMs: 9_100, detail: '503 The gateway is overloaded; try again' }
+    const struck = faults.flatMap((fault) => strike(fault))
+    expect(broken({ seen: [shed], struck }).filter((text) => text.includes('at edge-1')).length === 0).toBe(isExcused)
+    const unmetered = { ...shed, detail: 'Usage cannot be metered' }
+    expect(broken({ seen: [unmetered], struck }).join()).toContain('at edge-1')
+  })
+
   test('but not long after it has healed', () => {
     const late = failed('cut').map((seen) => ({ ...seen, sentAtMs: 7_000, endedAtMs: 7_100 }))
     expect(broken({ seen: late, struck: strike({ kind: 'kill', victim: 'edge-1' }) }).join()).toContain('cut')
