@@ -7,7 +7,8 @@
  * they are on both sides until they are together, for as long as a call may take.
  *
  * The map is read after every failure, from all nodes that answer, and every few seconds. A node that holds no slot any
- * more is disconnected: should it hold some again, it is asked anew which life it is in.
+ * more is disconnected: should it hold some again, it is asked anew which life it is in. One that names another is asked
+ * before its next script, since it may have been a replica between two readings of the map.
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
@@ -80,7 +81,10 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
     const untilMs = performance.now() + options.timeoutMs
     for (let [error, hops] = [refusal, 0]; ; hops++) {
       const way = redirectionIn(error)
-      if (way?.kind === 'moved') owners[slot] = way.node
+      if (way?.kind === 'moved') {
+        doubtOwnerOf(slot)
+        owners[slot] = way.node
+      }
       // Facts that were read in the life of another node are asked for anew.
       const isAnotherLife = way?.kind === 'moved' && call.expectedEpoch !== undefined
       if (!way || isAnotherLife) throw error
@@ -96,6 +100,11 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
         error = next
       }
     }
+  }
+
+  function doubtOwnerOf(slot: number): void {
+    const owner = owners[slot]
+    if (owner !== undefined) nodes.at(owner).doubt()
   }
 
   async function goOn(slot: number, way: Way, call: Call, untilMs: number): Promise<unknown> {
@@ -180,6 +189,7 @@ function openNodes(given: string, options: ConnectionOptions) {
   const nodes = new Map<string, OpeningConnection>()
   const leaving = new Set<OpeningConnection>()
   const keptUntilMs = new Map<string, number>()
+  let ownersBefore: ReadonlySet<string> = new Set()
   const url = new URL(given)
   let isClosed = false
 
@@ -218,8 +228,11 @@ function openNodes(given: string, options: ConnectionOptions) {
       const nowMs = performance.now()
       for (const [address, untilMs] of keptUntilMs) if (untilMs < nowMs) keptUntilMs.delete(address)
       for (const [address, node] of nodes) {
-        if (!owners.has(address) && !keptUntilMs.has(address)) leave(address, node)
+        // One that has lost its slots may hold them again in another life, so only one that had none is kept.
+        const isKept = keptUntilMs.has(address) && !ownersBefore.has(address)
+        if (!owners.has(address) && !isKept) leave(address, node)
       }
+      ownersBefore = owners
     },
     async [Symbol.asyncDispose]() {
       isClosed = true

@@ -58,6 +58,8 @@ export interface OpeningConnection extends ScriptConnection {
   command(name: string, ...args: string[]): Promise<unknown>
   /** `run` on a node that another one of the cluster said to ask, while the slot is on its way. */
   runAsked(script: Script, keys: string[], args: Arguments): Promise<unknown>
+  /** The server has lost keys, maybe all: before the next script it is asked whether its life goes on. */
+  doubt(): void
 }
 
 /** Away is no reason not to start: calls reject until it is back. */
@@ -72,6 +74,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   let lastError: unknown
   /** Connections since the last one that served calls. */
   let attempts = 0
+  let asking: Promise<void> | null = null
   const firstSession = Promise.withResolvers<void>()
   const client = createClient(options, () => pauseMs(attempts++))
   // The client's own `socketTimeout` would end it before it reads what came while this process stood still.
@@ -150,7 +153,19 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     }
   }
 
+  const doubt = (): void => {
+    const doubted = session
+    if (!doubted || asking) return
+    deadlines.sent()
+    asking = readLife(client)
+      .then((life) => {
+        if (session === doubted && life.epoch !== doubted.epoch) session = life
+      }, giveUp)
+      .finally(() => (asking = null))
+  }
+
   const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
+    if (asking) await asking
     const on = current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
       throw unavailable('began another life since the facts were read')
@@ -167,6 +182,7 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
   return {
     opened: firstSession.promise,
     partOf: () => '',
+    doubt,
     run,
     runAsked: async (script, keys, args) => send(current(), script, keys, args, true),
     command: async (...called) => command(...called),
@@ -214,10 +230,16 @@ function pauseMs(attempt: number): number {
 
 /** Reads which life this is and makes the scripts known to it. */
 async function openSession(client: Redis, scripts: readonly Script[]): Promise<Session> {
+  const life = await readLife(client)
+  await Promise.all(scripts.map((script) => client.script('LOAD', script.source)))
+  return life
+}
+
+/** Rejects where the server is no primary. */
+async function readLife(client: Redis): Promise<Session> {
   const [server, replication] = await Promise.all([client.info('server'), client.info('replication')])
   const role = field(replication, 'role')
   if (role !== 'master') throw new Error(`the server is a ${role}, not a primary`)
-  await Promise.all(scripts.map((script) => client.script('LOAD', script.source)))
   // The run id changes with every process, the replication id with every promotion of the same process.
   return { epoch: `${field(server, 'run_id').slice(0, 16)}.${field(replication, 'master_replid').slice(0, 16)}` }
 }

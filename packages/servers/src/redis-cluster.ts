@@ -127,8 +127,11 @@ async function follow(replica: Server, primaryId: string): Promise<void> {
 
 async function handOver(to: Server): Promise<void> {
   await using own = operatorOf(to)
-  await own.redis.call('CLUSTER', 'FAILOVER')
-  await until('the other takes over', async () => (await own.redis.info('replication')).includes('role:master'))
+  const tells = async (fact: string) => (await own.redis.info('replication')).includes(fact)
+  await until('it follows the primary', () => tells('master_link_status:up'))
+  // Nodes would not vote twice within seconds.
+  await own.redis.call('CLUSTER', 'FAILOVER', 'TAKEOVER')
+  await until('it takes over', () => tells('role:master'))
 }
 
 async function beginMoveOf(slot: number, from: Server, to: Server): Promise<SlotMove> {
