@@ -186,28 +186,18 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
   }
 
   data(bytes: Uint8Array): Promise<void> {
-    const refused = this.#refuseData()
-    if (refused !== null) return refused
-    pushData(this.#sender, bytes)
-    return this.#whenRoom()
+    return this.#produce(() => pushData(this.#sender, bytes))
   }
 
   quote(at: number, length: number): Promise<void> {
-    const refused = this.#refuseData()
-    if (refused !== null) return refused
-    pushQuote(this.#sender, at, length)
-    return this.#whenRoom()
+    return this.#produce(() => pushQuote(this.#sender, at, length))
   }
 
-  /** Null: the caller wants data. */
-  #refuseData(): Promise<never> | null {
+  #produce(push: () => void): Promise<void> {
     if (this.#over || this.#aborted !== null) return this.#rejected()
     if (this.#ended) return Promise.reject(new Error('data after the last frame of a job'))
     this.accept()
-    return null
-  }
-
-  #whenRoom(): Promise<void> {
+    push()
     this.pump()
     if (hasRoom(this.#sender)) return READY
     this.#room ??= Promise.withResolvers<void>()
@@ -216,18 +206,17 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
 
   end(end: Uint8Array): void {
     this.#control(frameKind.end, end)
-    this.#ended = true
   }
 
   failure(failure: Uint8Array): void {
     this.#control(frameKind.failure, failure)
-    this.#ended = true
   }
 
   #control(kind: FrameKind, payload: Uint8Array): void {
     if (this.#over || this.#ended) return
     this.accept()
     pushControl(this.#sender, kind, payload)
+    this.#ended = kind !== frameKind.head
     this.pump()
   }
 
