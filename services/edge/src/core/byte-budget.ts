@@ -113,10 +113,6 @@ function bodyBytes(budget: ByteBudget): number {
   return budget.pots.unproven.used + budget.pots.proving.used + provenBytes(budget)
 }
 
-export function bytesInFlight(budget: ByteBudget): number {
-  return bodyBytes(budget) + budget.pots.answers.used
-}
-
 /** The pot is full, and this sender has at least its part of it. While it is full, there is such a sender. */
 export function isCrowding({ pots }: ByteBudget, pot: Pot, sender: string): boolean {
   const { used, limit, bySender } = pots[pot]
