@@ -1,22 +1,15 @@
 /** Times and sizes of the bus. The defaults are the design's; tests shrink them. */
 
+import type { LivenessTiming } from './core/liveness.ts'
 import type { Patience } from './core/messages.ts'
 
 const KiB = 1024
 const MiB = 1024 * KiB
 
-export interface Tuning extends Patience {
+export interface Tuning extends Patience, LivenessTiming {
   /** No accept within this time: the job is unavailable here. Longer while workers are busy, up to the second. */
   acceptTimeoutMs: number
   acceptTimeoutMostMs: number
-  heartbeatMs: number
-  /** Silence after which a peer is lost. */
-  lostAfterMs: number
-  /** How long silence and missing responders are forgiven after our own connection came back. */
-  graceMs: number
-  /** An outage of our own after which all streams are given up. */
-  outageMs: number
-  tickMs: number
   /** Bodies up to this size travel inside the job message. */
   inlineBytes: number
   /**

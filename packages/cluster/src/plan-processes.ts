@@ -6,16 +6,22 @@ import { join } from 'node:path'
 import { SIMULATED_BACKEND_VARIABLE } from '@gateway/contracts/default-config'
 import type { ProcessPlan } from './supervise.ts'
 
-export interface PlanFacts {
+/** A local cluster as its caller wants it. */
+export interface ClusterWish {
   edges: number
   routers: number
   /** Of keys and of metering each; one when left out. */
   keepers?: number
   dataDir: string
-  logDir: string
+  /** edge-1's; 0 takes a free one. */
   port?: number
   host?: string
+  /** Added to every service's environment: `GATEWAY_CONFIG`, `DRAIN_MS`, … */
   environment?: NodeJS.ProcessEnv
+}
+
+export interface PlanFacts extends ClusterWish {
+  logDir: string
   /** The identity provider's; one of `ports` when undefined. */
   issuerPort: number | undefined
   /** Free ports to hand out: two a process. */

@@ -13,22 +13,12 @@ import { freePorts, isFree } from '@gateway/embedded-postgres/free-port'
 import { ownFolder } from '@gateway/embedded-postgres/own-folder'
 import { EnvironmentError } from '@gateway/service/environment'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
-import { planProcesses } from './plan-processes.ts'
+import { type ClusterWish, planProcesses } from './plan-processes.ts'
 import { endLeftovers, recordCluster } from './record.ts'
 import { keepServerRunning, supervise, type ProcessPlan, type SupervisedProcess } from './supervise.ts'
 import { startNats, startPostgres, startRedis, type Server } from '@gateway/servers/start'
 
-export interface ClusterOptions {
-  edges: number
-  routers: number
-  /** Of keys and of metering each; one when left out. */
-  keepers?: number
-  dataDir: string
-  /** edge-1's; 0 takes a free one. */
-  port?: number
-  host?: string
-  /** Added to every service's environment: `GATEWAY_CONFIG`, `DRAIN_MS`, … */
-  environment?: NodeJS.ProcessEnv
+export interface ClusterOptions extends ClusterWish {
   /** Never servers that the environment names: for tests that kill them. */
   ownServers?: boolean
   /** A NATS server that lets in whom its accounts name; `passwords` by service. */

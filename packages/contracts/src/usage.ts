@@ -25,6 +25,14 @@ export const tokenUsage = z.object({
 })
 export type TokenUsage = z.infer<typeof tokenUsage>
 
+export const NO_TOKENS: TokenUsage = {
+  promptTokens: 0,
+  completionTokens: 0,
+  cachedTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+}
+
 const ratesPerKiloToken = {
   inputNanoUsdPerKiloToken: count,
   outputNanoUsdPerKiloToken: count,

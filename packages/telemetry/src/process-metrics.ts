@@ -1,6 +1,6 @@
 /**
  * The metrics that services have in common: those of any process, under the names of Prometheus' own client libraries, those
- * of its bus, and counters that several services keep.
+ * of its bus, and those that several services keep.
  */
 
 import { readdirSync } from 'node:fs'
@@ -158,6 +158,36 @@ export function countTokens(metrics: Metrics): (model: string, usage: TokenUsage
     cells.cached.add(usage.cachedTokens)
     cells.reasoning.add(usage.reasoningTokens)
   }
+}
+
+/** Counts what is refused or given back so that the rest is served. */
+export function countShed<Reason extends string>(
+  metrics: Metrics,
+  reasons: readonly Reason[],
+): (reason: Reason) => void {
+  const counter = metrics.counter(
+    'gateway_shed_total',
+    "refusals for overload: `late`, `routers_busy`, `no_room`, `sender_full`, `unread_answer`; a router's returned jobs: `late`",
+    ['reason'],
+  )
+  const cells = new Map(reasons.map((reason) => [reason, counter.labels(reason)]))
+  return (reason) => cells.get(reason)?.add()
+}
+
+export function observeIntakeLimit(metrics: Metrics, intake: { readonly limit: number }): void {
+  metrics.observedGauge(
+    'gateway_intake_limit',
+    'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
+    () => intake.limit,
+  )
+}
+
+export function observeStreams(metrics: Metrics, countStreams: () => number): void {
+  metrics.observedGauge(
+    'gateway_streams_in_flight',
+    "streams under way, of edges and of routers; an autoscaler's metric",
+    countStreams,
+  )
 }
 
 /** Counts reservations of running requests that nobody renewed. Every process with an admission store uses it. */

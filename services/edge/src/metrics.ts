@@ -7,7 +7,7 @@ import type { AdmitAnswer } from '@gateway/admission/port'
 import type { ErrorCode } from '@gateway/contracts/errors'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
-import { countTokens } from '@gateway/telemetry/process-metrics'
+import { countShed, countTokens, observeIntakeLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { ByteBudget } from './core/byte-budget.ts'
 import type { RunningRequests } from './relay/running-requests.ts'
 
@@ -44,26 +44,18 @@ export function edgeMetrics(metrics: Metrics): EdgeMetrics {
     routerLost: countLosses(metrics),
     idempotent: countIdempotent(metrics),
     autoChose: countAutoChoices(metrics),
-    shed: countShed(metrics),
+    shed: countShed(metrics, SHED_REASONS),
   }
 }
 
 export function observeRunning(metrics: Metrics, running: RunningRequests): void {
   metrics.observedGauge('gateway_requests_in_flight', 'admitted requests under way', () => running.count)
-  metrics.observedGauge(
-    'gateway_streams_in_flight',
-    "streams under way, of edges and of routers; an autoscaler's metric",
-    () => running.streams,
-  )
+  observeStreams(metrics, () => running.streams)
 }
 
 export function observeIntake(metrics: Metrics, intake: { readonly count: number; readonly limit: number }): void {
   metrics.observedGauge('gateway_intake', 'requests at an edge between arrival and router', () => intake.count)
-  metrics.observedGauge(
-    'gateway_intake_limit',
-    'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
-    () => intake.limit,
-  )
+  observeIntakeLimit(metrics, intake)
 }
 
 /** By what holds them. */
@@ -151,16 +143,6 @@ function countAutoChoices(metrics: Metrics): EdgeMetrics['autoChose'] {
   const heeded = memoize((wanted) => counter.labels(wanted, 'yes'))
   const unheeded = memoize((wanted) => counter.labels(wanted, 'no'))
   return (wanted, lane) => (wanted === lane ? heeded : unheeded)(wanted).add()
-}
-
-function countShed(metrics: Metrics): EdgeMetrics['shed'] {
-  const counter = metrics.counter(
-    'gateway_shed_total',
-    "refusals for overload: `late`, `routers_busy`, `no_room`, `sender_full`, `unread_answer`; a router's returned jobs: `late`",
-    ['reason'],
-  )
-  const cells = new Map(SHED_REASONS.map((reason) => [reason, counter.labels(reason)]))
-  return (reason) => cells.get(reason)?.add()
 }
 
 type DenyReason = Extract<AdmitAnswer, { kind: 'deny' }>['reason']

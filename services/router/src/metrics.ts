@@ -5,7 +5,7 @@
 import type { InFlightList } from '@gateway/in-flight/collections'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { DURATION_BOUNDS, memoize, type Metrics, SHORT_BOUNDS } from '@gateway/telemetry/metrics'
-import { countTokens } from '@gateway/telemetry/process-metrics'
+import { countShed, countTokens, observeIntakeLimit, observeStreams } from '@gateway/telemetry/process-metrics'
 import type { Change } from './core/backend-health.ts'
 import { isUsable, type Fleet } from './fleet.ts'
 import type { Run } from './handlers/run.ts'
@@ -46,13 +46,7 @@ export function routerMetrics(metrics: Metrics): RouterMetrics {
       CHUNK_BOUNDS,
     )
     .labels()
-  const shed = metrics
-    .counter(
-      'gateway_shed_total',
-      "refusals for overload: `late`, `routers_busy`, `no_room`, `sender_full`, `unread_answer`; a router's returned jobs: `late`",
-      ['reason'],
-    )
-    .labels('late')
+  const shed = countShed(metrics, ['late'])
   return {
     ...callMetrics(metrics),
     failover: (pool, backend) => failovers.labels(pool, backend).add(),
@@ -63,7 +57,7 @@ export function routerMetrics(metrics: Metrics): RouterMetrics {
     waited: (pool, tookMs) => waits.labels(pool).observe(tookMs / 1_000),
     chunk: (tookMs) => chunks.observe(tookMs / 1_000),
     tokens: countTokens(metrics),
-    shed: () => shed.add(),
+    shed: () => shed('late'),
   }
 }
 
@@ -108,18 +102,10 @@ export function observeRouter(
   parts: { fleet: Fleet; places: Places; runs: InFlightList<Run>; intake: Intake },
 ): void {
   const { fleet, places, runs, intake } = parts
-  metrics.observedGauge(
-    'gateway_intake_limit',
-    'the most requests at an edge between arrival and router; for a router, jobs in one turn of its event loop',
-    () => intake.limit,
-  )
+  observeIntakeLimit(metrics, intake)
   metrics.observedGauge('gateway_router_jobs_running', 'jobs under way', () => runs.size)
   metrics.observedGauge('gateway_router_jobs_waiting', 'jobs that wait for a place at a backend', () => places.waiting)
-  metrics.observedGauge(
-    'gateway_streams_in_flight',
-    "streams under way, of edges and of routers; an autoscaler's metric",
-    () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0),
-  )
+  observeStreams(metrics, () => [...runs].reduce((count, { header }) => count + (header.stream ? 1 : 0), 0))
   const pools = () => [...fleet.pools()]
   metrics.observedGauge(
     'gateway_router_targets',

@@ -8,11 +8,14 @@
  */
 
 export interface LivenessTiming {
+  heartbeatMs: number
+  /** Silence after which a peer is lost. */
   lostAfterMs: number
+  /** How long silence and missing responders are forgiven after our own connection came back. */
   graceMs: number
+  /** An outage of our own after which all streams are given up. */
   outageMs: number
   tickMs: number
-  heartbeatMs: number
 }
 
 export interface Liveness {

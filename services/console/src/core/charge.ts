@@ -10,6 +10,7 @@ export interface AnswerTokens {
   promptTokens: number
   completionTokens: number
   cachedTokens: number
+  /** As the cached ones, a part of the prompt. */
   cacheWriteTokens: number
 }
 

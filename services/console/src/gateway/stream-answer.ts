@@ -6,7 +6,8 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import { brokenOff, explainBrokenStream, streamError, unreadable } from '../core/explain-problem.ts'
 import { GatewayProblem, send, type Caller } from './ask.ts'
-import { waysIn, type ChatQuestion, type Heard, type Tokens } from './ways-in.ts'
+import type { AnswerTokens } from '../core/charge.ts'
+import { waysIn, type ChatQuestion, type Heard } from './ways-in.ts'
 
 /** What the answer's headers say. */
 export interface AnswerHead {
@@ -26,7 +27,7 @@ export interface AnswerListener {
 export interface AnswerTotals {
   model: string | null
   finishReason: string | null
-  tokens: Tokens | null
+  tokens: AnswerTokens | null
 }
 
 export async function streamAnswer(
@@ -89,7 +90,7 @@ function take(
   if (text) listener.onText(text)
 }
 
-const NO_TOKENS: Tokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
+const NO_TOKENS: AnswerTokens = { promptTokens: 0, completionTokens: 0, cachedTokens: 0, cacheWriteTokens: 0 }
 
 function parseJson(text: string): unknown {
   try {

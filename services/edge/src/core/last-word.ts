@@ -6,7 +6,7 @@
  */
 
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
-import type { TokenUsage } from '@gateway/contracts/usage'
+import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
 import { GatewayError } from '@gateway/contracts/errors'
 
@@ -70,13 +70,13 @@ function billOfFailure({ usage, attempts }: AnswerFailure, { departure, head }: 
   const served = head ?? lastOf(attempts)
   if (!isOwed || !served) return NOTHING
   const outcome = departure ?? 'backend_failed'
-  return { kind: 'charge', charge: { served, outcome, delivered: false, usage: usage ?? NO_USAGE, attempts } }
+  return { kind: 'charge', charge: { served, outcome, delivered: false, usage: usage ?? NO_TOKENS, attempts } }
 }
 
 /** The edge has no count of tokens, but the usual backend sends one token in each event. */
 function billOfLoss({ departure, head, events, promptTokensEstimate }: Heard): Bill {
   if (!head) return { kind: 'unknown' }
-  const usage = { ...NO_USAGE, promptTokens: promptTokensEstimate, completionTokens: events, estimated: true }
+  const usage = { ...NO_TOKENS, promptTokens: promptTokensEstimate, completionTokens: events, estimated: true }
   const outcome = departure ?? 'router_lost'
   return { kind: 'charge', charge: { served: head, outcome, delivered: false, usage, attempts: [] } }
 }
@@ -87,13 +87,6 @@ function lastOf(attempts: readonly AttemptRecord[]): Served | null {
 }
 
 const NOTHING: Bill = { kind: 'nothing' }
-const NO_USAGE: TokenUsage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  reasoningTokens: 0,
-  estimated: false,
-}
 
 /** `lane`: the one that was to answer. */
 export function errorOf(word: LastWord, lane: string): GatewayError {

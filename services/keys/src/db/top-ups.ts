@@ -16,14 +16,18 @@ interface TopUpsOf {
 const windowOrOwn = (window: string | null) =>
   sql<string>`coalesce(${window}, to_char(now() at time zone 'utc', 'YYYY-MM'))`
 
-/** The account's top-ups in the window, in the smallest unit. */
-export async function readExtra(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<number> {
-  const { extra } = await database
+function topUpsOf(database: KeysDatabase, { account, unit, window }: TopUpsOf) {
+  return database
     .selectFrom('keys.top_ups')
-    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('extra'))
     .where('account', '=', account)
     .where('unit', '=', unit)
     .where('window', '=', windowOrOwn(window))
+}
+
+/** The account's top-ups in the window, in the smallest unit. */
+export async function readExtra(database: KeysDatabase, of: TopUpsOf): Promise<number> {
+  const { extra } = await topUpsOf(database, of)
+    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('extra'))
     .executeTakeFirstOrThrow()
   return extra
 }
@@ -41,13 +45,9 @@ export function findTopUp(
 }
 
 /** Whether a number holds the sum exactly. One that none holds fails all who read it, together with many accounts or alone. */
-export async function isCountable(database: KeysDatabase, { account, unit, window }: TopUpsOf): Promise<boolean> {
-  const { isExact } = await database
-    .selectFrom('keys.top_ups')
+export async function isCountable(database: KeysDatabase, of: TopUpsOf): Promise<boolean> {
+  const { isExact } = await topUpsOf(database, of)
     .select(sql<boolean>`sum(amount) <= ${Number.MAX_SAFE_INTEGER}`.as('isExact'))
-    .where('account', '=', account)
-    .where('unit', '=', unit)
-    .where('window', '=', windowOrOwn(window))
     .executeTakeFirstOrThrow()
   return isExact
 }

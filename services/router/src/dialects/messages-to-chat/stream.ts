@@ -6,7 +6,7 @@
  * are whole JSON; until then what belongs to later blocks waits.
  */
 
-import type { TokenUsage } from '@gateway/contracts/usage'
+import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
@@ -24,14 +24,6 @@ interface Block {
   /** tool_use: all arguments so far. */
   input: string
   isBegun: boolean
-}
-
-const NO_TOKENS: TokenUsage = {
-  promptTokens: 0,
-  completionTokens: 0,
-  cachedTokens: 0,
-  reasoningTokens: 0,
-  estimated: false,
 }
 
 export class MessagesEvents {
