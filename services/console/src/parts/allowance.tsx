@@ -30,7 +30,7 @@ export function Allowance({ quota }: { quota: QuotaRecord }) {
       >
         <div className={classes.fill} style={{ inlineSize: `${Math.max(share * 100, used > 0 ? 0.6 : 0)}%` }} />
       </div>
-      <dl className={classes.facts}>
+      <dl className={`${classes.facts} facts`}>
         <div>
           <dt>Used</dt>
           <dd className="figures">

@@ -47,7 +47,7 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
           </Button>
         </div>
       </div>
-      <dl className={classes.facts}>
+      <dl className={`${classes.facts} facts`}>
         <div>
           <dt>Created</dt>
           <dd>{formatMoment(listed.created_at)}</dd>

@@ -74,7 +74,7 @@ function TryIt() {
 function PlanFacts({ plan }: { plan: PlanRecord }) {
   const included = plan.models.filter((model) => model.included && !model.replacement).length
   return (
-    <dl className={classes.facts}>
+    <dl className={`${classes.facts} facts`}>
       <div>
         <dt>Plan</dt>
         <dd>
