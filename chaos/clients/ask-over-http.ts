@@ -49,7 +49,8 @@ export function askOverHttp(asking: Asking, seen: Seen): Promise<void> {
       seen.endedAtMs = Date.now()
       resolve()
     }
-    sent.once('error', (error) => {
+    // One that leaves after its connection has failed ends with a second error.
+    sent.on('error', (error) => {
       if (seen.headAtMs !== null || seen.endedAtMs > 0) return
       if (!seen.left) seen.problem ??= 'unreachable'
       seen.detail ||= error.message
@@ -167,7 +168,7 @@ function codeIn(body: string): string {
 function ended(response: IncomingMessage): Promise<boolean> {
   return new Promise((resolve) => {
     response.once('end', () => resolve(response.complete))
-    response.once('error', () => resolve(false))
+    response.on('error', () => resolve(false))
     response.once('close', () => resolve(response.complete))
   })
 }

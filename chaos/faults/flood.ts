@@ -91,7 +91,7 @@ function send(
       },
     }
     const sent = request(url, options)
-    sent.once('error', () => resolve('no answer'))
+    sent.on('error', () => resolve('no answer'))
     sent.once('response', (response) => {
       response.resume().once('close', () => {
         if (announcedBytes !== undefined) sent.destroy()
