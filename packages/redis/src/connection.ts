@@ -158,15 +158,24 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     if (!doubted || asking) return
     deadlines.sent()
     asking = readLife(client)
-      .then((life) => {
-        if (session === doubted && life.epoch !== doubted.epoch) session = life
-      }, giveUp)
+      .then(
+        (life) => {
+          if (session === doubted && life.epoch !== doubted.epoch) session = life
+        },
+        (error) => {
+          if (session === doubted) giveUp(error)
+        },
+      )
       .finally(() => (asking = null))
   }
 
-  const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
+  const undoubted = async (): Promise<Session> => {
     if (asking) await asking
-    const on = current()
+    return current()
+  }
+
+  const run: ScriptConnection['run'] = async (script, keys, args, expectedEpoch) => {
+    const on = asking ? await undoubted() : current()
     if (expectedEpoch !== undefined && expectedEpoch !== on.epoch) {
       throw unavailable('began another life since the facts were read')
     }
@@ -184,9 +193,9 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     partOf: () => '',
     doubt,
     run,
-    runAsked: async (script, keys, args) => send(current(), script, keys, args, true),
+    runAsked: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
     command: async (...called) => command(...called),
-    epoch: async () => current().epoch,
+    epoch: async () => (await undoubted()).epoch,
     timeMs: async () => {
       current()
       gather()
