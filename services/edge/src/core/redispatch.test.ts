@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { MOST_LOSSES, redispatch, type Unavailability } from './redispatch.ts'
+import { BUSY_PATIENCE_MS, MOST_LOSSES, redispatch, type Unavailability } from './redispatch.ts'
 
 const reasons: Unavailability[] = ['no_responder', 'timeout', 'rejected', 'lost', 'busy']
 
@@ -22,10 +22,50 @@ test('a job that nobody accepts is not multiplied: each attempt waits longer', (
   expect(dispatched.map((again) => again?.acceptTimeoutMs)).toEqual([undefined, 500, 1_000, 2_000, 2_000, 2_000])
 })
 
-test('routers that are late with what they have are asked three times in all', () => {
-  const delays = [1, 2, 3].map((attempt) => delayMs({ ...FRESH, reason: 'busy', attempt }))
-  expect(delays).toEqual([25, 50, null])
+test('routers that are late with what they have are asked for three seconds, less and less often', () => {
+  const delays = [1, 2, 3, 4, 5, 6, 7].map((attempt) => delayMs({ ...FRESH, reason: 'busy', attempt }))
+  expect(delays).toEqual([25, 50, 100, 200, 400, 500, 500])
+  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_PATIENCE_MS - 1 })).not.toBeNull()
+  expect(delayMs({ ...FRESH, reason: 'busy', attempt: 2, waitedMs: BUSY_PATIENCE_MS })).toBeNull()
 })
+
+test('late routers that take 32 jobs in each turn of up to 400 ms serve a burst of 240 whole', () => {
+  const turnsOf = fc.record({ first: fc.integer({ min: 20, max: 400 }), second: fc.integer({ min: 20, max: 400 }) })
+  fc.assert(
+    fc.property(turnsOf, ({ first, second }) => {
+      const routers = [lateRouter(first), lateRouter(second)]
+      let asked = 0
+      expect(serve(240, () => routers[asked++ % 2]!)).toBe(240)
+    }),
+  )
+})
+
+const TAKEN_PER_TURN = 32
+
+/** Says at the end of its turn whether it takes the job, and when that is. */
+function lateRouter(turnMs: number) {
+  const taken = new Map<number, number>()
+  return (askedAtMs: number): { isTaken: boolean; atMs: number } => {
+    const turn = Math.ceil(askedAtMs / turnMs)
+    const count = taken.get(turn) ?? 0
+    taken.set(turn, count + 1)
+    return { isTaken: count < TAKEN_PER_TURN, atMs: turn * turnMs }
+  }
+}
+
+/** How many of so many jobs are taken that come in the same moment. */
+function serve(jobs: number, anyRouter: () => ReturnType<typeof lateRouter>): number {
+  let served = 0
+  const asking = Array.from({ length: jobs }, () => ({ atMs: 1, attempt: 1 }))
+  for (let job = asking.shift(); job; job = asking.sort((a, b) => a.atMs - b.atMs).shift()) {
+    const { isTaken, atMs } = anyRouter()(job.atMs)
+    if (isTaken) served++
+    const { attempt } = job
+    const again = isTaken ? null : redispatch({ ...FRESH, reason: 'busy', attempt, waitedMs: atMs - 1 })
+    if (again) asking.push({ atMs: atMs + again.afterMs, attempt: attempt + 1 })
+  }
+  return served
+}
 
 test('while no router is there, the job waits longer between tries', () => {
   const delays = [1, 2, 3, 4, 5, 6, 7].map((attempt) => delayMs({ ...FRESH, reason: 'no_responder', attempt }))

@@ -14,8 +14,11 @@ const MAX_WAIT_FOR_ROUTER_MS = 15_000
 const FIRST_PATIENCE_MS = 500
 const MAX_PATIENCE_MS = 2_000
 const FIRST_DELAY_MS = 25
-/** Routers that are all late are not asked for ever: another one may be free, and two more are asked. */
-const BUSY_ATTEMPTS = 3
+/**
+ * Routers that are all late are asked for so long. A router counts jobs by the turns of its event loop, which last as long
+ * as it is late: a number of tries could all fall into a few of them, and a burst that it can serve would be refused.
+ */
+export const BUSY_PATIENCE_MS = 3_000
 const MAX_DELAY_MS = 500
 
 /** The edge gives a job up after this many losses. */
@@ -43,7 +46,7 @@ export interface Redispatch {
 /** Null: give up. */
 export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): Redispatch | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
-  if (reason === 'busy' && attempt >= BUSY_ATTEMPTS) return null
+  if (reason === 'busy' && waitedMs >= BUSY_PATIENCE_MS) return null
   const afterMs = delayAfter(reason, attempt, losses)
   return afterMs < remainingMs ? { afterMs, acceptTimeoutMs: acceptTimeoutMs(attempt + 1) } : null
 }

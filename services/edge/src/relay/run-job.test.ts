@@ -335,7 +335,10 @@ describe('a client that waits only so long for the headers', () => {
   })
 })
 
-test('where every router is late, the client is told soon, and when to come back', async () => {
+/** Within three seconds, where each refusal comes at once. */
+const MOST_BUSY_OFFERS = 11
+
+test('where every router is late, the client is told within seconds, and when to come back', async () => {
   let offers = 0
   await startRouter((job) => {
     offers++
@@ -345,7 +348,8 @@ test('where every router is late, the client is told soon, and when to come back
   const told = run(60_000)
   await told.over
   expect(told.failure).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterMs: expect.any(Number) })
-  expect(offers).toBe(3)
+  expect(offers).toBeGreaterThan(1)
+  expect(offers).toBeLessThanOrEqual(MOST_BUSY_OFFERS)
   expect(performance.now() - startedAtMs).toBeLessThan(30_000)
   expect(told.ends).toBe(1)
 })
