@@ -4,6 +4,7 @@
 
 import { request, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SlowReader {
   /** False when its answer has ended, however it did. */
@@ -23,15 +24,32 @@ interface SlowQuestion {
   content?: string
 }
 
-/** Resolves when the answer has begun. */
-export function openSlowReader({ url, key, model, content = 'go on' }: SlowQuestion): Promise<SlowReader> {
-  const { promise, resolve, reject } = Promise.withResolvers<SlowReader>()
+/**
+ * Resolves when the answer has begun. A gateway that is late may say when to come back, and then it is asked again, as
+ * official clients do. Every other refusal rejects.
+ */
+export async function openSlowReader(question: SlowQuestion): Promise<SlowReader> {
+  const giveUpAtMs = performance.now() + COMES_BACK_WITHIN_MS
+  for (;;) {
+    const response = await ask(question)
+    if (response.statusCode === 200) return slowReader(response)
+    const retryAfterMs = Number(response.headers['retry-after-ms'] ?? Infinity)
+    const body = await text(response)
+    if (response.statusCode !== 503 || performance.now() + retryAfterMs > giveUpAtMs)
+      throw new Error(`a slow reader was answered ${response.statusCode}: ${body}`)
+    await sleep(retryAfterMs)
+  }
+}
+
+const COMES_BACK_WITHIN_MS = 30_000
+
+/** The answer is paused. */
+function ask({ url, key, model, content = 'go on' }: SlowQuestion): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const asked = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent: false }, (response) => {
     response.on('error', () => {})
-    if (response.statusCode === 200) return resolve(slowReader(response.pause()))
-    const refuse = (body: string) => reject(new Error(`a slow reader was answered ${response.statusCode}: ${body}`))
-    text(response).then(refuse, reject)
+    resolve(response.pause())
   })
   asked.on('error', reject)
   asked.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }))
