@@ -67,7 +67,7 @@ function pass(incoming: IncomingMessage, outgoing: ServerResponse, edge: string,
     // What breaks behind breaks in front.
     answer.once('aborted', () => outgoing.destroy())
   })
-  onward.once('error', (error) => {
+  onward.on('error', (error) => {
     if (outgoing.headersSent) outgoing.destroy()
     else outgoing.writeHead(502).end(error.message)
   })

@@ -130,7 +130,7 @@ describe('an answer that nobody wants any more', () => {
   test('is reset, so that its backend notices even where it is blocked in sending', async () => {
     const broken = Promise.withResolvers<Error>()
     const a = await backend((response, _, socket) => {
-      socket.once('error', broken.resolve)
+      socket.on('error', broken.resolve)
       openStream(response)
       response.write(ROLE + chunk({ content: 'one' }))
     })
