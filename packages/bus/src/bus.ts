@@ -43,9 +43,8 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
   const inbox = await openInbox(wire, processId)
   const requests = openRequests(wire, inbox, () => isRecovering(liveness, now()), onStatus)
   const caller = openCaller(context, inbox)
-  const peers = openPeers(context, inbox)
-  const worker = openWorker(context, peers.get)
-  peers.handTo({ caller: caller.onFrame, worker: worker.onFrame })
+  const worker = openWorker(context, (id) => peers.get(id))
+  const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })
   const durable = parts.openDurable({ inbox, requests, counters, measures })
 
   return {
@@ -56,16 +55,7 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
     broadcast: (subject, payload) => wire.publish(subject, Buffer.from(payload)),
     listen: (subject, handler) => wire.subscribe(subject, undefined, (payload) => handler(payload)),
     dispatch: caller.dispatch,
-    async serveJobs(subject, group, handler) {
-      const queue = await wire.subscribe(subject, group, worker.jobsFor(handler))
-      const offers = worker.takeOffers(subject, handler)
-      return {
-        async [Symbol.asyncDispose]() {
-          offers[Symbol.dispose]()
-          await queue[Symbol.asyncDispose]()
-        },
-      }
-    },
+    serveJobs: worker.serveJobs,
     durable,
     async flush() {
       peers.flush()

@@ -27,25 +27,22 @@ import { atTurnsEnd } from '../event-loop.ts'
 /** Takes the frames that are meant for one side of the streams: `caller` or `worker`. */
 export type FrameHandler = (peer: Peer, kind: FrameKind, stream: number, n: number, bytes: Uint8Array) => void
 
-export interface FrameHandlers {
+interface FrameHandlers {
   caller: FrameHandler
   worker: FrameHandler
 }
 
 export interface Peers {
-  /** To be called before the first frame can come. */
-  handTo(handlers: FrameHandlers): void
   get(id: string): Peer
   /** Sends what is waiting to be sent. */
   flush(): void
   close(): void
 }
 
-export function openPeers(context: StreamContext, inbox: Inbox): Peers {
+export function openPeers(context: StreamContext, inbox: Inbox, handlers: FrameHandlers): Peers {
   const { wire, tuning, counters, liveness, now, onStatus } = context
   const peers = new Map<string, Peer>()
   let beatAtMs = now()
-  let handlers: FrameHandlers
 
   const get = (id: string): Peer => {
     let peer = peers.get(id)
@@ -112,7 +109,6 @@ export function openPeers(context: StreamContext, inbox: Inbox): Peers {
   }, tuning.tickMs).unref()
 
   return {
-    handTo: (given) => void (handlers = given),
     get,
     flush: () => {
       for (const peer of peers.values()) peer.flush()

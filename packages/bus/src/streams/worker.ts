@@ -39,10 +39,8 @@ const WORKER_FRAMES: ReadonlySet<FrameKind> = new Set([frameKind.ack, frameKind.
 export type JobHandler = (job: IncomingJob) => void
 
 export interface Worker {
-  /** Takes the jobs that callers offer to this worker by name, until disposed. */
-  takeOffers(subject: string, handler: JobHandler): Disposable
-  /** Takes job messages and hands the jobs to the handler. */
-  jobsFor(handler: JobHandler): (message: Uint8Array) => void
+  /** Takes jobs of the group's queue, and those that callers offer to this worker by name, until disposed. */
+  serveJobs(subject: string, group: string, handler: JobHandler): Promise<AsyncDisposable>
   readonly onFrame: FrameHandler
   close(): void
 }
@@ -76,12 +74,16 @@ export function openWorker(shared: StreamContext, peerOf: (id: string) => Peer):
   }
 
   return {
-    takeOffers(subject, handler) {
+    async serveJobs(subject, group, handler) {
+      const queue = await shared.wire.subscribe(subject, group, (message) => onJob(message, handler))
       handlers.set(subject, handler)
-      return { [Symbol.dispose]: () => void handlers.delete(subject) }
+      return {
+        async [Symbol.asyncDispose]() {
+          handlers.delete(subject)
+          await queue[Symbol.asyncDispose]()
+        },
+      }
     },
-
-    jobsFor: (handler) => (message) => onJob(message, handler),
 
     onFrame(peer, kind, number, n, bytes) {
       if (kind === frameKind.offer) return onOffer(peer, number, bytes)
