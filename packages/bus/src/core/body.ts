@@ -10,8 +10,6 @@ export interface BodyAssembly {
   readonly partBytes: number
   readonly inFlight: number
   readonly retryMs: number
-  readonly arrived: Uint8Array
-  missing: number
   /** The lowest part that was never asked for. */
   nextPart: number
   /** Parts asked for and not arrived. */
@@ -20,25 +18,24 @@ export interface BodyAssembly {
 }
 
 export function createBody(bodyBytes: number, partBytes: number, inFlight: number, retryMs: number): BodyAssembly {
-  const parts = Math.ceil(bodyBytes / partBytes)
-  return {
-    bytes: new Uint8Array(bodyBytes),
-    partBytes,
-    inFlight,
-    retryMs,
-    arrived: new Uint8Array(parts),
-    missing: parts,
-    nextPart: 0,
-    asked: new Set(),
-    progressAtMs: 0,
-  }
+  const bytes = new Uint8Array(bodyBytes)
+  return { bytes, partBytes, inFlight, retryMs, nextPart: 0, asked: new Set(), progressAtMs: 0 }
+}
+
+export function isWhole(body: BodyAssembly): boolean {
+  return body.asked.size === 0 && !hasMore(body)
+}
+
+/** Parts that were never asked for. */
+function hasMore({ bytes, partBytes, nextPart }: BodyAssembly): boolean {
+  return nextPart * partBytes < bytes.length
 }
 
 /** The parts to ask for now. */
 export function takePulls(body: BodyAssembly, nowMs: number): number[] {
   if (body.asked.size === 0) body.progressAtMs = nowMs
   const pulls: number[] = []
-  while (body.asked.size < body.inFlight && body.nextPart < body.arrived.length) {
+  while (body.asked.size < body.inFlight && hasMore(body)) {
     body.asked.add(body.nextPart)
     pulls.push(body.nextPart++)
   }
@@ -58,9 +55,7 @@ export function putPart(body: BodyAssembly, part: number, bytes: Uint8Array, now
   const at = part * body.partBytes
   if (bytes.length !== Math.min(body.partBytes, body.bytes.length - at)) return
   body.bytes.set(bytes, at)
-  body.arrived[part] = 1
   body.asked.delete(part)
-  body.missing--
   body.progressAtMs = nowMs
 }
 
