@@ -9,12 +9,10 @@
 
 import { retryDelayMs } from '../durable.ts'
 import type { DurableConsumer, DurableMessage } from '../port.ts'
-import type { ConsumerSettings, JetStreamParts } from './jetstream-api.ts'
+import { ACK_WAIT_MS, type JetStreamParts } from './jetstream-api.ts'
 
 const PULL_EXPIRES_MS = 5_000
 const PULL_SILENT_MS = 6_000
-const ACK_WAIT_MS = 10_000
-const BATCHES_UNACKNOWLEDGED = 20
 const REOPEN_MS = 250
 /** Of a pull. Each event is read into many times its bytes, while the next pull comes. */
 export const PORTION_BYTES = 16 * 1024 * 1024
@@ -23,7 +21,6 @@ const WORKING = Buffer.from('+WPI')
 const RETRY_NOW = Buffer.from('-NAK')
 
 export interface Consumers {
-  settings(options: DurableConsumer): ConsumerSettings
   open(options: DurableConsumer, ensure: () => Promise<void>): Promise<AsyncDisposable>
   close(): Promise<void>
 }
@@ -62,14 +59,6 @@ export function openConsumers(parts: JetStreamParts): Consumers {
   })
 
   return {
-    settings: ({ stream, consumer, subject, maxBatch }) => ({
-      stream,
-      consumer,
-      subject,
-      ackWaitMs: ACK_WAIT_MS,
-      maxAckPending: maxBatch * BATCHES_UNACKNOWLEDGED,
-    }),
-
     async open(options, ensure) {
       const key = `${options.stream}.${options.consumer}`
       if (pullers.has(key)) throw new Error(`this bus consumes ${options.stream} as ${options.consumer} already`)

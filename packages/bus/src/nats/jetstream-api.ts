@@ -8,7 +8,7 @@
 import type { BusCounters, BusMeasures } from '../counters.ts'
 import type { DurableStream } from '../durable.ts'
 import type { Inbox } from '../inbox.ts'
-import type { RequestOptions, OnStatus } from '../port.ts'
+import type { DurableConsumer, RequestOptions, OnStatus } from '../port.ts'
 import type { Requests } from '../requests.ts'
 import type { NatsWire } from './wire.ts'
 
@@ -18,6 +18,11 @@ const REPEATEDLY = { ...ONCE, silentForMs: 500 }
 const STREAM_NOT_FOUND = 10059
 const STREAM_NAME_IN_USE = 10058
 const NANOSECONDS_PER_MS = 1_000_000
+/** A full stream refuses new events rather than drop old ones. */
+export const MAX_BYTES = 1024 * 1024 * 1024
+/** An event that its consumer has not acknowledged by then is given to another. */
+export const ACK_WAIT_MS = 10_000
+const BATCHES_UNACKNOWLEDGED = 20
 
 /** A durable stream and the room that it may take on the server. */
 export interface NatsStream extends DurableStream {
@@ -38,22 +43,6 @@ export interface JetStreamParts {
   streams: readonly NatsStream[]
 }
 
-export interface StreamSettings {
-  name: string
-  subjects: readonly string[]
-  replicas: number
-  maxBytes: number
-  maxAgeMs?: number | undefined
-}
-
-export interface ConsumerSettings {
-  stream: string
-  consumer: string
-  subject: string
-  ackWaitMs: number
-  maxAckPending: number
-}
-
 export interface StreamState {
   /** The broker's own time of creation. It tells a stream from a later one of the same name. */
   createdAt: string
@@ -66,8 +55,8 @@ export interface StreamState {
 
 export interface JetStreamApi {
   /** Creates the stream unless it is there; one that is there stays as its operator set it. */
-  ensureStream(settings: StreamSettings): Promise<void>
-  ensureConsumer(settings: ConsumerSettings): Promise<void>
+  ensureStream(stream: NatsStream): Promise<void>
+  ensureConsumer(options: Omit<DurableConsumer, 'handler'>): Promise<void>
   streamState(stream: string): Promise<StreamState>
   /** The last sequence below which the consumer has acknowledged everything; 0 while it does not exist. */
   ackFloor(stream: string, consumer: string): Promise<number>
@@ -99,29 +88,29 @@ export function jetStreamApi(requests: Pick<Requests, 'ask'>): JetStreamApi {
   }
 
   return {
-    async ensureStream(settings) {
+    async ensureStream(stream) {
       try {
-        await call(`STREAM.INFO.${settings.name}`, {})
+        await call(`STREAM.INFO.${stream.name}`, {})
       } catch (error) {
         if (!hasCode(error, STREAM_NOT_FOUND)) throw error
-        await call(`STREAM.CREATE.${settings.name}`, streamConfig(settings)).catch((failure: unknown) => {
+        await call(`STREAM.CREATE.${stream.name}`, streamConfig(stream)).catch((failure: unknown) => {
           // Somebody else was faster.
           if (!hasCode(failure, STREAM_NAME_IN_USE)) throw failure
         })
       }
     },
 
-    async ensureConsumer(settings) {
-      await call(`CONSUMER.DURABLE.CREATE.${settings.stream}.${settings.consumer}`, {
-        stream_name: settings.stream,
+    async ensureConsumer({ stream, consumer, subject, maxBatch }) {
+      await call(`CONSUMER.DURABLE.CREATE.${stream}.${consumer}`, {
+        stream_name: stream,
         config: {
-          durable_name: settings.consumer,
-          filter_subject: settings.subject,
+          durable_name: consumer,
+          filter_subject: subject,
           deliver_policy: 'all',
           replay_policy: 'instant',
           ack_policy: 'explicit',
-          ack_wait: settings.ackWaitMs * NANOSECONDS_PER_MS,
-          max_ack_pending: settings.maxAckPending,
+          ack_wait: ACK_WAIT_MS * NANOSECONDS_PER_MS,
+          max_ack_pending: maxBatch * BATCHES_UNACKNOWLEDGED,
           max_deliver: -1,
         },
       })
@@ -165,17 +154,17 @@ interface StreamInfo {
  * Nothing that was not consumed is ever dropped: no age limit, and a full stream refuses new events. Consumers
  * purge the events that all of them have acknowledged; see `sweep.ts`. A stream with an age limit drops old ones instead.
  */
-function streamConfig(settings: StreamSettings): object {
+function streamConfig({ name, subjects, replicas = 1, maxAgeMs }: NatsStream): object {
   return {
-    name: settings.name,
-    subjects: settings.subjects,
+    name,
+    subjects,
     retention: 'limits',
     storage: 'file',
-    discard: settings.maxAgeMs === undefined ? 'new' : 'old',
-    num_replicas: settings.replicas,
-    max_bytes: settings.maxBytes,
+    discard: maxAgeMs === undefined ? 'new' : 'old',
+    num_replicas: replicas,
+    max_bytes: MAX_BYTES,
     max_msgs: -1,
-    max_age: (settings.maxAgeMs ?? 0) * NANOSECONDS_PER_MS,
+    max_age: (maxAgeMs ?? 0) * NANOSECONDS_PER_MS,
     max_consumers: -1,
     max_msg_size: -1,
     duplicate_window: 120_000 * NANOSECONDS_PER_MS,

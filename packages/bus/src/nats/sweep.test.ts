@@ -4,12 +4,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BusCounters } from '../counters.ts'
 import type { BusStatus } from '../port.ts'
-import { jetStreamApi, type JetStreamApi } from './jetstream-api.ts'
+import { jetStreamApi, MAX_BYTES, type JetStreamApi } from './jetstream-api.ts'
 import { startSweep, sweep } from './sweep.ts'
 
 const CONSUMERS = ['ledger', 'standing'] as const
 const stream = { name: 'SWEPT', subjects: ['swept.>'], consumers: CONSUMERS }
-const MAX_BYTES = 1_000_000
 
 const closing = new AsyncDisposableStack()
 let server: Server
@@ -27,15 +26,9 @@ function jetStreamOf({ connection }: Broker): JetStreamApi {
 
 /** Creates whatever of the stream and its consumers is missing, as the gateway's processes do. */
 async function ensure(api: JetStreamApi): Promise<void> {
-  await api.ensureStream({ name: stream.name, subjects: stream.subjects, replicas: 1, maxBytes: MAX_BYTES })
+  await api.ensureStream(stream)
   for (const consumer of CONSUMERS) {
-    await api.ensureConsumer({
-      stream: stream.name,
-      consumer,
-      subject: 'swept.>',
-      ackWaitMs: 60_000,
-      maxAckPending: 1_000,
-    })
+    await api.ensureConsumer({ stream: stream.name, consumer, subject: 'swept.>', maxBatch: 50 })
   }
 }
 
