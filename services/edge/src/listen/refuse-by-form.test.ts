@@ -5,8 +5,7 @@ import type { Step, StepRequest, StepResponse } from './take-steps.ts'
 const USUAL: RequestForm = {
   httpVersion: '1.1',
   url: '/v1/chat/completions',
-  host: 'gateway.example',
-  transferEncoding: undefined,
+  headers: { host: 'gateway.example' },
   rawHeaders: [
     'Host',
     'gateway.example',
@@ -19,12 +18,16 @@ const USUAL: RequestForm = {
   ],
 }
 
+function encoded(transferEncoding: string): Partial<RequestForm> {
+  return { headers: { ...USUAL.headers, 'transfer-encoding': transferEncoding } }
+}
+
 describe('a request has one reading', () => {
   test.each<[string, Partial<RequestForm>]>([
     ['as clients send it', {}],
     ['by HTTP/1.0', { httpVersion: '1.0' }],
-    ['in chunks', { transferEncoding: 'chunked' }],
-    ['in CHUNKS', { transferEncoding: 'Chunked' }],
+    ['in chunks', encoded('chunked')],
+    ['in CHUNKS', encoded('Chunked')],
     ['with headers that may be repeated', { rawHeaders: ['Via', 'a', 'Via', 'b', 'Cookie', 'a', 'Cookie', 'b'] }],
     ['with an absolute target of its host', { url: 'http://gateway.example/v1/models' }],
     ['of the whole server', { url: '*' }],
@@ -36,8 +39,8 @@ describe('a request has one reading', () => {
 describe('a request is refused', () => {
   test.each<[string, Partial<RequestForm>, string]>([
     ['of another HTTP', { httpVersion: '0.9' }, 'HTTP/1.1'],
-    ['in chunks that HTTP/1.0 does not know', { httpVersion: '1.0', transferEncoding: 'chunked' }, 'HTTP/1.0'],
-    ['whose body is encoded twice', { transferEncoding: 'identity, chunked' }, 'chunked alone'],
+    ['in chunks that HTTP/1.0 does not know', { httpVersion: '1.0', ...encoded('chunked') }, 'HTTP/1.0'],
+    ['whose body is encoded twice', encoded('identity, chunked'), 'chunked alone'],
     ['to another host than it names', { url: 'http://evil.example/v1/models' }, 'host:'],
     ['to a target that is no address', { url: 'evil.example:80' }, 'host:'],
     ...['Host', 'AUTHORIZATION', 'X-Api-Key', 'content-type', 'Content-Encoding', 'Idempotency-Key'].map(

@@ -3,6 +3,7 @@
  * web pages which come under a name that is not the gateway's.
  */
 
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { EdgeSettings } from '../config.ts'
@@ -14,23 +15,13 @@ import type { Step } from './take-steps.ts'
  * sender meant.
  */
 export const refuseAmbiguous: Step = (request, response, next) => {
-  const { httpVersion, url = '', headers, rawHeaders } = request
-  const transferEncoding = headers['transfer-encoding']
-  const ambiguity = ambiguityOf({ httpVersion, url, host: headers.host, transferEncoding, rawHeaders })
+  const ambiguity = ambiguityOf(request)
   if (ambiguity === null) return next()
   response.setHeader('connection', 'close')
   throw new GatewayError('VALIDATION_ERROR', ambiguity)
 }
 
-export interface RequestForm {
-  httpVersion: string
-  /** The request's target as it came. */
-  url: string
-  host: string | undefined
-  transferEncoding: string | undefined
-  /** Names and values in turn, as they came. */
-  rawHeaders: readonly string[]
-}
+export type RequestForm = Pick<IncomingMessage, 'httpVersion' | 'url' | 'headers' | 'rawHeaders'>
 
 /** Headers that name one thing each: repeated, each reader may choose another. No two are of the same length. */
 const SINGLE = ['host', 'authorization', 'x-api-key', 'content-type', 'content-encoding', 'idempotency-key']
@@ -38,7 +29,8 @@ const SINGLE_BY_LENGTH: (string | undefined)[] = []
 for (const name of SINGLE) SINGLE_BY_LENGTH[name.length] = name
 
 /** A sentence for the client; null for nearly every request. */
-export function ambiguityOf({ httpVersion, url, host, transferEncoding, rawHeaders }: RequestForm): string | null {
+export function ambiguityOf({ httpVersion, url = '', headers, rawHeaders }: RequestForm): string | null {
+  const { host, 'transfer-encoding': transferEncoding } = headers
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'HTTP/1.1 is spoken here'
   if (transferEncoding !== undefined) {
     if (httpVersion === '1.0') return 'transfer-encoding: is not known to HTTP/1.0'
