@@ -10,7 +10,7 @@ import type {
   PlanConfig,
   ServedModelConfig,
 } from '@gateway/contracts/config'
-import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
+import type { ChatMessage } from '@gateway/contracts/chat'
 import type { Capability } from '@gateway/contracts/job'
 import { chooseAuto, type Lean } from '@gateway/auto/choose-auto'
 import { learnLanes, type LearntLanes } from '@gateway/auto/own-lanes'
@@ -69,7 +69,7 @@ function ownLanes(model: AutoModelConfig): LearntLanes | undefined {
 }
 
 /** What a target must be able to do to serve this chat. */
-export function chatNeeds(request: ChatRequest): Capability[] {
+export function chatNeeds(request: { messages: ChatMessage[]; tools?: unknown[] | null | undefined }): Capability[] {
   const needs: Capability[] = ['chat']
   if (request.tools?.length) needs.push('tools')
   const hasImage = request.messages.some(

@@ -5,8 +5,8 @@
  */
 
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
-import type { Capability } from '@gateway/contracts/job'
 import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@gateway/contracts/messages'
+import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { conversationKey, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
 
@@ -18,7 +18,7 @@ export const messages: InferenceKind = (body) => {
     kind: 'chat',
     dialect: 'messages',
     model: request.model,
-    needs: needsOf(request, view),
+    needs: chatNeeds({ messages: view, tools: request.tools?.filter(isOwnTool) }),
     messages: view,
     stream: request.stream === true,
     // Its streams always tell the usage.
@@ -52,14 +52,11 @@ function asChat(request: CountTokensRequest, view: ChatMessage[], maxTokens: num
   }
 }
 
+type Tool = NonNullable<CountTokensRequest['tools']>[number]
+
 /** Tools of a type of their own are the vendor's: a target that does not run them leaves them out. */
-function needsOf({ tools }: CountTokensRequest, view: ChatMessage[]): Capability[] {
-  const needs: Capability[] = ['chat']
-  if (tools?.some(({ type }) => type == null || type === 'custom')) needs.push('tools')
-  const hasImage = ({ content }: ChatMessage) =>
-    Array.isArray(content) && content.some((part) => part.type === 'image_url')
-  if (view.some(hasImage)) needs.push('vision')
-  return needs
+function isOwnTool({ type }: Tool): boolean {
+  return type == null || type === 'custom'
 }
 
 type Block = Exclude<CountTokensRequest['messages'][number]['content'], string>[number]
