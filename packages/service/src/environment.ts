@@ -11,6 +11,7 @@ import { CONSOLE_CLIENT_ID, CONSOLE_SCOPE, consoleScope } from '@gateway/contrac
 import { isSentinelAddress, readSentinelAddress } from '@gateway/redis/sentinel-address'
 import * as z from 'zod'
 import { logLevels } from '@gateway/telemetry/logger'
+import { samplerNames } from '@gateway/telemetry/tracing'
 import { readDecimalNumber, readWholeNumber } from './plain-number.ts'
 
 interface VariableProblem {
@@ -221,16 +222,7 @@ export const variables = {
     'the OTLP/HTTP address of the collector for traces, such as http://127.0.0.1:4318; no traces when not set',
   ),
   OTEL_TRACES_SAMPLER: variable(
-    z
-      .enum([
-        'always_on',
-        'always_off',
-        'traceidratio',
-        'parentbased_always_on',
-        'parentbased_always_off',
-        'parentbased_traceidratio',
-      ])
-      .default('parentbased_always_on'),
+    z.enum(samplerNames).default('parentbased_always_on'),
     "the choice of traced requests: always_on, always_off, traceidratio, or parentbased_ and one of them, which follows the client's traceparent",
   ),
   OTEL_TRACES_SAMPLER_ARG: variable(

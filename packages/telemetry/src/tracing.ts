@@ -72,13 +72,11 @@ export interface TracingSettings {
   ratio: number
 }
 
-export type SamplerName =
-  | 'always_on'
-  | 'always_off'
-  | 'traceidratio'
-  | 'parentbased_always_on'
-  | 'parentbased_always_off'
-  | 'parentbased_traceidratio'
+export const samplerNames = [
+  ...(['always_on', 'always_off', 'traceidratio'] as const),
+  ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const),
+] as const
+export type SamplerName = (typeof samplerNames)[number]
 
 /**
  * The names of a request to a model in OpenTelemetry's semantic conventions for generative AI. Names and figures only.
