@@ -63,32 +63,39 @@ function faceOf(page: Page, service: string): Metrics {
     gauge: (name, help, labelNames) => family(page, head(name, help, 'gauge', labelNames), () => new NumberCell()),
     histogram: (name, help, bounds, labelNames) =>
       family(page, head(name, help, 'histogram', labelNames), () => new HistogramCell(bounds)),
-    observedCounter: (name, help, read, labelNames) => page.observe(head(name, help, 'counter', labelNames), read),
-    observedGauge: (name, help, read, labelNames) => page.observe(head(name, help, 'gauge', labelNames), read),
+    observedCounter: (name, help, read, labelNames) => observe(page, head(name, help, 'counter', labelNames), read),
+    observedGauge: (name, help, read, labelNames) => observe(page, head(name, help, 'gauge', labelNames), read),
     of: (other) => faceOf(page, other),
     text: () => page.text(),
   }
 }
 
 function family<Cell extends NumberCell | HistogramCell>(page: Page, head: Head, create: () => Cell): Family<Cell> {
-  const cells = new Map<string, Cell>()
-  const write = page.add(head)
+  const series = new Map<string, { labels: string; cell: Cell }>()
+  page.register(head, () => Array.from(series.values(), ({ labels, cell }) => writeCell(head.name, labels, cell)))
   const found: Family<Cell> = {
     labels(...values) {
       if (values.length !== head.labelNames.length)
         throw new Error(`${head.name} takes ${head.labelNames.length} labels`)
       const key = values.join('\0')
-      const existing = cells.get(key)
-      if (existing) return existing
+      const existing = series.get(key)
+      if (existing) return existing.cell
       const isOther = values.every((value) => value === 'other')
-      if (cells.size >= MAX_SERIES && !isOther) return found.labels(...values.map(() => 'other'))
+      if (series.size >= MAX_SERIES && !isOther) return found.labels(...values.map(() => 'other'))
       const cell = create()
-      cells.set(key, cell)
-      write(values, cell)
+      series.set(key, { labels: writeLabels(head, values), cell })
       return cell
     },
   }
   return found
+}
+
+function observe(page: Page, head: Head, read: () => Reading): void {
+  page.register(head, () => {
+    const reading = read()
+    const series = typeof reading === 'number' ? [[[], reading] as const] : reading
+    return Array.from(series, ([values, value]) => writeCell(head.name, writeLabels(head, values), { value }))
+  })
 }
 
 class NumberCell implements Counter, Gauge {
@@ -145,9 +152,8 @@ interface Head {
 }
 
 interface Page {
-  /** Answers where to announce each new series; throws when the name is taken or means something else elsewhere. */
-  add(head: Head): (values: readonly string[], cell: Cell) => void
-  observe(head: Head, read: () => Reading): void
+  /** `write`: the lines of each series. Throws when the name is taken or means something else elsewhere. */
+  register(head: Head, write: () => string[]): void
   text(): string
 }
 
@@ -156,37 +162,20 @@ type Cell = { value: number } | { bounds: readonly number[]; counts: readonly nu
 
 interface Metric extends Head {
   /** By service. */
-  parts: Map<string, () => string>
+  parts: Map<string, () => string[]>
 }
 
 function openPage(): Page {
   const metrics = new Map<string, Metric>()
-
-  function register(head: Head, write: () => string): void {
-    const { name, service } = head
-    if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a metric name`)
-    const known = metrics.get(name) ?? { ...head, parts: new Map<string, () => string>() }
-    if (known.parts.has(service)) throw new Error(`the metric ${name} exists already`)
-    if (meaningOf(known) !== meaningOf(head)) throw new Error(`the metric ${name} means something else elsewhere`)
-    metrics.set(name, known)
-    known.parts.set(service, write)
-  }
-
   return {
-    add(head) {
-      const series: { labels: string; cell: Cell }[] = []
-      register(head, () => series.map(({ labels, cell }) => writeCell(head.name, labels, cell)).join(''))
-      return (values, cell) => void series.push({ labels: writeLabels(head, values), cell })
-    },
-    observe(head, read) {
-      const line = (values: readonly string[], value: number) =>
-        writeCell(head.name, writeLabels(head, values), { value })
-      register(head, () => {
-        const reading = read()
-        return typeof reading === 'number'
-          ? line([], reading)
-          : Array.from(reading, ([values, value]) => line(values, value)).join('')
-      })
+    register(head, write) {
+      const { name, service } = head
+      if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error(`"${name}" is not a metric name`)
+      const known = metrics.get(name) ?? { ...head, parts: new Map<string, () => string[]>() }
+      if (known.parts.has(service)) throw new Error(`the metric ${name} exists already`)
+      if (meaningOf(known) !== meaningOf(head)) throw new Error(`the metric ${name} means something else elsewhere`)
+      metrics.set(name, known)
+      known.parts.set(service, write)
     },
     text: () => [...metrics.values()].map(writeMetric).join(''),
   }
@@ -198,7 +187,7 @@ function meaningOf({ help, type, labelNames }: Head): string {
 
 function writeMetric({ name, help, type, parts }: Metric): string {
   const escaped = help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
-  const series = [...parts.values()].map((write) => write()).join('')
+  const series = Array.from(parts.values(), (write) => write().join('')).join('')
   return `# HELP ${name} ${escaped}\n# TYPE ${name} ${type}\n${series}`
 }
 
