@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { freePort } from '@gateway/embedded-postgres/free-port'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { pageHeaders, readConsoleFiles } from '../../services/edge/src/routes/show-console.ts'
+import { pageHeaders, readConsoleFiles, typeOf } from '../../services/edge/src/routes/show-console.ts'
 import { useStage } from './stage.ts'
 import { ask, fact, goTo, newName, shownKey, signIn } from './visitor.ts'
 
@@ -25,13 +25,13 @@ beforeAll(async () => {
   const config = { gatewayUrl: url, consoleUrl, docsUrl: `${url}/docs`, signIn }
   host = createServer((request, response) => {
     const path = new URL(request.url!, consoleUrl).pathname.replace(/^\/console\/?/, '')
-    const file = files.get(path) ?? files.get('index.html')!
+    const file = files.has(path) ? path : 'index.html'
     const isConfig = path === 'config.json'
     response.writeHead(200, {
       ...pageHeaders([url, issuer]),
-      'content-type': isConfig ? 'application/json' : file.type,
+      'content-type': isConfig ? 'application/json' : typeOf(file),
     })
-    response.end(isConfig ? JSON.stringify(config) : file.forms.identity.body)
+    response.end(isConfig ? JSON.stringify(config) : files.get(file)!.body)
   })
   host.listen(port, '127.0.0.1')
   await once(host, 'listening')

@@ -4,23 +4,31 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Response } from 'express'
+import type { Request, Response } from 'express'
 
 /** A changed configuration is seen everywhere after this long. */
 const MAX_AGE_S = 30
 
 export function answerCacheable(response: Response, body: object, headers: Record<string, string> = {}): void {
   const text = JSON.stringify(body)
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
+  const etag = etagOf(text)
   response
-    .status(isHeld(response.req.get('if-none-match'), etag) ? 304 : 200)
+    .status(isHeld(response.req, etag) ? 304 : 200)
     .set({ ...headers, etag, 'cache-control': `public, max-age=${MAX_AGE_S}` })
     .type('json')
     .send(text)
 }
 
+export function etagOf(body: string | Buffer): string {
+  return `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
+}
+
 /** Whether the client holds this very body. `Cache-Control: no-cache` does not count: it asks for validation, and this is it. */
-function isHeld(ifNoneMatch: string | undefined, etag: string): boolean {
-  const held = ifNoneMatch?.split(',').map((tag) => tag.trim().replace(/^W\//, '')) ?? []
+export function isHeld(request: Request, etag: string): boolean {
+  const held =
+    request
+      .get('if-none-match')
+      ?.split(',')
+      .map((tag) => tag.trim().replace(/^W\//, '')) ?? []
   return held.includes(etag) || held.includes('*')
 }

@@ -4,18 +4,19 @@
  * ever, the page is asked for anew.
  */
 
-import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
 import type { Request, Response } from 'express'
 import type { ConsoleConfig } from '@gateway/contracts/console-config'
 import { GatewayError } from '@gateway/contracts/errors'
+import { etagOf, isHeld } from './answer-cacheable.ts'
 import type { ConsoleSettings, EdgeSettings } from '../config.ts'
 import type { Handler } from '../listen/route.ts'
 
 const FOR_EVER = 'public, max-age=31536000, immutable'
 const ASK_ANEW = 'no-cache'
 const PAGE = 'index.html'
+const NAMED_BY_CONTENT = 'assets/'
 
 export function showConsole({ signIn }: EdgeSettings, { folder }: ConsoleSettings): Handler<'none'> {
   const headers = pageHeaders(signIn ? [signIn.issuer] : [])
@@ -31,9 +32,9 @@ export function showConsole({ signIn }: EdgeSettings, { folder }: ConsoleSetting
     const path = [request.params['path'] ?? []].flat().join('/')
     const found = await files()
     // A name with an ending is a file's, which a page would only pretend to be.
-    const file = found.get(path) ?? (path.includes('.') ? undefined : found.get(PAGE))
-    if (!file) throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
-    sendFile(request, response.set(headers), file)
+    const file = path.includes('.') ? path : PAGE
+    if (!found.has(file) || !typeOf(file)) throw new GatewayError('NOT_FOUND', `There is nothing at ${request.path}`)
+    sendFile(request, response.set(headers), found, file)
   }
 }
 
@@ -50,18 +51,17 @@ export function showConsoleConfig(settings: EdgeSettings, { url, clientId, scope
   }
 }
 
-function sendFile(request: Request, response: Response, file: ConsoleFile): void {
-  const codings = Object.keys(CODINGS) as (keyof typeof CODINGS)[]
-  const coding = codings.find((name) => file.forms[name] && request.acceptsEncodings(name))
-  const { body, etag } = (coding && file.forms[coding]) ?? file.forms.identity
+function sendFile(request: Request, response: Response, files: ConsoleFiles, path: string): void {
+  const coding = CODINGS.find(({ name, suffix }) => files.has(path + suffix) && request.acceptsEncodings(name))
+  const { body, etag } = files.get(path + (coding?.suffix ?? ''))!
   response.set({
-    'content-type': file.type,
-    'cache-control': file.hashed ? FOR_EVER : ASK_ANEW,
+    'content-type': typeOf(path)!,
+    'cache-control': path.startsWith(NAMED_BY_CONTENT) ? FOR_EVER : ASK_ANEW,
     vary: 'accept-encoding',
     etag,
   })
-  if (request.get('if-none-match') === etag) return void response.status(304).end()
-  if (coding) response.set('content-encoding', coding)
+  if (isHeld(request, etag)) return void response.status(304).end()
+  if (coding) response.set('content-encoding', coding.name)
   response.end(body)
 }
 
@@ -98,25 +98,14 @@ export function pageHeaders(others: string[]): Record<string, string> {
   }
 }
 
-interface ConsoleFile {
-  type: string
-  /** Named by its content, so it may be kept for ever. */
-  hashed: boolean
-  /** By content coding; `identity` is always there. */
-  forms: Partial<Record<ContentCoding, FileForm>> & { identity: FileForm }
-}
-
-interface FileForm {
-  body: Buffer
-  etag: string
-}
+/** By path below the console's address: `assets/index-1a2b3c4d.js`, and compressed `assets/index-1a2b3c4d.js.br`. */
+type ConsoleFiles = ReadonlyMap<string, { body: Buffer; etag: string }>
 
 /** The best first. */
-const CODINGS = { br: '.br', gzip: '.gz' } as const
-type ContentCoding = keyof typeof CODINGS | 'identity'
-
-/** By path below the console's address: `assets/index-1a2b3c4d.js`. */
-type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
+const CODINGS = [
+  { name: 'br', suffix: '.br' },
+  { name: 'gzip', suffix: '.gz' },
+] as const
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -128,24 +117,19 @@ const TYPES: Record<string, string> = {
   '.txt': 'text/plain; charset=utf-8',
 }
 
-/** Null where nothing was built. */
-export async function readConsoleFiles(folder: string): Promise<ConsoleFiles | null> {
-  const files = new Map<string, ConsoleFile>()
-  for (const path of await listFiles(folder)) {
-    const type = TYPES[extname(path)]
-    if (type === undefined) continue
-    const forms: ConsoleFile['forms'] = { identity: toForm(await readFile(join(folder, path))) }
-    for (const [coding, suffix] of Object.entries(CODINGS)) {
-      const compressed = await readIfThere(join(folder, path + suffix))
-      if (compressed) forms[coding as keyof typeof CODINGS] = toForm(compressed)
-    }
-    files.set(path.split(sep).join('/'), { type, hashed: path.startsWith(`assets${sep}`), forms })
-  }
-  return files.has('index.html') ? files : null
+/** Undefined: no file of that name is for browsers. */
+export function typeOf(path: string): string | undefined {
+  return TYPES[extname(path)]
 }
 
-function toForm(body: Buffer): FileForm {
-  return { body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+/** Null where nothing was built. */
+export async function readConsoleFiles(folder: string): Promise<ConsoleFiles | null> {
+  const files = new Map<string, { body: Buffer; etag: string }>()
+  for (const path of await listFiles(folder)) {
+    const body = await readFile(join(folder, path))
+    files.set(path.split(sep).join('/'), { body, etag: etagOf(body) })
+  }
+  return files.has(PAGE) ? files : null
 }
 
 async function listFiles(folder: string): Promise<string[]> {
@@ -156,15 +140,6 @@ async function listFiles(folder: string): Promise<string[]> {
       .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-    throw error
-  }
-}
-
-async function readIfThere(path: string): Promise<Buffer | undefined> {
-  try {
-    return await readFile(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }
