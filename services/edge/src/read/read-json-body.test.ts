@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { createServer, request } from 'node:http'
+import { Agent, createServer, request } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { GatewayError } from '@gateway/contracts/errors'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MOST_LEVELS } from '@gateway/contracts/json'
@@ -19,6 +19,7 @@ beforeAll(async () => {
       response.end(JSON.stringify({ code: error.code, message: error.message }))
     })
   const [large, small] = [listenerOf(readJsonBody), listenerOf(readSmallJsonBody)]
+  server.on('checkContinue', (asked, response) => void server.emit('request', asked, response))
   server.on('request', (asked, response) => (asked.url === '/small' ? small : large)(asked, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -33,14 +34,16 @@ interface Sent {
   body: string | Buffer
   headers?: Record<string, string | number>
   path?: string
+  agent?: Agent
 }
 
 async function send(sent: Sent): Promise<unknown> {
   return JSON.parse(await textTo(sent))
 }
 
-async function textTo({ body, headers, path }: Sent): Promise<string> {
-  const asked = request({ port, path, method: 'POST', headers: { 'content-type': 'application/json', ...headers } })
+async function textTo({ body, headers, path, agent }: Sent): Promise<string> {
+  const type = { 'content-type': 'application/json' }
+  const asked = request({ port, path, agent, method: 'POST', headers: { ...type, ...headers } })
   asked.end(body)
   const [answer] = await once(asked, 'response')
   return text(answer)
@@ -90,13 +93,46 @@ test.each<[string, Sent, string]>([
   expect(await send({ ...sent, headers: { ...lengthOf(sent.body), ...sent.headers } })).toMatchObject({ code })
 })
 
-test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/vnd.api+json'])(
+test.each(['application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"', 'application/vnd.api+json'])(
   '%s is JSON, too',
   async (type) => {
     const body = '{"a":1}'
     expect(await send({ body, headers: { ...lengthOf(body), 'content-type': type } })).toEqual({ body: { a: 1 } })
   },
 )
+
+test.each<[string, (bytes: string) => Buffer]>([
+  ['gzip', gzipSync],
+  ['GZIP', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', zstdCompressSync],
+  ['identity', Buffer.from],
+])('a body may come as %s', async (encoding, pack) => {
+  const body = pack('{"a":1}')
+  expect(await send({ body, headers: { ...lengthOf(body), 'content-encoding': encoding } })).toEqual({ body: { a: 1 } })
+})
+
+test('bytes behind a packed body are dropped, and the next request on its connection is answered', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const body = Buffer.concat([gzipSync('{"a":1}'), Buffer.alloc(300_000)])
+  expect(await send({ body, agent, headers: { 'content-encoding': 'gzip' } })).toEqual({ body: { a: 1 } })
+  expect(await send({ body: '{"b":2}', agent })).toEqual({ body: { b: 2 } })
+  agent.destroy()
+})
+
+test('a client that waits to be told with too large a body hears at once that it is', async () => {
+  const asked = request({
+    port,
+    path: '/small',
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': 1_000_000, expect: '100-continue' },
+  })
+  asked.flushHeaders()
+  const [answer] = await once(asked, 'response')
+  expect(JSON.parse(await text(answer))).toMatchObject({ code: 'PAYLOAD_TOO_LARGE' })
+  asked.destroy()
+})
 
 test('a request that says that it has no body needs no type', async () => {
   expect(await send({ body: '', headers: { 'content-length': 0, 'content-type': '' } })).toEqual({ body: {} })

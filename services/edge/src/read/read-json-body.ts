@@ -9,9 +9,10 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import express from 'express'
+import type { Transform } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { GatewayError } from '@gateway/contracts/errors'
-import { exactInteger, parseExactly, readShape, type JsonShape } from '@gateway/contracts/json'
+import { parseExactly, readShape } from '@gateway/contracts/json'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
@@ -72,120 +73,96 @@ function bytesToTake(request: IncomingMessage): number {
   return Number(length) <= LARGEST_BODY_BYTES ? Number(length) : 0
 }
 
-interface ParserError {
-  type?: string
-  status?: number
-  limit?: number
+/** In chunks, of no announced length, each of which is counted as it comes. */
+function countsItself({ headers }: IncomingMessage): boolean {
+  const isPlain = headers['content-length'] === undefined && headers['content-encoding'] === undefined
+  return isPlain && headers['transfer-encoding'] !== undefined
 }
 
-/** In the parser's terms: its error types become the contract's codes. Null: nobody is there to be told. */
-function explain(error: ParserError): unknown {
-  const invalid = (message: string) => new GatewayError('VALIDATION_ERROR', message, {}, { cause: error })
-  switch (error.type) {
-    case 'entity.too.large':
-      return tooLarge(error)
-    case 'entity.parse.failed':
-      return notJson(error)
-    case 'encoding.unsupported':
-    case 'charset.unsupported':
-      return new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8 JSON', {}, { cause: error })
-    case 'request.size.invalid':
-      return invalid('body: does not have the announced length')
-    case 'request.aborted':
-      return null
-    case 'entity.verify.failed':
-      return error
-    default:
-      // What was packed cannot be unpacked.
-      return error.status === 400 ? invalid('body: cannot be read as its content-encoding says') : error
+const readJsonUpTo = (limit: number): Step => {
+  return (request, response, next) => {
+    const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
+    if (length === undefined && transfer === undefined) return next()
+    // A client without a body may say so with a length of 0, and has no type to name.
+    if (length !== '0') refuseOtherTypes(request)
+    const unpacker = openUnpacker(request)
+    if (Number(length) > limit) return refuseUnread(request, () => next(tooLarge(limit)))
+    goAhead(request, response)
+    readJson(request, response, next, { limit, unpacker })
   }
 }
 
-function tooLarge(cause: { limit?: number }): GatewayError {
-  return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${sizeOf(cause)}`, {}, { cause })
+/** Most senders read nothing before they have sent everything. One that waits to be told sends nothing. */
+function refuseUnread(request: IncomingMessage, refuse: () => void): void {
+  if (request.headers.expect === undefined) request.on('end', refuse).resume()
+  else refuse()
 }
 
-function notJson(cause?: unknown): GatewayError {
-  return new GatewayError('VALIDATION_ERROR', 'body: is not valid JSON', {}, { cause })
+/** Some clients wait with a large body until they are told that it is wanted. */
+function goAhead({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void {
+  if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue()
 }
 
-function sizeOf({ limit = 0 }: { limit?: number }): string {
-  return limit >= MEGABYTE ? `${limit / MEGABYTE} MB` : `${limit / 1024} KB`
-}
-
-/** Bytes of another encoding could hide their shape. */
-function verify(_request: IncomingMessage, response: ServerResponse, body: Buffer, encoding: string): void {
-  // Until here the budget held the largest size that it may unpack to.
-  holdOf(response as StepResponse)?.bodyIs(body.length)
-  if (encoding !== 'utf-8') throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as UTF-8 JSON')
-  takeShape(body)
-}
-
-function takeShape(body: Buffer): JsonShape {
-  const shape = readShape(body)
-  if (shape.problem !== null) throw new GatewayError('VALIDATION_ERROR', `body: ${shape.problem}`)
-  return shape
-}
-
-/** UTF-8 JSON as it is. Anything out of the ordinary is the library's. */
-const ORDINARY_TYPE = /^application\/json(?:; ?charset="?utf-8"?)?$/i
-
-/** Most bodies are as they are, and need nothing of all that the library prepares for. */
-function isOrdinary({ headers }: IncomingMessage, mostBytes: number): boolean {
-  const { 'content-type': type = '', 'content-length': length } = headers
-  if (headers['content-encoding'] !== undefined || (type !== JSON_TYPE && !ORDINARY_TYPE.test(type))) return false
-  return length === undefined
-    ? headers['transfer-encoding'] !== undefined
-    : length !== '0' && Number(length) <= mostBytes
-}
-
-/** In chunks, of no announced length, each of which is counted as it comes. */
-function countsItself(request: IncomingMessage): boolean {
-  return request.headers['content-length'] === undefined && isOrdinary(request, LARGEST_BODY_BYTES)
-}
-
-function readOrdinary(request: StepRequest, response: StepResponse, next: Next, limit: number): void {
+function readJson(
+  request: StepRequest,
+  response: StepResponse,
+  next: Next,
+  { limit, unpacker }: { limit: number; unpacker: Transform | null },
+): void {
   const grow = countsItself(request) ? holdOf(response) : undefined
   let pieces: Buffer[] = []
   let bytes = 0
-  let isRefused = false
-  const refuse = (error: GatewayError) => {
-    isRefused = true
+  let isOver = false
+  /** What still comes is dropped. */
+  const over = (error?: unknown) => {
+    if (isOver) return
+    isOver = true
     pieces = []
+    if (unpacker) {
+      request.unpipe(unpacker).resume()
+      unpacker.destroy()
+    }
     next(error)
   }
-  request.on('data', (piece: Buffer) => {
-    if (isRefused) return
+  const body = unpacker ? request.pipe(unpacker) : request
+  body.on('data', (piece: Buffer) => {
+    if (isOver) return
     bytes += piece.length
-    if (bytes > limit) return refuse(tooLarge({ limit }))
+    if (bytes > limit) return over(tooLarge(limit))
     const refusal = grow?.bodyIs(bytes)
-    if (refusal) return refuse(refusal)
+    if (refusal) return over(refusal)
     pieces.push(piece)
   })
-  request.on('end', () => {
-    if (isRefused) return
+  body.on('end', () => {
+    if (isOver) return
+    // Until here the budget held the largest size that it may unpack to.
+    if (unpacker) holdOf(response)?.bodyIs(bytes)
     try {
       request.body = bytes === 0 ? {} : parseBytes(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
     } catch (error) {
-      return next(error)
+      return over(error)
     }
-    pieces = []
-    next()
+    over()
   })
+  unpacker?.on('error', (cause) => over(invalid('body: cannot be read as its content-encoding says', cause)))
   request.on('close', () => {
-    if (!request.complete && !isRefused) response.destroy()
+    if (request.complete || isOver) return
+    // Its client has left: there is nobody to answer.
+    response.destroy()
+    unpacker?.destroy()
   })
 }
 
 function parseBytes(bytes: Buffer): object {
-  const { mayHoldLongIntegers } = takeShape(bytes)
+  const { problem, mayHoldLongIntegers } = readShape(bytes)
+  if (problem !== null) throw invalid(`body: ${problem}`)
   let body: unknown
   try {
     body = parseExactly(withoutMark(bytes.toString()), mayHoldLongIntegers)
   } catch (cause) {
-    throw notJson(cause)
+    throw invalid('body: is not valid JSON', cause)
   }
-  if (typeof body !== 'object' || body === null) throw notJson()
+  if (typeof body !== 'object' || body === null) throw invalid('body: is not valid JSON')
   return body
 }
 
@@ -194,38 +171,45 @@ function withoutMark(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
 }
 
+const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
+
+/** Bytes of another encoding than UTF-8 could hide their shape. */
 function refuseOtherTypes({ headers }: IncomingMessage): void {
-  const { 'content-type': type = '', 'content-length': length, 'transfer-encoding': encoding } = headers
-  // A client without a body may say so with a length of 0, and has no type to name.
-  const hasBody = (length !== undefined && length !== '0') || encoding !== undefined
+  const { 'content-type': type = '' } = headers
+  if (type === JSON_TYPE) return
   const mediaType = type.split(';', 1)[0]!.trim().toLowerCase()
-  if (!hasBody || mediaType === JSON_TYPE || mediaType.endsWith('+json')) return
-  throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as content-type ${JSON_TYPE}`)
+  if (mediaType !== JSON_TYPE && !mediaType.endsWith('+json')) throw unsupported(`content-type ${JSON_TYPE}`)
+  const charset = CHARSET.exec(type)?.[1] ?? 'utf-8'
+  if (charset.toLowerCase() !== 'utf-8') throw unsupported('UTF-8 JSON')
 }
 
-const readJsonUpTo = (limit: number): Step => {
-  const readAny = express.json({ limit, type: () => true, verify, reviver: exactInteger })
-  return (request, response, next) => {
-    if (isOrdinary(request, limit)) {
-      goAhead(request, response)
-      return readOrdinary(request, response, next, limit)
-    }
-    refuseOtherTypes(request)
-    // The edge refuses a body unread that is announced as too large.
-    if (!(Number(request.headers['content-length']) > limit)) goAhead(request, response)
-    readAny(request, response, (error?: ParserError) => {
-      if (error === undefined) return next()
-      const explained = explain(error)
-      if (explained) next(explained)
-      // Its client has left: there is nobody to answer.
-      else response.destroy()
-    })
-  }
+const UNPACKERS = new Map<string, () => Transform>([
+  ['gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  ['zstd', createZstdDecompress],
+])
+
+/** Null: the body is not packed. */
+function openUnpacker({ headers }: IncomingMessage): Transform | null {
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity'
+  if (encoding === 'identity') return null
+  const open = UNPACKERS.get(encoding)
+  if (!open) throw unsupported('UTF-8 JSON')
+  return open()
 }
 
-/** Some clients wait with a large body until they are told that it is wanted. */
-function goAhead({ headers, httpVersion }: IncomingMessage, response: ServerResponse): void {
-  if (headers.expect !== undefined && httpVersion === '1.1') response.writeContinue()
+function invalid(message: string, cause?: unknown): GatewayError {
+  return new GatewayError('VALIDATION_ERROR', message, {}, { cause })
+}
+
+function unsupported(instead: string): GatewayError {
+  return new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${instead}`)
+}
+
+function tooLarge(limit: number): GatewayError {
+  const size = limit >= MEGABYTE ? `${limit / MEGABYTE} MB` : `${limit / 1024} KB`
+  return new GatewayError('PAYLOAD_TOO_LARGE', `The body is larger than ${size}`)
 }
 
 export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
