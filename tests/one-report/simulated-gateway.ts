@@ -199,9 +199,10 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       bus,
       bytes: trackBytesInFlight(
         LEAST_BYTES_IN_FLIGHT,
-        () => false,
+        () => '',
         () => {},
       ),
+      clientNetwork: () => '',
       metrics: edgeMetrics(createMetrics({ service: 'edge' })),
       tracer: NO_TRACING,
       logger,

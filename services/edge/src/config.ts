@@ -7,7 +7,7 @@ import { addresses, EnvironmentError, parseEnvironment, variables } from '@gatew
 import { processSettings, processVariables } from '@gateway/service/own-process'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
-import { trustProxies } from './listen/client-network.ts'
+import { clientNetwork } from './listen/client-network.ts'
 
 /** What the edge needs in every mode. */
 export interface EdgeSettings {
@@ -96,7 +96,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
 
 function refuseUnknownProxies(trustProxy: EdgeSettings['trustProxy']): void {
   try {
-    trustProxies(trustProxy)
+    clientNetwork(trustProxy)
   } catch {
     const message = `must name addresses or their ranges; set it to ${variables.TRUST_PROXY.description}`
     throw new EnvironmentError([{ variable: 'TRUST_PROXY', message }])

@@ -14,6 +14,7 @@ import type { KeysClient, MeteringClient } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
 import type { AnswerKeySource } from './idempotency/answer-keys.ts'
 import type { RunningAnswers } from './idempotency/running-answers.ts'
+import type { ClientNetwork } from './listen/client-network.ts'
 import type { Intake } from './listen/intake.ts'
 import type { EdgeMetrics } from './metrics.ts'
 import type { RememberedPlans } from './admit/remember-accounts.ts'
@@ -39,6 +40,7 @@ export interface Edge {
   plans: RememberedPlans
   running: RunningRequests
   bytes: BytesInFlight
+  clientNetwork: ClientNetwork
   intake: Intake
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }
   usage: { report(event: UsageEvent): Reported }

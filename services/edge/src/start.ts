@@ -29,7 +29,7 @@ import { createUsageReporter } from './relay/settle.ts'
 import { pages, routes } from './routes.ts'
 import { followDeadKeys, trackRunningRequests } from './relay/running-requests.ts'
 import { createVerifySignIn, refuseEveryToken } from './credentials/verify-token.ts'
-import { trustProxies } from './listen/client-network.ts'
+import { clientNetwork } from './listen/client-network.ts'
 
 export { loadEdgeSettings, type EdgeSettings } from './config.ts'
 
@@ -77,7 +77,8 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const running = trackRunningRequests(admission, logger)
   observeRunning(page, running)
   const mostBytes = settings.bytesInFlightMax ?? usualBytesInFlight()
-  const bytes = trackBytesInFlight(mostBytes, trustProxies(settings.trustProxy), metrics.shed)
+  const networkOf = clientNetwork(settings.trustProxy)
+  const bytes = trackBytesInFlight(mostBytes, networkOf, metrics.shed)
   observeBytes(page, bytes)
   const intake = openIntake()
   observeIntake(page, intake)
@@ -87,6 +88,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     admission,
     running,
     bytes,
+    clientNetwork: networkOf,
     intake,
     idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
     keys,

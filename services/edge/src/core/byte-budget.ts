@@ -20,6 +20,7 @@ export type Pot =
   | 'accounts'
   /** Answers that their readers have not taken. */
   | 'answers'
+export type BodyPot = Exclude<Pot, 'answers'>
 
 /** Who has no room left: the sender alone, or everybody. */
 export type Taken = 'taken' | 'sender_full' | 'full'
@@ -32,7 +33,6 @@ interface PotState {
 }
 
 export interface ByteBudget {
-  readonly totalBytes: number
   /** Of `guests` and `accounts` together. */
   readonly provenLimit: number
   /** Of all pots but `answers`. */
@@ -46,7 +46,7 @@ const SHARES: Record<Pot, { pot: number; sender: number }> = {
   proving: { pot: 1 / 16, sender: 1 / 32 },
   guests: { pot: 1 / 4, sender: 1 / 8 },
   accounts: { pot: 1 / 2, sender: 3 / 8 },
-  // Nothing is refused here: who has more than a fair part of a pot that is full is told (`isCrowding`).
+  // Nothing is refused here: who has more than a fair part of too many is told (`isCrowding`).
   answers: { pot: 3 / 8, sender: 3 / 8 },
 }
 const PROVEN_SHARE = 1 / 2
@@ -68,18 +68,16 @@ export function createByteBudget(totalBytes: number, largestBody: number): ByteB
     answers: potOf('answers'),
   }
   const provenLimit = bodyFits(totalBytes * PROVEN_SHARE)
-  return { totalBytes, provenLimit, bodiesLimit: Math.max(provenLimit, Math.floor(totalBytes * BODIES_SHARE)), pots }
+  return { provenLimit, bodiesLimit: Math.max(provenLimit, Math.floor(totalBytes * BODIES_SHARE)), pots }
 }
 
-/** Takes the bytes, or none of them. */
-export function take(budget: ByteBudget, pot: Pot, sender: string, bytes: number): Taken {
+/** Takes the bytes of a body, or none of them. */
+export function take(budget: ByteBudget, pot: BodyPot, sender: string, bytes: number): Taken {
   const { limit, perSender, used, bySender } = budget.pots[pot]
   if ((bySender.get(sender) ?? 0) + bytes > perSender) return 'sender_full'
   if (used + bytes > limit) return 'full'
-  if (pot !== 'answers') {
-    if (isProven(pot) && provenBytes(budget) + bytes > budget.provenLimit) return 'full'
-    if (bodyBytes(budget) + bytes > budget.bodiesLimit) return 'full'
-  }
+  if (isProven(pot) && provenBytes(budget) + bytes > budget.provenLimit) return 'full'
+  if (bodyBytes(budget) + bytes > budget.bodiesLimit) return 'full'
   takeAnyway(budget, pot, sender, bytes)
   return 'taken'
 }
@@ -113,8 +111,8 @@ function bodyBytes(budget: ByteBudget): number {
   return budget.pots.unproven.used + budget.pots.proving.used + provenBytes(budget)
 }
 
-/** The pot is full, and this sender has at least its part of it. While it is full, there is such a sender. */
-export function isCrowding({ pots }: ByteBudget, pot: Pot, sender: string): boolean {
-  const { used, limit, bySender } = pots[pot]
+/** Unread answers are too many, and this sender has at least its part of them. While they are, there is such a sender. */
+export function isCrowding({ pots }: ByteBudget, sender: string): boolean {
+  const { used, limit, bySender } = pots.answers
   return used > limit && (bySender.get(sender) ?? 0) * bySender.size >= limit
 }

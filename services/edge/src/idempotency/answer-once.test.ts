@@ -94,7 +94,7 @@ async function openEdge(index: number) {
     bus,
     bytes: trackBytesInFlight(
       LEAST_BYTES_IN_FLIGHT,
-      () => false,
+      () => '',
       () => {},
     ),
     logger,

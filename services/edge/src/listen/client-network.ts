@@ -3,18 +3,26 @@
  * are trusted.
  */
 
+import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import express from 'express'
 
 /** Whether this address, so many hops away, is a proxy whose word counts. */
-export type Trusts = (address: string, hop: number) => boolean
+type Trusts = (address: string, hop: number) => boolean
+
+/** A request's network. */
+export type ClientNetwork = (request: IncomingMessage) => string
 
 /** By `TRUST_PROXY` in Express' syntax. */
-export function trustProxies(trustProxy: boolean | number | string): Trusts {
+export function clientNetwork(trustProxy: boolean | number | string): ClientNetwork {
   // Express compiles the setting; nothing else of this application is used.
   const app = express()
   app.set('trust proxy', trustProxy)
-  return app.get('trust proxy fn') as Trusts
+  const trusts = app.get('trust proxy fn') as Trusts
+  return ({ socket, headers }) => {
+    const forwardedFor = headers['x-forwarded-for'] as string | undefined
+    return networkOf(clientAddress(socket.remoteAddress ?? '', forwardedFor, trusts))
+  }
 }
 
 /** `forwardedFor`: the header as it came, the nearest last. */

@@ -64,7 +64,6 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
   app.set('query parser', 'simple')
   // A rule of a proxy in front for /v1/keys must hold for /V1/Keys, which is nothing.
   app.set('case sensitive routing', true)
-  app.set('trust proxy', edge.settings.trustProxy)
   app.use(...first)
 
   // Nearly every request asks a model, and takes its steps without asking Express for the way. Express knows them, too: a path

@@ -3,17 +3,14 @@ import type { IncomingMessage } from 'node:http'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { LEAST_BYTES_IN_FLIGHT, trackBytesInFlight, type Hold } from './bytes-in-flight.ts'
+import { clientNetwork } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 
 function stage() {
   const shed: string[] = []
-  const bytes = trackBytesInFlight(
-    LEAST_BYTES_IN_FLIGHT,
-    () => false,
-    (reason) => shed.push(reason),
-  )
+  const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), (reason) => shed.push(reason))
   const open = (address: string) => {
     const request = { headers: {}, socket: { remoteAddress: address } } as unknown as IncomingMessage
     const response = Object.assign(new EventEmitter(), { locals: {} }) as unknown as StepResponse

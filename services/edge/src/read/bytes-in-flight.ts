@@ -7,8 +7,9 @@ import type { IncomingMessage } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
 import { memoryBytes } from '@gateway/service/memory'
-import { createByteBudget, give, isCrowding, take, takeAnyway, type ByteBudget, type Pot } from '../core/byte-budget.ts'
-import { clientAddress, networkOf, type Trusts } from '../listen/client-network.ts'
+import { createByteBudget, give, isCrowding, take, takeAnyway } from '../core/byte-budget.ts'
+import type { BodyPot, ByteBudget, Taken } from '../core/byte-budget.ts'
+import type { ClientNetwork } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -36,12 +37,12 @@ export interface AnswerHold {
 
 type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
 
-export function trackBytesInFlight(totalBytes: number, trusts: Trusts, countShed: CountShed): BytesInFlight {
+export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork, countShed: CountShed): BytesInFlight {
   const budget = createByteBudget(totalBytes, LARGEST_BODY_BYTES)
   return {
     budget,
     hold(request, response) {
-      const hold = new Hold(budget, request, trusts, countShed)
+      const hold = new Hold(budget, request, networkOf, countShed)
       response.locals['hold'] = hold
       response.on('close', closeHold)
       return hold
@@ -49,7 +50,7 @@ export function trackBytesInFlight(totalBytes: number, trusts: Trusts, countShed
     holdAnswer: (account) => ({
       owe(bytes) {
         takeAnyway(budget, 'answers', account, bytes)
-        return !isCrowding(budget, 'answers', account)
+        return !isCrowding(budget, account)
       },
       paid: (bytes) => give(budget, 'answers', account, bytes),
     }),
@@ -85,9 +86,9 @@ function closeHold(this: StepResponse): void {
 export class Hold implements AnswerHold {
   readonly #budget: ByteBudget
   readonly #request: IncomingMessage
-  readonly #trusts: Trusts
+  readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
-  #pot: Pot = 'unproven'
+  #pot: BodyPot = 'unproven'
   #sender = ''
   #body = 0
   #answer = 0
@@ -95,27 +96,21 @@ export class Hold implements AnswerHold {
   /** A claimed request runs on for others when its own client has left. */
   #running = 0
 
-  constructor(budget: ByteBudget, request: IncomingMessage, trusts: Trusts, countShed: CountShed) {
+  constructor(budget: ByteBudget, request: IncomingMessage, networkOf: ClientNetwork, countShed: CountShed) {
     this.#budget = budget
     this.#request = request
-    this.#trusts = trusts
+    this.#networkOf = networkOf
     this.#countShed = countShed
-  }
-
-  #network(): string {
-    const { socket, headers } = this.#request
-    const forwardedFor = headers['x-forwarded-for'] as string | undefined
-    return networkOf(clientAddress(socket.remoteAddress ?? '', forwardedFor, this.#trusts))
   }
 
   /** Takes room for a small body whose key nobody has looked up. False: its key is to be looked up first. */
   takeUnproven(bytes: number): boolean {
-    return this.#take('unproven', this.#network(), bytes) === 'taken'
+    return this.#take('unproven', this.#networkOf(this.#request), bytes) === 'taken'
   }
 
   /** Until its key is proven, a connection holds what Node has read of its body already. */
   async whileProving<Proven>(bytes: number, prove: () => Promise<Proven>): Promise<Proven> {
-    if (this.#take('proving', this.#network(), bytes) !== 'taken') throw this.#noRoom()
+    if (this.#take('proving', this.#networkOf(this.#request), bytes) !== 'taken') throw this.#refusal('full')!
     try {
       return await prove()
     } finally {
@@ -125,10 +120,8 @@ export class Hold implements AnswerHold {
 
   /** Takes room for a body whose sender's key is alive, or refuses it. */
   takeProven(account: string, isGuest: boolean, bytes: number): void {
-    const [pot, sender] = this.#proven(account, isGuest)
-    const taken = this.#take(pot, sender, bytes)
-    if (taken === 'full') throw this.#noRoom()
-    if (taken === 'sender_full') throw this.#senderFull()
+    const refusal = this.#refusal(this.#take(...this.#proven(account, isGuest), bytes))
+    if (refusal) throw refusal
   }
 
   /** More or less of the body has come than was announced. Returns an error where there is no room for more. */
@@ -137,9 +130,8 @@ export class Hold implements AnswerHold {
     const more = bytes - this.#body
     if (more <= 0) give(this.#budget, this.#pot, this.#sender, -more)
     else {
-      const taken = take(this.#budget, this.#pot, this.#sender, more)
-      if (taken === 'full') return this.#noRoom()
-      if (taken === 'sender_full') return this.#senderFull()
+      const refusal = this.#refusal(take(this.#budget, this.#pot, this.#sender, more))
+      if (refusal) return refusal
     }
     this.#body = bytes
     return null
@@ -170,7 +162,7 @@ export class Hold implements AnswerHold {
     if (this.#isClosed) return true
     this.#answer += bytes
     takeAnyway(this.#budget, 'answers', this.#sender, bytes)
-    if (this.#answer <= SPARED_BYTES || !isCrowding(this.#budget, 'answers', this.#sender)) return true
+    if (this.#answer <= SPARED_BYTES || !isCrowding(this.#budget, this.#sender)) return true
     this.#countShed('unread_answer')
     return false
   }
@@ -188,11 +180,11 @@ export class Hold implements AnswerHold {
     if (this.#running === 0) this.#giveBody()
   }
 
-  #proven(account: string, isGuest: boolean): [Pot, string] {
-    return isGuest ? ['guests', this.#network()] : ['accounts', account]
+  #proven(account: string, isGuest: boolean): [BodyPot, string] {
+    return isGuest ? ['guests', this.#networkOf(this.#request)] : ['accounts', account]
   }
 
-  #take(pot: Pot, sender: string, bytes: number) {
+  #take(pot: BodyPot, sender: string, bytes: number): Taken {
     // Its client left while its key was looked up: nothing would give this back.
     if (this.#isClosed) return 'taken'
     const taken = take(this.#budget, pot, sender, bytes)
@@ -209,13 +201,13 @@ export class Hold implements AnswerHold {
     this.#body = 0
   }
 
-  #noRoom(): GatewayError {
-    this.#countShed('no_room')
-    const sentence = 'The gateway has no room for this request at the moment; try again shortly'
-    return new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: RETRY_AFTER_MS })
-  }
-
-  #senderFull(): GatewayError {
+  #refusal(taken: Taken): GatewayError | null {
+    if (taken === 'taken') return null
+    if (taken === 'full') {
+      this.#countShed('no_room')
+      const sentence = 'The gateway has no room for this request at the moment; try again shortly'
+      return new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: RETRY_AFTER_MS })
+    }
     this.#countShed('sender_full')
     const sentence = `The running requests of this sender have too many bytes; try again in ${RETRY_AFTER_MS} ms`
     return new GatewayError('rate_limit_exceeded', sentence, { type: 'requests', retryAfterMs: RETRY_AFTER_MS })

@@ -84,7 +84,7 @@ async function stage(
   const metrics = createMetrics({ service: 'edge' })
   const bytes = trackBytesInFlight(
     mostBytes,
-    () => false,
+    () => '',
     () => {},
   )
   const edge = {

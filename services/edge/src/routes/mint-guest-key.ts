@@ -5,7 +5,6 @@
 import type { z } from 'zod'
 import { GatewayError } from '@gateway/contracts/errors'
 import { guestKeyRequest, type guestKeyResponse } from '@gateway/contracts/keys-api'
-import { networkOf } from '../listen/client-network.ts'
 import type { Edge } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 import { parseBody } from '../read/inference-kinds.ts'
@@ -13,7 +12,7 @@ import { parseBody } from '../read/inference-kinds.ts'
 export function mintGuestKey(edge: Edge): Handler<'none'> {
   return async (request, response) => {
     const { device_id: deviceId } = parseBody(guestKeyRequest, request.body)
-    const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: networkOf(request.ip ?? '') })
+    const reply = await edge.keys.mintGuest({ deviceId, clientNetwork: edge.clientNetwork(request) })
     if (reply.kind === 'limited') {
       throw new GatewayError('rate_limit_exceeded', 'Too many new devices from this address; try again later', {
         type: 'guest_mint',
