@@ -26,7 +26,7 @@ export interface CountedBus extends Bus {
 export interface BusParts {
   processId: string
   wire: Wire
-  tuning?: Partial<Tuning>
+  tuning?: Partial<Tuning> | undefined
   onStatus: OnStatus
   measures?: BusMeasures | undefined
   openDurable(shared: { inbox: Inbox; requests: Requests; counters: BusCounters; measures: BusMeasures }): Durable

@@ -28,6 +28,6 @@ export function openMemoryBus(options: MemoryBusOptions): Promise<CountedBus> {
     onStatus,
     measures: options.measures,
     openDurable: ({ counters, measures }) => memoryDurable(options.hub.durable, counters, measures),
-    ...(options.tuning && { tuning: options.tuning }),
+    tuning: options.tuning,
   })
 }

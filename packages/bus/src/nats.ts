@@ -35,17 +35,7 @@ export async function openNatsBus(options: NatsBusOptions): Promise<CountedBus> 
     wire,
     onStatus,
     measures: options.measures,
-    openDurable: ({ inbox, requests, counters, measures }) =>
-      openJetStream({
-        wire,
-        inbox,
-        requests,
-        counters,
-        measures,
-        onStatus,
-        processId,
-        streams: options.streams ?? [],
-      }),
-    ...(options.tuning && { tuning: options.tuning }),
+    openDurable: (shared) => openJetStream({ ...shared, wire, onStatus, processId, streams: options.streams ?? [] }),
+    tuning: options.tuning,
   })
 }

@@ -5,7 +5,6 @@
  * an abandoned attempt cannot go on unnoticed.
  */
 
-import { AcceptPatience, RecentWorkers } from '../core/accepts.ts'
 import { bytesAt, frameKind, WANTS_LAST_WORD, type FrameKind } from '../core/messages.ts'
 import { InFlightMap, type Entry } from '@gateway/in-flight/collections'
 import type { Inbox } from '../inbox.ts'
@@ -22,7 +21,7 @@ import {
   takeAck,
   type Receiver,
 } from '../core/flow-control.ts'
-import { Offer, type OfferContext } from './offer.ts'
+import { AcceptPatience, Offer, RecentWorkers, type OfferContext } from './offer.ts'
 
 export interface Caller {
   dispatch(job: OutgoingJob, events: JobEvents): JobHandle

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { AcceptPatience, RecentWorkers } from './accepts.ts'
+import { AcceptPatience, RecentWorkers } from './offer.ts'
 
 const LEAST = 250
 const MOST = 2_000
