@@ -24,16 +24,7 @@ import {
   type RunningRecord,
   type Use,
 } from './core/use.ts'
-import type {
-  Admission,
-  EdgeAdmission,
-  KeysAdmission,
-  MeteringAdmission,
-  RequestEnd,
-  RunningLease,
-  StoreAudit,
-  StoreClock,
-} from './port.ts'
+import type { Admission, EdgeAdmission, OwnersAdmission, RequestEnd, RunningLease } from './port.ts'
 
 /** State untouched for this long goes; it is asked for again when needed. */
 const IDLE_MS = DAY_MS
@@ -59,10 +50,7 @@ export function openMemoryAdmission({ now = Date.now, onLapsed = () => {} }: Mem
   const accounts = openAccounts(onLapsed)
   return {
     ...edgeFace(accounts, now),
-    ...keysFace(accounts, now),
-    ...meteringFace(accounts, now),
-    ...clockFace(now),
-    ...auditFace(accounts, now),
+    ...ownersFace(accounts, now),
     [Symbol.asyncDispose]: async () => {},
   }
 }
@@ -106,7 +94,8 @@ function edgeFace(accounts: Accounts, now: () => number): EdgeAdmission {
   }
 }
 
-function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
+/** For those who own the facts: keys and metering. */
+function ownersFace(accounts: Accounts, now: () => number): OwnersAdmission {
   return {
     fill: async ({ account: name, keys, version, plan, overage, extra, window, moreLater = false }) => {
       const nowMs = now()
@@ -121,14 +110,7 @@ function keysFace(accounts: Accounts, now: () => number): Omit<KeysAdmission, ke
       const account = accounts.at(key.account, nowMs)
       account.facts = deactivate(account.facts, key, nowMs)
     },
-  }
-}
 
-function meteringFace(
-  accounts: Accounts,
-  now: () => number,
-): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
-  return {
     applyTotal: async (total) => {
       const nowMs = now()
       const account = accounts.at(total.account, nowMs)
@@ -144,11 +126,7 @@ function meteringFace(
       const account = accounts.at(total.account, now())
       account.use = withTotal(account.use, total, true)
     },
-  }
-}
 
-function auditFace(accounts: Accounts, now: () => number): StoreAudit {
-  return {
     inspect: async (name) => heldAccount(accounts.peek(name), now()),
 
     recount: async (name) => {
@@ -157,11 +135,7 @@ function auditFace(accounts: Accounts, now: () => number): StoreAudit {
       const counted = { ...account.use, running: 0, ended: 0 }
       account.use = [...account.records.values()].reduce((use, record) => withRecord(use, record), counted)
     },
-  }
-}
 
-function clockFace(now: () => number): StoreClock {
-  return {
     currentWindow: async () => {
       const { window, resetsAtMs } = monthOf(now())
       return { window, resetAtMs: resetsAtMs, epoch: EPOCH }

@@ -202,5 +202,8 @@ export interface MeteringAdmission extends StoreClock, StoreAudit {
   warm(total: { account: string; window: string; settled: number; version: number; epoch?: string }): Promise<void>
 }
 
+/** The faces of those who own the facts. */
+export interface OwnersAdmission extends KeysAdmission, MeteringAdmission {}
+
 /** Everything, for the processes that hold all faces (standalone, tests). */
-export interface Admission extends EdgeAdmission, KeysAdmission, MeteringAdmission, AsyncDisposable {}
+export interface Admission extends EdgeAdmission, OwnersAdmission, AsyncDisposable {}

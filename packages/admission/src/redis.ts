@@ -15,11 +15,8 @@ import {
   AdmissionUnavailableError,
   type EdgeAdmission,
   type IncludedRequest,
-  type KeysAdmission,
-  type MeteringAdmission,
+  type OwnersAdmission,
   type RunningLease,
-  type StoreAudit,
-  type StoreClock,
 } from './port.ts'
 import {
   accountKeys,
@@ -57,10 +54,7 @@ export async function openRedisAdmission(options: RedisAdmissionOptions): Promis
   const store = openStore(connection, options)
   return {
     ...edgeFace(store),
-    ...keysFace(store),
-    ...meteringFace(store),
-    ...clockFace(connection, options.now),
-    ...auditFace(store),
+    ...ownersFace(store, connection, options.now),
     [Symbol.asyncDispose]: () => connection[Symbol.asyncDispose](),
   }
 }
@@ -122,7 +116,8 @@ function renewalOf({ requestId, worstCharge, window }: RunningLease) {
   return { request: requestId, worstCharge: worstCharge ?? '', window: window ?? '' }
 }
 
-function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof StoreAudit> {
+/** For those who own the facts: keys and metering. */
+function ownersFace({ ask, change }: Store, connection: ScriptConnection, now?: () => number): OwnersAdmission {
   return {
     fill: async ({ account, version, plan, overage, extra, window, moreLater, epoch, keys }) => {
       const flags = { overage: overage ? 1 : 0, moreLater: moreLater ? 1 : 0 }
@@ -134,11 +129,7 @@ function keysFace({ ask }: Store): Omit<KeysAdmission, keyof StoreClock | keyof 
     deactivate: async ({ account, keyHash, version }) => {
       await ask('deactivate', account, argumentsOf(scripts.deactivate, { keyHash, version }))
     },
-  }
-}
 
-function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClock | keyof StoreAudit> {
-  return {
     applyTotal: async ({ account, window, settled, version, included }) => {
       const total = { totalWindow: window, settled, version, makesKnown: 0 }
       await change('settle', account, argumentsOf(scripts.settle, total, included.map(inclusionOf)))
@@ -148,25 +139,13 @@ function meteringFace({ change }: Store): Omit<MeteringAdmission, keyof StoreClo
       const total = { totalWindow: window, settled, version, makesKnown: 1 }
       await change('settle', account, argumentsOf(scripts.settle, total), epoch)
     },
-  }
-}
 
-function inclusionOf({ requestId, tokens, mayChange }: IncludedRequest) {
-  return { request: requestId, tokens: tokens ?? '', mayChange: mayChange ? 1 : 0 }
-}
-
-function auditFace({ ask, change }: Store): StoreAudit {
-  return {
     inspect: async (account) => readHeldAccount(await ask('inspect', account, [])),
 
     recount: async (account) => {
       await change('recount', account, [])
     },
-  }
-}
 
-function clockFace(connection: ScriptConnection, now?: () => number): StoreClock {
-  return {
     currentWindow: async (account) => {
       const key = account && routingKey(account)
       const epoch = await connection.epoch(key).catch((error: unknown) => {
@@ -176,6 +155,10 @@ function clockFace(connection: ScriptConnection, now?: () => number): StoreClock
       return { window, resetAtMs: resetsAtMs, ...(epoch === undefined ? {} : { epoch }) }
     },
   }
+}
+
+function inclusionOf({ requestId, tokens, mayChange }: IncludedRequest) {
+  return { request: requestId, tokens: tokens ?? '', mayChange: mayChange ? 1 : 0 }
 }
 
 /** Any key of the account: all lie on the same node. */

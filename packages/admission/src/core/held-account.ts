@@ -5,7 +5,7 @@
 import type { HeldAccount } from '../port.ts'
 import { presentPlan, type AccountFacts } from './account-facts.ts'
 import { monthOf } from './month.ts'
-import type { EndedRecord, RequestRecord, RunningRecord, Use } from './use.ts'
+import type { RequestRecord, Use } from './use.ts'
 
 interface KeptAccount {
   facts: AccountFacts
@@ -17,7 +17,7 @@ export function heldAccount(kept: KeptAccount | undefined, nowMs: number): HeldA
   const { window } = monthOf(nowMs)
   const plan = kept ? presentPlan(kept.facts, window) : null
   const use = kept?.use.window === window ? kept.use : null
-  const requests = use === null ? [] : [...kept!.records].flatMap(([id, record]) => pendingOf(window, id, record))
+  const requests = use === null ? [] : [...kept!.records].filter(([, record]) => record.window === window)
   return {
     window,
     facts: plan && { version: plan.version, plan: plan.plan, overage: plan.overage, extra: plan.extra },
@@ -25,13 +25,10 @@ export function heldAccount(kept: KeptAccount | undefined, nowMs: number): HeldA
     total: use?.known ? { settled: use.settled, version: use.version } : null,
     running: use?.running ?? 0,
     ended: use?.ended ?? 0,
-    requests: requests.map(([requestId, record]) => {
+    requests: requests.flatMap(([requestId, record]) => {
+      if (record.state === 'over') return []
       const lapsed = record.state === 'running' && record.lapsesAtMs <= nowMs
       return { requestId, state: record.state, amount: record.amount, lapsed }
     }),
   }
-}
-
-function pendingOf(window: string, requestId: string, record: RequestRecord): [string, RunningRecord | EndedRecord][] {
-  return record.state === 'over' || record.window !== window ? [] : [[requestId, record]]
 }

@@ -64,8 +64,7 @@ end
 if held and not held.over then
   local window, resets_ms = held.window, WINDOW_RESETS_MS
   if window ~= WINDOW then
-    local year, month = tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7))
-    resets_ms = DAY_MS * (month == 12 and first_day_of(year + 1, 1) or first_day_of(year, month + 1))
+    resets_ms = DAY_MS * first_day_of(tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7)) + 1)
   end
   return answer('allow', '', tight(), standing(window, resets_ms, leaves_in_ms(-1)))
 end

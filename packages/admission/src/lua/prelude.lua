@@ -74,6 +74,7 @@ do
   if MONTH <= 2 then YEAR = YEAR + 1 end
 end
 
+-- Month 13 is January of the next year.
 local function first_day_of(year, month)
   if month <= 2 then year = year - 1 end
   local era = floor(year / 400)
@@ -85,7 +86,7 @@ local function first_day_of(year, month)
 end
 
 local WINDOW = string.format('%04d-%02d', YEAR, MONTH)
-local WINDOW_RESETS_MS = DAY_MS * (MONTH == 12 and first_day_of(YEAR + 1, 1) or first_day_of(YEAR, MONTH + 1))
+local WINDOW_RESETS_MS = DAY_MS * first_day_of(YEAR, MONTH + 1)
 
 local function max_window(one, other)
   return one > other and one or other
