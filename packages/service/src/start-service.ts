@@ -22,10 +22,14 @@ export function runUntilDisposed(parts: AsyncDisposableStack): RunningService {
     ready: () => !stopping,
     async [Symbol.asyncDispose]() {
       stopping = true
-      const patience = new AbortController()
-      const tooLong = sleep(FINISH_WITHIN_MS, undefined, { signal: patience.signal }).catch(() => {})
-      await Promise.race([parts.disposeAsync(), tooLong])
-      patience.abort()
+      await atMost(FINISH_WITHIN_MS, parts.disposeAsync())
     },
   }
+}
+
+/** Resolves when it is done, or after so long. */
+export async function atMost(timeMs: number, done: Promise<unknown>): Promise<void> {
+  const timer = new AbortController()
+  await Promise.race([done, sleep(timeMs, undefined, { signal: timer.signal }).catch(() => {})])
+  timer.abort()
 }

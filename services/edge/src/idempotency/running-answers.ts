@@ -3,7 +3,7 @@
  * a dead edge lapse, and other edges are given them for clients of their own.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
+import { atMost } from '@gateway/service/start-service'
 import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
 import { GatewayError } from '@gateway/contracts/errors'
@@ -74,8 +74,7 @@ export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, log
     },
     find: (requestId) => running.get(requestId)?.answer,
     async [Symbol.asyncDispose]() {
-      if (running.size > 0)
-        await Promise.race([new Promise<void>((idle) => (onIdle = idle)), sleep(CLOSING_MS, undefined, { ref: false })])
+      if (running.size > 0) await atMost(CLOSING_MS, new Promise<void>((idle) => (onIdle = idle)))
       clearInterval(renewal)
       await followers[Symbol.asyncDispose]()
     },

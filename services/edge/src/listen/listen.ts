@@ -13,8 +13,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createListener, Server, type AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { memoryBytes } from '@gateway/service/memory'
+import { atMost } from '@gateway/service/start-service'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -88,12 +88,6 @@ export async function listen(
       await closed
     },
   }
-}
-
-async function atMost(timeMs: number, done: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  await Promise.race([done, sleep(timeMs, undefined, { signal: timer.signal }).catch(() => {})])
-  timer.abort()
 }
 
 /** Answers that are neither written whole nor broken off. */

@@ -6,6 +6,7 @@
 import { InFlightMap } from '@gateway/in-flight/collections'
 import type { EdgeAdmission } from '@gateway/admission/port'
 import type { Bus } from '@gateway/bus/port'
+import { atMost } from '@gateway/service/start-service'
 import { talkAs } from '@gateway/service/talk-as'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { RememberedPlans } from '../admit/remember-accounts.ts'
@@ -50,7 +51,7 @@ export interface RunningRequests extends Disposable {
 export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): RunningRequests {
   const running = new InFlightMap<string, RunningRequest>()
   const cutKeys = new Map<string, NodeJS.Timeout>()
-  const waiters = new Set<() => void>()
+  let onIdle = () => {}
 
   const reservations = (): Reservation[] =>
     [...running.values()].flatMap(({ account, requestId, reservation }) =>
@@ -90,24 +91,15 @@ export function trackRunningRequests(admission: EdgeAdmission, logger: Logger): 
     },
     end(requestId) {
       running.delete(requestId)
-      if (running.size === 0) for (const resolve of waiters) resolve()
+      if (running.size === 0) onIdle()
     },
     cutKey(keyHash) {
       clearTimeout(cutKeys.get(keyHash))
       cutKeys.set(keyHash, setTimeout(() => cutKeys.delete(keyHash), REMEMBER_CUT_MS).unref())
       for (const request of [...running.values()]) if (request.keyHash === keyHash) request.cut()
     },
-    drained(timeoutMs) {
-      if (running.size === 0) return Promise.resolve()
-      return new Promise((resolve) => {
-        const done = () => {
-          clearTimeout(timer)
-          waiters.delete(done)
-          resolve()
-        }
-        const timer = setTimeout(done, timeoutMs)
-        waiters.add(done)
-      })
+    async drained(timeoutMs) {
+      if (running.size > 0) await atMost(timeoutMs, new Promise<void>((idle) => (onIdle = idle)))
     },
     [Symbol.dispose]() {
       clearInterval(renewal)
