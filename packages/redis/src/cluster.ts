@@ -14,6 +14,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { keySlot, newestOwners, readClusterMap, redirectionIn, SLOTS } from './cluster-map.ts'
 import {
+  atMost,
   openConnection,
   OPENING_MS,
   type Arguments,
@@ -141,15 +142,10 @@ export async function connectCluster(urls: string[], options: ConnectionOptions)
   }
 
   for (const url of urls) nodes.at(new URL(url).host)
-  await Promise.race([
-    Promise.any(nodes.known().map(([, { opened }]) => opened)),
-    delay(OPENING_MS, undefined, { ref: false }),
-  ])
+  const opening = (): Promise<void>[] => nodes.known().map(([, { opened }]) => opened)
+  await atMost(OPENING_MS, Promise.any(opening()))
   await readMap()
-  await Promise.race([
-    Promise.all(nodes.known().map(([, { opened }]) => opened)),
-    delay(OPENING_MS, undefined, { ref: false }),
-  ])
+  await atMost(OPENING_MS, Promise.all(opening()))
 
   return {
     run,
@@ -220,7 +216,7 @@ function openNodes(given: string, options: ConnectionOptions) {
     async opened(address: string, untilMs: number): Promise<OpeningConnection> {
       const node = at(address)
       keptUntilMs.set(address, performance.now() + ASKED_IS_KEPT_MS)
-      await Promise.race([node.opened, delay(Math.max(0, untilMs - performance.now()), undefined, { ref: false })])
+      await atMost(Math.max(0, untilMs - performance.now()), node.opened)
       return node
     },
     keepOnly(owners: ReadonlySet<string>): void {

@@ -65,8 +65,13 @@ export interface OpeningConnection extends ScriptConnection {
 /** Away is no reason not to start: calls reject until it is back. */
 export async function connect(options: ConnectionOptions): Promise<ScriptConnection> {
   const connection = openConnection(options)
-  await Promise.race([connection.opened, delay(OPENING_MS, undefined, { ref: false })])
+  await atMost(OPENING_MS, connection.opened)
   return connection
+}
+
+/** Resolves when it is done, or after so long. A process that ends does not wait for it. */
+export async function atMost(timeMs: number, done: Promise<unknown>): Promise<void> {
+  await Promise.race([done, delay(timeMs, undefined, { ref: false })])
 }
 
 export function openConnection(options: ConnectionOptions): OpeningConnection {
@@ -126,10 +131,8 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     throw unavailable('is away', { cause: lastError })
   }
 
-  const evalsha = (sha1: string, keys: number, rest: Arguments): Promise<unknown> =>
-    options.binary ? client.callBuffer('EVALSHA', sha1, keys, ...rest) : client.evalsha(sha1, keys, ...rest)
-  const evaluate = (source: string, keys: number, rest: Arguments): Promise<unknown> =>
-    options.binary ? client.callBuffer('EVAL', source, keys, ...rest) : client.eval(source, keys, ...rest)
+  const evaluate = (how: 'EVALSHA' | 'EVAL', script: string, keys: number, rest: Arguments): Promise<unknown> =>
+    options.binary ? client.callBuffer(how, script, keys, ...rest) : client.call(how, script, keys, ...rest)
 
   /** Holds for the next command only. Redis' answer says nothing that the script's own answer does not. */
   const sayAsking = (): void => void client.asking().catch(() => {})
@@ -139,11 +142,11 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     try {
       gather()
       if (asked) sayAsking()
-      return await deadlines.wait(evalsha(script.sha1, keys.length, rest), (error) => {
+      return await deadlines.wait(evaluate('EVALSHA', script.sha1, keys.length, rest), (error) => {
         // Forgotten by an operator's SCRIPT FLUSH.
         if (!says(error, 'NOSCRIPT') || session !== on) return null
         if (asked) sayAsking()
-        return evaluate(script.source, keys.length, rest)
+        return evaluate('EVAL', script.source, keys.length, rest)
       })
     } catch (cause) {
       // The primary became a replica, or reads another one's data.
@@ -182,19 +185,17 @@ export function openConnection(options: ConnectionOptions): OpeningConnection {
     return send(on, script, keys, args, false)
   }
 
-  const command: OpeningConnection['command'] = (name, ...args) => {
-    current()
-    gather()
-    return deadlines.wait(client.call(name, ...args))
-  }
-
   return {
     opened: firstSession.promise,
     partOf: () => '',
     doubt,
     run,
     runAsked: async (script, keys, args) => send(await undoubted(), script, keys, args, true),
-    command: async (...called) => command(...called),
+    command: async (name, ...args) => {
+      current()
+      gather()
+      return deadlines.wait(client.call(name, ...args))
+    },
     epoch: async () => (await undoubted()).epoch,
     timeMs: async () => {
       current()
