@@ -253,7 +253,7 @@ function shareOf(limits: AdmitAsk['limits'], edgesMax: number): AdmitAsk['limits
  * How old the ledger's total is, and which ended requests it surely includes: those that had ended before the total
  * before it was read. Until then they count twice, which is never too little.
  */
-function rememberTotals(nowMs: () => number = () => performance.now()) {
+function rememberTotals() {
   const accounts = new Map<string, { readAtMs: number; endedBefore: string[]; endedSince: string[] }>()
   const of = (account: string) => {
     const known = accounts.get(account) ?? { readAtMs: -Infinity, endedBefore: [], endedSince: [] }
@@ -262,12 +262,12 @@ function rememberTotals(nowMs: () => number = () => performance.now()) {
     return known
   }
   return {
-    isFresh: (account: string) => nowMs() - of(account).readAtMs < TOTAL_MAX_AGE_MS,
+    isFresh: (account: string) => performance.now() - of(account).readAtMs < TOTAL_MAX_AGE_MS,
     ended: (account: string, requestId: string) => void of(account).endedSince.push(requestId),
     refreshed(account: string): string[] {
       const known = of(account)
       const included = known.endedBefore
-      accounts.set(account, { readAtMs: nowMs(), endedBefore: known.endedSince, endedSince: [] })
+      accounts.set(account, { readAtMs: performance.now(), endedBefore: known.endedSince, endedSince: [] })
       return included
     },
   }

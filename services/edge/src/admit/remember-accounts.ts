@@ -13,26 +13,20 @@ const MAX_DEAD_KEYS = 10_000
 /** Short, because a key could be minted by then; long enough to keep a scanner off the database. */
 const UNKNOWN_KEY_MS = 2_000
 
-export interface RememberedPlans {
-  planOf(account: string): string | null
-  remember(account: string, plan: string): void
-  isUnknownKey(keyHash: string): boolean
-  rememberUnknownKey(keyHash: string): void
-  isDeadKey(keyHash: string): boolean
-  rememberDeadKey(keyHash: string): void
-}
+export type RememberedPlans = ReturnType<typeof rememberPlans>
 
-export function rememberPlans(nowMs: () => number = Date.now): RememberedPlans {
+export function rememberPlans(nowMs: () => number = Date.now) {
   const plans = new Map<string, string>()
   const unknownUntilMs = new Map<string, number>()
   const deadKeys = new Map<string, true>()
   return {
-    planOf: (account) => plans.get(account) ?? null,
-    remember: (account, plan) => setBounded(plans, account, plan, MAX_ACCOUNTS),
-    isUnknownKey: (keyHash) => (unknownUntilMs.get(keyHash) ?? 0) > nowMs(),
-    rememberUnknownKey: (keyHash) => setBounded(unknownUntilMs, keyHash, nowMs() + UNKNOWN_KEY_MS, MAX_UNKNOWN_KEYS),
-    isDeadKey: (keyHash) => deadKeys.has(keyHash),
-    rememberDeadKey: (keyHash) => setBounded(deadKeys, keyHash, true, MAX_DEAD_KEYS),
+    planOf: (account: string): string | null => plans.get(account) ?? null,
+    remember: (account: string, plan: string) => setBounded(plans, account, plan, MAX_ACCOUNTS),
+    isUnknownKey: (keyHash: string) => (unknownUntilMs.get(keyHash) ?? 0) > nowMs(),
+    rememberUnknownKey: (keyHash: string) =>
+      setBounded(unknownUntilMs, keyHash, nowMs() + UNKNOWN_KEY_MS, MAX_UNKNOWN_KEYS),
+    isDeadKey: (keyHash: string) => deadKeys.has(keyHash),
+    rememberDeadKey: (keyHash: string) => setBounded(deadKeys, keyHash, true, MAX_DEAD_KEYS),
   }
 }
 
