@@ -17,10 +17,8 @@ import { listModels, showCatalog, showModel } from './routes/list-models.ts'
 import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { quote } from './routes/quote.ts'
 import { showConsole, showConsoleConfig } from './routes/show-console.ts'
-import { showPlan } from './routes/show-plan.ts'
-import { showQuota } from './routes/show-quota.ts'
+import { showPlan, showQuota, showUsage } from './routes/show-account.ts'
 import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './routes/show-reference.ts'
-import { showUsage } from './routes/show-usage.ts'
 
 type Page = Extract<Route, { credential: 'none' }>
 type DocumentedRoutes = Record<string, Partial<Record<Method, Route & { doc: OperationId }>>>

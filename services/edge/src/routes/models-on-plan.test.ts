@@ -1,7 +1,7 @@
 import { modelConfig, type ModelConfig, planConfig } from '@gateway/contracts/config'
 import { planRecord } from '@gateway/contracts/plan-api'
 import { expect, test } from 'vitest'
-import { modelsOnPlan } from './show-plan.ts'
+import { modelsOnPlan } from './show-account.ts'
 
 const model = (fields: object): ModelConfig => modelConfig.parse({ type: 'chat', pool: 'p', ...fields })
 const rates = { inputUsdPerMillion: 1.25, outputUsdPerMillion: 10, cachedInputUsdPerMillion: 0.125 }
