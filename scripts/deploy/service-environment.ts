@@ -23,7 +23,7 @@ export const serviceNames = Object.keys(READERS) as ServiceName[]
 /** Read by Node itself. */
 const NODES_OWN = ['NODE_OPTIONS', 'NODE_EXTRA_CA_CERTS']
 /** What services read by these. */
-const SHARED_SOURCES = ['packages/service/src/tracing-settings.ts', 'packages/service/src/own-process.ts']
+const SHARED_SOURCES = ['packages/service/src/tracing-settings.ts', 'packages/service/src/run-service.ts']
 const ROOT = join(import.meta.dirname, '../..')
 
 /** What stands in for a secret that only a cluster has. */

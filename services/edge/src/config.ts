@@ -4,7 +4,7 @@
 
 import { resolve } from 'node:path'
 import { addresses, EnvironmentError, parseEnvironment, variables } from '@gateway/service/environment'
-import { processSettings, processVariables } from '@gateway/service/own-process'
+import { processSettings, processVariables } from '@gateway/service/run-service'
 import { tracingSettings, tracingVariables } from '@gateway/service/tracing-settings'
 import * as z from 'zod'
 import { clientNetwork } from './listen/client-network.ts'

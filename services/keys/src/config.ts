@@ -3,7 +3,7 @@
  */
 
 import { parseEnvironment, variables } from '@gateway/service/environment'
-import { processSettings, processVariables } from '@gateway/service/own-process'
+import { processSettings, processVariables } from '@gateway/service/run-service'
 import * as z from 'zod'
 import { splitMasterSecret } from './core/master-keys.ts'
 
