@@ -43,8 +43,9 @@ export async function createBus(parts: BusParts): Promise<CountedBus> {
   const inbox = await openInbox(wire, processId)
   const requests = openRequests(wire, inbox, () => isRecovering(liveness, now()), onStatus)
   const caller = openCaller(context, inbox)
-  const worker = openWorker(context, (id) => peers.get(id))
-  const peers = openPeers(context, inbox, { caller: caller.onFrame, worker: worker.onFrame })
+  const peers = openPeers(context, inbox)
+  const worker = openWorker(context, peers.get)
+  peers.readFrames({ caller: caller.onFrame, worker: worker.onFrame })
   const durable = parts.openDurable({ inbox, requests, counters, measures })
 
   return {

@@ -33,13 +33,14 @@ interface FrameHandlers {
 }
 
 export interface Peers {
+  readFrames(handlers: FrameHandlers): void
   get(id: string): Peer
   /** Sends what is waiting to be sent. */
   flush(): void
   close(): void
 }
 
-export function openPeers(context: StreamContext, inbox: Inbox, handlers: FrameHandlers): Peers {
+export function openPeers(context: StreamContext, inbox: Inbox): Peers {
   const { wire, tuning, counters, liveness, now, onStatus } = context
   const peers = new Map<string, Peer>()
   let beatAtMs = now()
@@ -50,25 +51,26 @@ export function openPeers(context: StreamContext, inbox: Inbox, handlers: FrameH
     return peer
   }
 
-  const onFrame = (peer: Peer, kind: FrameKind, stream: number, n: number, bytes: Uint8Array) => {
-    counters.framesReceived++
-    if (kind === frameKind.mark) peer.send(frameKind.echo, 0, n)
-    else if (kind === frameKind.echo) peer.echoed(n)
-    else if (kind >= frameKind.ack) handlers.worker(peer, kind, stream, n, bytes)
-    else handlers.caller(peer, kind, stream, n, bytes)
-  }
-
-  inbox.on('f', (message) => {
-    counters.messagesReceived++
-    try {
-      const peer = get(senderOf(message))
-      peer.lastHeardAtMs = now()
-      decodeFrames(message, (kind, stream, n, bytes) => onFrame(peer, kind, stream, n, bytes))
-    } catch (error) {
-      counters.messagesMalformed++
-      onStatus({ type: 'error', error, during: 'reading frames' })
+  const readFrames = ({ caller, worker }: FrameHandlers) => {
+    const onFrame = (peer: Peer, kind: FrameKind, stream: number, n: number, bytes: Uint8Array) => {
+      counters.framesReceived++
+      if (kind === frameKind.mark) peer.send(frameKind.echo, 0, n)
+      else if (kind === frameKind.echo) peer.echoed(n)
+      else if (kind >= frameKind.ack) worker(peer, kind, stream, n, bytes)
+      else caller(peer, kind, stream, n, bytes)
     }
-  })
+    inbox.on('f', (message) => {
+      counters.messagesReceived++
+      try {
+        const peer = get(senderOf(message))
+        peer.lastHeardAtMs = now()
+        decodeFrames(message, (kind, stream, n, bytes) => onFrame(peer, kind, stream, n, bytes))
+      } catch (error) {
+        counters.messagesMalformed++
+        onStatus({ type: 'error', error, during: 'reading frames' })
+      }
+    })
+  }
 
   wire.onConnection((connected) => {
     connectionChanged(liveness, connected, now())
@@ -109,6 +111,7 @@ export function openPeers(context: StreamContext, inbox: Inbox, handlers: FrameH
   }, tuning.tickMs).unref()
 
   return {
+    readFrames,
     get,
     flush: () => {
       for (const peer of peers.values()) peer.flush()
