@@ -8,7 +8,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export const STEADY_MS = 100
+const STEADY_MS = 100
 const SHRUNK_STEADY_MS = 1_000
 
 interface Known {
