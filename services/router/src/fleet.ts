@@ -14,7 +14,6 @@ import { readProxies } from './clients/proxies.ts'
 import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
-import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import type { FormMemory } from './core/target-form.ts'
 import { takenMembers } from './core/taken-members.ts'
@@ -242,60 +241,4 @@ export function isOnTrial({ backend, state }: Target): boolean {
 /** When time alone makes it usable. */
 export function usableFromMs(target: Target): number {
   return Math.max(health.usableFromMs(target.backend.health), health.usableFromMs(target.state.health))
-}
-
-/** One attempt at a target: a place at its backend, and its trial where it is on one. */
-export interface Seat {
-  readonly target: Target
-  readonly startedAtMs: number
-}
-
-export function noteStart(target: Target, nowMs: number): Seat {
-  const seat: Seat = { target, startedAtMs: nowMs }
-  target.backend.health = health.afterStart(target.backend.health, seat)
-  target.state.health = health.afterStart(target.state.health, seat)
-  return seat
-}
-
-/** The first content has come. True when the target is back by it. */
-export function noteContent(seat: Seat, nowMs: number): boolean {
-  const { backend, state } = seat.target
-  if (seat.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = seat.startedAtMs
-  return change(
-    seat.target,
-    health.afterContent(backend.health, seat, nowMs),
-    health.afterContent(state.health, seat, nowMs),
-  )
-}
-
-/** True when the target is back by it. */
-export function noteSuccess(seat: Seat, nowMs: number): boolean {
-  const { backend, state } = seat.target
-  return change(
-    seat.target,
-    health.afterSuccess(backend.health, seat, nowMs),
-    health.afterSuccess(state.health, seat, nowMs),
-  )
-}
-
-export function noteFault(seat: Seat, fault: BackendFault, nowMs: number): health.Change {
-  const blame = blameFor(fault)
-  if (blame.on === 'nobody') return 'none'
-  const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
-  const before = blamed.health
-  blamed.health = health.afterFault(before, seat, blame, nowMs, Math.random())
-  return health.changeOf(before, blamed.health)
-}
-
-/** The attempt is over. True when its trial is by it. */
-export function noteEnd(seat: Seat): boolean {
-  const { backend, state } = seat.target
-  return change(seat.target, health.afterEnd(backend.health, seat), health.afterEnd(state.health, seat))
-}
-
-function change({ backend, state }: Target, ofBackend: health.Health, ofTarget: health.Health): boolean {
-  if (ofBackend === backend.health && ofTarget === state.health) return false
-  backend.health = ofBackend
-  state.health = ofTarget
-  return true
 }

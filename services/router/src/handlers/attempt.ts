@@ -21,7 +21,8 @@ import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { isOnTrial, noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
+import { isOnTrial, wayOf, type Target } from '../fleet.ts'
+import type { Seat } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
 import type { Router } from '../router.ts'
 import { relayPlain } from './relay-plain.ts'
@@ -62,7 +63,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
     const usage = await relayAnswer(run, call, trial, response, router)
-    if (noteSuccess(seat, performance.now())) router.places.look()
+    router.places.noteSuccess(seat)
     if (target.state.trouble) tellRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
@@ -73,7 +74,7 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     outcome = judgeHealth(run, trial, error, call !== null, router)
     throw error
   } finally {
-    if (noteEnd(seat)) router.places.look()
+    router.places.noteEnd(seat)
     if (call) endWaiting(run, call)
     run.call = null
     if (outcome !== 'served') span.fail(outcome)
@@ -160,9 +161,8 @@ async function relayAnswer(
   router: Router,
 ): Promise<TokenUsage> {
   const begun = () => {
-    const nowMs = performance.now()
-    if (noteContent(seat, nowMs)) router.places.look()
-    onContent(seat, nowMs - seat.startedAtMs)
+    router.places.noteContent(seat)
+    onContent(seat, performance.now() - seat.startedAtMs)
   }
   if (!run.header.stream) return relayPlain(run, call, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
@@ -236,7 +236,7 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
     const isOverdue = run.header.stream && !run.shown && nowMs - seat.startedAtMs >= firstByteMs
     if (isOverdue) judgeSilence(trial, seat.startedAtMs, router)
   } else if (isRequestsOwnFault(fault)) {
-    if (noteSuccess(seat, nowMs)) router.places.look()
+    router.places.noteSuccess(seat)
   } else if (run.shown && fault.kind === 'idle_timeout') {
     judgeSilence(trial, nowMs - idleMs, router)
   } else if (!isLeftWaiting(fault)) {
@@ -260,7 +260,5 @@ export function isLeftWaiting(fault: BackendFault | undefined): boolean {
 }
 
 export function blame(seat: Seat, fault: BackendFault, router: Router): void {
-  const change = noteFault(seat, fault, performance.now())
-  router.metrics.health(seat.target.backend.config.id, change)
-  if (change !== 'none') router.places.look()
+  router.metrics.health(seat.target.backend.config.id, router.places.noteFault(seat, fault))
 }

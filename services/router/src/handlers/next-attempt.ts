@@ -24,13 +24,12 @@ import {
   isNative,
   isOnTrial,
   isUsable,
-  noteEnd,
   usableFromMs,
   wayOf,
-  type Seat,
   type Target,
   type TargetPool,
 } from '../fleet.ts'
+import type { Seat } from '../places.ts'
 import type { Router } from '../router.ts'
 import { isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run, type AskedRun } from './run.ts'
@@ -184,7 +183,7 @@ async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next
 }
 
 function giveBack(seat: Seat, router: Router): void {
-  if (noteEnd(seat)) router.places.look()
+  router.places.noteEnd(seat)
   router.places.free(seat.target.backend)
 }
 
