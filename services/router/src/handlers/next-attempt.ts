@@ -16,7 +16,7 @@ import {
   chooseTarget,
   type Candidate,
 } from '../core/attempts.ts'
-import { isWorthRepeating, type BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { isLeftWaiting, isRequestsOwnFault, isWorthRepeating, type BackendFault } from '../core/backend-fault.ts'
 import {
   hasPlaceAt,
   isFull,
@@ -31,7 +31,6 @@ import {
 } from '../fleet.ts'
 import type { Seat } from '../places.ts'
 import type { Router } from '../router.ts'
-import { isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run, type AskedRun } from './run.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
@@ -41,6 +40,39 @@ import { knownForm, isTaken, withLessons, type FormMemory, type Lesson, type Tar
 /** Waiting for a place leaves the rest of the time to be served in. */
 const MOST_OF_TIME_WAITING = 0.5
 
+/** A job's way from target to target. */
+export interface Course {
+  readonly run: AskedRun
+  readonly pool: TargetPool
+  readonly router: Router
+  /** To choose from: in the pool, with every capability that is needed. */
+  capable: Target[]
+  /** It has refused a form of the request, and gets another form of it. */
+  again: Target | null
+  /** By the target's key: a target is the same one when a new config has replaced its backend. */
+  readonly faults: Map<string, BackendFault>
+  repeats: number
+  readonly suspects: Suspect[]
+}
+
+/** A failed attempt that a later one judges: its target was slow, or the request may be wrong. */
+export interface Suspect {
+  seat: Seat
+  fault: BackendFault
+  afterMs: number
+}
+
+/** A target whose place is taken. */
+export interface Trial {
+  seat: Seat
+  /** In which the target takes the request. */
+  form: TargetForm
+  /** The time after which another target gets its turn, if one would take the request. */
+  shareMs: number
+  /** Whether another target would take the request at this moment. */
+  othersLeft(): boolean
+}
+
 export type Next =
   /** The place at the target's backend is taken. */
   | ({ kind: 'attempt' } & Trial)
@@ -48,30 +80,17 @@ export type Next =
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
 
-/** What a choice goes by. */
-export interface Choosing {
-  run: Run
-  /** In the pool, with every capability that is needed. */
-  capable: Target[]
-  again: Target | null
-  faults: Map<string, BackendFault>
-  canRepeat(): boolean
-  onContent: Trial['onContent']
-  onDoubt: Trial['onDoubt']
-  router: Router
-}
-
 /** The next target without an attempt so far; undefined when each has had one. */
-export function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
-  const { run, again, router } = choosing
+export function nextUntried(course: Course): Next | Promise<Next> | undefined {
+  const { run, again, router } = course
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
-  const untried = untriedOf(choosing)
-  if (again && untried.includes(again) && !isFull(again.backend)) return take(choosing, untried, again, untried.length)
-  return untried.length === 0 ? undefined : haveNext(choosing, untried)
+  const untried = untriedOf(course)
+  if (again && untried.includes(again) && !isFull(again.backend)) return take(course, untried, again, untried.length)
+  return untried.length === 0 ? undefined : haveNext(course, untried)
 }
 
-function untriedOf({ capable, faults }: Choosing): Target[] {
+function untriedOf({ capable, faults }: Course): Target[] {
   return capable.filter((target) => !faults.has(target.key))
 }
 
@@ -79,9 +98,10 @@ function untriedOf({ capable, faults }: Choosing): Target[] {
  * Everyone failed once, or has no place: the one whose trouble may have passed is asked again, when the budget has a
  * repeat to give. A target without an attempt goes first once it has a place.
  */
-export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number): Promise<Next> {
-  const { run, capable, faults, router } = choosing
+export async function nextRepeat(course: Course): Promise<Next> {
+  const { run, pool, capable, faults, router } = course
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
+  const repeats = course.repeats++
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
   const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
@@ -100,21 +120,21 @@ export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: 
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
   const proven = ready.filter((target) => !isOnTrial(target))
-  const untried = untriedOf(choosing)
+  const untried = untriedOf(course)
   const again = proven.length > 0 ? proven : ready
-  const next = takeBest(choosing, untried) ?? (await haveNext(choosing, [...untried, ...again]))
+  const next = takeBest(course, untried) ?? (await haveNext(course, [...untried, ...again]))
   if (next.kind !== 'attempt') return next
   return { ...next, othersLeft: () => isAnyReady(untried, next.seat.target, run) }
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */
-function haveNext(choosing: Choosing, targets: Target[]): Next | Promise<Next> {
-  return takeBest(choosing, targets) ?? waitForPlace(choosing, targets)
+function haveNext(course: Course, targets: Target[]): Next | Promise<Next> {
+  return takeBest(course, targets) ?? waitForPlace(course, targets)
 }
 
 /** Takes a place at the best target; null while those of the best rank are all full. */
-function takeBest(choosing: Choosing, targets: Target[]): Next | null {
-  const { run } = choosing
+function takeBest(course: Course, targets: Target[]): Next | null {
+  const { run } = course
   const candidates = targets.map((target) => candidateOf(target, run))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no place at any of them, one request that nobody else can serve goes even so.
@@ -122,11 +142,11 @@ function takeBest(choosing: Choosing, targets: Target[]): Next | null {
     const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
     choice = chooseTarget(even, choiceOptions(run))
   }
-  return choice.kind === 'target' ? take(choosing, targets, choice.target.target, choice.untried) : null
+  return choice.kind === 'target' ? take(course, targets, choice.target.target, choice.untried) : null
 }
 
-function take(choosing: Choosing, targets: Target[], target: Target, untried: number): Next {
-  const { run, capable, onContent, onDoubt, router } = choosing
+function take(course: Course, targets: Target[], target: Target, untried: number): Next {
+  const { run, router } = course
   const isTrial = isOnTrial(target)
   const seat = router.places.take(target)
   return {
@@ -134,15 +154,7 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
     seat,
     form: formOf(target, wayOf(target, run.header).target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
-    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
-    othersAnsweredSince(at) {
-      const nowMs = performance.now()
-      return capable.some(
-        (other) => other.backend !== target.backend && other.backend.answeredFromMs >= at && isUsable(other, nowMs),
-      )
-    },
-    onContent,
-    onDoubt,
+    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(course)),
   }
 }
 
@@ -156,19 +168,20 @@ function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
 }
 
 /** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
-function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
+function canGoBack({ capable, faults, repeats, pool }: Course): boolean {
+  if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false
   const nowMs = performance.now()
   const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
-  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
+  return capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
 }
 
-async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
-  const { run, router } = choosing
+async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
+  const { run, router } = course
   const waitingSinceMs = performance.now()
   const waited = await router.places.wait<Next>({
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
-    choose: () => takeBest(choosing, targets),
+    choose: () => takeBest(course, targets),
     choiceAtMs: () => nextChoiceAtMs(targets),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
@@ -179,7 +192,7 @@ async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next
     throw run.job.signal.reason
   }
   if (waited.kind === 'chosen') return waited.choice
-  return waited.kind === 'choose_again' ? waited : giveUpWaiting(choosing, targets)
+  return waited.kind === 'choose_again' ? waited : giveUpWaiting(course, targets)
 }
 
 function giveBack(seat: Seat, router: Router): void {
@@ -199,9 +212,9 @@ function nextChoiceAtMs(targets: Target[]): number {
 }
 
 /** Waited in vain for those that are usable: the others come last, but they come. */
-function giveUpWaiting(choosing: Choosing, targets: Target[]): Next {
+function giveUpWaiting(course: Course, targets: Target[]): Next {
   const free = targets.filter(({ backend }) => !isFull(backend))
-  return takeBest(choosing, free) ?? { kind: 'give_up', reason: 'busy' }
+  return takeBest(course, free) ?? { kind: 'give_up', reason: 'busy' }
 }
 
 function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
