@@ -15,7 +15,7 @@ import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import * as health from './core/backend-health.ts'
-import type { FormMemory } from './core/target-form.ts'
+import type { Lesson } from './core/target-form.ts'
 import { takenMembers } from './core/taken-members.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
@@ -34,6 +34,8 @@ export interface Backend {
   /** Of clients of each dialect. */
   ways: Record<ClientDialect, BackendWay | null>
   health: health.Health
+  /** Of its models by name, whatever their pools. */
+  states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   answeredFromMs: number
   outstanding: number
@@ -56,8 +58,15 @@ export interface Target {
   contextWindow: number | undefined
   /** The members of a chat request that it takes, where it ignores all others. */
   taken: ReadonlySet<string> | undefined
-  /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; forms?: Map<TargetDialect, FormMemory>; trouble?: Trouble | undefined }
+  /** Of its backend. */
+  state: TargetState
+}
+
+interface TargetState {
+  health: health.Health
+  /** The parameters that it has refused in each dialect. */
+  lessons: Map<TargetDialect, Lesson[]>
+  trouble?: Trouble | undefined
 }
 
 export interface TargetPool {
@@ -89,9 +98,8 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
     const kept = new Map(resolved.map((entry) => [entry.id, keepOrOpen(entry)]))
     for (const backend of backends.values()) if (kept.get(backend.config.id) !== backend) retire(backend)
-    const states = statesOf(pools)
     backends = kept
-    pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, states, pools.get(pool.id))]))
+    pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, pools.get(pool.id))]))
   }
 
   function keepOrOpen(config: BackendConfig): Backend {
@@ -110,6 +118,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,
       health: health.newHealth(),
+      states: new Map(),
       answeredFromMs: -Infinity,
       outstanding: 0,
       places: placesFor(config),
@@ -171,40 +180,20 @@ export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {
   return dialect
 }
 
-function statesOf(pools: Map<string, TargetPool>): Map<Backend, Map<string, Target['state']>> {
-  const states = new Map<Backend, Map<string, Target['state']>>()
-  for (const pool of pools.values()) {
-    for (const target of pool.targets) stateOf(states, target.backend, target.model, target.state)
-  }
-  return states
-}
-
-function stateOf(
-  states: Map<Backend, Map<string, Target['state']>>,
-  backend: Backend,
-  model: string,
-  known: Target['state'] = { health: health.newHealth() },
-): Target['state'] {
-  const ofBackend = states.get(backend) ?? new Map<string, Target['state']>()
-  states.set(backend, ofBackend)
-  const state = ofBackend.get(model) ?? known
-  ofBackend.set(model, state)
+function stateOf({ states }: Backend, model: string): TargetState {
+  const state = states.get(model) ?? { health: health.newHealth(), lessons: new Map() }
+  states.set(model, state)
   return state
 }
 
-function poolOf(
-  config: PoolConfig,
-  backends: Map<string, Backend>,
-  states: Map<Backend, Map<string, Target['state']>>,
-  former: TargetPool | undefined,
-): TargetPool {
+function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: TargetPool | undefined): TargetPool {
   const targets = config.targets.flatMap((entry): Target[] => {
     const backend = backends.get(entry.backend)
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
     const taken = takenMembers(backend.vendor, model)
-    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(states, backend, model) }]
+    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(backend, model) }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }

@@ -35,7 +35,7 @@ import { remainingMs, type Run, type AskedRun } from './run.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { lessonsOf } from '../core/refused-parameters.ts'
-import { knownForm, isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from '../core/target-form.ts'
+import { knownForm, isTaken, withLessons, type Lesson, type TargetForm } from '../core/target-form.ts'
 
 /** Waiting for a place leaves the rest of the time to be served in. */
 const MOST_OF_TIME_WAITING = 0.5
@@ -242,24 +242,10 @@ function choiceOptions(run: Run): { affinityKey: string | undefined; random: () 
 
 const LESSON_MS = 3_600_000
 
-export function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
-  const { known, lessons } = memoryOf(target, asked)
-  const form = known.get(kind) ?? know(target, asked, kind)
-  return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
-}
-
-/** Kept where the form is, since addresses and names are matched once only. */
-function know(target: Target, asked: TargetDialect, kind: JobKind): TargetForm {
-  const form = asked === 'chat' ? knownForm(target.backend.vendor, target.model, kind) : []
-  memoryOf(target, asked).known.set(kind, form)
-  return form
-}
-
-function memoryOf({ state }: Target, asked: TargetDialect): FormMemory {
-  state.forms ??= new Map()
-  const learnt = state.forms.get(asked) ?? { known: new Map(), lessons: [] }
-  state.forms.set(asked, learnt)
-  return learnt
+function formOf({ backend, model, state }: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
+  const known = asked === 'chat' ? knownForm(backend.vendor, model, kind) : []
+  const lessons = state.lessons.get(asked)
+  return lessons ? withLessons(known, lessons, nowMs) : known
 }
 
 /**
@@ -284,13 +270,12 @@ export function learnForm(
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
   if (lessons.length === 0) return false
-  const memory = memoryOf(target, asked)
   // Another request may have learnt the same meanwhile; the later lesson holds.
-  const others = memory.lessons.filter(
+  const others = (target.state.lessons.get(asked) ?? []).filter(
     (old) =>
       old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
   )
-  memory.lessons = [...others, ...lessons]
+  target.state.lessons.set(asked, [...others, ...lessons])
   // Where both names of a client's cap are refused, there is no form that is left.
   return isTaken({ ...sent, form: formOf(target, asked, kind, nowMs) })
 }
