@@ -14,9 +14,9 @@ import { capableTargets, isFull, isUsable, type Target, type TargetPool } from '
 import type { Router } from '../router.ts'
 import { attempt, blame } from './attempt.ts'
 import { learnForm, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
-import type { AskedRun, Run } from './run.ts'
+import { failureOf, type AskedRun, type Run } from './run.ts'
 
-export type Outcome = { kind: 'end'; end: AnswerEnd } | { kind: 'failure'; failure: AnswerFailure }
+export type Outcome = AnswerEnd | AnswerFailure
 
 export async function failOver(run: AskedRun, pool: TargetPool, router: Router): Promise<Outcome> {
   const course: Course = { run, pool, router, capable: [], again: null, faults: new Map(), repeats: 0, suspects: [] }
@@ -24,7 +24,7 @@ export async function failOver(run: AskedRun, pool: TargetPool, router: Router):
   try {
     return (outcome = await tryTargets(course))
   } finally {
-    const isRefused = outcome?.kind === 'failure' && outcome.failure.code === 'BACKEND_REFUSED'
+    const isRefused = outcome !== null && 'code' in outcome && outcome.code === 'BACKEND_REFUSED'
     if (!isRefused) for (const { seat, fault } of course.suspects) if (!isLeftWaiting(fault)) blame(seat, fault, router)
   }
 }
@@ -48,8 +48,7 @@ async function tryTargets(course: Course): Promise<Outcome> {
     if (target !== course.again) noteFailover(run, pool, router)
     course.again = null
     try {
-      const usage = await attempt(course, next)
-      return { kind: 'end', end: { usage, attempts: run.attempts } }
+      return { usage: await attempt(course, next), attempts: run.attempts }
     } catch (fault) {
       if (!(fault instanceof BackendFault)) throw fault
       router.logger.debug(
@@ -61,7 +60,10 @@ async function tryTargets(course: Course): Promise<Outcome> {
         },
         'an attempt failed',
       )
-      if (run.shown) return brokenOff(run, await run.shown.usage())
+      if (run.shown) {
+        const usage = await run.shown.usage()
+        return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
+      }
       if (learnForm(run, target, next.form, fault, performance.now())) {
         faults.delete(target.key)
         course.again = target
@@ -101,33 +103,21 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, fa
   return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
 }
 
-function giveUp(run: Run, reason: 'exhausted' | 'busy' | 'stopping'): Outcome {
-  if (reason === 'stopping') return failure(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
+function giveUp(run: Run, reason: 'exhausted' | 'busy' | 'stopping'): AnswerFailure {
+  if (reason === 'stopping') return failureOf(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
   if (reason === 'busy' && run.attempts.length === 0)
-    return failure(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
-  return failure(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
+    return failureOf(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
+  return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
 }
 
-function incapable(run: Run): Outcome {
-  return failure(
-    run,
-    'BACKEND_REFUSED',
-    `No backend of this model can do what is asked: ${run.header.needs.join(', ')}`,
-  )
+function incapable(run: Run): AnswerFailure {
+  const needs = run.header.needs.join(', ')
+  return failureOf(run, 'BACKEND_REFUSED', `No backend of this model can do what is asked: ${needs}`)
 }
 
-function refusal(run: Run, fault: BackendFault): Outcome {
-  return failure(run, 'BACKEND_REFUSED', 'The backend refused the request', {
+function refusal(run: Run, fault: BackendFault): AnswerFailure {
+  return failureOf(run, 'BACKEND_REFUSED', 'The backend refused the request', {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),
   })
-}
-
-function brokenOff(run: Run, usage: AnswerEnd['usage']): Outcome {
-  return failure(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
-}
-
-function failure(run: Run, code: AnswerFailure['code'], message: string, more: Partial<AnswerFailure> = {}): Outcome {
-  const attempted = [...new Set(run.attempts.map(({ backend }) => backend))]
-  return { kind: 'failure', failure: { code, message, attempted, attempts: run.attempts, ...more } }
 }

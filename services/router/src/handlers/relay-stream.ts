@@ -21,7 +21,17 @@ import {
 import { clientDialect, wayOf } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, telling, type AskedRun, type Call, type Run } from './run.ts'
+import {
+  endWaiting,
+  estimatedUsage,
+  identityOf,
+  remainingMs,
+  show,
+  telling,
+  type AskedRun,
+  type Call,
+  type Run,
+} from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
@@ -208,21 +218,13 @@ function split(push: () => SseEvent[]): SseEvent[] {
 }
 
 /** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
-async function usageOf({ progress }: StreamReading, { header }: Run, tokens: TokenCounter): Promise<TokenUsage> {
+async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   const { usage, usageAt, prompt, text } = progress
   const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0
   const uncounted = text.length - counted
   if (usage !== null && usage.promptTokens > 0 && uncounted === 0) return usage
-  const told = usage ?? prompt
   const completionTokens = (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens))
-  return {
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    ...told,
-    promptTokens: told?.promptTokens || header.promptTokensEstimate,
-    completionTokens: Math.min(MOST_TOKENS, completionTokens),
-    estimated: true,
-  }
+  return estimatedUsage(run, usage ?? prompt, Math.min(MOST_TOKENS, completionTokens))
 }
 
 /** Of so many characters of the text. */
