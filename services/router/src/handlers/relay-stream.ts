@@ -56,7 +56,7 @@ export async function relayStream(
   })
   const usage = () => usageOf(reading, run, tokens)
   call.usage = usage
-  const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
+  const unsent: Unsent = { ready: [], kept: [] }
   const room = roomForLargeEvents(run, answerMemory)
 
   function send(pieces: Buffer[]): Promise<unknown> {
@@ -75,7 +75,7 @@ export async function relayStream(
   }
 
   try {
-    while (!reading.progress.done && unsent.keptBytes < MOST_KEPT_BYTES) {
+    while (!reading.progress.done && bytesIn(unsent.kept) < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
       for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
       if (!piece || reading.progress.done) break
@@ -111,29 +111,18 @@ export async function relayStream(
 /** What has been read and is not yet sent on. */
 interface Unsent {
   ready: Buffer[]
-  readyBytes: number
   /** From the last finish reason on. */
   kept: Buffer[]
-  keptBytes: number
 }
 
-function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void {
-  if (reading.progress.done) return
+function readInto({ ready, kept }: Unsent, reading: StreamReading, event: SseEvent): void {
+  const { progress } = reading
+  if (progress.done) return
   const written = reading.read(event)
   if (!written) return
   const pieces = piecesOf(written)
-  if (!reading.progress.complete) return addReady(unsent, reading, pieces)
-  unsent.kept.push(...pieces)
-  unsent.keptBytes += bytesIn(pieces)
-}
-
-function addReady(unsent: Unsent, { progress: { begun } }: StreamReading, pieces: readonly Buffer[]): void {
-  if (!begun) {
-    const bytes = bytesIn(pieces)
-    if (unsent.readyBytes + bytes > MOST_BEFORE_CONTENT_BYTES) return
-    unsent.readyBytes += bytes
-  }
-  unsent.ready.push(...pieces)
+  if (progress.complete) kept.push(...pieces)
+  else if (progress.begun || bytesIn(ready) + bytesIn(pieces) <= MOST_BEFORE_CONTENT_BYTES) ready.push(...pieces)
 }
 
 function piecesOf(written: Written): readonly Buffer[] {
