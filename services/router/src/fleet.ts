@@ -3,6 +3,7 @@
  * under way. A new config keeps all of that for backends that did not change; the others finish what they have.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
@@ -25,8 +26,6 @@ export interface Backend {
   config: BackendConfig
   /** Empty where it is unknown. */
   vendor: string
-  /** Its settings as text: unchanged means that the backend lives on. */
-  fingerprint: string
   client: BackendClient
   /** What no client may read of it. */
   secrets(): readonly string[]
@@ -103,8 +102,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
 
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
-    const fingerprint = JSON.stringify(config)
-    if (running?.fingerprint === fingerprint) return running
+    if (running && isDeepStrictEqual(running.config, config)) return running
     const ways = waysOf(config)
     // Whatever is asked of it that is no conversation.
     const { headers } = Object.values(ways).find((way) => way !== null) ?? config
@@ -112,7 +110,6 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     return {
       config,
       vendor: vendorOf(config),
-      fingerprint,
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,
