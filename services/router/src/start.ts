@@ -74,7 +74,7 @@ export async function startRouter({
     shortages: openShortageNews(logger),
     tracer,
   }
-  const intake = takePools(bus, fleet, (job) => serveJob(job, router))
+  const intake = takePools(bus, fleet, serveJob.bind(null, router))
   const routers = await followRouters(bus, {
     onShare(share) {
       fleet.setShare(share)

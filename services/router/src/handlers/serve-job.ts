@@ -19,7 +19,7 @@ import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
 import { abandon, failureOf, owed, type AskedRun, type Run } from './run.ts'
 
-export function serveJob(job: IncomingJob, router: Router): void {
+export function serveJob(router: Router, job: IncomingJob): void {
   const receivedAtMs = performance.now()
   const header = readHeader(job, router)
   if (!header) return
