@@ -28,7 +28,7 @@ export interface Places {
   /** The attempt is over, and its trial with it. Its place is free when its connection is. */
   noteEnd(seat: Seat): void
   free(backend: Backend): void
-  /** Resolves with what `choose` gave, once it gives something. */
+  /** Resolves with the choice, once `choose` makes one. */
   wait<T>(options: Wait<T>): Promise<Waited<T>>
   /** Backends have changed, or the process stops: all who wait begin anew. */
   wakeAll(): void
@@ -47,24 +47,19 @@ export interface Wait<T> {
   signal: AbortSignal
 }
 
-export type Waited<T> =
-  | { kind: 'chosen'; choice: T }
-  | { kind: 'choose_again' }
-  /** No room to wait, or waited in vain. */
-  | { kind: 'in_vain' }
+/** The choice; `in_vain`: there was no room to wait, or no place in time. */
+export type Waited<T> = T | 'choose_again' | 'in_vain'
 
 interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
   /** False when nothing is to be had for it. */
   choose(): boolean
-  resolve(waited: Exclude<Waited<unknown>, { kind: 'chosen' }>): void
+  resolve(waited: 'choose_again' | 'in_vain'): void
 }
-
-const IN_VAIN = { kind: 'in_vain' } as const
 
 const MOST_WAITING = 1_024
 
 export function openPlaces(): Places {
-  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(IN_VAIN))
+  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
   let timer: NodeJS.Timeout | undefined
   let timerAtMs = Infinity
 
@@ -140,15 +135,15 @@ export function openPlaces(): Places {
       choose() {
         const choice = choose()
         if (choice === null) return false
-        resolve({ kind: 'chosen', choice })
+        resolve(choice)
         return true
       },
     }
-    if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)
+    if (signal.aborted || !queue.add(waiting)) return Promise.resolve('in_vain')
     lookAt(choiceAtMs())
     const leave = () => {
       queue.remove(waiting)
-      resolve(IN_VAIN)
+      resolve('in_vain')
     }
     const patience = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
@@ -159,7 +154,7 @@ export function openPlaces(): Places {
   }
 
   function wakeAll(): void {
-    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve({ kind: 'choose_again' })
+    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve('choose_again')
   }
 
   return {

@@ -188,11 +188,11 @@ async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
   })
   router.metrics.waited(run.header.pool, performance.now() - waitingSinceMs)
   if (run.job.signal.aborted) {
-    if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
+    if (typeof waited === 'object' && waited.kind === 'attempt') giveBack(waited.seat, router)
     throw run.job.signal.reason
   }
-  if (waited.kind === 'chosen') return waited.choice
-  return waited.kind === 'choose_again' ? waited : giveUpWaiting(course, targets)
+  if (waited === 'in_vain') return giveUpWaiting(course, targets)
+  return waited === 'choose_again' ? { kind: waited } : waited
 }
 
 function giveBack(seat: Seat, router: Router): void {
