@@ -179,7 +179,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
     opened.use(
       await bus.serveJobs('job.spark', 'routers', (incoming) => {
         const { attempt } = JSON.parse(Buffer.from(incoming.header).toString()) as JobHeader
-        void caller.run({ router: index, attempt }, () => serveJob(incoming, router))
+        caller.run({ router: index, attempt }, () => serveJob(router, incoming))
       }),
     )
     return bus

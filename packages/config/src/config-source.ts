@@ -2,23 +2,23 @@
  * The running configuration: read at boot, and again whenever the file changes.
  *
  * Promise: `current` is always whole and checked. At boot a broken file throws a `ConfigError`; later it is refused
- * with line and field in the log, and the running configuration stays. It watches the file's directory, because editors
- * rename and Kubernetes swaps a symbolic link. Without notifications it reads the file again from time to time.
+ * with line and field in the log, and the running configuration stays. It reads the file four times a second: network file
+ * systems send no notifications, editors rename, and Kubernetes swaps a symbolic link.
  *
- * A change is taken up when the file is steady (`read-steady.ts`). A writer may also die half-way, and leave an empty
- * file or one that ends where a section ends. Both are valid. So a file that lacks a section of the running one is refused.
+ * A file that is rewritten in place is cut for a while, and a cut file can be valid. So a change is taken up when the file has
+ * been steady for a while. The writer takes a part away first of all, so a file that has become shorter is given a longer
+ * time. A writer may also die half-way, and leave an empty file or one that ends where a section ends. Both are valid. So a
+ * file that lacks a section of the running one is refused.
  */
 
-import { watch, type FSWatcher } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { readFile, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { ConfigError } from './config-error.ts'
 import { loadConfig, loadDefaultConfig, type LoadedConfig } from './load-config.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
 import { unusableSecrets } from './resolve-secrets.ts'
-import { readSteady, STEADY_MS } from './read-steady.ts'
 
 export interface ConfigSource extends AsyncDisposable {
   readonly current: GatewayConfig
@@ -34,12 +34,13 @@ interface ConfigSourceOptions {
   logger: Logger
   /** Where the process says whether it refuses the file. */
   metrics?: Metrics
-  /** The pause between readings without a notification. */
   rereadMs?: number
 }
 
-/** Network file systems send no notifications. */
-const REREAD_MS = 2_000
+/** Reading an unchanged file takes a process 0.2 ms. */
+const REREAD_MS = 250
+const STEADY_MS = 100
+const SHRUNK_STEADY_MS = 1_000
 
 export async function openConfigSource(options: ConfigSourceOptions): Promise<ConfigSource> {
   const { path, logger, metrics, rereadMs = REREAD_MS } = options
@@ -81,28 +82,33 @@ interface Boot {
 }
 
 function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: Boot): ConfigSource {
-  const known = { lastRead: text, running: text }
   let { config: current, named } = loaded
+  let runningText = text
+  /** The last one that was judged. */
+  let judgedText = text
+  let found: Look | null = null
   let readable = true
   const closing = new AbortController()
   const listeners = new Set<(config: GatewayConfig) => void>()
 
   async function reread() {
-    let read: string | undefined
     try {
-      read = await readSteady(path, known, closing.signal)
+      found = await look(path, found)
     } catch (error) {
       if (readable) logger.error({ file: path, err: error }, 'configuration cannot be read; the running one stays')
       readable = false
       onRefused(true)
       return
     }
-    if (read === undefined || (read === known.lastRead && readable)) return
+    const { text: read, sinceMs } = found
+    const steadyMs = read.length < runningText.length ? SHRUNK_STEADY_MS : STEADY_MS
+    const isDue = read === judgedText ? !readable : performance.now() - sinceMs >= steadyMs
+    if (!isDue || closing.signal.aborted) return
     readable = true
-    known.lastRead = read
+    judgedText = read
     try {
       adopt(loadChanged(read))
-      known.running = read
+      runningText = read
       onRefused(false)
     } catch (error) {
       onRefused(true)
@@ -140,17 +146,15 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
     }
   }
 
-  let reading: Promise<void> | undefined
-  let again = false
-  /** Until the file is steady, further ones belong to it. */
-  const check = () => {
-    again = reading !== undefined
-    reading ??= reread().finally(() => {
-      reading = undefined
-      if (again && !closing.signal.aborted) check()
-    })
+  async function follow() {
+    for (;;) {
+      await sleep(rereadMs, undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      if (closing.signal.aborted) return
+      await reread()
+    }
   }
-  const watching = watchDirectory(dirname(path), check, rereadMs, logger)
+
+  const following = follow()
   return {
     get current() {
       return current
@@ -162,38 +166,27 @@ function followFile({ path, load, logger, text, loaded, rereadMs, onRefused }: B
       return { [Symbol.dispose]: () => void listeners.delete(registered) }
     },
     async [Symbol.asyncDispose]() {
-      watching[Symbol.dispose]()
       listeners.clear()
       closing.abort()
-      await reading
+      await following
     },
   }
 }
 
-/** Calls `changed` once after each burst of changes in the directory, and now and then regardless. */
-function watchDirectory(directory: string, changed: () => void, rereadMs: number, logger: Logger): Disposable {
-  let rereadSoon: NodeJS.Timeout | undefined
-  const rereading = setInterval(changed, rereadMs).unref()
-  const notWatched = (error: unknown) =>
-    logger.warn({ err: error, directory }, 'directory is not watched; the file is read instead')
-  let watcher: FSWatcher | undefined
-  try {
-    watcher = watch(directory, { persistent: false }, () => {
-      clearTimeout(rereadSoon)
-      rereadSoon = setTimeout(changed, STEADY_MS).unref()
-    })
-    watcher.on('error', notWatched)
-  } catch (error) {
-    // A system has so many watches and no more; a directory may be one that its files' readers cannot list.
-    notWatched(error)
-  }
-  return {
-    [Symbol.dispose]() {
-      clearInterval(rereading)
-      clearTimeout(rereadSoon)
-      watcher?.close()
-    },
-  }
+interface Look {
+  text: string
+  /** Changes with every writing, also one that leaves the same text. */
+  written: string
+  /** When it was first found like this. */
+  sinceMs: number
+}
+
+async function look(path: string, last: Look | null): Promise<Look> {
+  const text = await readFile(path, 'utf8')
+  const { dev, ino, size, mtimeNs } = await stat(path, { bigint: true })
+  const written = `${dev}.${ino}.${size}.${mtimeNs}`
+  const isSame = last !== null && last.text === text && last.written === written
+  return isSame ? last : { text, written, sinceMs: performance.now() }
 }
 
 async function readConfigFile(path: string): Promise<string> {

@@ -124,15 +124,6 @@ const KILO = 1_000
 
 /** The sum of `counts[i] * rates[i]`, over `divisor`, rounded half up. */
 function divide(counts: number[], rates: number[], divisor: number): number {
-  let sum = 0
-  for (let i = 0; i < counts.length; i++) sum += counts[i]! * rates[i]!
-  // Every product and partial sum below 2^53 is exact; one that is not shows as a sum that reaches it.
-  if (sum > Number.MAX_SAFE_INTEGER) return divideLarge(counts, rates, divisor)
-  const rest = sum % divisor
-  return (sum - rest) / divisor + (rest * 2 >= divisor ? 1 : 0)
-}
-
-function divideLarge(counts: number[], rates: number[], divisor: number): number {
   const sum = counts.reduce((total, count, i) => total + BigInt(count) * BigInt(rates[i]!), 0n)
   const rounded = (sum * 2n + BigInt(divisor)) / BigInt(divisor * 2)
   return rounded > MAX_CHARGE ? Number.MAX_SAFE_INTEGER : Number(rounded)

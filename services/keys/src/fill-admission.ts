@@ -8,8 +8,8 @@
 
 import type { KeysAdmission } from '@gateway/admission/port'
 import type { ConfigSource } from '@gateway/config/config-source'
-import { unitOf } from './core/plans.ts'
-import { readAdmissionFacts, readVersions, type AdmissionFacts, type AskedFacts } from './db/facts.ts'
+import { extraIn } from './core/plans.ts'
+import { readAdmissionFacts, readHeldPlans, type AdmissionFacts, type AskedFacts } from './db/facts.ts'
 import type { KeysDatabase } from './db/tables.ts'
 
 export interface AskedAccount {
@@ -58,8 +58,8 @@ export async function fillAccounts(
 
 async function write({ admission, config }: Parts, held: AdmissionFacts, epoch: string | undefined): Promise<void> {
   const { account, version, plan, overage, window, moreLater, keys } = held
-  const extra = unitOf(config.current.plans, plan) === 'tokens' ? held.extraMilliTokens : held.extraNanoUsd
-  const keyFacts = keys.map(({ hash, ...state }) => ({ ...state, keyHash: hash.toString('base64url') }))
+  const extra = extraIn(config.current.plans, held)
+  const keyFacts = keys.map(({ keyId: _id, ...state }) => state)
   // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- the store's fill, not an array's
   await admission.fill({ account, version, plan, overage, extra, window, moreLater, epoch, keys: keyFacts })
 }
@@ -70,10 +70,11 @@ async function again(
   asked: readonly AskedAccount[],
   outcomes: PromiseSettledResult<Filled>[],
 ): Promise<PromiseSettledResult<Filled>[]> {
-  const versions = await readVersions(
+  const plans = await readHeldPlans(
     parts.database,
     outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' && outcome.value ? [outcome.value.account] : [])),
   )
+  const versions = new Map(plans.map(({ account, version }) => [account, version]))
   const changed = asked.filter((_, index) => {
     const outcome = outcomes[index]!
     return (

@@ -13,6 +13,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { IncludedRequest, MeteringAdmission } from '@gateway/admission/port'
 import type { Logger } from '@gateway/telemetry/logger'
+import type { Metrics } from '@gateway/telemetry/metrics'
 import { sql } from 'kysely'
 import type { MeteringDatabase } from './db/tables.ts'
 import { readTotals, type Settled } from './db/windows.ts'
@@ -21,7 +22,6 @@ import { readRecorded, type RecordedRequest } from './db/ledger.ts'
 
 export interface Settlement extends AsyncDisposable {
   settle(totals: readonly Settled[]): Promise<void>
-  readonly storeAway: boolean
 }
 
 /** Redis serves nobody else while it takes a portion. */
@@ -36,12 +36,14 @@ export function startSettlement(context: {
   database: MeteringDatabase
   admission: MeteringAdmission
   logger: Logger
+  metrics: Metrics
 }): Settlement {
-  const { database, admission, logger } = context
+  const { database, admission, logger, metrics } = context
   const stopping = new AbortController()
   let resting = new AbortController()
   /** While the store is known to be away, nobody waits for its time-outs: totals are noted at once. */
   let storeAway = false
+  metrics.observedGauge('gateway_metering_store_away', '1 while totals wait for Redis', () => (storeAway ? 1 : 0))
   /** Among the notes; null: the first ones come next. */
   let lastTried: number | null = null
 
@@ -106,9 +108,6 @@ export function startSettlement(context: {
   const delivering = deliverAsTheyCome()
   return {
     settle,
-    get storeAway() {
-      return storeAway
-    },
     async [Symbol.asyncDispose]() {
       stopping.abort()
       await delivering

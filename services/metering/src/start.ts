@@ -10,14 +10,13 @@ import { createMetrics, type Metrics } from '@gateway/telemetry/metrics'
 import { serve } from '@gateway/service/talk-as'
 import { runUntilDisposed, type RunningService } from '@gateway/service/start-service'
 import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
-import { takeUsage, type UsageContext } from './consumers/usage.ts'
+import { batchCounter, takeUsage, type UsageContext } from './consumers/usage.ts'
 import { readAccountUsage, readUsageByAccount } from './db/daily-usage.ts'
 import { createPartitions, keepPartitionsAhead } from './db/ledger.ts'
 import type { MeteringDatabase } from './db/tables.ts'
 import { quota } from './handlers/quota.ts'
 import { reconcile } from './handlers/reconcile.ts'
 import { warmTogether } from './handlers/warm.ts'
-import { meteringMetrics } from './metrics.ts'
 import { startSettlement } from './settlement.ts'
 import { createKeyUse, startTellingStanding } from './tell-keys.ts'
 
@@ -41,14 +40,14 @@ export async function startMetering(parts: MeteringParts): Promise<RunningServic
   const partitions = createPartitions(database)
   starting.use(await keepPartitionsAhead(partitions, logger))
   const standing = starting.use(startTellingStanding({ bus, database, logger }))
-  const settlement = starting.use(startSettlement({ database, admission, logger }))
+  const settlement = starting.use(startSettlement({ database, admission, logger, metrics }))
   const context: UsageContext = {
     database,
     partitions,
     settlement,
     keyUse: createKeyUse(bus),
     standing,
-    metrics: meteringMetrics(metrics, { storeAway: () => settlement.storeAway }),
+    countBatch: batchCounter(metrics),
     tracer: parts.tracer ?? NO_TRACING,
     logger,
   }

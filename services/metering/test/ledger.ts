@@ -7,6 +7,7 @@ import { openDatabase, type Database, type DatabaseOptions } from '@gateway/post
 import { migrate } from '@gateway/postgres/migrate'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
 import { createLogger } from '@gateway/telemetry/logger'
+import { createMetrics } from '@gateway/telemetry/metrics'
 import type { PostgresServer } from '@gateway/servers/start'
 import type { UsageContext } from '../src/consumers/usage.ts'
 import { createPartitions } from '../src/db/ledger.ts'
@@ -80,7 +81,8 @@ export async function openLedger(
   await migrate(url, { schema: 'metering', directory: `${import.meta.dirname}/../src/db/migrations` })
   const logger = createLogger({ service: 'metering', level: 'silent' })
   const admission = recordingAdmission()
-  const settlement = opening.use(startSettlement({ database, admission: store ?? admission, logger }))
+  const metrics = createMetrics({ service: 'metering' })
+  const settlement = opening.use(startSettlement({ database, admission: store ?? admission, logger, metrics }))
   const opened = opening.move()
   return {
     database,
@@ -89,7 +91,7 @@ export async function openLedger(
     tracer: NO_TRACING,
     settlement,
     keyUse: { tell() {} },
-    metrics: { batch() {} },
+    countBatch() {},
     standing: { moved() {} },
     partitions: createPartitions(database, () => IN_WINDOW_MS),
     audit: (account) => audit(database, account),

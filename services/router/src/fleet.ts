@@ -3,20 +3,19 @@
  * under way. A new config keeps all of that for backends that did not change; the others finish what they have.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { BackendConfig, GatewayConfig, PoolConfig } from '@gateway/contracts/config'
 import type { JobHeader } from '@gateway/contracts/job'
 import { clientDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { openBackend, type BackendClient } from './clients/backend.ts'
-import type { Connections } from './clients/connection-pool.ts'
-import { openConnections } from './clients/connections.ts'
+import { openConnections, type Connections } from './clients/connections.ts'
 import { readProxies } from './clients/proxies.ts'
 import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
-import { blameFor, type BackendFault } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
-import type { FormMemory } from './core/target-form.ts'
+import type { Lesson } from './core/target-form.ts'
 import { takenMembers } from './core/taken-members.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
@@ -27,14 +26,14 @@ export interface Backend {
   config: BackendConfig
   /** Empty where it is unknown. */
   vendor: string
-  /** Its settings as text: unchanged means that the backend lives on. */
-  fingerprint: string
   client: BackendClient
   /** What no client may read of it. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
   ways: Record<ClientDialect, BackendWay | null>
   health: health.Health
+  /** Of its models by name, whatever their pools. */
+  states: Map<string, TargetState>
   /** The start of the newest attempt that brought content, by `performance.now()`. */
   answeredFromMs: number
   outstanding: number
@@ -57,8 +56,15 @@ export interface Target {
   contextWindow: number | undefined
   /** The members of a chat request that it takes, where it ignores all others. */
   taken: ReadonlySet<string> | undefined
-  /** Of this model on this backend; shared by all pools that use it. */
-  state: { health: health.Health; forms?: Map<TargetDialect, FormMemory>; trouble?: Trouble | undefined }
+  /** Of its backend. */
+  state: TargetState
+}
+
+interface TargetState {
+  health: health.Health
+  /** The parameters that it has refused in each dialect. */
+  lessons: Map<TargetDialect, Lesson[]>
+  trouble?: Trouble | undefined
 }
 
 export interface TargetPool {
@@ -90,15 +96,13 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     const resolved = config.backends.map((entry) => resolveSecrets(entry, environment))
     const kept = new Map(resolved.map((entry) => [entry.id, keepOrOpen(entry)]))
     for (const backend of backends.values()) if (kept.get(backend.config.id) !== backend) retire(backend)
-    const states = statesOf(pools)
     backends = kept
-    pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, states, pools.get(pool.id))]))
+    pools = new Map(config.pools.map((pool) => [pool.id, poolOf(pool, kept, pools.get(pool.id))]))
   }
 
   function keepOrOpen(config: BackendConfig): Backend {
     const running = backends.get(config.id)
-    const fingerprint = JSON.stringify(config)
-    if (running?.fingerprint === fingerprint) return running
+    if (running && isDeepStrictEqual(running.config, config)) return running
     const ways = waysOf(config)
     // Whatever is asked of it that is no conversation.
     const { headers } = Object.values(ways).find((way) => way !== null) ?? config
@@ -106,11 +110,11 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     return {
       config,
       vendor: vendorOf(config),
-      fingerprint,
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,
       health: health.newHealth(),
+      states: new Map(),
       answeredFromMs: -Infinity,
       outstanding: 0,
       places: placesFor(config),
@@ -172,40 +176,20 @@ export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {
   return dialect
 }
 
-function statesOf(pools: Map<string, TargetPool>): Map<Backend, Map<string, Target['state']>> {
-  const states = new Map<Backend, Map<string, Target['state']>>()
-  for (const pool of pools.values()) {
-    for (const target of pool.targets) stateOf(states, target.backend, target.model, target.state)
-  }
-  return states
-}
-
-function stateOf(
-  states: Map<Backend, Map<string, Target['state']>>,
-  backend: Backend,
-  model: string,
-  known: Target['state'] = { health: health.newHealth() },
-): Target['state'] {
-  const ofBackend = states.get(backend) ?? new Map<string, Target['state']>()
-  states.set(backend, ofBackend)
-  const state = ofBackend.get(model) ?? known
-  ofBackend.set(model, state)
+function stateOf({ states }: Backend, model: string): TargetState {
+  const state = states.get(model) ?? { health: health.newHealth(), lessons: new Map() }
+  states.set(model, state)
   return state
 }
 
-function poolOf(
-  config: PoolConfig,
-  backends: Map<string, Backend>,
-  states: Map<Backend, Map<string, Target['state']>>,
-  former: TargetPool | undefined,
-): TargetPool {
+function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: TargetPool | undefined): TargetPool {
   const targets = config.targets.flatMap((entry): Target[] => {
     const backend = backends.get(entry.backend)
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
     const taken = takenMembers(backend.vendor, model)
-    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(states, backend, model) }]
+    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(backend, model) }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }
@@ -242,60 +226,4 @@ export function isOnTrial({ backend, state }: Target): boolean {
 /** When time alone makes it usable. */
 export function usableFromMs(target: Target): number {
   return Math.max(health.usableFromMs(target.backend.health), health.usableFromMs(target.state.health))
-}
-
-/** One attempt at a target: a place at its backend, and its trial where it is on one. */
-export interface Seat {
-  readonly target: Target
-  readonly startedAtMs: number
-}
-
-export function noteStart(target: Target, nowMs: number): Seat {
-  const seat: Seat = { target, startedAtMs: nowMs }
-  target.backend.health = health.afterStart(target.backend.health, seat)
-  target.state.health = health.afterStart(target.state.health, seat)
-  return seat
-}
-
-/** The first content has come. True when the target is back by it. */
-export function noteContent(seat: Seat, nowMs: number): boolean {
-  const { backend, state } = seat.target
-  if (seat.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = seat.startedAtMs
-  return change(
-    seat.target,
-    health.afterContent(backend.health, seat, nowMs),
-    health.afterContent(state.health, seat, nowMs),
-  )
-}
-
-/** True when the target is back by it. */
-export function noteSuccess(seat: Seat, nowMs: number): boolean {
-  const { backend, state } = seat.target
-  return change(
-    seat.target,
-    health.afterSuccess(backend.health, seat, nowMs),
-    health.afterSuccess(state.health, seat, nowMs),
-  )
-}
-
-export function noteFault(seat: Seat, fault: BackendFault, nowMs: number): health.Change {
-  const blame = blameFor(fault)
-  if (blame.on === 'nobody') return 'none'
-  const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
-  const before = blamed.health
-  blamed.health = health.afterFault(before, seat, blame, nowMs, Math.random())
-  return health.changeOf(before, blamed.health)
-}
-
-/** The attempt is over. True when its trial is by it. */
-export function noteEnd(seat: Seat): boolean {
-  const { backend, state } = seat.target
-  return change(seat.target, health.afterEnd(backend.health, seat), health.afterEnd(state.health, seat))
-}
-
-function change({ backend, state }: Target, ofBackend: health.Health, ofTarget: health.Health): boolean {
-  if (ofBackend === backend.health && ofTarget === state.health) return false
-  backend.health = ofBackend
-  state.health = ofTarget
-  return true
 }

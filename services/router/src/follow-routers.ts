@@ -5,6 +5,7 @@
  * stops says so, and what it still has: the others share the rest.
  */
 
+import { isDeepStrictEqual } from 'node:util'
 import type { Bus } from '@gateway/bus/port'
 import { talkAs } from '@gateway/service/talk-as'
 import { shareAmong, WHOLE, type Heard, type Share } from './core/share-limit.ts'
@@ -26,7 +27,7 @@ export async function followRouters(
 ): Promise<LiveRouters> {
   const router = talkAs('router', bus)
   const heard = new Map<string, Heard>()
-  let last = JSON.stringify(WHOLE)
+  let last = WHOLE
   let isLeaving = false
 
   function judge(): void {
@@ -34,9 +35,8 @@ export async function followRouters(
     const aliveSinceMs = performance.now() - LEFT_AFTER_MS
     for (const [id, { atMs }] of heard) if (atMs < aliveSinceMs) heard.delete(id)
     const share = shareAmong(bus.processId, heard, aliveSinceMs)
-    const text = JSON.stringify(share)
-    if (text === last) return
-    last = text
+    if (isDeepStrictEqual(share, last)) return
+    last = share
     onShare(share)
   }
 

@@ -2,19 +2,34 @@
  * Places at backends: each takes `maxConcurrent` requests at once. When none that a job could use has one, the job waits
  * here. Each event that may change that (a place is freed, a backend is back or out, an ejection is over) lets waiting jobs
  * choose again in their turn, so newcomers cannot overtake and no place stays idle beside a job that waits.
+ *
+ * Attempts tell here how their targets do, so no change of health is missed by the jobs that wait.
  */
 
+import { blameFor, type BackendFault } from './core/backend-fault.ts'
+import * as health from './core/backend-health.ts'
 import { createFairQueue, type Waiter } from './core/fair-queue.ts'
-import { isFullEvenSo, noteStart, type Backend, type Seat, type Target } from './fleet.ts'
+import { isFullEvenSo, type Backend, type Target } from './fleet.ts'
+
+/** One attempt at a target: a place at its backend, and its trial where it is on one. */
+export interface Seat {
+  readonly target: Target
+  readonly startedAtMs: number
+}
 
 export interface Places {
   /** Takes a place, and the trial of a target that is on one. */
   take(target: Target): Seat
+  /** The first content of the attempt has come. */
+  noteContent(seat: Seat): void
+  /** The target has done its part. */
+  noteSuccess(seat: Seat): void
+  noteFault(seat: Seat, fault: BackendFault): health.Change
+  /** The attempt is over, and its trial with it. Its place is free when its connection is. */
+  noteEnd(seat: Seat): void
   free(backend: Backend): void
-  /** Resolves with what `choose` gave, once it gives something. */
+  /** Resolves with the choice, once `choose` makes one. */
   wait<T>(options: Wait<T>): Promise<Waited<T>>
-  /** The health of a backend has changed: who waits may choose another. */
-  look(): void
   /** Backends have changed, or the process stops: all who wait begin anew. */
   wakeAll(): void
   readonly waiting: number
@@ -32,30 +47,61 @@ export interface Wait<T> {
   signal: AbortSignal
 }
 
-export type Waited<T> =
-  | { kind: 'chosen'; choice: T }
-  | { kind: 'choose_again' }
-  /** No room to wait, or waited in vain. */
-  | { kind: 'in_vain' }
+/** The choice; `in_vain`: there was no room to wait, or no place in time. */
+export type Waited<T> = T | 'choose_again' | 'in_vain'
 
 interface Waiting extends Waiter, Pick<Wait<unknown>, 'wants' | 'choiceAtMs'> {
   /** False when nothing is to be had for it. */
   choose(): boolean
-  resolve(waited: Exclude<Waited<unknown>, { kind: 'chosen' }>): void
+  resolve(waited: 'choose_again' | 'in_vain'): void
 }
-
-const IN_VAIN = { kind: 'in_vain' } as const
 
 const MOST_WAITING = 1_024
 
 export function openPlaces(): Places {
-  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve(IN_VAIN))
+  const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
   let timer: NodeJS.Timeout | undefined
   let timerAtMs = Infinity
 
   function take(target: Target): Seat {
-    target.backend.outstanding++
-    return noteStart(target, performance.now())
+    const { backend, state } = target
+    const seat: Seat = { target, startedAtMs: performance.now() }
+    backend.outstanding++
+    backend.health = health.afterStart(backend.health, seat)
+    state.health = health.afterStart(state.health, seat)
+    return seat
+  }
+
+  /** Of the backend and of its model. Where a change brings a target back, who waits may choose it. */
+  function change({ target: { backend, state } }: Seat, after: (before: health.Health) => health.Health): void {
+    const [ofBackend, ofModel] = [after(backend.health), after(state.health)]
+    if (ofBackend === backend.health && ofModel === state.health) return
+    backend.health = ofBackend
+    state.health = ofModel
+    look()
+  }
+
+  function noteContent(seat: Seat): void {
+    const { backend } = seat.target
+    const nowMs = performance.now()
+    if (seat.startedAtMs > backend.answeredFromMs) backend.answeredFromMs = seat.startedAtMs
+    change(seat, (before) => health.afterContent(before, seat, nowMs))
+  }
+
+  function noteSuccess(seat: Seat): void {
+    const nowMs = performance.now()
+    change(seat, (before) => health.afterSuccess(before, seat, nowMs))
+  }
+
+  function noteFault(seat: Seat, fault: BackendFault): health.Change {
+    const blame = blameFor(fault)
+    if (blame.on === 'nobody') return 'none'
+    const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
+    const before = blamed.health
+    blamed.health = health.afterFault(before, seat, blame, performance.now(), Math.random())
+    const changed = health.changeOf(before, blamed.health)
+    if (changed !== 'none') look()
+    return changed
   }
 
   function free(backend: Backend): void {
@@ -89,15 +135,15 @@ export function openPlaces(): Places {
       choose() {
         const choice = choose()
         if (choice === null) return false
-        resolve({ kind: 'chosen', choice })
+        resolve(choice)
         return true
       },
     }
-    if (signal.aborted || !queue.add(waiting)) return Promise.resolve(IN_VAIN)
+    if (signal.aborted || !queue.add(waiting)) return Promise.resolve('in_vain')
     lookAt(choiceAtMs())
     const leave = () => {
       queue.remove(waiting)
-      resolve(IN_VAIN)
+      resolve('in_vain')
     }
     const patience = setTimeout(leave, timeoutMs)
     signal.addEventListener('abort', leave, { once: true })
@@ -108,14 +154,17 @@ export function openPlaces(): Places {
   }
 
   function wakeAll(): void {
-    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve({ kind: 'choose_again' })
+    for (let next = queue.take(() => true); next; next = queue.take(() => true)) next.resolve('choose_again')
   }
 
   return {
     take,
+    noteContent,
+    noteSuccess,
+    noteFault,
+    noteEnd: (seat) => change(seat, (before) => health.afterEnd(before, seat)),
     free,
     wait,
-    look,
     wakeAll,
     get waiting() {
       return queue.size

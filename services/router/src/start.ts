@@ -17,7 +17,7 @@ import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
 import { readDrainMs } from './config.ts'
 import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
-import { trackJobs } from './handlers/serve-job.ts'
+import { finishJobs, serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
 import type { Run } from './handlers/run.ts'
@@ -74,8 +74,7 @@ export async function startRouter({
     shortages: openShortageNews(logger),
     tracer,
   }
-  const open = trackJobs(router)
-  const intake = takePools(bus, fleet, open.take)
+  const intake = takePools(bus, fleet, serveJob.bind(null, router))
   const routers = await followRouters(bus, {
     onShare(share) {
       fleet.setShare(share)
@@ -108,7 +107,7 @@ export async function startRouter({
       routers.leave()
       following[Symbol.dispose]()
       await intake.close()
-      await open.drained(drainMs)
+      await finishJobs(router, drainMs)
       await description[Symbol.asyncDispose]()
       await routers[Symbol.asyncDispose]()
       await router.reports.finished()

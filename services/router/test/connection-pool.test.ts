@@ -5,7 +5,7 @@ import { setImmediate as turnsEnd, setTimeout as delay } from 'node:timers/promi
 import fc from 'fast-check'
 import type { Dispatcher } from 'undici'
 import { expect, test } from 'vitest'
-import { type Connections, openPool } from '../src/clients/connection-pool.ts'
+import { type Connections, openPool } from '../src/clients/connections.ts'
 import { closing } from './open.ts'
 
 const A_DAY_MS = 86_400_000

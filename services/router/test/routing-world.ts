@@ -110,7 +110,7 @@ export class World {
     const { requestId } = header
     const sent: SentJob = { job, requestId, router, pool, sentAtMs: performance.now(), remainingMs, left: false }
     this.open.add(sent)
-    void serveJob(job.job, this.routers[router]!)
+    serveJob(this.routers[router]!, job.job)
     void job.over.then(() => {
       this.open.delete(sent)
       this.#judgeEnd(sent)

@@ -5,7 +5,7 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import type { Dispatcher } from 'undici'
-import type { Connections } from '../src/clients/connection-pool.ts'
+import type { Connections } from '../src/clients/connections.ts'
 import { chunk, completion, DONE, ROLE, STOP, USAGE_CHUNK } from './http-backend.ts'
 
 export type Mood =

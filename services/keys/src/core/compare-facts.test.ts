@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compareFacts, type OwnFacts, type OwnKeyFacts } from './compare-facts.ts'
 
 const OWN: OwnFacts = { account: 'acct0001', version: 5, plan: 'free', overage: false, extra: 0 }
-const OWN_KEY: OwnKeyFacts = { keyId: 'key00001', account: 'acct0001', keyHash: 'hash-of-it', version: 3, active: true }
+const OWN_KEY: OwnKeyFacts = { keyId: 'key00001', keyHash: 'hash-of-it', version: 3, active: true }
 const { account: _, ...FACTS } = OWN
 const KEY = { keyHash: 'hash-of-it', version: 3, active: true }
 

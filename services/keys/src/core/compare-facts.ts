@@ -19,7 +19,6 @@ export interface OwnFacts {
 
 export interface OwnKeyFacts {
   keyId: string
-  account: string
   keyHash: string
   version: number
   active: boolean

@@ -29,6 +29,14 @@ export function unitOf(plans: readonly PlanConfig[], slug: string): PlanUnit {
   return plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
 }
 
+/** Top-ups in the unit of the plan. */
+export function extraIn(
+  plans: readonly PlanConfig[],
+  { plan, extraMilliTokens, extraNanoUsd }: { plan: string; extraMilliTokens: number; extraNanoUsd: number },
+): number {
+  return unitOf(plans, plan) === 'tokens' ? extraMilliTokens : extraNanoUsd
+}
+
 /** The requests per day of a plan: its own cap, or its rate per minute times a day. */
 export function requestsPerDay(plan: PlanConfig): number {
   return plan.perDay ?? plan.rpm * MINUTES_PER_DAY

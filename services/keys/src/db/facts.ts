@@ -4,18 +4,7 @@
 
 import { sql } from 'kysely'
 import type { OwnKeyFacts } from '../core/compare-facts.ts'
-import type { KeyState } from './keys.ts'
 import type { KeysDatabase } from './tables.ts'
-
-export interface StoredFacts {
-  account: string
-  version: number
-  plan: string
-  overage: boolean
-  /** Top-ups of the window, in the smallest unit. */
-  extraMilliTokens: number
-  extraNanoUsd: number
-}
 
 /** The accounts that come after this one, in the order of their tags. */
 export async function pageOfAccounts(database: KeysDatabase, after: string | null, atMost: number): Promise<string[]> {
@@ -29,20 +18,6 @@ export async function pageOfAccounts(database: KeysDatabase, after: string | nul
   return rows.map(({ tag }) => tag)
 }
 
-export async function readFacts(
-  database: KeysDatabase,
-  { accounts, window }: { accounts: readonly string[]; window: string },
-): Promise<StoredFacts[]> {
-  const { rows } = await sql<StoredFacts>`
-    select tag as account, version, plan, overage,
-      coalesce(sum(amount) filter (where unit = 'tokens'), 0)::bigint as "extraMilliTokens",
-      coalesce(sum(amount) filter (where unit = 'usd'), 0)::bigint as "extraNanoUsd"
-    from keys.accounts left join keys.top_ups top_up on top_up.account = tag and top_up."window" = ${window}
-    where tag = any(${accounts}::text[])
-    group by tag`.execute(database)
-  return rows
-}
-
 export interface AskedFacts {
   account: string
   /** Keys to tell of even if they are dead. */
@@ -51,27 +26,34 @@ export interface AskedFacts {
   window: string
 }
 
-export interface AdmissionFacts extends StoredFacts {
+export interface AdmissionFacts {
+  account: string
+  version: number
+  plan: string
+  overage: boolean
+  /** Top-ups of the window, in the smallest unit. */
+  extraMilliTokens: number
+  extraNanoUsd: number
   window: string
   /** Top-ups of later windows are known. */
   moreLater: boolean
   /** The active one, and those that were asked for. */
-  keys: KeyState[]
+  keys: OwnKeyFacts[]
 }
 
-/** All that the admission store is told of these accounts, as of one moment: one statement reads it. */
+/** All that the admission store is told of these accounts, or should have, as of one moment: one statement reads it. */
 export async function readAdmissionFacts(
   database: KeysDatabase,
   asked: readonly AskedFacts[],
 ): Promise<Map<string, AdmissionFacts>> {
   if (asked.length === 0) return new Map()
-  type Row = Omit<AdmissionFacts, 'keys'> & { hash: Buffer | null; keyVersion: number; active: boolean }
+  type Row = Omit<AdmissionFacts, 'keys'> & { keyId: string; hash: Buffer | null; keyVersion: number; active: boolean }
   const accounts = asked.map(({ account }) => account)
   const windows = asked.map(({ window }) => window)
   const hashes = asked.flatMap(({ keyHashes }) => keyHashes)
   const { rows } = await sql<Row>`
      select account.tag as account, account.version, plan, overage, asked."window", top_ups.*,
-       key.hash, key.version as "keyVersion", key.status = 'active' as active
+       key.key_id as "keyId", key.hash, key.version as "keyVersion", key.status = 'active' as active
      from unnest(${accounts}::text[], ${windows}::text[]) as asked (tag, "window")
      join keys.accounts account using (tag)
      left join keys.keys key on key.account = account.tag and (key.status = 'active' or key.hash = any(${hashes}::bytea[]))
@@ -88,25 +70,13 @@ export async function readAdmissionFacts(
   const byAccount = Map.groupBy(rows, ({ account }) => account)
   return new Map(
     [...byAccount].map(([account, ofAccount]) => {
-      const { hash: _hash, keyVersion: _version, active: _active, ...facts } = ofAccount[0]!
-      const keys = ofAccount.flatMap(({ hash, keyVersion, active }) =>
-        hash ? [{ hash, version: keyVersion, active }] : [],
+      const { keyId: _id, hash: _hash, keyVersion: _version, active: _active, ...facts } = ofAccount[0]!
+      const keys = ofAccount.flatMap(({ keyId, hash, keyVersion, active }) =>
+        hash ? [{ keyId, keyHash: hash.toString('base64url'), version: keyVersion, active }] : [],
       )
       return [account, { ...facts, keys }]
     }),
   )
-}
-
-export async function readVersions(database: KeysDatabase, accounts: readonly string[]): Promise<Map<string, number>> {
-  const held = await readHeldPlans(database, accounts)
-  return new Map(held.map(({ account, version }) => [account, version]))
-}
-
-export async function readKeyFacts(database: KeysDatabase, hashes: readonly string[]): Promise<OwnKeyFacts[]> {
-  const { rows } = await sql<Omit<OwnKeyFacts, 'keyHash'> & { hash: Buffer }>`
-    select key_id as "keyId", account, hash, version, status = 'active' as active from keys.keys
-    where hash = any(${hashes.map((hash) => Buffer.from(hash, 'base64url'))}::bytea[])`.execute(database)
-  return rows.map(({ hash, ...key }) => ({ ...key, keyHash: hash.toString('base64url') }))
 }
 
 /** At least this, so that what is written next outranks what the store has. */

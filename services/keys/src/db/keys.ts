@@ -28,13 +28,6 @@ export interface OwnKey {
   ticket: string | null
 }
 
-/** The facts of a key for admission. */
-export interface KeyState {
-  hash: Buffer
-  version: number
-  active: boolean
-}
-
 const STORED = [
   'key.key_id as keyId',
   'key.account',

@@ -6,15 +6,8 @@
 import type { AccountPlan, ReconcileKeysReply, ReconcileKeysRequest } from '@gateway/contracts/reconcile-api'
 import { lookTwice } from '@gateway/service/look-twice'
 import { compareFacts, type FactsFinding } from '../core/compare-facts.ts'
-import { unitOf } from '../core/plans.ts'
-import {
-  pageOfAccounts,
-  raiseVersionTo,
-  readFacts,
-  readHeldPlans,
-  readKeyFacts,
-  type StoredFacts,
-} from '../db/facts.ts'
+import { extraIn, unitOf } from '../core/plans.ts'
+import { pageOfAccounts, raiseVersionTo, readAdmissionFacts, readHeldPlans, type AskedFacts } from '../db/facts.ts'
 import { fillAdmission } from '../fill-admission.ts'
 import type { KeysContext } from '../keys-context.ts'
 import { revokeKeyById } from './developer-keys.ts'
@@ -41,24 +34,17 @@ export async function reconcile(
 }
 
 async function look(context: KeysContext, accounts: readonly string[]): Promise<FactsFinding[]> {
-  if (accounts.length === 0) return []
   const { admission, database, config } = context
   // First the store: a change that comes in between is newer in the tables, as on its way.
   const held = new Map(
     await Promise.all(accounts.map(async (account) => [account, await admission.inspect(account)] as const)),
   )
-  const { window } = held.values().next().value!
-  const own = await readFacts(database, { accounts, window })
-  const keys = await readKeyFacts(
-    database,
-    [...held.values()].flatMap((one) => one.keys.map(({ keyHash }) => keyHash)),
-  )
-  const extraOf = ({ plan, extraMilliTokens, extraNanoUsd }: StoredFacts) =>
-    unitOf(config.current.plans, plan) === 'tokens' ? extraMilliTokens : extraNanoUsd
-  return own.flatMap((facts) => {
-    const { account, version, plan, overage } = facts
-    const known = keys.filter((key) => key.account === account)
-    return compareFacts(held.get(account)!, { account, version, plan, overage, extra: extraOf(facts) }, known)
+  const asked = [...held].map(([account, { window, keys }]): AskedFacts => {
+    return { account, window, keyHashes: keys.map(({ keyHash }) => Buffer.from(keyHash, 'base64url')) }
+  })
+  const own = await readAdmissionFacts(database, asked)
+  return [...own].flatMap(([account, { keys, ...facts }]) => {
+    return compareFacts(held.get(account)!, { ...facts, extra: extraIn(config.current.plans, facts) }, keys)
   })
 }
 

@@ -11,6 +11,7 @@ import type { Bus, DurableMessage } from '@gateway/bus/port'
 import { subjects, usageConsumers, usageStream } from '@gateway/contracts/subjects'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Logger } from '@gateway/telemetry/logger'
+import { DURATION_BOUNDS, type Metrics } from '@gateway/telemetry/metrics'
 import type { Span, Tracer } from '@gateway/telemetry/tracing'
 import {
   groupByWindow,
@@ -25,7 +26,6 @@ import { parkRejected, recordReports, type Partitions } from '../db/ledger.ts'
 import { readCurrentTotals, type Settlement } from '../settlement.ts'
 import type { MeteringDatabase } from '../db/tables.ts'
 import type { Settled, WindowTotal } from '../db/windows.ts'
-import type { MeteringMetrics } from '../metrics.ts'
 import type { KeyUse, StandingTeller } from '../tell-keys.ts'
 
 export interface UsageContext {
@@ -33,7 +33,7 @@ export interface UsageContext {
   partitions: Partitions
   settlement: Settlement
   keyUse: KeyUse
-  metrics: MeteringMetrics
+  countBatch: ReturnType<typeof batchCounter>
   standing: StandingTeller
   tracer: Tracer
   logger: Logger
@@ -65,12 +65,30 @@ export async function consumeUsage(context: UsageContext, batch: readonly Durabl
     await record(context, part)
     for (const span of spans) span.end()
   }
-  context.metrics.batch({
+  context.countBatch({
     reports: reports.length,
     rejected: rejected.length,
     seconds: (performance.now() - startedAtMs) / 1000,
     lagSeconds: lagOf(merged),
   })
+}
+
+export function batchCounter(metrics: Metrics) {
+  const reports = metrics.counter('gateway_metering_reports_total', 'usage reports `recorded`, `rejected`', ['outcome'])
+  const recorded = reports.labels('recorded')
+  const rejected = reports.labels('rejected')
+  const seconds = metrics
+    .histogram('gateway_metering_batch_seconds', 'time to record a batch', DURATION_BOUNDS)
+    .labels()
+  const lag = metrics
+    .histogram('gateway_metering_lag_seconds', 'end of a request to its row, the oldest of each batch', DURATION_BOUNDS)
+    .labels()
+  return (batch: { reports: number; rejected: number; seconds: number; lagSeconds: number }): void => {
+    recorded.add(batch.reports)
+    rejected.add(batch.rejected)
+    seconds.observe(batch.seconds)
+    lag.observe(batch.lagSeconds)
+  }
 }
 
 /** One a request that is traced: from here on the ledger has it. A batch that fails comes again, with spans of its own. */

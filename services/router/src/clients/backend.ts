@@ -11,7 +11,7 @@ import type { Credential } from '../credentials/credential.ts'
 import { NO_PATIENCE, type Patience } from '../core/attempts.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import type { Probed } from '../core/backend-health.ts'
-import type { Connections } from './connection-pool.ts'
+import type { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import { shortageIn } from './network-errors.ts'
 

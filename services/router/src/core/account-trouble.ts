@@ -135,8 +135,7 @@ export function accountTroubleIn(body: string, asked: Buffer): AccountTrouble | 
  * (openrouter.ai/docs/api/reference/errors-and-debugging, read in November 2026).
  */
 function isModeration(body: string): boolean {
-  const said = readErrorBody(body)
-  const error = membersOf(membersOf(said).error)
+  const error = membersOf(readErrorBody(body)?.error)
   return isObject(error.metadata) && (Array.isArray(error.metadata.reasons) || 'flagged_input' in error.metadata)
 }
 

@@ -116,6 +116,11 @@ export function mayBeTheRequests({ kind, status, account }: BackendFault): boole
   return kind === 'status' && status === 500 && account === undefined
 }
 
+/** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
+export function isLeftWaiting(fault: BackendFault | undefined): boolean {
+  return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
+}
+
 /** A refusal that a target with a larger context window may not repeat. */
 export function isContextOverflow(fault: BackendFault): boolean {
   if (!isRequestsOwnFault(fault) || !fault.body) return false

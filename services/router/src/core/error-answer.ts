@@ -2,14 +2,15 @@
  * Reads a backend's error: the JSON of its body, and how long the backend asks to be left alone.
  */
 
-import { isObject } from '@gateway/contracts/json'
+import { isObject, membersOf, type JsonObject } from '@gateway/contracts/json'
 
-/** Gemini and some proxies put the error into a list. Null where the text is no object or list, or cannot be read. */
-export function readErrorBody(text: string): unknown {
+/** Gemini and some proxies put the error into a list. Null where the text holds no object. */
+export function readErrorBody(text: string): JsonObject | null {
   if (!/^\s*[[{]/.test(text)) return null
   try {
     const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value[0] : value
+    const said: unknown = Array.isArray(value) ? value[0] : value
+    return isObject(said) ? said : null
   } catch {
     return null
   }
@@ -33,8 +34,7 @@ export function readRetryAfterMs(headers: Record<string, string | string[] | und
 
 /** `google.rpc.RetryInfo`, whose `retryDelay` is `34.07s`: ai.google.dev/gemini-api/docs/rate-limits, November 2026. */
 export function readRetryDelayMs(body: string): number | null {
-  const said = readErrorBody(body)
-  const details = isObject(said) && isObject(said.error) ? said.error.details : null
+  const { details } = membersOf(readErrorBody(body)?.error)
   if (!Array.isArray(details)) return null
   const delays = details.filter(isObject).map(({ retryDelay }) => retryDelay)
   const seconds = Number(/^(\d+(?:\.\d+)?)s$/.exec(delays.find(isText) ?? '')?.[1] ?? NaN)

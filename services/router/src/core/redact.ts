@@ -8,6 +8,7 @@
 
 import type { BackendConfig } from '@gateway/contracts/config'
 import { isObject } from '@gateway/contracts/json'
+import { readErrorBody } from './error-answer.ts'
 
 const MARK = '[redacted]'
 /** A shorter text is no secret: a version, a team's number, the key of a server that asks for none. */
@@ -39,12 +40,8 @@ export function secretsOf(
 
 /** The body of an error with no secret in it; null where nothing can be told. */
 export function redactBody(body: string, secrets: Secrets, asked: Buffer): string | null {
-  let said: unknown
-  try {
-    said = JSON.parse(body)
-  } catch {
-    return null
-  }
+  const said = readErrorBody(body)
+  if (said === null) return null
   const words = wordsOfClient(asked)
   const read = body.length <= LONGEST_BODY_READ ? said : sentenceOf(said)
   const told = redact(read, (text) => redactText(text, secrets, words), DEEPEST)

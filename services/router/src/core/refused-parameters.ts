@@ -52,17 +52,13 @@ const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 /** What the refusal teaches about the target; empty where it blames anything else. */
 export function lessonsOf(refusal: string, sent: Sent): Refusal[] {
   const candidates = teachable(sent)
-  if (candidates.length === 0) return []
   const said = readErrorBody(refusal)
+  if (candidates.length === 0 || said === null) return []
   const asked = clientsWords(sent.body)
   const named = new Set(namesIn(said, asked, DEEPEST))
   return candidates.filter(
-    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && paramOf(said) === parameter),
+    ({ parameter }) => named.has(parameter) || (isOurs(parameter) && membersOf(said.error).param === parameter),
   )
-}
-
-function paramOf(said: unknown): unknown {
-  return isObject(said) && isObject(said.error) ? said.error.param : undefined
 }
 
 function isOurs(parameter: Parameter): boolean {

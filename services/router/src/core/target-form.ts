@@ -57,13 +57,6 @@ export interface Lesson extends Refusal {
   untilMs: number
 }
 
-/** Of a target, whatever its pool, in one dialect. */
-export interface FormMemory {
-  /** By kind of job. */
-  known: Map<string, TargetForm>
-  lessons: Lesson[]
-}
-
 /** One of `known` makes room for a lesson that its counterpart is refused. */
 export function withLessons(known: TargetForm, lessons: readonly Lesson[], nowMs: number): TargetForm {
   const alive = lessons.filter(({ untilMs }) => untilMs > nowMs)

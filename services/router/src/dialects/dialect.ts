@@ -21,7 +21,7 @@ export interface Dialect {
   /** The bytes of an answer that lacks its usage, with one. */
   withUsage(answer: PlainAnswer, usage: TokenUsage, kind: JobKind): Buffer
   readStream(options: StreamOptions): StreamReading
-  /** A backend's error body in OpenAI's shape, whatever the client's dialect; null when it is not JSON. */
+  /** A backend's error body in OpenAI's shape, whatever the client's dialect; null where it holds no object. */
   readErrorBody(body: string): string | null
 }
 

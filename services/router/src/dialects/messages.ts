@@ -20,7 +20,7 @@ import {
   writeDeltaUsage,
   writeMessagesUsage,
 } from './messages/answer.ts'
-import { errorMessageOf, faultOf, readErrorBody } from './messages/errors.ts'
+import { errorMessageOf, faultOf, readMessagesError } from './messages/errors.ts'
 import { withoutUnsigned } from './messages/unsigned.ts'
 import { MessageWatch } from './messages/watch-message.ts'
 import { prependMembers } from './openai.ts'
@@ -32,7 +32,7 @@ export const messages: Dialect = {
   textOf: textOfMessage,
   withUsage: ({ json }, usage) => Buffer.from(JSON.stringify({ ...json, usage: writeMessagesUsage(usage) })),
   readStream: (options) => new MessagesPassing(options),
-  readErrorBody,
+  readErrorBody: readMessagesError,
 }
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */

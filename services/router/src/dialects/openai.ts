@@ -24,6 +24,7 @@ import { capName, fitChat, refuses } from '../core/target-form.ts'
 import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject } from '@gateway/contracts/json'
+import { readErrorBody } from '../core/error-answer.ts'
 import {
   StreamedToolCalls,
   wholeAnswer,
@@ -59,7 +60,7 @@ export const openai: ChatDialect = {
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
   readStream: (options) => new OpenAiStream(options),
-  readErrorBody,
+  readErrorBody: (body) => (readErrorBody(body) ? body : null),
 }
 
 function writeBody(question: Question): { body: Buffer; dropped: string[] } {
@@ -105,17 +106,6 @@ function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnsw
   const usage = readUsage(json.usage, identity.vendor)
   const whole = wholeAnswer(kind, json, identity)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
-}
-
-/** Gemini's answers to OpenAI clients put the error into a list. */
-function readErrorBody(body: string): string | null {
-  try {
-    const value: unknown = JSON.parse(body)
-    if (isObject(value)) return body
-    return Array.isArray(value) && isObject(value[0]) ? JSON.stringify(value[0]) : null
-  } catch {
-    return null
-  }
 }
 
 class OpenAiStream implements ChatReading {

@@ -10,8 +10,10 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { operationOf, requestAttributes, type Span, usageAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
+import { wasFaster } from '../core/attempts.ts'
 import {
   BackendFault,
+  isLeftWaiting,
   isRequestsOwnFault,
   mayBeTheRequests,
   understood,
@@ -19,36 +21,21 @@ import {
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
-import type { TargetForm } from '../core/target-form.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { isOnTrial, noteContent, noteEnd, noteFault, noteSuccess, wayOf, type Seat, type Target } from '../fleet.ts'
+import { isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
+import type { Seat } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
 import type { Router } from '../router.ts'
+import type { Course, Suspect, Trial } from './next-attempt.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
 import { endWaiting, identityOf, remainingMs, type AskedRun, type Call, type Run } from './run.ts'
 
-/** A target whose place is taken. */
-export interface Trial {
-  seat: Seat
-  /** In which the target takes the request. */
-  form: TargetForm
-  /** The time after which another target gets its turn, if one would take the request. */
-  shareMs: number
-  /** Whether another target would take the request at this moment. */
-  othersLeft(): boolean
-  /** Whether another target has answered a request that began since then. */
-  othersAnsweredSince(sinceMs: number): boolean
-  /** The first content has come, so long after the attempt began. */
-  onContent(seat: Seat, tookMs: number): void
-  /** It has failed in a way that may be the request's doing. */
-  onDoubt(seat: Seat, fault: BackendFault): void
-}
-
 const LARGEST_ERROR_BYTES = 64 * 1024
 
 /** The caller has taken the place at the target's backend; it is free again when the connection is. */
-export async function attempt(run: AskedRun, trial: Trial, router: Router): Promise<TokenUsage> {
+export async function attempt(course: Course, trial: Trial): Promise<TokenUsage> {
+  const { run, router } = course
   const { seat } = trial
   const { target, startedAtMs } = seat
   let outcome = 'aborted'
@@ -61,8 +48,8 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
     if (run.job.aborted) throw run.job.aborted
     const response = await call.exchange.response
     if (response.status >= 300) throw await readRefusal(response, call.exchange, wayOf(target, run.header).dialect)
-    const usage = await relayAnswer(run, call, trial, response, router)
-    if (noteSuccess(seat, performance.now())) router.places.look()
+    const usage = await relayAnswer(course, call, seat, response)
+    router.places.noteSuccess(seat)
     if (target.state.trouble) tellRecovery(target, router.logger)
     outcome = 'served'
     if (span.isRecorded) span.set(usageAttributes(usage))
@@ -70,10 +57,10 @@ export async function attempt(run: AskedRun, trial: Trial, router: Router): Prom
   } catch (thrown) {
     call?.exchange.abort(thrown)
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
-    outcome = judgeHealth(run, trial, error, call !== null, router)
+    outcome = judgeHealth(course, seat, error, call !== null)
     throw error
   } finally {
-    if (noteEnd(seat)) router.places.look()
+    router.places.noteEnd(seat)
     if (call) endWaiting(run, call)
     run.call = null
     if (outcome !== 'served') span.fail(outcome)
@@ -152,17 +139,11 @@ function maxTokensFor(run: Run, target: Target): number | undefined {
   return Math.max(1, Math.min(defaultMaxTokens, target.contextWindow - promptTokensEstimate))
 }
 
-async function relayAnswer(
-  run: AskedRun,
-  call: Call,
-  { seat, onContent }: Trial,
-  response: ExchangeResponse,
-  router: Router,
-): Promise<TokenUsage> {
+async function relayAnswer(course: Course, call: Call, seat: Seat, response: ExchangeResponse): Promise<TokenUsage> {
+  const { run, router } = course
   const begun = () => {
-    const nowMs = performance.now()
-    if (noteContent(seat, nowMs)) router.places.look()
-    onContent(seat, nowMs - seat.startedAtMs)
+    router.places.noteContent(seat)
+    judgeSuspects(course, seat)
   }
   if (!run.header.stream) return relayPlain(run, call, router, begun)
   const contentType = String(response.headers['content-type'] ?? '')
@@ -221,8 +202,8 @@ function circumstances(run: AskedRun, { backend }: Target): Circumstances {
 }
 
 /** What the end of an attempt says about its target; the attempt's outcome in a word. */
-function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean, router: Router): string {
-  const { seat } = trial
+function judgeHealth(course: Course, seat: Seat, error: unknown, wasCalled: boolean): string {
+  const { run, router } = course
   const nowMs = performance.now()
   const { firstByteMs, idleMs } = seat.target.backend.config.timeouts
   const fault = error instanceof BackendFault ? error : null
@@ -234,14 +215,15 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
   }
   if (fault === null || fault.kind === 'out_of_time') {
     const isOverdue = run.header.stream && !run.shown && nowMs - seat.startedAtMs >= firstByteMs
-    if (isOverdue) judgeSilence(trial, seat.startedAtMs, router)
+    if (isOverdue) judgeSilence(course, seat, seat.startedAtMs)
   } else if (isRequestsOwnFault(fault)) {
-    if (noteSuccess(seat, nowMs)) router.places.look()
+    router.places.noteSuccess(seat)
   } else if (run.shown && fault.kind === 'idle_timeout') {
-    judgeSilence(trial, nowMs - idleMs, router)
-  } else if (!isLeftWaiting(fault)) {
-    if (mayBeTheRequests(fault) && !isOnTrial(seat.target)) trial.onDoubt(seat, fault)
-    else blame(seat, fault, router)
+    judgeSilence(course, seat, nowMs - idleMs)
+  } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isOnTrial(seat.target))) {
+    course.suspects.push({ seat, fault, afterMs: nowMs - seat.startedAtMs })
+  } else {
+    blame(seat, fault, router)
   }
   return fault?.outcome ?? 'aborted'
 }
@@ -250,17 +232,31 @@ function judgeHealth(run: Run, trial: Trial, error: unknown, wasCalled: boolean,
  * A stream has ended in a silence that no next target could judge: it was the last one, its client left, or it had begun.
  * Silence alone may be a whole pool's load, so it is a fault only if another target has answered meanwhile.
  */
-function judgeSilence({ seat, othersAnsweredSince }: Trial, silentSinceMs: number, router: Router): void {
-  if (othersAnsweredSince(silentSinceMs)) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
+function judgeSilence({ capable, router }: Course, seat: Seat, silentSinceMs: number): void {
+  const nowMs = performance.now()
+  const haveOthersAnswered = capable.some(
+    (other) =>
+      other.backend !== seat.target.backend && other.backend.answeredFromMs >= silentSinceMs && isUsable(other, nowMs),
+  )
+  if (haveOthersAnswered) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
 }
 
-/** Our own patience ended it: whether that is the target's fault shows when another one has answered. */
-export function isLeftWaiting(fault: BackendFault | undefined): boolean {
-  return fault?.kind === 'first_byte_timeout' || fault?.kind === 'idle_timeout'
+/** A later attempt has content: the request was not wrong, and those that had been given longer than it took were slow. */
+function judgeSuspects(course: Course, answering: Seat): void {
+  for (const suspect of course.suspects.splice(0)) {
+    const { seat, fault } = suspect
+    if (!isLeftWaiting(fault) || isTooSlow(suspect, answering, course)) blame(seat, fault, course.router)
+  }
+}
+
+/** The last usable target stays, however slow: there is nobody to go to instead. */
+function isTooSlow({ seat, afterMs }: Suspect, answering: Seat, { capable }: Course): boolean {
+  const { backend } = seat.target
+  const nowMs = performance.now()
+  if (backend === answering.target.backend || !wasFaster(nowMs - answering.startedAtMs, afterMs)) return false
+  return capable.some((other) => other.backend !== backend && isUsable(other, nowMs))
 }
 
 export function blame(seat: Seat, fault: BackendFault, router: Router): void {
-  const change = noteFault(seat, fault, performance.now())
-  router.metrics.health(seat.target.backend.config.id, change)
-  if (change !== 'none') router.places.look()
+  router.metrics.health(seat.target.backend.config.id, router.places.noteFault(seat, fault))
 }

@@ -16,7 +16,7 @@ import {
   chooseTarget,
   type Candidate,
 } from '../core/attempts.ts'
-import { isWorthRepeating, type BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { isLeftWaiting, isRequestsOwnFault, isWorthRepeating, type BackendFault } from '../core/backend-fault.ts'
 import {
   hasPlaceAt,
   isFull,
@@ -24,23 +24,54 @@ import {
   isNative,
   isOnTrial,
   isUsable,
-  noteEnd,
   usableFromMs,
   wayOf,
-  type Seat,
   type Target,
   type TargetPool,
 } from '../fleet.ts'
+import type { Seat } from '../places.ts'
 import type { Router } from '../router.ts'
-import { isLeftWaiting, type Trial } from './attempt.ts'
 import { remainingMs, type Run, type AskedRun } from './run.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { lessonsOf } from '../core/refused-parameters.ts'
-import { knownForm, isTaken, withLessons, type FormMemory, type Lesson, type TargetForm } from '../core/target-form.ts'
+import { knownForm, isTaken, withLessons, type Lesson, type TargetForm } from '../core/target-form.ts'
 
 /** Waiting for a place leaves the rest of the time to be served in. */
 const MOST_OF_TIME_WAITING = 0.5
+
+/** A job's way from target to target. */
+export interface Course {
+  readonly run: AskedRun
+  readonly pool: TargetPool
+  readonly router: Router
+  /** To choose from: in the pool, with every capability that is needed. */
+  capable: Target[]
+  /** It has refused a form of the request, and gets another form of it. */
+  again: Target | null
+  /** By the target's key: a target is the same one when a new config has replaced its backend. */
+  readonly faults: Map<string, BackendFault>
+  repeats: number
+  readonly suspects: Suspect[]
+}
+
+/** A failed attempt that a later one judges: its target was slow, or the request may be wrong. */
+export interface Suspect {
+  seat: Seat
+  fault: BackendFault
+  afterMs: number
+}
+
+/** A target whose place is taken. */
+export interface Trial {
+  seat: Seat
+  /** In which the target takes the request. */
+  form: TargetForm
+  /** The time after which another target gets its turn, if one would take the request. */
+  shareMs: number
+  /** Whether another target would take the request at this moment. */
+  othersLeft(): boolean
+}
 
 export type Next =
   /** The place at the target's backend is taken. */
@@ -49,30 +80,17 @@ export type Next =
   | { kind: 'choose_again' }
   | { kind: 'give_up'; reason: 'exhausted' | 'busy' | 'stopping' }
 
-/** What a choice goes by. */
-export interface Choosing {
-  run: Run
-  /** In the pool, with every capability that is needed. */
-  capable: Target[]
-  again: Target | null
-  faults: Map<string, BackendFault>
-  canRepeat(): boolean
-  onContent: Trial['onContent']
-  onDoubt: Trial['onDoubt']
-  router: Router
-}
-
 /** The next target without an attempt so far; undefined when each has had one. */
-export function nextUntried(choosing: Choosing): Next | Promise<Next> | undefined {
-  const { run, again, router } = choosing
+export function nextUntried(course: Course): Next | Promise<Next> | undefined {
+  const { run, again, router } = course
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return { kind: 'give_up', reason: 'exhausted' }
-  const untried = untriedOf(choosing)
-  if (again && untried.includes(again) && !isFull(again.backend)) return take(choosing, untried, again, untried.length)
-  return untried.length === 0 ? undefined : haveNext(choosing, untried)
+  const untried = untriedOf(course)
+  if (again && untried.includes(again) && !isFull(again.backend)) return take(course, untried, again, untried.length)
+  return untried.length === 0 ? undefined : haveNext(course, untried)
 }
 
-function untriedOf({ capable, faults }: Choosing): Target[] {
+function untriedOf({ capable, faults }: Course): Target[] {
   return capable.filter((target) => !faults.has(target.key))
 }
 
@@ -80,9 +98,10 @@ function untriedOf({ capable, faults }: Choosing): Target[] {
  * Everyone failed once, or has no place: the one whose trouble may have passed is asked again, when the budget has a
  * repeat to give. A target without an attempt goes first once it has a place.
  */
-export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: number): Promise<Next> {
-  const { run, capable, faults, router } = choosing
+export async function nextRepeat(course: Course): Promise<Next> {
+  const { run, pool, capable, faults, router } = course
   const exhausted: Next = { kind: 'give_up', reason: 'exhausted' }
+  const repeats = course.repeats++
   if (repeats >= MAX_REPEATS_PER_REQUEST) return exhausted
   const promising = capable.filter(({ key }) => faults.has(key) && isWorthRepeating(faults.get(key)!))
   if (promising.length === 0) return exhausted
@@ -101,21 +120,21 @@ export async function nextRepeat(choosing: Choosing, pool: TargetPool, repeats: 
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
   const proven = ready.filter((target) => !isOnTrial(target))
-  const untried = untriedOf(choosing)
+  const untried = untriedOf(course)
   const again = proven.length > 0 ? proven : ready
-  const next = takeBest(choosing, untried) ?? (await haveNext(choosing, [...untried, ...again]))
+  const next = takeBest(course, untried) ?? (await haveNext(course, [...untried, ...again]))
   if (next.kind !== 'attempt') return next
   return { ...next, othersLeft: () => isAnyReady(untried, next.seat.target, run) }
 }
 
 /** One of the targets with a place at it, at once or when one is to be had. */
-function haveNext(choosing: Choosing, targets: Target[]): Next | Promise<Next> {
-  return takeBest(choosing, targets) ?? waitForPlace(choosing, targets)
+function haveNext(course: Course, targets: Target[]): Next | Promise<Next> {
+  return takeBest(course, targets) ?? waitForPlace(course, targets)
 }
 
 /** Takes a place at the best target; null while those of the best rank are all full. */
-function takeBest(choosing: Choosing, targets: Target[]): Next | null {
-  const { run } = choosing
+function takeBest(course: Course, targets: Target[]): Next | null {
+  const { run } = course
   const candidates = targets.map((target) => candidateOf(target, run))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no place at any of them, one request that nobody else can serve goes even so.
@@ -123,11 +142,11 @@ function takeBest(choosing: Choosing, targets: Target[]): Next | null {
     const even = choice.targets.map((candidate) => ({ ...candidate, full: isFullEvenSo(candidate.target.backend) }))
     choice = chooseTarget(even, choiceOptions(run))
   }
-  return choice.kind === 'target' ? take(choosing, targets, choice.target.target, choice.untried) : null
+  return choice.kind === 'target' ? take(course, targets, choice.target.target, choice.untried) : null
 }
 
-function take(choosing: Choosing, targets: Target[], target: Target, untried: number): Next {
-  const { run, capable, onContent, onDoubt, router } = choosing
+function take(course: Course, targets: Target[], target: Target, untried: number): Next {
+  const { run, router } = course
   const isTrial = isOnTrial(target)
   const seat = router.places.take(target)
   return {
@@ -135,15 +154,7 @@ function take(choosing: Choosing, targets: Target[], target: Target, untried: nu
     seat,
     form: formOf(target, wayOf(target, run.header).target, run.header.kind, performance.now()),
     shareMs: attemptBudgetMs(remainingMs(run), untried),
-    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(choosing)),
-    othersAnsweredSince(at) {
-      const nowMs = performance.now()
-      return capable.some(
-        (other) => other.backend !== target.backend && other.backend.answeredFromMs >= at && isUsable(other, nowMs),
-      )
-    },
-    onContent,
-    onDoubt,
+    othersLeft: () => isAnyReady(targets, target, run) || (isTrial && canGoBack(course)),
   }
 }
 
@@ -157,34 +168,35 @@ function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
 }
 
 /** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
-function canGoBack({ capable, faults, canRepeat }: Choosing): boolean {
+function canGoBack({ capable, faults, repeats, pool }: Course): boolean {
+  if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false
   const nowMs = performance.now()
   const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
-  return canRepeat() && capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
+  return capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
 }
 
-async function waitForPlace(choosing: Choosing, targets: Target[]): Promise<Next> {
-  const { run, router } = choosing
+async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
+  const { run, router } = course
   const waitingSinceMs = performance.now()
   const waited = await router.places.wait<Next>({
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
-    choose: () => takeBest(choosing, targets),
+    choose: () => takeBest(course, targets),
     choiceAtMs: () => nextChoiceAtMs(targets),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
   router.metrics.waited(run.header.pool, performance.now() - waitingSinceMs)
   if (run.job.signal.aborted) {
-    if (waited.kind === 'chosen' && waited.choice.kind === 'attempt') giveBack(waited.choice.seat, router)
+    if (typeof waited === 'object' && waited.kind === 'attempt') giveBack(waited.seat, router)
     throw run.job.signal.reason
   }
-  if (waited.kind === 'chosen') return waited.choice
-  return waited.kind === 'choose_again' ? waited : giveUpWaiting(choosing, targets)
+  if (waited === 'in_vain') return giveUpWaiting(course, targets)
+  return waited === 'choose_again' ? { kind: waited } : waited
 }
 
 function giveBack(seat: Seat, router: Router): void {
-  if (noteEnd(seat)) router.places.look()
+  router.places.noteEnd(seat)
   router.places.free(seat.target.backend)
 }
 
@@ -200,9 +212,9 @@ function nextChoiceAtMs(targets: Target[]): number {
 }
 
 /** Waited in vain for those that are usable: the others come last, but they come. */
-function giveUpWaiting(choosing: Choosing, targets: Target[]): Next {
+function giveUpWaiting(course: Course, targets: Target[]): Next {
   const free = targets.filter(({ backend }) => !isFull(backend))
-  return takeBest(choosing, free) ?? { kind: 'give_up', reason: 'busy' }
+  return takeBest(course, free) ?? { kind: 'give_up', reason: 'busy' }
 }
 
 function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
@@ -230,24 +242,10 @@ function choiceOptions(run: Run): { affinityKey: string | undefined; random: () 
 
 const LESSON_MS = 3_600_000
 
-export function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
-  const { known, lessons } = memoryOf(target, asked)
-  const form = known.get(kind) ?? know(target, asked, kind)
-  return lessons.length === 0 ? form : withLessons(form, lessons, nowMs)
-}
-
-/** Kept where the form is, since addresses and names are matched once only. */
-function know(target: Target, asked: TargetDialect, kind: JobKind): TargetForm {
-  const form = asked === 'chat' ? knownForm(target.backend.vendor, target.model, kind) : []
-  memoryOf(target, asked).known.set(kind, form)
-  return form
-}
-
-function memoryOf({ state }: Target, asked: TargetDialect): FormMemory {
-  state.forms ??= new Map()
-  const learnt = state.forms.get(asked) ?? { known: new Map(), lessons: [] }
-  state.forms.set(asked, learnt)
-  return learnt
+function formOf({ backend, model, state }: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
+  const known = asked === 'chat' ? knownForm(backend.vendor, model, kind) : []
+  const lessons = state.lessons.get(asked)
+  return lessons ? withLessons(known, lessons, nowMs) : known
 }
 
 /**
@@ -272,13 +270,12 @@ export function learnForm(
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
   const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
   if (lessons.length === 0) return false
-  const memory = memoryOf(target, asked)
   // Another request may have learnt the same meanwhile; the later lesson holds.
-  const others = memory.lessons.filter(
+  const others = (target.state.lessons.get(asked) ?? []).filter(
     (old) =>
       old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
   )
-  memory.lessons = [...others, ...lessons]
+  target.state.lessons.set(asked, [...others, ...lessons])
   // Where both names of a client's cap are refused, there is no form that is left.
   return isTaken({ ...sent, form: formOf(target, asked, kind, nowMs) })
 }

@@ -13,7 +13,17 @@ import type { Dialect, PlainAnswer } from '../dialects/dialect.ts'
 import { wayOf, type Target } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, telling, type AskedRun, type Call, type Run } from './run.ts'
+import {
+  endWaiting,
+  estimatedUsage,
+  identityOf,
+  remainingMs,
+  show,
+  telling,
+  type AskedRun,
+  type Call,
+  type Run,
+} from './run.ts'
 
 /** Answers travel in pieces, so that a slow client holds back megabytes of images. */
 const PIECE_BYTES = 256 * 1024
@@ -36,7 +46,9 @@ export async function relayPlain(
   if (known) call.usage = telling(known)
   const answer = await fulfil(run, target, read, hold)
   const told = usageTold(run, answer, dialect)
-  const usage = told ? await ofAllChoices(told, answer, tokens) : await estimate(run, answer, dialect, tokens)
+  const usage = told
+    ? await ofAllChoices(told, answer, tokens)
+    : estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens))
   const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
   onContent()
   show(run, call, 'application/json', telling(usage))
@@ -94,29 +106,14 @@ async function ofAllChoices(told: TokenUsage, { json }: PlainAnswer, tokens: Tok
   return { ...told, completionTokens: told.completionTokens + Math.round(others * scale), estimated: true }
 }
 
-async function estimate(
-  run: AskedRun,
-  answer: PlainAnswer,
-  dialect: Dialect,
-  tokens: TokenCounter,
-): Promise<TokenUsage> {
-  const { usage } = answer
-  return {
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    ...usage,
-    promptTokens: usage?.promptTokens || run.header.promptTokensEstimate,
-    completionTokens: usage?.completionTokens || (await completionTokens(run, answer, dialect, tokens)),
-    estimated: true,
-  }
-}
-
+/** The backend's own figure, or ours. */
 async function completionTokens(
   { header, body }: AskedRun,
-  { json }: PlainAnswer,
+  { usage, json }: PlainAnswer,
   dialect: Dialect,
   tokens: TokenCounter,
 ): Promise<number> {
+  if (usage !== null && usage.completionTokens > 0) return usage.completionTokens
   switch (header.kind) {
     case 'chat':
       return tokens.count(dialect.textOf(json))

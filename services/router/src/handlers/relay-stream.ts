@@ -21,7 +21,17 @@ import {
 import { clientDialect, wayOf } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import type { TokenCounter } from '../tokens/count-tokens.ts'
-import { endWaiting, identityOf, remainingMs, show, telling, type AskedRun, type Call, type Run } from './run.ts'
+import {
+  endWaiting,
+  estimatedUsage,
+  identityOf,
+  remainingMs,
+  show,
+  telling,
+  type AskedRun,
+  type Call,
+  type Run,
+} from './run.ts'
 
 /** What comes beyond this after the last finish reason is not waited for. */
 const MOST_KEPT_BYTES = 64 * 1024
@@ -46,7 +56,7 @@ export async function relayStream(
   })
   const usage = () => usageOf(reading, run, tokens)
   call.usage = usage
-  const unsent: Unsent = { ready: [], readyBytes: 0, kept: [], keptBytes: 0 }
+  const unsent: Unsent = { ready: [], kept: [] }
   const room = roomForLargeEvents(run, answerMemory)
 
   function send(pieces: Buffer[]): Promise<unknown> {
@@ -65,7 +75,7 @@ export async function relayStream(
   }
 
   try {
-    while (!reading.progress.done && unsent.keptBytes < MOST_KEPT_BYTES) {
+    while (!reading.progress.done && bytesIn(unsent.kept) < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
       for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
       if (!piece || reading.progress.done) break
@@ -101,29 +111,18 @@ export async function relayStream(
 /** What has been read and is not yet sent on. */
 interface Unsent {
   ready: Buffer[]
-  readyBytes: number
   /** From the last finish reason on. */
   kept: Buffer[]
-  keptBytes: number
 }
 
-function readInto(unsent: Unsent, reading: StreamReading, event: SseEvent): void {
-  if (reading.progress.done) return
+function readInto({ ready, kept }: Unsent, reading: StreamReading, event: SseEvent): void {
+  const { progress } = reading
+  if (progress.done) return
   const written = reading.read(event)
   if (!written) return
   const pieces = piecesOf(written)
-  if (!reading.progress.complete) return addReady(unsent, reading, pieces)
-  unsent.kept.push(...pieces)
-  unsent.keptBytes += bytesIn(pieces)
-}
-
-function addReady(unsent: Unsent, { progress: { begun } }: StreamReading, pieces: readonly Buffer[]): void {
-  if (!begun) {
-    const bytes = bytesIn(pieces)
-    if (unsent.readyBytes + bytes > MOST_BEFORE_CONTENT_BYTES) return
-    unsent.readyBytes += bytes
-  }
-  unsent.ready.push(...pieces)
+  if (progress.complete) kept.push(...pieces)
+  else if (progress.begun || bytesIn(ready) + bytesIn(pieces) <= MOST_BEFORE_CONTENT_BYTES) ready.push(...pieces)
 }
 
 function piecesOf(written: Written): readonly Buffer[] {
@@ -208,21 +207,13 @@ function split(push: () => SseEvent[]): SseEvent[] {
 }
 
 /** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
-async function usageOf({ progress }: StreamReading, { header }: Run, tokens: TokenCounter): Promise<TokenUsage> {
+async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
   const { usage, usageAt, prompt, text } = progress
   const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0
   const uncounted = text.length - counted
   if (usage !== null && usage.promptTokens > 0 && uncounted === 0) return usage
-  const told = usage ?? prompt
   const completionTokens = (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens))
-  return {
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    ...told,
-    promptTokens: told?.promptTokens || header.promptTokensEstimate,
-    completionTokens: Math.min(MOST_TOKENS, completionTokens),
-    estimated: true,
-  }
+  return estimatedUsage(run, usage ?? prompt, Math.min(MOST_TOKENS, completionTokens))
 }
 
 /** Of so many characters of the text. */

@@ -4,8 +4,8 @@
 
 import { encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob } from '@gateway/bus/port'
-import type { AnswerHead, JobHeader } from '@gateway/contracts/job'
-import type { TokenUsage } from '@gateway/contracts/usage'
+import type { AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
+import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
@@ -34,6 +34,8 @@ export interface Run {
   shown: Shown | null
   /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: Shown | null
+  /** Resolves when its last word has been sent. */
+  done: Promise<void>
 }
 
 /** From the moment its body is there. */
@@ -115,9 +117,9 @@ export function toldNames(names: readonly string[]): string[] {
  * refuses or fails. Its work costs the usage that its answer has told so far, or else the prompt.
  */
 export function abandon(run: Run, reason: unknown): void {
-  const { call, header } = run
+  const { call } = run
   if (!run.shown && call?.exchange.isAtWork) {
-    run.abandoned = { target: call.target, usage: call.usage ?? (() => Promise.resolve(promptAlone(header))) }
+    run.abandoned = { target: call.target, usage: call.usage ?? telling(estimatedUsage(run, null, 0)) }
   }
   call?.exchange.abort(reason)
 }
@@ -127,14 +129,19 @@ export function owed(run: Run): Shown | null {
   return run.shown ?? run.abandoned
 }
 
-function promptAlone({ promptTokensEstimate }: JobHeader): TokenUsage {
-  return {
-    promptTokens: promptTokensEstimate,
-    completionTokens: 0,
-    cachedTokens: 0,
-    reasoningTokens: 0,
-    estimated: true,
-  }
+/** Where the backend did not count all: its own figures as far as they go, the edge's of the prompt, ours of the answer. */
+export function estimatedUsage({ header }: Run, told: TokenUsage | null, completionTokens: number): TokenUsage {
+  const promptTokens = told?.promptTokens || header.promptTokensEstimate
+  return { ...NO_TOKENS, ...told, promptTokens, completionTokens, estimated: true }
+}
+
+export function failureOf(
+  { attempts }: Run,
+  code: AnswerFailure['code'],
+  message: string,
+  more: Partial<AnswerFailure> = {},
+): AnswerFailure {
+  return { code, message, attempted: [...new Set(attempts.map(({ backend }) => backend))], attempts, ...more }
 }
 
 /** For an answer whose backend leaves these out. */

@@ -11,16 +11,15 @@ import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
 import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contracts/job'
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
-import { InFlightList } from '@gateway/in-flight/collections'
 import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
 import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { failOver } from './fail-over.ts'
-import { abandon, owed, type AskedRun, type Run } from './run.ts'
+import { abandon, failureOf, owed, type AskedRun, type Run } from './run.ts'
 
-export async function serveJob(job: IncomingJob, router: Router): Promise<void> {
+export function serveJob(router: Router, job: IncomingJob): void {
   const receivedAtMs = performance.now()
   const header = readHeader(job, router)
   if (!header) return
@@ -36,13 +35,23 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
   const place = router.runs.join(run)
   job.onAbort((aborted) => onAbort(run, aborted, router))
   job.onOver((how) => onOver(run, how, router))
+  run.done = answer(run, pool, router)
+    .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
+    .finally(() => {
+      run.span.end()
+      place.leave()
+    })
+}
+
+async function answer(run: Run, pool: TargetPool, router: Router): Promise<void> {
+  const { job, header } = run
   try {
     const outcome = await failOver(await readBody(run, router), pool, router)
-    if (outcome.kind === 'end') job.end(encodeJson(outcome.end))
-    else job.failure(encodeJson(outcome.failure))
+    if ('code' in outcome) job.failure(encodeJson(outcome))
+    else job.end(encodeJson(outcome))
     failpoint('router.answer-ended')
-    if (outcome.kind === 'failure') run.span.fail(outcome.failure.code)
-    router.metrics.job(pool.id, outcome.kind === 'end' ? 'served' : outcome.failure.code)
+    if ('code' in outcome) run.span.fail(outcome.code)
+    router.metrics.job(pool.id, 'code' in outcome ? outcome.code : 'served')
   } catch (error) {
     run.span.fail(job.aborted ? 'aborted' : 'INTERNAL_ERROR')
     if (job.aborted) return job.failure(encodeJson(await lastWord(run, 'SERVICE_UNAVAILABLE', 'Nobody waited')))
@@ -51,9 +60,6 @@ export async function serveJob(job: IncomingJob, router: Router): Promise<void> 
       'a job failed unexpectedly',
     )
     job.failure(encodeJson(await lastWord(run, 'INTERNAL_ERROR', 'The router failed')))
-  } finally {
-    run.span.end()
-    place.leave()
   }
 }
 
@@ -102,6 +108,7 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     call: null,
     shown: null,
     abandoned: null,
+    done: Promise.resolve(),
   }
 }
 
@@ -128,13 +135,7 @@ function onOver(run: Run, how: JobOver, { reports }: Router): void {
 /** A failure, with the usage that the client pays for all the same. */
 async function lastWord(run: Run, code: AnswerFailure['code'], message: string): Promise<AnswerFailure> {
   const usage = await owed(run)?.usage()
-  return {
-    code,
-    message,
-    attempted: [...new Set(run.attempts.map(({ backend }) => backend))],
-    attempts: run.attempts,
-    ...(usage ? { usage } : {}),
-  }
+  return failureOf(run, code, message, usage ? { usage } : {})
 }
 
 /** After the time to finish, jobs get this long to send their failure. */
@@ -142,32 +143,20 @@ const FAREWELL_MS = 2_000
 /** In that time a tokenizer counts their answers this long. */
 const COUNTED_WITHIN_MS = 1_000
 
-/** The jobs that this router has taken: it finishes them before it stops. */
-export function trackJobs(router: Router) {
-  const open = new InFlightList<Promise<void>>()
-  const allDone = () => Promise.all(open)
-
-  return {
-    take(job: IncomingJob): void {
-      const done: Promise<void> = serveJob(job, router)
-        .catch((error: unknown) => router.logger.error({ err: error }, 'a job could not be closed'))
-        .finally(() => place.leave())
-      const place = open.join(done)
-    },
-    async drained(drainMs: number): Promise<void> {
-      const timer = new AbortController()
-      const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
-      const end = await Promise.race([allDone(), patience])
-      timer.abort()
-      if (end !== 'expired') return
-      router.expired = true
-      for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
-      router.places.wakeAll()
-      const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
-      await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])
-      // A failure that still waits for its count would come after the bus has been flushed: its length tells it.
-      await router.tokens.close()
-      await farewell
-    },
-  }
+/** Lets the jobs under way finish, and ends those that take longer. */
+export async function finishJobs(router: Router, drainMs: number): Promise<void> {
+  const allDone = () => Promise.all([...router.runs].map(({ done }) => done))
+  const timer = new AbortController()
+  const patience = sleep(drainMs, 'expired' as const, { signal: timer.signal }).catch(() => 'done' as const)
+  const end = await Promise.race([allDone(), patience])
+  timer.abort()
+  if (end !== 'expired') return
+  router.expired = true
+  for (const run of router.runs) run.call?.exchange.abort(new BackendFault('out_of_time', 'the router is stopping'))
+  router.places.wakeAll()
+  const farewell = Promise.race([allDone(), sleep(FAREWELL_MS, undefined, { ref: false })])
+  await Promise.race([farewell, sleep(COUNTED_WITHIN_MS, undefined, { ref: false })])
+  // A failure that still waits for its count would come after the bus has been flushed: its length tells it.
+  await router.tokens.close()
+  await farewell
 }

@@ -3,22 +3,18 @@
  */
 
 import { BackendFault } from '../../core/backend-fault.ts'
+import { readErrorBody } from '../../core/error-answer.ts'
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 
-/** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it is no JSON. */
-export function readErrorBody(body: string): string | null {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    return null
-  }
-  if (!isObject(value)) return null
-  return isObject(value.error) ? asOpenAi(value.error) : body
+/** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it holds no object. */
+export function readMessagesError(body: string): string | null {
+  const said = readErrorBody(body)
+  if (said === null) return null
+  return isObject(said.error) ? asOpenAi(said.error) : body
 }
 
 function asOpenAi({ type, message, details }: JsonObject): string {
-  const code = isObject(details) ? (details.error_code ?? null) : null
+  const { error_code: code = null } = membersOf(details)
   return JSON.stringify({ error: { message, type, param: null, code } })
 }
 
@@ -37,13 +33,7 @@ const ERROR_STATUS: Record<string, number> = {
 
 /** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
 export function errorMessageOf(data: string): JsonObject {
-  try {
-    const value: unknown = JSON.parse(data)
-    if (isObject(value)) return value
-  } catch {
-    // Told as text.
-  }
-  return { error: { message: data } }
+  return readErrorBody(data) ?? { error: { message: data } }
 }
 
 /** The failure in an `error` event, or in an error body under a 200. */
