@@ -13,7 +13,7 @@ import { TierGrid } from './tier-grid.tsx'
 export default function ModelsPage() {
   const keys = useKeys()
   const hasKey = activeKeyOf(keys.data) !== undefined
-  const plan = usePlan(hasKey)
+  const plan = usePlan()
   const catalog = useCatalog()
   const loading = <Skeleton height={560} radius="lg" />
   // One after the other: what comes later must not push down what is there.

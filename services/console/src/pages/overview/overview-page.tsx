@@ -35,8 +35,8 @@ export default function OverviewPage() {
 }
 
 function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
-  const quota = useQuota(true)
-  const plan = usePlan(true)
+  const quota = useQuota()
+  const plan = usePlan()
   return (
     <>
       <Card title="This month’s allowance">

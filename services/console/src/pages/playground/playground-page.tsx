@@ -29,7 +29,7 @@ export default function PlaygroundPage() {
     >
       <Answer query={keys} loading={<Skeleton height={420} radius="lg" />}>
         {({ data }) =>
-          activeKeyOf({ object: 'list', data }) ? (
+          activeKeyOf({ data }) ? (
             <Conversation />
           ) : (
             <CreateKey isFirst={data.length === 0} onCreated={() => undefined} />
@@ -42,7 +42,7 @@ export default function PlaygroundPage() {
 
 function Conversation() {
   const caller = useCaller()
-  const plan = usePlan(true)
+  const plan = usePlan()
   const refresh = useRefreshAccount()
   const turns = useTurns()
   const [model, setModel] = useState<string | null>(null)

@@ -3,7 +3,7 @@ import type { UsageTotals } from '@gateway/contracts/usage-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
 import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
-import { activeKeyOf, useKeys, usePlan, useUsage } from '../../gateway/queries.ts'
+import { usePlan, useUsage } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
@@ -29,8 +29,7 @@ export default function UsagePage() {
 }
 
 function UsageOver({ period }: { period: Period }) {
-  const hasKey = activeKeyOf(useKeys().data) !== undefined
-  const unit = usePlan(hasKey).data?.unit
+  const unit = usePlan().data?.unit
   const month = useUsage({ group_by: 'day' })
   const question = questionFor(period, month.data?.to)
   const days = useUsage({ ...question, group_by: 'day' }, question !== null)
