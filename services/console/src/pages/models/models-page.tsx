@@ -1,4 +1,4 @@
-import { Skeleton, Table } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { formatPrice } from '../../core/format.ts'
@@ -73,30 +73,24 @@ function OtherModels({ models }: { models: PlannedModel[] }) {
 
 function ModelTable({ label, models }: { label: string; models: PlannedModel[] }) {
   return (
-    <WideTable label={label}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th scope="col">Model</Table.Th>
-          <Table.Th scope="col">Purpose</Table.Th>
-          <Table.Th scope="col">Price</Table.Th>
-          <Table.Th scope="col">Your plan</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {models.map((model) => (
-          <Table.Tr key={model.id}>
-            <Table.Td className="mono">{model.id}</Table.Td>
-            <Table.Td>{model.replacement ? <Replaced by={model.replacement} /> : <bdi>{model.purpose}</bdi>}</Table.Td>
-            <Table.Td>{model.price ? formatPrice(model.price) : 'vendor’s rates'}</Table.Td>
-            <Table.Td>
-              <StatusBadge tone={model.included ? 'good' : 'quiet'}>
-                {model.included ? 'included' : 'not included'}
-              </StatusBadge>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <WideTable
+      label={label}
+      rows={models}
+      name={{ title: 'Model', of: ({ id }) => id, className: 'mono' }}
+      columns={[
+        {
+          title: 'Purpose',
+          cell: ({ replacement, purpose }) => (replacement ? <Replaced by={replacement} /> : <bdi>{purpose}</bdi>),
+        },
+        { title: 'Price', cell: ({ price }) => (price ? formatPrice(price) : 'vendor’s rates') },
+        {
+          title: 'Your plan',
+          cell: ({ included }) => (
+            <StatusBadge tone={included ? 'good' : 'quiet'}>{included ? 'included' : 'not included'}</StatusBadge>
+          ),
+        },
+      ]}
+    />
   )
 }
 

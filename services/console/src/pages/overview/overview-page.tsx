@@ -6,6 +6,7 @@ import { useKeys, usePlan, useQuota, activeKeyOf } from '../../gateway/queries.t
 import { Allowance } from '../../parts/allowance.tsx'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { ArrowIcon } from '../../parts/icons.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -74,28 +75,16 @@ function TryIt() {
 function PlanFacts({ plan }: { plan: PlanRecord }) {
   const included = plan.models.filter((model) => model.included && !model.replacement).length
   return (
-    <dl className={`${classes.facts} facts`}>
-      <div>
-        <dt>Plan</dt>
-        <dd>
-          {plan.plan} {plan.overage && <StatusBadge tone="accent">overage on</StatusBadge>}
-        </dd>
-      </div>
-      <div>
-        <dt>Models included</dt>
-        <dd className="figures">{included}</dd>
-      </div>
-      <div>
-        <dt>Requests a minute</dt>
-        <dd className="figures">{formatCount(plan.requests_per_minute)}</dd>
-      </div>
-      <div>
-        <dt>Tokens a minute</dt>
-        <dd className="figures">
-          {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
-        </dd>
-      </div>
-    </dl>
+    <Facts>
+      <Fact name="Plan">
+        {plan.plan} {plan.overage && <StatusBadge tone="accent">overage on</StatusBadge>}
+      </Fact>
+      <Fact name="Models included">{included}</Fact>
+      <Fact name="Requests a minute">{formatCount(plan.requests_per_minute)}</Fact>
+      <Fact name="Tokens a minute">
+        {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
+      </Fact>
+    </Facts>
   )
 }
 

@@ -66,7 +66,7 @@ function NothingUsed() {
   )
 }
 
-function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: Measure[] }) {
+function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: readonly Measure[] }) {
   return (
     <dl className={classes.tiles}>
       {measures.map(({ value, label, figure, format }) => (
