@@ -97,16 +97,7 @@ interface ConfirmDialogProps {
 function ConfirmDialog(props: ConfirmDialogProps) {
   const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
   return (
-    <Modal
-      radius="lg"
-      padding="lg"
-      opened={opened}
-      onClose={onCancel}
-      title={title}
-      lockScroll={false}
-      centered
-      withCloseButton={false}
-    >
+    <Modal opened={opened} onClose={onCancel} title={title}>
       <p>{children}</p>
       <Group mt="lg" gap="sm" justify="flex-end">
         <Button variant="default" data-autofocus onClick={onCancel}>

@@ -1,4 +1,3 @@
-import { Skeleton } from '@mantine/core'
 import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { formatPrice } from '../../core/format.ts'
@@ -15,16 +14,16 @@ export default function ModelsPage() {
   const hasKey = activeKeyOf(keys.data) !== undefined
   const plan = usePlan()
   const catalog = useCatalog()
-  const loading = <Skeleton height={560} radius="lg" />
+  const heights = [560]
   // One after the other: what comes later must not push down what is there.
   return (
     <Page title="Models" lead="The purpose and the price of each model.">
-      <Answer query={keys} loading={loading}>
+      <Answer query={keys} heights={heights}>
         {() => (
-          <Answer query={catalog} loading={loading}>
+          <Answer query={catalog} heights={heights}>
             {({ data: tiers }) =>
               hasKey ? (
-                <Answer query={plan} loading={loading}>
+                <Answer query={plan} heights={heights}>
                   {(record) => <ModelsOnPlan tiers={tiers} plan={record} />}
                 </Answer>
               ) : (

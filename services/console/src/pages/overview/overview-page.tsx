@@ -1,4 +1,3 @@
-import { Skeleton } from '@mantine/core'
 import type { PlanRecord } from '@gateway/contracts/plan-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
@@ -22,7 +21,7 @@ export default function OverviewPage() {
   const [created, setCreated] = useState<string | null>(null)
   return (
     <Page title="Overview" lead="Your plan, your allowance and your first request.">
-      <Answer query={keys} loading={<OverviewSkeleton />}>
+      <Answer query={keys} heights={[218, 96, 120]}>
         {({ data }) => (
           <>
             {!active && <CreateKey isFirst={data.length === 0} onCreated={setCreated} />}
@@ -41,13 +40,13 @@ function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
   return (
     <>
       <Card title="This month’s allowance">
-        <Answer query={quota} loading={<Skeleton height={142} />}>
+        <Answer query={quota} heights={[142]}>
           {(record) => <Allowance quota={record} />}
         </Answer>
       </Card>
       <TryIt />
       <Card title="Your plan">
-        <Answer query={plan} loading={<Skeleton height={46} />}>
+        <Answer query={plan} heights={[46]}>
           {(record) => <PlanFacts plan={record} />}
         </Answer>
       </Card>
@@ -85,15 +84,5 @@ function PlanFacts({ plan }: { plan: PlanRecord }) {
         {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
       </Fact>
     </Facts>
-  )
-}
-
-function OverviewSkeleton() {
-  return (
-    <>
-      <Skeleton height={218} radius="lg" mb={20} />
-      <Skeleton height={96} radius="lg" mb={20} />
-      <Skeleton height={120} radius="lg" />
-    </>
   )
 }

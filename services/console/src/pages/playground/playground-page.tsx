@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { useEffect, useRef, useState, type RefObject } from 'react'
 import { firstModel } from '../../core/first-model.ts'
@@ -27,7 +27,7 @@ export default function PlaygroundPage() {
         )
       }
     >
-      <Answer query={keys} loading={<Skeleton height={420} radius="lg" />}>
+      <Answer query={keys} heights={[420]}>
         {({ data }) =>
           activeKeyOf({ data }) ? (
             <Conversation />
@@ -51,7 +51,7 @@ function Conversation() {
   const isBusy = turns.some(isRunning)
 
   return (
-    <Answer query={plan} loading={<Skeleton height={420} radius="lg" />}>
+    <Answer query={plan} heights={[420]}>
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.find(({ id }) => id === model)?.id ?? firstModel(chat)

@@ -1,4 +1,4 @@
-import { SegmentedControl, Skeleton } from '@mantine/core'
+import { SegmentedControl } from '@mantine/core'
 import type { UsageTotals } from '@gateway/contracts/usage-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
@@ -35,7 +35,7 @@ function UsageOver({ period }: { period: Period }) {
   const days = useUsage({ ...question, group_by: 'day' }, question !== null)
   const models = useUsage({ ...question, group_by: 'model' }, question !== null)
   return (
-    <Answer query={days} loading={<UsageSkeleton />}>
+    <Answer query={days} heights={[88, 370, 220]}>
       {(record) => {
         if (record.totals.requests === 0) return <NothingUsed />
         const measures = measuresFor(record.totals, unit)
@@ -43,7 +43,7 @@ function UsageOver({ period }: { period: Period }) {
           <>
             <TotalTiles totals={record.totals} measures={measures} />
             <DaysCard record={record} measures={measures} />
-            <Answer query={models} loading={<Skeleton height={220} radius="lg" />}>
+            <Answer query={models} heights={[220]}>
               {({ data }) => <ModelsCard rows={data} measures={measures} />}
             </Answer>
           </>
@@ -81,15 +81,5 @@ function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: reado
         </div>
       ))}
     </dl>
-  )
-}
-
-function UsageSkeleton() {
-  return (
-    <>
-      <Skeleton height={88} radius="lg" mb={20} />
-      <Skeleton height={370} radius="lg" mb={20} />
-      <Skeleton height={220} radius="lg" />
-    </>
   )
 }
