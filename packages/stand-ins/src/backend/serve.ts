@@ -68,7 +68,7 @@ async function serveEndpoint(
   const model = typeof body['model'] === 'string' ? body['model'] : null
   const stream = body['stream'] === true
   const backend = header(req, 'x-simulated-backend') ?? null
-  const fault = script.take({ endpoint, model, stream, backend, header: header(req, 'x-fault') })
+  const fault = script.take({ endpoint, model, stream, backend })
   if (endpoint === 'health' || endpoint === 'models') return await serveStatus(endpoint, res, fault, serving)
 
   const call = log.begin({
@@ -119,8 +119,7 @@ async function answerFor(
       return { answer: jsonAnswer(made.json), usage: made.usage }
     }
     case 'images': {
-      const shape = { usage, notPng: fault.notPng === true, url: fault.imageUrl ?? false, origin: serving.origin() }
-      const made = await answerImages(body, shape)
+      const made = await answerImages(body, { usage, origin: serving.origin() })
       return { answer: jsonAnswer(made.json), usage: made.usage }
     }
   }
@@ -218,7 +217,7 @@ function checkContext(promptTokens: number, maxTokens: number, { contextWindow }
 }
 
 /** By events, which cost a fraction of an async iterator. */
-function readBody(req: IncomingMessage): Promise<Buffer> {
+export function readBody(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     req.on('data', (piece: Buffer) => pieces.push(piece))
@@ -227,7 +226,7 @@ function readBody(req: IncomingMessage): Promise<Buffer> {
   })
 }
 
-function parseBody(bytes: Buffer): JsonObject {
+export function parseBody(bytes: Buffer): JsonObject {
   let body: unknown
   try {
     body = JSON.parse(bytes.toString('utf8'))
@@ -238,7 +237,7 @@ function parseBody(bytes: Buffer): JsonObject {
   return body
 }
 
-function refuse(res: ServerResponse, error: unknown): void {
+export function refuse(res: ServerResponse, error: unknown): void {
   if (res.destroyed || res.headersSent) return void res.destroy()
   if (error instanceof Refusal) {
     sendJson(res, error.status, errorBody(error.message, 'invalid_request_error', error.param, error.code))
