@@ -7,7 +7,7 @@
 
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startTimeOf } from '@gateway/embedded-postgres/processes'
+import { signal, startTimeOf } from '@gateway/embedded-postgres/processes'
 
 interface Entry {
   name: string
@@ -78,25 +78,16 @@ async function readRecord(path: string): Promise<Record | undefined> {
 
 async function end(
   { name, pid, startTime }: Entry,
-  signal: NodeJS.Signals,
+  gently: NodeJS.Signals,
   log: (line: string) => void,
 ): Promise<void> {
   const lives = async () => pid !== null && startTime != null && (await startTimeOf(pid)) === startTime
   if (pid === null || !(await lives())) return
   log(`ending ${name}, which an earlier cluster left behind (process ${pid})`)
-  send(pid, signal)
+  signal(pid, gently)
   const deadlineAtMs = Date.now() + SERVER_STOP_MS
   while (await lives()) {
-    if (Date.now() > deadlineAtMs) send(pid, 'SIGKILL')
+    if (Date.now() > deadlineAtMs) signal(pid, 'SIGKILL')
     await delay(POLL_MS)
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    // It ended by itself meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
