@@ -27,8 +27,9 @@ const POLL_MS = 20
 /** Writes what `describeNow` says, one writing after the other: a reader sees the former state or this one, no part. */
 export function recordCluster(path: string, describeNow: () => Record, log: (line: string) => void) {
   let writing = Promise.resolve()
-  const inTurn = (work: () => Promise<void>): void => {
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
     writing = writing.then(work).catch((error: unknown) => log(`${path} could not be written: ${String(error)}`))
+    return writing
   }
   return {
     record: () =>
@@ -37,13 +38,7 @@ export function recordCluster(path: string, describeNow: () => Record, log: (lin
         await writeFile(`${path}.new`, `${text}\n`, { mode: 0o600 })
         await rename(`${path}.new`, path)
       }),
-    async settled(): Promise<void> {
-      await writing
-    },
-    async remove(): Promise<void> {
-      inTurn(() => rm(path, { force: true }))
-      await writing
-    },
+    remove: () => inTurn(() => rm(path, { force: true })),
   }
 }
 
