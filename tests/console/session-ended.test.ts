@@ -15,11 +15,10 @@ const issuerPort = await freePort()
 const url = `http://127.0.0.1:${port}`
 let provider: IdentityProvider
 beforeAll(async () => {
-  const redirectUris = [`${url}/console/callback`]
   provider = await startIdentityProvider({
     port: issuerPort,
     audience: url,
-    redirectUris,
+    consoleUrl: `${url}/console`,
     accessTokenTtlS: TOKEN_LASTS_S,
   })
 })

@@ -4,6 +4,7 @@
 
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { tryIt } from '@gateway/service/own-command'
 import { readWholeNumber } from '@gateway/service/plain-number'
 import { UsageError, reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
@@ -56,11 +57,6 @@ Model Gateway is ready at ${[url, ...others].join(' and ')}
   console        ${process.env['CONSOLE_URL'] || `${process.env['PUBLIC_BASE_URL'] || url}/console`}  (start here)
   processes      ${dataDir}/cluster.json, their logs beside it in logs/
   sign-in        ${issuer}
-
-Try it:
-
-  export KEY=$(curl -s ${url}/v1/keys/guest -H 'content-type: application/json' -d '{"device_id":"my-laptop"}' | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
-  curl ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{"model":"svc-instant","messages":[{"role":"user","content":"Hello!"}]}'
-
+${tryIt(url, 'svc-instant')}
 `)
 }

@@ -7,7 +7,7 @@
 
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startTimeOf } from '@gateway/embedded-postgres/processes'
+import { signal, startTimeOf } from '@gateway/embedded-postgres/processes'
 
 interface Entry {
   name: string
@@ -27,8 +27,9 @@ const POLL_MS = 20
 /** Writes what `describeNow` says, one writing after the other: a reader sees the former state or this one, no part. */
 export function recordCluster(path: string, describeNow: () => Record, log: (line: string) => void) {
   let writing = Promise.resolve()
-  const inTurn = (work: () => Promise<void>): void => {
+  const inTurn = (work: () => Promise<void>): Promise<void> => {
     writing = writing.then(work).catch((error: unknown) => log(`${path} could not be written: ${String(error)}`))
+    return writing
   }
   return {
     record: () =>
@@ -37,13 +38,7 @@ export function recordCluster(path: string, describeNow: () => Record, log: (lin
         await writeFile(`${path}.new`, `${text}\n`, { mode: 0o600 })
         await rename(`${path}.new`, path)
       }),
-    async settled(): Promise<void> {
-      await writing
-    },
-    async remove(): Promise<void> {
-      inTurn(() => rm(path, { force: true }))
-      await writing
-    },
+    remove: () => inTurn(() => rm(path, { force: true })),
   }
 }
 
@@ -78,25 +73,16 @@ async function readRecord(path: string): Promise<Record | undefined> {
 
 async function end(
   { name, pid, startTime }: Entry,
-  signal: NodeJS.Signals,
+  gently: NodeJS.Signals,
   log: (line: string) => void,
 ): Promise<void> {
   const lives = async () => pid !== null && startTime != null && (await startTimeOf(pid)) === startTime
   if (pid === null || !(await lives())) return
   log(`ending ${name}, which an earlier cluster left behind (process ${pid})`)
-  send(pid, signal)
+  signal(pid, gently)
   const deadlineAtMs = Date.now() + SERVER_STOP_MS
   while (await lives()) {
-    if (Date.now() > deadlineAtMs) send(pid, 'SIGKILL')
+    if (Date.now() > deadlineAtMs) signal(pid, 'SIGKILL')
     await delay(POLL_MS)
-  }
-}
-
-function send(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(pid, signal)
-  } catch (error) {
-    // It ended by itself meanwhile.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }

@@ -69,7 +69,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const recorder = recordCluster(record, () => describe(supervised, servers), log)
   const onChange = (event: string) => {
     log(event)
-    recorder.record()
+    void recorder.record()
   }
   opening.defer(() => recorder.remove())
   for (const server of Object.entries(servers)) opening.use(keepServerRunning(...server, onChange))
@@ -80,8 +80,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     opening.defer(async () => void (await Promise.all(starting.map((process) => process.stop()))))
   }
   await Promise.all(supervised.map((process) => process.ready()))
-  recorder.record()
-  await recorder.settled()
+  await recorder.record()
 
   const opened = opening.move()
   return {

@@ -3,7 +3,6 @@
  * before it asks.
  */
 
-import { readFile } from 'node:fs/promises'
 import { configFor, KEY_VARIABLE } from '@gateway/probe/write-config'
 import { describeServer, dialectByHost, type ListedModel, type ServerDescription } from '@gateway/probe/describe-server'
 import { choosePossible } from '@gateway/probe/map-lanes'
@@ -14,6 +13,7 @@ import { loadConfig } from '@gateway/config/load-config'
 import { resolveSecrets } from '@gateway/config/resolve-secrets'
 import { UsageError } from '@gateway/service/report-fatal'
 import { oneLine, renderTable, type Answer } from './answer.ts'
+import { readText } from './config.ts'
 
 export interface ProbeOptions {
   url?: string
@@ -41,9 +41,7 @@ export async function probeBackend(
     return { facts: { models: names, requests, promptTokens, completionTokens }, text: 'nothing asked' }
 
   const probed: Probed[] = []
-  for (const model of models) {
-    probed.push(await probe({ server, kind: description.kind, model, tell: () => undefined }))
-  }
+  for (const model of models) probed.push(await probe({ server, kind: description.kind, model }))
   const config = configFor(address, description, probed)
   return {
     facts: { url: address.url, kind: description.kind, models: probed, config },
@@ -78,10 +76,7 @@ async function findAddress(
 async function findConfigured(id: string, environment: NodeJS.ProcessEnv): Promise<Found> {
   const file = environment['GATEWAY_CONFIG']
   if (!file) throw new UsageError('set GATEWAY_CONFIG to the config file that names the backend, or use --url')
-  const text = await readFile(file, 'utf8').catch((error: Error) => {
-    throw new UsageError(`${file} cannot be read: ${error.message}`)
-  })
-  const { backends, pools } = loadConfig(text, file).config
+  const { backends, pools } = loadConfig(await readText(file), file).config
   const backend = backends.find((one) => one.id === id)
   if (!backend) throw new UsageError(`${file} has no backend ${id}; it has ${backends.map((one) => one.id).join(', ')}`)
   const targets = pools.flatMap((pool) => pool.targets).filter((target) => target.backend === id)

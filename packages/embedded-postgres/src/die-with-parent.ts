@@ -28,9 +28,9 @@ for item in $removals; do rm -rf -- "$item"; done
 let watcher: ChildProcess | undefined
 
 /** Sends `signal` to the child when this process ends before it. */
-export function dieWithParent(child: ChildProcess, signal: 'KILL' | 'QUIT' | 'INT' | 'TERM' = 'KILL'): void {
+export function dieWithParent(child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void {
   if (child.pid === undefined) return
-  const target = `${signal}:${child.pid}`
+  const target = `${signal.slice('SIG'.length)}:${child.pid}`
   order(`kill ${target}`)
   child.once('exit', () => order(`spare ${target}`))
 }

@@ -7,7 +7,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { postgresProcessesOn, startTimeOf } from './processes.ts'
+import { postgresProcessesOn, signal, startTimeOf } from './processes.ts'
 
 const FAST_STOP_MS = 10_000
 const POLL_MS = 10
@@ -41,12 +41,4 @@ async function untilNone(left: () => Promise<number[]>): Promise<boolean> {
     await delay(POLL_MS)
   }
   return false
-}
-
-function signal(pid: number, name: NodeJS.Signals): void {
-  try {
-    process.kill(pid, name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-  }
 }

@@ -20,8 +20,11 @@ import { unprivilegedAccount } from './unprivileged-account.ts'
 const START_TIMEOUT_MS = 60_000
 const POLL_MS = 10
 
-/** What the shutdown modes of PostgreSQL are called as signals. */
-const STOP_SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+/**
+ * PostgreSQL's shutdown modes. Fast ends sessions and writes a checkpoint; immediate leaves recovery to the next start.
+ */
+export const FAST = 'SIGINT'
+export const IMMEDIATE = 'SIGQUIT'
 
 export interface PostmasterOptions {
   /** Holds `initdb` and `postgres`. */
@@ -30,7 +33,7 @@ export interface PostmasterOptions {
   port: number
   settings: Record<string, string>
   /** What becomes of it when this process dies. */
-  onParentDeath: keyof typeof STOP_SIGNALS
+  onParentDeath: typeof FAST | typeof IMMEDIATE
   log(line: string): void
 }
 
@@ -39,8 +42,6 @@ export interface Postmaster {
   /** Resolves when the process is gone, for whatever reason. */
   readonly exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   kill(signal: NodeJS.Signals): void
-  /** `fast` ends sessions and writes a checkpoint; `immediate` leaves recovery to the next start. */
-  stop(mode?: keyof typeof STOP_SIGNALS): Promise<void>
 }
 
 interface DataPlace {
@@ -105,22 +106,14 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   const args = ['-p', String(options.port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`)
   const child = spawnOn(dataDirectory, join(options.binDirectory, 'postgres'), args)
-  dieWithParent(child, options.onParentDeath === 'fast' ? 'INT' : 'QUIT')
+  dieWithParent(child, options.onParentDeath)
   const output = collect(child, options.log)
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('error', () => resolve({ code: null, signal: null }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
   await untilReady(child, dataDirectory, exited, output)
-  return {
-    pid: child.pid!,
-    exited,
-    kill: (signal) => void child.kill(signal),
-    stop: async (mode = 'fast') => {
-      child.kill(STOP_SIGNALS[mode])
-      await exited
-    },
-  }
+  return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
 }
 
 async function untilReady(
@@ -166,7 +159,7 @@ function spawnOn(dataDirectory: string, program: string, args: string[], stdin?:
 }
 
 /** Passes lines on to `log` and keeps the last few kilobytes for error messages. */
-function collect(child: ChildProcess, log?: (line: string) => void): () => string {
+export function collect(child: ChildProcess, log?: (line: string) => void): () => string {
   let tail = ''
   for (const stream of [child.stdout!, child.stderr!]) {
     let rest = ''

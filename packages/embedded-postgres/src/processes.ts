@@ -1,5 +1,5 @@
 /**
- * What the system knows of other processes: whether a pid still is the process that it was, and who works in a folder.
+ * Other processes, as the system knows them: whether a pid still is the process that it was, and who works in a folder.
  */
 
 import { execFile } from 'node:child_process'
@@ -27,6 +27,15 @@ export async function startTimeOf(pid: number): Promise<string | null> {
     return fields[0] === 'Z' ? null : (fields[19] ?? null)
   } catch {
     return null
+  }
+}
+
+/** Sends the signal, unless the process ended by itself meanwhile. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 

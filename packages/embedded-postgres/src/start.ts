@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { embeddedBinaries } from './binaries.ts'
 import { freePort } from './free-port.ts'
 import { ownFolder } from './own-folder.ts'
-import { openDataDirectory, startPostmaster, type Postmaster } from './postmaster.ts'
+import { FAST, openDataDirectory, startPostmaster, type Postmaster } from './postmaster.ts'
 
 const USER = 'gateway'
 const FIRST_RESTART_PAUSE_MS = 100
@@ -50,7 +50,7 @@ export async function startEmbeddedPostgres(options: {
   const { dataDirectory, password } = await openDataDirectory({ directory, binDirectory, user: USER, durable: true })
   const port = await freePort()
   const start = (): Promise<Postmaster> =>
-    startPostmaster({ binDirectory, dataDirectory, port, settings: SETTINGS, onParentDeath: 'fast', log })
+    startPostmaster({ binDirectory, dataDirectory, port, settings: SETTINGS, onParentDeath: FAST, log })
   const server = keepRunning(await start(), start, log)
   cleanup.defer(() => server.stop())
   const resources = cleanup.move()
@@ -80,6 +80,8 @@ function keepRunning(first: Postmaster, start: () => Promise<Postmaster>, log: (
       if (stopping.signal.aborted) return
       log(`PostgreSQL ended (${signal ?? `exit code ${code}`}): starting it again`)
       current = await startUntilItRuns()
+      // It may just have come up again while we were told to stop.
+      if (stopping.signal.aborted) current?.kill(FAST)
     }
   }
 
@@ -100,10 +102,8 @@ function keepRunning(first: Postmaster, start: () => Promise<Postmaster>, log: (
     pid: () => current?.pid,
     stop: async () => {
       stopping.abort()
-      await current?.stop('fast')
+      current?.kill(FAST)
       await watching
-      // It may just have come up again while we were told to stop.
-      await current?.stop('fast')
     },
   }
 }

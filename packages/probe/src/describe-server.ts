@@ -36,13 +36,18 @@ const HOSTS: [RegExp, ServerKind][] = [
   [/^bedrock.*\.amazonaws\.com$/, 'bedrock'],
   [/(^|\.)openrouter\.ai$/, 'openrouter'],
 ]
-/** The `owned_by` of each model in a server's list. */
-const OWNERS: Record<string, ServerKind> = {
-  llamacpp: 'llama.cpp',
-  vllm: 'vllm',
-  sglang: 'sglang',
-  library: 'ollama',
-  organization_owner: 'lm-studio',
+/** A server's kind and name, by the `owned_by` of each model in its list. */
+const OWNERS: Record<string, { kind: ServerKind; name: string }> = {
+  llamacpp: { kind: 'llama.cpp', name: 'llama.cpp' },
+  vllm: { kind: 'vllm', name: 'vLLM' },
+  sglang: { kind: 'sglang', name: 'SGLang' },
+  library: { kind: 'ollama', name: 'Ollama' },
+  organization_owner: { kind: 'lm-studio', name: 'LM Studio' },
+}
+
+/** Undefined for a list that says nothing of its server. */
+export function ownerOf(listed: readonly JsonObject[]) {
+  return OWNERS[textOf(listed[0]?.['owned_by'])]
 }
 
 function kindByHost(url: string): ServerKind | null {
@@ -58,7 +63,7 @@ export function dialectByHost(url: string): DialectName {
 export async function describeServer(server: Server): Promise<ServerDescription> {
   const { status, json, error } = await server.ask('/models')
   const listed = isObject(json) ? objectsOf(json['data']) : []
-  const kind = kindByHost(server.address.url) ?? OWNERS[textOf(listed[0]?.['owned_by'])] ?? null
+  const kind = kindByHost(server.address.url) ?? ownerOf(listed)?.kind ?? null
   const models = listed.map(readModel).filter(({ id }) => id !== '')
   const said = status === 200 ? (models.length === 0 ? 'it lists no model' : '') : error || `it answered ${status}`
   const description: ServerDescription = { kind, models, places: null, error: said }

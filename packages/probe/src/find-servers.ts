@@ -4,7 +4,8 @@
 
 import { Agent, get } from 'node:http'
 import { isObject, objectsOf } from '@gateway/contracts/json'
-import { parseJson, textOf } from './dialect.ts'
+import { ownerOf } from './describe-server.ts'
+import { parseJson } from './dialect.ts'
 
 export interface FoundServer {
   name: string
@@ -15,14 +16,6 @@ export interface FoundServer {
 
 /** Where these servers listen unless they are told otherwise. */
 const USUAL_PORTS = [11434, 1234, 8000, 8080, 30000]
-/** Each names itself in its list of models. Any other server, a gateway like this one among them, is not offered. */
-const OWNERS: Record<string, string> = {
-  library: 'Ollama',
-  organization_owner: 'LM Studio',
-  vllm: 'vLLM',
-  llamacpp: 'llama.cpp',
-  sglang: 'SGLang',
-}
 const KEYS: [variable: string, name: string, url: string][] = [
   ['OPENAI_API_KEY', 'OpenAI', 'https://api.openai.com/v1'],
   ['ANTHROPIC_API_KEY', 'Anthropic', 'https://api.anthropic.com/v1'],
@@ -68,11 +61,11 @@ function lookAt(port: number): Promise<FoundServer | null> {
 
 const MOST_CHARACTERS = 1_000_000
 
+/** A server that does not name itself, a gateway like this one among them, is not offered. */
 function readList(text: string, url: string): FoundServer | null {
   const json = parseJson(text)
-  const [first] = isObject(json) ? objectsOf(json['data']) : []
-  const name = OWNERS[textOf(first?.['owned_by'])]
-  return name === undefined ? null : { name, url, keyVariable: null }
+  const owner = ownerOf(isObject(json) ? objectsOf(json['data']) : [])
+  return owner ? { name: owner.name, url, keyVariable: null } : null
 }
 
 /** The command that would use it. `start`: how this user starts the gateway with options. */

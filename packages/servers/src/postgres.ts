@@ -3,7 +3,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import { openDataDirectory, startPostmaster } from '@gateway/embedded-postgres/postmaster'
+import { FAST, IMMEDIATE, openDataDirectory, startPostmaster } from '@gateway/embedded-postgres/postmaster'
 import { openDatabase } from '@gateway/postgres/database'
 import { startLocalServer } from './local-server.ts'
 import type { Server, ServerOptions } from './server.ts'
@@ -35,16 +35,16 @@ export async function startLocalPostgres(binDirectory: string, options: Postgres
   const server = await startLocalServer(
     {
       name: 'postgres',
-      stopSignal: 'SIGINT',
+      stopSignal: FAST,
       // Not SIGKILL, which would leave its shared memory behind.
-      discardSignal: 'SIGQUIT',
+      discardSignal: IMMEDIATE,
       url: (port) => `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`,
       start: async ({ directory, port }) => {
         const data = await openDataDirectory({ directory, binDirectory, user: USER, durable })
         password = data.password
         const { dataDirectory } = data
         const log = options.log ?? (() => {})
-        return startPostmaster({ binDirectory, dataDirectory, port, settings, onParentDeath: 'immediate', log })
+        return startPostmaster({ binDirectory, dataDirectory, port, settings, onParentDeath: IMMEDIATE, log })
       },
     },
     options,

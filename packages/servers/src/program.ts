@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { dieWithParent } from '@gateway/embedded-postgres/die-with-parent'
+import { collect } from '@gateway/embedded-postgres/postmaster'
 import type { Running } from './local-server.ts'
 
 const START_TIMEOUT_MS = 30_000
@@ -30,19 +31,10 @@ export async function runProgram(program: Program): Promise<Running> {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-4096)
-      if (program.log) for (const line of text.split('\n')) if (line) program.log(line)
-    })
-  }
-  const exited = new Promise<'exited'>((resolve) => {
-    child.once('error', (error) => {
-      output += error.message
-      resolve('exited')
-    })
-    child.once('exit', () => resolve('exited'))
+  const output = collect(child, program.log)
+  const exited = new Promise<Error | null>((resolve) => {
+    child.once('error', resolve)
+    child.once('exit', () => resolve(null))
   })
   dieWithParent(child)
 
@@ -51,12 +43,12 @@ export async function runProgram(program: Program): Promise<Running> {
     const serves = await greets(program)
     // Something else may have answered on the port while our process was failing to get it.
     const life = await Promise.race([exited, delay(serves ? 0 : POLL_MS, 'lives' as const)])
-    if (life === 'exited') throw new Error(`${program.file} did not start: ${output.trim()}`)
+    if (life !== 'lives') throw new Error(`${program.file} did not start: ${life?.message ?? output().trim()}`)
     if (serves) break
     if (Date.now() > deadlineMs) {
       child.kill('SIGKILL')
       const limit = `${START_TIMEOUT_MS / 1000} s`
-      throw new Error(`${program.file} did not serve on port ${program.port} within ${limit}: ${output.trim()}`)
+      throw new Error(`${program.file} did not serve on port ${program.port} within ${limit}: ${output().trim()}`)
     }
   }
   return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }

@@ -11,7 +11,7 @@ beforeAll(async () => {
   backend = await startBackend()
   client = new OpenAI({ baseURL: backend.url, apiKey: 'unused', maxRetries: 0 })
 })
-afterAll(() => backend.close())
+afterAll(() => backend[Symbol.asyncDispose]())
 beforeEach(() => backend.forget())
 
 const ask = (content: string) => [{ role: 'user' as const, content }]

@@ -44,12 +44,8 @@ export interface Backend extends AsyncDisposable {
   readonly port: number
   /** In order of arrival. */
   readonly calls: readonly BackendCall[]
-  /** Calls that were forgotten to keep the log within `keepCalls`. */
-  readonly dropped: number
   /** Requests being answered. */
   readonly running: number
-  /** The most that ever ran at once. */
-  readonly peak: number
   readonly faults: Fault[]
   fail(fault: Fault): { cancel(): void }
   /** Ends every fault and takes connections again. */
@@ -59,7 +55,6 @@ export interface Backend extends AsyncDisposable {
   forget(): void
   /** Refuses connections and breaks those there are, as a killed process does. */
   refuse(): Promise<void>
-  close(): Promise<void>
 }
 
 /** Longer than clients keep theirs, so that none meets a connection that is just being closed. */
@@ -107,14 +102,8 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
     get calls() {
       return log.calls
     },
-    get dropped() {
-      return log.dropped
-    },
     get running() {
       return log.running
-    },
-    get peak() {
-      return log.peak
     },
     get faults() {
       return script.list()
@@ -127,7 +116,6 @@ export async function startBackend(options: BackendOptions = {}): Promise<Backen
     setSpeed: (change) => void Object.assign(speed, change),
     forget: () => log.clear(),
     refuse: stop,
-    close: stop,
     [Symbol.asyncDispose]: stop,
   }
 }

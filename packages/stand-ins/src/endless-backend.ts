@@ -6,6 +6,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface EndlessBackend extends AsyncDisposable {
@@ -39,7 +40,7 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
   let sentBytes = 0
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { model, messages } = await readJson(request)
+    const { model, messages } = JSON.parse((await text(request)) || '{}') as Question
     let left = Number(/(\d+) events/.exec(String(messages?.at(-1)?.content))?.[1] ?? Infinity)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     if (model === SHORT_MODEL) return void response.end(SHORT_ANSWER)
@@ -74,10 +75,4 @@ export async function startEndlessBackend(): Promise<EndlessBackend> {
 interface Question {
   model?: string
   messages?: { content: string }[]
-}
-
-async function readJson(request: IncomingMessage): Promise<Question> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece as Buffer)
-  return pieces.length === 0 ? {} : (JSON.parse(Buffer.concat(pieces).toString()) as Question)
 }

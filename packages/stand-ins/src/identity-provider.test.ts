@@ -5,10 +5,11 @@ import { expect, test } from 'vitest'
 import { startIdentityProvider } from './identity-provider.ts'
 import { signIn } from './identity-provider/sign-in.ts'
 
-const redirectUri = 'http://127.0.0.1:9/console/callback'
+const consoleUrl = 'http://127.0.0.1:9/console'
+const redirectUri = `${consoleUrl}/callback`
 
 test('who signs in by the page gets an access token for the gateway, signed by the published key', async () => {
-  await using provider = await startIdentityProvider({ audience: 'http://gateway.test', redirectUris: [redirectUri] })
+  await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
   const token = await signIn(provider.issuer, { name: 'ada', redirectUri })
   const keys = createRemoteJWKSet(new URL('/jwks', provider.issuer))
   const { payload, protectedHeader } = await jwtVerify(token, keys, {
@@ -20,7 +21,7 @@ test('who signs in by the page gets an access token for the gateway, signed by t
 })
 
 test('nobody is sent back to an address that is not registered', async () => {
-  await using provider = await startIdentityProvider({ audience: 'http://gateway.test', redirectUris: [redirectUri] })
+  await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
   await expect(signIn(provider.issuer, { name: 'ada', redirectUri: 'http://127.0.0.1:9/elsewhere' })).rejects.toThrow(
     /redirect_uri/,
   )
@@ -34,7 +35,7 @@ test.each([
 ])(
   'a page at the name %s is answered %i, since a foreign name may have been made to lead here',
   async (name, status) => {
-    await using provider = await startIdentityProvider({ audience: 'http://gateway.test', redirectUris: [redirectUri] })
+    await using provider = await startIdentityProvider({ audience: 'http://gateway.test', consoleUrl })
     const { port } = new URL(provider.issuer)
     const asked = request(new URL('/.well-known/openid-configuration', provider.issuer), {
       headers: { host: `${name}:${port}` },

@@ -29,9 +29,8 @@ export interface IdentityProviderOptions {
   issuer?: string
   /** The gateway's base address: the audience of access tokens. */
   audience: string
-  /** Where the console may be sent back to. */
-  redirectUris: string[]
-  postLogoutRedirectUris?: string[]
+  /** The console's address, to which people return, and to its `/callback`. */
+  consoleUrl: string
   /** Keeps the signing key here; without it, a new one at every start. */
   directory?: string
   accessTokenTtlS?: number
@@ -79,7 +78,7 @@ function isItsName(host: string | undefined, issuer: string): boolean {
 }
 
 async function configurationOf(options: IdentityProviderOptions): Promise<Configuration> {
-  const origins = new Set(options.redirectUris.map((uri) => new URL(uri).origin))
+  const { consoleUrl } = options
   return {
     adapter: memoryAdapters(),
     clients: [
@@ -91,11 +90,11 @@ async function configurationOf(options: IdentityProviderOptions): Promise<Config
         grant_types: ['authorization_code'],
         response_types: ['code'],
         id_token_signed_response_alg: 'ES256',
-        redirect_uris: options.redirectUris,
-        post_logout_redirect_uris: options.postLogoutRedirectUris ?? [],
+        redirect_uris: [consoleUrl, `${consoleUrl}/callback`],
+        post_logout_redirect_uris: [consoleUrl],
       },
     ],
-    clientBasedCORS: (_context, origin) => origins.has(origin),
+    clientBasedCORS: (_context, origin) => origin === new URL(consoleUrl).origin,
     claims: { openid: ['sub'], profile: ['name'] },
     cookies: { keys: [randomBytes(32).toString('base64url')] },
     features: {

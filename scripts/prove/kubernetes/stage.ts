@@ -57,7 +57,7 @@ export async function openStage(tools: ClusterTools, state: string, node: string
       server(name, BACKEND_PORT, {
         image: imageOf('development', VERSION),
         args: ['packages/stand-ins/src/backend/main.ts'],
-        env: { PORT: BACKEND_PORT, HOST: '0.0.0.0', TOKENS_PER_SECOND, KEEP_CALLS: 0 },
+        env: { PORT: BACKEND_PORT, HOST: '0.0.0.0', TOKENS_PER_SECOND },
       }),
     ),
     ...server('issuer', 8082, {

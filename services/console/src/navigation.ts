@@ -12,8 +12,6 @@ export interface EntryState {
   colorScheme?: 'light' | 'dark' | 'auto'
 }
 
-const listeners = new Set<() => void>()
-
 /** Below the console's address, without a slash at its end: `''`, `/usage`. */
 export function currentPath(): string {
   const { pathname } = window.location
@@ -32,7 +30,8 @@ export function navigate(
   const entry = { ...entryState(), ...state }
   if (replace) window.history.replaceState(entry, '', addressOf(path))
   else window.history.pushState(entry, '', addressOf(path))
-  for (const listener of listeners) listener()
+  // The browser itself tells of its own steps back and forth alone.
+  window.dispatchEvent(new PopStateEvent('popstate'))
 }
 
 /** Keeps the address and changes the state with it. */
@@ -50,10 +49,6 @@ export function usePath(): string {
 
 /** Tells of every change of the address; answers how to stop that. */
 export function onNavigation(listener: () => void): () => void {
-  listeners.add(listener)
   window.addEventListener('popstate', listener)
-  return () => {
-    listeners.delete(listener)
-    window.removeEventListener('popstate', listener)
-  }
+  return () => window.removeEventListener('popstate', listener)
 }

@@ -5,6 +5,7 @@
 import { createDefaultConfig } from '@gateway/contracts/default-config'
 import type { FoundServer } from '@gateway/probe/find-servers'
 import type { LaneChoice } from '@gateway/probe/map-lanes'
+import { tryIt } from '@gateway/service/own-command'
 import type { StandaloneSettings } from './config.ts'
 import type { Standalone } from './start.ts'
 
@@ -24,15 +25,6 @@ Model Gateway is ready at ${url}
   health         http://127.0.0.1:${settings.healthPort}/readyz
 ${lanes ? `\nWho answers:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? tryIt(url, guestModel) : ''}
 `)
-}
-
-function tryIt(url: string, model: string): string {
-  return `
-Try it:
-
-  export KEY=$(curl -s ${url}/v1/keys/guest -H 'content-type: application/json' -d '{"device_id":"my-laptop"}' | sed 's/.*"key":"\\([^"]*\\)".*/\\1/')
-  curl ${url}/v1/chat/completions -H "authorization: Bearer $KEY" -H 'content-type: application/json' -d '{"model":"${model}","messages":[{"role":"user","content":"Hello!"}]}'
-`
 }
 
 /** Each model of the gateway that has a pool of its own name, with the server's; and those that nobody serves. */

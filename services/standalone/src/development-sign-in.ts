@@ -14,12 +14,7 @@ export async function startDevelopmentSignIn(
   { edge, publicBaseUrl, consoleUrl, dataDir }: StandaloneSettings,
   opening: AsyncDisposableStack,
 ): Promise<{ issuer: string; audience: string }> {
-  const options = {
-    audience: publicBaseUrl,
-    redirectUris: [consoleUrl, `${consoleUrl}/callback`],
-    postLogoutRedirectUris: [consoleUrl],
-    directory: dataDir,
-  }
+  const options = { audience: publicBaseUrl, consoleUrl, directory: dataDir }
   const port = edge.port === 0 ? 0 : edge.port + PORTS_ABOVE
   const provider = await startIdentityProvider({ ...options, port }).catch((error: NodeJS.ErrnoException) => {
     if (!NOT_THERE.has(error.code)) throw error

@@ -13,9 +13,7 @@ export interface ReportedUsage {
   total_tokens: number
 }
 
-export interface BackendCall {
-  /** Position in the log, from 1. */
-  number: number
+interface AskedCall {
   endpoint: Endpoint
   /** `x-request-id`. */
   requestId: string | null
@@ -28,8 +26,13 @@ export interface BackendCall {
   body: unknown
   bodyBytes: number
   fault: Fault | null
-  status: number | null
   startedAtMs: number
+}
+
+export interface BackendCall extends AskedCall {
+  /** Position in the log, from 1. */
+  number: number
+  status: number | null
   firstByteAtMs: number | null
   /** When the answer had been handed to the system whole, or was broken off. */
   endedAtMs: number | null
@@ -45,16 +48,7 @@ export interface BackendCall {
 export interface CallLog {
   readonly calls: BackendCall[]
   readonly running: number
-  /** The most that ever ran at once. */
-  readonly peak: number
-  /** Calls that were forgotten to stay within `keep`. */
-  readonly dropped: number
-  begin(
-    call: Omit<
-      BackendCall,
-      'number' | 'status' | 'firstByteAtMs' | 'endedAtMs' | 'outcome' | 'chunksSent' | 'usage' | 'answerId'
-    >,
-  ): BackendCall
+  begin(call: AskedCall): BackendCall
   end(call: BackendCall, outcome: 'completed' | 'aborted'): void
   clear(): void
 }
@@ -64,20 +58,12 @@ export function callLog(keep: number): CallLog {
   let calls: BackendCall[] = []
   let began = 0
   let running = 0
-  let peak = 0
-  let dropped = 0
   return {
     get calls() {
       return calls
     },
     get running() {
       return running
-    },
-    get peak() {
-      return peak
-    },
-    get dropped() {
-      return dropped
     },
     begin(asked) {
       const call: BackendCall = {
@@ -91,13 +77,10 @@ export function callLog(keep: number): CallLog {
         usage: null,
         answerId: null,
       }
-      peak = Math.max(peak, ++running)
+      running++
       if (keep === 0) return call
       calls.push(call)
-      if (calls.length > keep * 2) {
-        dropped += calls.length - keep
-        calls = calls.slice(-keep)
-      }
+      if (calls.length > keep * 2) calls = calls.slice(-keep)
       return call
     },
     end(call, outcome) {
@@ -108,8 +91,6 @@ export function callLog(keep: number): CallLog {
     },
     clear() {
       calls = []
-      dropped = 0
-      peak = running
     },
   }
 }

@@ -1,9 +1,9 @@
 /**
  * What can go wrong with a backend, as one object: its fields combine, so `{ crlf: true, splitEvery: [1] }` is one fault.
  *
- * A fault is set for a backend (`backend.fail`), in a request's `x-fault` header (JSON), or in the model's name, which a
- * gateway passes on unchanged: `sim-fast?dieAfterChunks=3&reset=true`. The list is a script: each request takes the
- * first fault that fits it and has times left. A chunk is an event of a stream; a JSON body counts as k + 1 pieces.
+ * A fault is set for a backend (`backend.fail`), or in the model's name, which a gateway passes on unchanged:
+ * `sim-fast?dieAfterChunks=3&reset=true`. The list is a script: each request takes the first fault that fits it and has
+ * times left. A chunk is an event of a stream; a JSON body counts as k + 1 pieces.
  */
 
 import { isBoolean, isObject, isString, Refusal } from './refusal.ts'
@@ -24,7 +24,6 @@ const isHeaders = (value: unknown): value is Record<string, string> =>
   isObject(value) && Object.values(value).every(isString)
 const isEndpoint = (value: unknown): value is Endpoint => ENDPOINTS.some((endpoint) => endpoint === value)
 const isUsage = (value: unknown): value is Usage => isObject(value)
-const isTrueOrUrl = (value: unknown): value is true | string => value === true || isString(value)
 
 const FIELDS = {
   /** Requests that it applies to before it is spent; without it, all. */
@@ -90,10 +89,6 @@ const FIELDS = {
   paceMs: isAmount,
 
   dimensions: isAmount,
-  /** An image that is no PNG. */
-  notPng: isBoolean,
-  /** An image as a URL: of the backend itself, or this one. */
-  imageUrl: isTrueOrUrl,
 }
 
 type Checked<Is> = Is extends ((value: unknown) => value is infer Value) ? Value : never
@@ -106,15 +101,13 @@ export interface FaultedRequest {
   stream: boolean
   /** The value of `x-simulated-backend`. */
   backend: string | null
-  /** The value of `x-fault`. */
-  header: string | undefined
 }
 
 export interface FaultScript {
   add(fault: Fault): { cancel(): void }
   list(): Fault[]
   clear(): void
-  /** The fault of this request: its own (header, then model name), else the script's. */
+  /** The fault of this request: its own, in the model's name, else the script's. */
   take(request: FaultedRequest): Fault | null
 }
 
@@ -131,7 +124,6 @@ export function faultScript(): FaultScript {
     list: () => entries.map(({ fault, left }) => (left === Infinity ? fault : { ...fault, times: left })),
     clear: () => void (entries = []),
     take(request) {
-      if (request.header !== undefined) return readFault(parseJson(request.header))
       const own = request.model?.indexOf('?') ?? -1
       if (own >= 0) return faultFromQuery(request.model!.slice(own + 1))
       if (entries.length === 0) return null
@@ -173,7 +165,6 @@ function faultFromQuery(query: string): Fault {
 }
 
 function fromText(text: string, isOfType: ReturnType<typeof checkOf>): unknown {
-  if (isOfType === isTrueOrUrl && text === 'true') return true
   // Of text alone, any text is one.
   return isOfType?.(text) ? text : parseJson(isOfType === isSizes ? `[${text}]` : text)
 }

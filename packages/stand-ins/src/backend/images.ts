@@ -22,9 +22,7 @@ export interface ImagesUsage {
 
 export interface ImagesShape {
   usage: boolean
-  notPng: boolean
-  /** `true`: a URL of the backend itself. */
-  url: boolean | string
+  /** The backend's own, for an image's address. */
   origin: string
 }
 
@@ -36,13 +34,15 @@ export async function answerImages(
   const count = optional(body, 'n', 'an integer of at least 1', isCount) ?? 1
   if (count > MAX_IMAGES) throw new Refusal(`Invalid 'n': at most ${MAX_IMAGES}.`, { param: 'n' })
   const size = readSize(optional(body, 'size', 'a string', isString))
-  const url = shape.url || body['response_format'] === 'url'
-  const notPng = shape.notPng || !['png', undefined].includes(optional(body, 'output_format', 'a string', isString))
+  const byUrl = body['response_format'] === 'url'
+  const isPng = ['png', undefined].includes(optional(body, 'output_format', 'a string', isString))
   const images = Array.from(
     { length: count },
     (_, index) => `${size.width}x${size.height}:${index === 0 ? '' : index}${prompt}`,
   )
-  const data = await Promise.all(images.map((key) => writeImage(key, { ...shape, url, notPng })))
+  const data = await Promise.all(
+    images.map(async (key) => (byUrl ? addressOf(key, shape.origin) : await writeImage(key, isPng))),
+  )
   const inputTokens = countTokens(prompt)
   const outputTokens = count * Math.ceil(size.width / TOKEN_SIDE) * Math.ceil(size.height / TOKEN_SIDE)
   const usage = {
@@ -61,10 +61,12 @@ export function imageAt(path: string): Promise<Buffer> | null {
   return key === undefined ? null : draw(Buffer.from(key, 'base64url').toString())
 }
 
-async function writeImage(key: string, shape: ImagesShape): Promise<string> {
-  if (typeof shape.url === 'string') return JSON.stringify({ url: shape.url })
-  if (shape.url) return JSON.stringify({ url: `${shape.origin}/images/${Buffer.from(key).toString('base64url')}.png` })
-  const image = shape.notPng ? Buffer.from('GIF89a, which is not what was asked for') : await draw(key)
+function addressOf(key: string, origin: string): string {
+  return JSON.stringify({ url: `${origin}/images/${Buffer.from(key).toString('base64url')}.png` })
+}
+
+async function writeImage(key: string, isPng: boolean): Promise<string> {
+  const image = isPng ? await draw(key) : Buffer.from('GIF89a, for any format but PNG')
   return `{"b64_json":"${image.toString('base64')}"}`
 }
 

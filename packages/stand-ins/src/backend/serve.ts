@@ -68,7 +68,7 @@ async function serveEndpoint(
   const model = typeof body['model'] === 'string' ? body['model'] : null
   const stream = body['stream'] === true
   const backend = header(req, 'x-simulated-backend') ?? null
-  const fault = script.take({ endpoint, model, stream, backend, header: header(req, 'x-fault') })
+  const fault = script.take({ endpoint, model, stream, backend })
   if (endpoint === 'health' || endpoint === 'models') return await serveStatus(endpoint, res, fault, serving)
 
   const call = log.begin({
@@ -88,9 +88,9 @@ async function serveEndpoint(
     if (fault && isFailure(fault)) return await deliverFailure(res, call, fault)
     authenticate(req, serving)
     checkModel(model, serving)
-    const { answer, usage, id = null } = await answerFor(endpoint, body, fault ?? {}, serving)
-    call.usage = fault?.noUsage ? null : (fault?.usage ?? usage)
-    call.answerId = id
+    const answer = await answerFor(endpoint, body, fault ?? {}, serving)
+    call.usage = fault?.noUsage ? null : (fault?.usage ?? answer.usage)
+    call.answerId = answer.id ?? null
     await deliver(res, call, answer, fault, serving.speed)
   } catch (error) {
     call.status = error instanceof Refusal ? error.status : 500
@@ -98,8 +98,7 @@ async function serveEndpoint(
   }
 }
 
-interface MadeAnswer {
-  answer: Answer
+interface MadeAnswer extends Answer {
   usage: ReportedUsage
   id?: string
 }
@@ -114,15 +113,10 @@ async function answerFor(
   switch (endpoint) {
     case 'chat':
       return chatAnswer(body, fault, serving)
-    case 'embeddings': {
-      const made = answerEmbeddings(body, { dimensions: fault.dimensions, usage })
-      return { answer: jsonAnswer(made.json), usage: made.usage }
-    }
-    case 'images': {
-      const shape = { usage, notPng: fault.notPng === true, url: fault.imageUrl ?? false, origin: serving.origin() }
-      const made = await answerImages(body, shape)
-      return { answer: jsonAnswer(made.json), usage: made.usage }
-    }
+    case 'embeddings':
+      return jsonAnswer(answerEmbeddings(body, { dimensions: fault.dimensions, usage }))
+    case 'images':
+      return jsonAnswer(await answerImages(body, { usage, origin: serving.origin() }))
   }
 }
 
@@ -132,31 +126,18 @@ function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): MadeAnswe
   const made = answerChat(request, { reasons, text: fault.text, sizeBytes: fault.sizeBytes })
   checkContext(made.usage.prompt_tokens, request.maxTokens ?? 0, serving)
   const reported = { ...made, usage: { ...made.usage, ...fault.usage } }
-  const stamp = {
-    id: completionId(),
-    created: Math.floor(Date.now() / 1000),
-    model: request.model,
-  }
+  const { stream } = request
+  const stamp = { id: completionId(), created: Math.floor(Date.now() / 1000), model: request.model }
   const finishReason = !fault.noFinishReason
-  if (!request.stream) {
-    const json = writeChatBody(reported, stamp, { usage: !fault.noUsage, finishReason })
-    return {
-      answer: { parts: [json], stream: false, tokens: made.usage.completion_tokens },
-      usage: reported.usage,
-      id: stamp.id,
-    }
-  }
   const place = fault.noUsage ? 'none' : fault.usageWithFinish ? 'with_finish' : request.includeUsage ? 'own' : 'none'
-  const parts = writeChatEvents(reported, stamp, { usage: place, finishReason, done: !fault.noDone })
-  return {
-    answer: { parts, stream: true, tokens: made.usage.completion_tokens },
-    usage: reported.usage,
-    id: stamp.id,
-  }
+  const parts = stream
+    ? writeChatEvents(reported, stamp, { usage: place, finishReason, done: !fault.noDone })
+    : [writeChatBody(reported, stamp, { usage: !fault.noUsage, finishReason })]
+  return { parts, stream, tokens: made.usage.completion_tokens, usage: reported.usage, id: stamp.id }
 }
 
-function jsonAnswer(json: string): Answer {
-  return { parts: [json], stream: false, tokens: 0 }
+function jsonAnswer({ json, usage }: { json: string; usage: ReportedUsage }): MadeAnswer {
+  return { parts: [json], stream: false, tokens: 0, usage }
 }
 
 async function serveStatus(
@@ -218,7 +199,7 @@ function checkContext(promptTokens: number, maxTokens: number, { contextWindow }
 }
 
 /** By events, which cost a fraction of an async iterator. */
-function readBody(req: IncomingMessage): Promise<Buffer> {
+export function readBody(req: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     req.on('data', (piece: Buffer) => pieces.push(piece))
@@ -227,7 +208,7 @@ function readBody(req: IncomingMessage): Promise<Buffer> {
   })
 }
 
-function parseBody(bytes: Buffer): JsonObject {
+export function parseBody(bytes: Buffer): JsonObject {
   let body: unknown
   try {
     body = JSON.parse(bytes.toString('utf8'))
@@ -238,7 +219,7 @@ function parseBody(bytes: Buffer): JsonObject {
   return body
 }
 
-function refuse(res: ServerResponse, error: unknown): void {
+export function refuse(res: ServerResponse, error: unknown): void {
   if (res.destroyed || res.headersSent) return void res.destroy()
   if (error instanceof Refusal) {
     sendJson(res, error.status, errorBody(error.message, 'invalid_request_error', error.param, error.code))

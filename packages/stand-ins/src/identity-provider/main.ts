@@ -14,8 +14,7 @@ await using provider = await startIdentityProvider({
   ...(HOST && { host: HOST }),
   ...(ISSUER && { issuer: ISSUER }),
   audience: AUTH_AUDIENCE,
-  redirectUris: [CONSOLE_URL, `${CONSOLE_URL}/callback`],
-  postLogoutRedirectUris: [CONSOLE_URL],
+  consoleUrl: CONSOLE_URL,
   ...(DATA_DIR && { directory: DATA_DIR }),
 })
 console.log(JSON.stringify({ ready: true, url: provider.issuer, pid: process.pid }))

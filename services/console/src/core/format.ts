@@ -6,9 +6,7 @@ import type { QuotedPrice } from '@gateway/contracts/quote'
 import type { PlanUnit } from '@gateway/contracts/usage'
 
 const LOCALE = 'en'
-const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 })
 const upToThree = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 3 })
-const compact = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 })
 const date = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
 const shortDate = new Intl.DateTimeFormat(LOCALE, { day: 'numeric', month: 'short', timeZone: 'UTC' })
 const moment = new Intl.DateTimeFormat(LOCALE, {
@@ -16,14 +14,13 @@ const moment = new Intl.DateTimeFormat(LOCALE, {
   ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone: 'UTC' },
 })
 
-export function formatCount(value: number): string {
-  return whole.format(value)
-}
+export const { format: formatCount } = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 })
 
 /** `1.2M`: for places where the exact figure stands nearby. */
-export function formatCompact(value: number): string {
-  return compact.format(value)
-}
+export const { format: formatCompact } = new Intl.NumberFormat(LOCALE, {
+  notation: 'compact',
+  maximumFractionDigits: 1,
+})
 
 /** Cents, or three figures of what is less: `$12.34`, `$0.000213`. */
 export function formatUsd(value: number): string {

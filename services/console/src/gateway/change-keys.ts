@@ -18,34 +18,25 @@ import { useCaller } from './use-caller.ts'
 
 const KEYS = '/v1/keys/developer'
 
-/** Whatever came of a change, what the pages show of keys and of the account is asked anew. */
-export function useMintKey(): UseMutationResult<string, Error, void> {
-  const caller = useCaller()
-  return useMutation({ mutationFn: () => mintKey(caller), onSettled: useForgetAccount() })
-}
+export const useMintKey = () => useKeyChange(mintKey)
+/** The three below take the masked key that the person acts on. */
+export const useShowKey = () => useKeyChange(showKey)
+export const useRotateKey = () => useKeyChange(rotateKey)
+export const useRevokeKey = () => useKeyChange(revokeKey)
 
-/** `shown`, here and below: the masked key that the person acts on. */
-export function useShowKey(): UseMutationResult<string, Error, string> {
+/** Whatever came of a change, the page asks anew for what it shows of keys and of the account. */
+function useKeyChange<Shown, Result>(
+  change: (caller: Caller, shown: Shown) => Promise<Result>,
+): UseMutationResult<Result, Error, Shown> {
   const caller = useCaller()
-  return useMutation({ mutationFn: (shown: string) => showKey(caller, shown), onSettled: useForgetAccount() })
-}
-
-export function useRotateKey(): UseMutationResult<string, Error, string> {
-  const caller = useCaller()
-  return useMutation({ mutationFn: (shown: string) => rotateKey(caller, shown), onSettled: useForgetAccount() })
-}
-
-export function useRevokeKey(): UseMutationResult<void, Error, string> {
-  const caller = useCaller()
-  return useMutation({ mutationFn: (shown: string) => revokeKey(caller, shown), onSettled: useForgetAccount() })
-}
-
-function useForgetAccount(): () => Promise<void> {
   const client = useQueryClient()
-  return async () => {
-    void client.invalidateQueries({ queryKey: ['account'] })
-    await client.invalidateQueries({ queryKey: ['keys'] })
-  }
+  return useMutation({
+    mutationFn: (shown: Shown) => change(caller, shown),
+    async onSettled() {
+      void client.invalidateQueries({ queryKey: ['account'] })
+      await client.invalidateQueries({ queryKey: ['keys'] })
+    },
+  })
 }
 
 /** Also answers the key that is there already. */

@@ -8,9 +8,17 @@ import { developerKeyListResponse } from '@gateway/contracts/developer-keys-api'
 import { quotaRecord } from '@gateway/contracts/metering-api'
 import { planRecord } from '@gateway/contracts/plan-api'
 import { usageRecord, type UsageQuery } from '@gateway/contracts/usage-api'
-import { QueryClient, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import {
+  keepPreviousData,
+  QueryClient,
+  useQuery,
+  useQueryClient,
+  type QueryKey,
+  type UseQueryOptions,
+  type UseQueryResult,
+} from '@tanstack/react-query'
 import type * as z from 'zod'
-import { ask, GatewayProblem } from './ask.ts'
+import { ask, GatewayProblem, type Question } from './ask.ts'
 import { useCaller } from './use-caller.ts'
 
 const ASK_AGAIN_MS = 5_000
@@ -39,57 +47,48 @@ function nextTryMs(error: unknown): number | false {
 export type KeyList = z.infer<typeof developerKeyListResponse>
 export type ListedKey = KeyList['data'][number]
 
-export function useKeys(): UseQueryResult<KeyList> {
-  const caller = useCaller()
-  return useQuery({
-    queryKey: ['keys'],
-    queryFn: ({ signal }) => ask(caller, '/v1/keys/developer', developerKeyListResponse, { signal }),
-  })
+export function useKeys() {
+  return useFact(['keys'], '/v1/keys/developer', developerKeyListResponse)
 }
 
-export function activeKeyOf(keys: KeyList | undefined): ListedKey | undefined {
+export function activeKeyOf(keys: Pick<KeyList, 'data'> | undefined): ListedKey | undefined {
   return keys?.data.find(({ status }) => status === 'active')
 }
 
-/** Answered through the account's active key: ask while there is one. */
-export function useQuota(enabled: boolean) {
-  const caller = useCaller()
-  return useQuery({
-    queryKey: ['account', 'quota'],
-    queryFn: ({ signal }) => ask(caller, '/billing/quota', quotaRecord, { signal }),
-    enabled,
+export function useQuota() {
+  return useFact(['account', 'quota'], '/billing/quota', quotaRecord, {
     staleTime: 0,
     // What applications use shows while one looks.
     refetchInterval: ({ state }) => (state.error ? nextTryMs(state.error) : LOOK_AGAIN_MS),
   })
 }
 
-export function usePlan(enabled: boolean) {
-  const caller = useCaller()
-  return useQuery({
-    queryKey: ['account', 'plan'],
-    queryFn: ({ signal }) => ask(caller, '/v1/plan', planRecord, { signal }),
-    enabled,
-  })
+/** Answered through the account's active key: asked while there is one. */
+export function usePlan() {
+  const enabled = activeKeyOf(useKeys().data) !== undefined
+  return useFact(['account', 'plan'], '/v1/plan', planRecord, { enabled })
 }
 
+/** Everybody gets the same answer, whatever their token. */
 export function useCatalog() {
-  const caller = useCaller()
-  return useQuery({
-    queryKey: ['catalog'],
-    queryFn: ({ signal }) => ask(caller, '/v1/catalog?view=tiers', tierCatalog, { isPublic: true, signal }),
-  })
+  return useFact(['catalog'], '/v1/catalog?view=tiers', tierCatalog, {}, { isPublic: true })
 }
 
 /** The answer says which days it has. */
 export function useUsage(query: Record<string, string> & Pick<UsageQuery, 'group_by'>, enabled = true) {
+  const path = `/v1/usage?${new URLSearchParams(query)}`
+  return useFact(['usage', query], path, usageRecord, { placeholderData: keepPreviousData, enabled })
+}
+
+function useFact<Schema extends z.ZodType>(
+  queryKey: QueryKey,
+  path: string,
+  schema: Schema,
+  options: Omit<UseQueryOptions<z.infer<Schema>>, 'queryKey' | 'queryFn'> = {},
+  question: Question = {},
+): UseQueryResult<z.infer<Schema>> {
   const caller = useCaller()
-  return useQuery({
-    queryKey: ['usage', query],
-    queryFn: ({ signal }) => ask(caller, `/v1/usage?${new URLSearchParams(query)}`, usageRecord, { signal }),
-    placeholderData: (previous) => previous,
-    enabled,
-  })
+  return useQuery({ queryKey, queryFn: ({ signal }) => ask(caller, path, schema, { ...question, signal }), ...options })
 }
 
 /** After a request of one's own: what was used has changed. */

@@ -2,6 +2,7 @@ import type { QuotaRecord } from '@gateway/contracts/metering-api'
 import type { PlanUnit } from '@gateway/contracts/usage'
 import { formatAmount, formatDate, formatUntil } from '../core/format.ts'
 import classes from './allowance.module.css'
+import { Fact, Facts } from './facts.tsx'
 
 /** From here on the bar warns. */
 const WARN_AT = 0.8
@@ -30,24 +31,15 @@ export function Allowance({ quota }: { quota: QuotaRecord }) {
       >
         <div className={classes.fill} style={{ inlineSize: `${Math.max(share * 100, used > 0 ? 0.6 : 0)}%` }} />
       </div>
-      <dl className={`${classes.facts} facts`}>
-        <div>
-          <dt>Used</dt>
-          <dd className="figures">
-            {formatAmount(used, unit)} <span className="quiet">({percent} %)</span>
-          </dd>
-        </div>
-        <div>
-          <dt>Allowance</dt>
-          <dd className="figures">{formatAmount(limit, unit)}</dd>
-        </div>
-        <div>
-          <dt>Full again</dt>
-          <dd>
-            {formatDate(resetAt)} <span className="quiet">({formatUntil(resetAt, Date.now())})</span>
-          </dd>
-        </div>
-      </dl>
+      <Facts>
+        <Fact name="Used">
+          {formatAmount(used, unit)} <span className="quiet">({percent} %)</span>
+        </Fact>
+        <Fact name="Allowance">{formatAmount(limit, unit)}</Fact>
+        <Fact name="Full again">
+          {formatDate(resetAt)} <span className="quiet">({formatUntil(resetAt, Date.now())})</span>
+        </Fact>
+      </Facts>
       {level !== 'fine' && (
         <p className={classes.warning} data-level={level} role="status">
           {level === 'out'

@@ -1,5 +1,5 @@
 import type { UseQueryResult } from '@tanstack/react-query'
-import { Button } from '@mantine/core'
+import { Button, Skeleton, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { unreadable, type Problem } from '../core/explain-problem.ts'
 import { GatewayProblem } from '../gateway/ask.ts'
@@ -7,15 +7,23 @@ import { ProblemNotice } from './problem-notice.tsx'
 
 export interface AnswerProps<Data> {
   query: UseQueryResult<Data>
-  /** Of the content's size, so that nothing moves when it arrives. */
-  loading: ReactNode
+  /** The heights of the content's cards, so that nothing moves when they arrive. */
+  heights: readonly number[]
   children: (data: Data) => ReactNode
 }
 
 /** What was asked of the gateway: on its way, here, or not to be had. What is shown already stays when a later try fails. */
-export function Answer<Data>({ query, loading, children }: AnswerProps<Data>) {
+export function Answer<Data>({ query, heights, children }: AnswerProps<Data>) {
   const { data, error } = query
-  if (data === undefined && !error) return <div aria-busy="true">{loading}</div>
+  if (data === undefined && !error) {
+    return (
+      <Stack gap={20} aria-busy="true">
+        {heights.map((height, index) => (
+          <Skeleton key={index} height={height} radius="lg" />
+        ))}
+      </Stack>
+    )
+  }
   return (
     <>
       {error && (

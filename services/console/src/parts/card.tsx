@@ -2,16 +2,15 @@ import { useId, type ReactNode } from 'react'
 import classes from './card.module.css'
 
 export interface CardProps {
-  title?: ReactNode
+  title?: string
   aside?: ReactNode
   children: ReactNode
-  className?: string
 }
 
-export function Card({ title, aside, children, className = '' }: CardProps) {
+export function Card({ title, aside, children }: CardProps) {
   const id = useId()
   return (
-    <section className={`${classes.card} ${className}`} aria-labelledby={title ? id : undefined}>
+    <section className={classes.card} aria-labelledby={title ? id : undefined}>
       {title && (
         <div className={classes.head}>
           <h2 id={id} className={classes.title}>

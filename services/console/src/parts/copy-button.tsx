@@ -1,33 +1,20 @@
-import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { Button, VisuallyHidden } from '@mantine/core'
+import { useClipboard } from '@mantine/hooks'
 import { CheckIcon, CopyIcon } from './icons.tsx'
 
-const SAID_FOR_MS = 2_000
-
 export function CopyButton({ value, label = 'Copy' }: { value: string; label?: string }) {
-  const [said, setSaid] = useState<'copied' | 'failed' | null>(null)
-  async function copy(): Promise<void> {
-    setSaid(
-      await navigator.clipboard.writeText(value).then(
-        () => 'copied' as const,
-        () => 'failed' as const,
-      ),
-    )
-    setTimeout(() => setSaid(null), SAID_FOR_MS)
-  }
+  const { copy, copied, error } = useClipboard()
   return (
     <>
       <Button
         variant="default"
         size="xs"
-        leftSection={said === 'copied' ? <CheckIcon /> : <CopyIcon />}
-        onClick={() => void copy()}
+        leftSection={copied ? <CheckIcon /> : <CopyIcon />}
+        onClick={() => copy(value)}
       >
-        {said === 'copied' ? 'Copied' : said === 'failed' ? 'Select and copy' : label}
+        {copied ? 'Copied' : error ? 'Select and copy' : label}
       </Button>
-      <span role="status" className="visually-hidden">
-        {said === 'copied' ? 'Copied to the clipboard' : ''}
-      </span>
+      <VisuallyHidden role="status">{copied && 'Copied to the clipboard'}</VisuallyHidden>
     </>
   )
 }

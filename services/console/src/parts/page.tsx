@@ -20,7 +20,7 @@ export function Page({ title, lead, actions, children }: PageProps) {
           </h1>
           {lead && <p className={classes.lead}>{lead}</p>}
         </div>
-        {actions && <div className={classes.actions}>{actions}</div>}
+        {actions}
       </div>
       <div className={classes.body}>{children}</div>
     </>

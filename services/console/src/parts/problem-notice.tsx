@@ -1,4 +1,4 @@
-import { Anchor } from '@mantine/core'
+import { Alert, Anchor } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Problem } from '../core/explain-problem.ts'
 import { BASE_PATH } from '../read-config.ts'
@@ -14,26 +14,20 @@ function isHere(address: string): boolean {
 export function ProblemNotice({ problem, action }: { problem: Problem; action?: ReactNode }) {
   const { title, advice, code, requestId, link } = problem
   return (
-    <div role="alert" className={classes.notice}>
-      <span className={classes.icon}>
-        <WarningIcon />
-      </span>
-      <div>
-        <p className={classes.title}>{title}</p>
-        <p>
-          {advice}{' '}
-          {link && !isHere(link.address) && (
-            <Anchor href={link.address} underline="always">
-              {link.label}
-            </Anchor>
-          )}
-        </p>
-        <p className={classes.code}>
-          {code}
-          {requestId && ` · request ${requestId}`}
-        </p>
-        {action && <div className={classes.action}>{action}</div>}
-      </div>
-    </div>
+    <Alert color="var(--bad)" mb="md" icon={<WarningIcon />} title={title}>
+      <p>
+        {advice}{' '}
+        {link && !isHere(link.address) && (
+          <Anchor href={link.address} underline="always">
+            {link.label}
+          </Anchor>
+        )}
+      </p>
+      <p className={classes.code}>
+        {code}
+        {requestId && ` · request ${requestId}`}
+      </p>
+      {action}
+    </Alert>
   )
 }

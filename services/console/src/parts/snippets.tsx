@@ -7,12 +7,12 @@ import { SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
 import { useConfig } from '../gateway/use-caller.ts'
 import { firstModel } from '../core/first-model.ts'
-import { activeKeyOf, useKeys, usePlan } from '../gateway/queries.ts'
+import { usePlan } from '../gateway/queries.ts'
 import { CodeBlock } from './code-block.tsx'
 
 export function Snippets() {
   const { gatewayUrl } = useConfig()
-  const model = useExampleModel()
+  const model = firstModel(usePlan().data?.models ?? [])
   const [language, setLanguage] = useState<SnippetLanguage>('curl')
   return (
     <div>
@@ -27,12 +27,6 @@ export function Snippets() {
       <CodeBlock label={`${language} example`} code={snippetFor(language, gatewayUrl, model)} />
     </div>
   )
-}
-
-/** The model of examples. */
-function useExampleModel(): string {
-  const hasKey = activeKeyOf(useKeys().data) !== undefined
-  return firstModel(usePlan(hasKey).data?.models ?? [])
 }
 
 const SNIPPET_LANGUAGES = ['curl', 'Python', 'Node'] as const

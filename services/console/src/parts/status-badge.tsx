@@ -1,10 +1,10 @@
+import { Badge } from '@mantine/core'
 import type { ReactNode } from 'react'
-import classes from './status-badge.module.css'
 
-export function StatusBadge({ tone, children }: { tone: 'good' | 'warn' | 'quiet' | 'accent'; children: ReactNode }) {
+export function StatusBadge({ tone, children }: { tone: 'good' | 'quiet' | 'accent'; children: ReactNode }) {
   return (
-    <span className={classes.badge} data-tone={tone}>
+    <Badge variant="light" size="lg" tt="none" fw={500} color={`var(--${tone})`}>
       {children}
-    </span>
+    </Badge>
   )
 }

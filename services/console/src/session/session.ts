@@ -12,7 +12,7 @@ import { ErrorResponse, InMemoryWebStorage, UserManager, WebStorageStateStore, t
 import type { Problem } from '../core/explain-problem.ts'
 import { addressOf, currentPath, entryState, navigate, keepState, type EntryState } from '../navigation.ts'
 import { explainSignIn } from './explain-sign-in.ts'
-import { bring, gather, type Kept } from './keep-over-sign-in.ts'
+import { bring, gather } from './keep-over-sign-in.ts'
 
 export type SessionState =
   /** On the way to the identity provider, or back from it. */
@@ -42,7 +42,7 @@ interface Errand {
   path: string
   entry: EntryState
   /** Of somebody whose session has ended. */
-  left?: { subject: string; kept: Kept }
+  left?: { subject: string; kept: unknown }
 }
 
 /** Providers answer so when they would have to show a page, and the console asked them not to. */

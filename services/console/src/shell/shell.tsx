@@ -86,16 +86,11 @@ function SessionEnded() {
   const end = state.kind === 'signed-in' ? state.end : null
   return (
     <Modal
-      radius="lg"
-      padding="lg"
       opened={end !== null}
       onClose={() => undefined}
       title={end === 'refused' ? 'The gateway refuses your sign-in' : 'Your session has ended'}
-      withCloseButton={false}
       closeOnClickOutside={false}
       closeOnEscape={false}
-      lockScroll={false}
-      centered
     >
       {end === 'refused' ? (
         <p>

@@ -42,4 +42,10 @@ export const theme = createTheme({
   defaultRadius: 'md',
   cursorType: 'pointer',
   respectReducedMotion: true,
+  components: {
+    Modal: {
+      // To lock the scroll, the library would write a `<style>` element, which the policy forbids.
+      defaultProps: { radius: 'lg', padding: 'lg', centered: true, withCloseButton: false, lockScroll: false },
+    },
+  },
 })

@@ -16,7 +16,7 @@ const pem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString()
 
 test('a person who signed in at a real provider is known by issuer and subject', async () => {
   const redirectUri = 'http://127.0.0.1:9/callback'
-  await using provider = await startIdentityProvider({ audience, redirectUris: [redirectUri] })
+  await using provider = await startIdentityProvider({ audience, consoleUrl: redirectUri })
   const token = await signIn(provider.issuer, { name: 'ada', redirectUri })
   const verify = createVerifySignIn({ issuer: provider.issuer, audience, logger })
   expect(await verify(token)).toEqual({ issuer: provider.issuer, subject: 'ada' })

@@ -5,6 +5,7 @@ import type { ListedKey } from '../../gateway/queries.ts'
 import { useRevokeKey, useRotateKey, useShowKey } from '../../gateway/change-keys.ts'
 import { problemOf } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import classes from './current-key.module.css'
 
@@ -47,20 +48,11 @@ export function CurrentKey({ listed, onReveal, onRevoked }: CurrentKeyProps) {
           </Button>
         </div>
       </div>
-      <dl className={`${classes.facts} facts`}>
-        <div>
-          <dt>Created</dt>
-          <dd>{formatMoment(listed.created_at)}</dd>
-        </div>
-        <div>
-          <dt>Last used</dt>
-          <dd>{listed.last_used_at ? formatAgo(listed.last_used_at, Date.now()) : 'not yet'}</dd>
-        </div>
-        <div>
-          <dt>Plan</dt>
-          <dd>{listed.plan}</dd>
-        </div>
-      </dl>
+      <Facts>
+        <Fact name="Created">{formatMoment(listed.created_at)}</Fact>
+        <Fact name="Last used">{listed.last_used_at ? formatAgo(listed.last_used_at, Date.now()) : 'not yet'}</Fact>
+        <Fact name="Plan">{listed.plan}</Fact>
+      </Facts>
       {error && <ProblemNotice problem={problemOf(error)} />}
       <ConfirmDialog
         opened={asking === 'rotate'}
@@ -105,16 +97,7 @@ interface ConfirmDialogProps {
 function ConfirmDialog(props: ConfirmDialogProps) {
   const { opened, title, confirm, isWorking, isDangerous = false, onCancel, onConfirm, children } = props
   return (
-    <Modal
-      radius="lg"
-      padding="lg"
-      opened={opened}
-      onClose={onCancel}
-      title={title}
-      lockScroll={false}
-      centered
-      withCloseButton={false}
-    >
+    <Modal opened={opened} onClose={onCancel} title={title}>
       <p>{children}</p>
       <Group mt="lg" gap="sm" justify="flex-end">
         <Button variant="default" data-autofocus onClick={onCancel}>

@@ -1,4 +1,3 @@
-import { Skeleton } from '@mantine/core'
 import { useState } from 'react'
 import { useKeys, activeKeyOf } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
@@ -15,7 +14,7 @@ export default function KeysPage() {
   return (
     <Page title="Keys" lead="One active key per account. Applications send it with every request.">
       {revealed && <RevealedKey value={revealed} onDone={() => setRevealed(null)} />}
-      <Answer query={keys} loading={<KeysSkeleton />}>
+      <Answer query={keys} heights={[172, 200]}>
         {({ data, next }) => (
           <>
             {active ? (
@@ -28,14 +27,5 @@ export default function KeysPage() {
         )}
       </Answer>
     </Page>
-  )
-}
-
-function KeysSkeleton() {
-  return (
-    <>
-      <Skeleton height={172} radius="lg" mb={20} />
-      <Skeleton height={200} radius="lg" />
-    </>
   )
 }

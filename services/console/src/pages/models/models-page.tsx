@@ -1,4 +1,3 @@
-import { Skeleton, Table } from '@mantine/core'
 import type { TierEntry } from '@gateway/contracts/catalog'
 import type { PlannedModel, PlanRecord } from '@gateway/contracts/plan-api'
 import { formatPrice } from '../../core/format.ts'
@@ -13,18 +12,18 @@ import { TierGrid } from './tier-grid.tsx'
 export default function ModelsPage() {
   const keys = useKeys()
   const hasKey = activeKeyOf(keys.data) !== undefined
-  const plan = usePlan(hasKey)
+  const plan = usePlan()
   const catalog = useCatalog()
-  const loading = <Skeleton height={560} radius="lg" />
+  const heights = [560]
   // One after the other: what comes later must not push down what is there.
   return (
     <Page title="Models" lead="The purpose and the price of each model.">
-      <Answer query={keys} loading={loading}>
+      <Answer query={keys} heights={heights}>
         {() => (
-          <Answer query={catalog} loading={loading}>
+          <Answer query={catalog} heights={heights}>
             {({ data: tiers }) =>
               hasKey ? (
-                <Answer query={plan} loading={loading}>
+                <Answer query={plan} heights={heights}>
                   {(record) => <ModelsOnPlan tiers={tiers} plan={record} />}
                 </Answer>
               ) : (
@@ -73,30 +72,24 @@ function OtherModels({ models }: { models: PlannedModel[] }) {
 
 function ModelTable({ label, models }: { label: string; models: PlannedModel[] }) {
   return (
-    <WideTable label={label}>
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th scope="col">Model</Table.Th>
-          <Table.Th scope="col">Purpose</Table.Th>
-          <Table.Th scope="col">Price</Table.Th>
-          <Table.Th scope="col">Your plan</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {models.map((model) => (
-          <Table.Tr key={model.id}>
-            <Table.Td className="mono">{model.id}</Table.Td>
-            <Table.Td>{model.replacement ? <Replaced by={model.replacement} /> : <bdi>{model.purpose}</bdi>}</Table.Td>
-            <Table.Td>{model.price ? formatPrice(model.price) : 'vendor’s rates'}</Table.Td>
-            <Table.Td>
-              <StatusBadge tone={model.included ? 'good' : 'quiet'}>
-                {model.included ? 'included' : 'not included'}
-              </StatusBadge>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </WideTable>
+    <WideTable
+      label={label}
+      rows={models}
+      name={{ title: 'Model', of: ({ id }) => id, className: 'mono' }}
+      columns={[
+        {
+          title: 'Purpose',
+          cell: ({ replacement, purpose }) => (replacement ? <Replaced by={replacement} /> : <bdi>{purpose}</bdi>),
+        },
+        { title: 'Price', cell: ({ price }) => (price ? formatPrice(price) : 'vendor’s rates') },
+        {
+          title: 'Your plan',
+          cell: ({ included }) => (
+            <StatusBadge tone={included ? 'good' : 'quiet'}>{included ? 'included' : 'not included'}</StatusBadge>
+          ),
+        },
+      ]}
+    />
   )
 }
 

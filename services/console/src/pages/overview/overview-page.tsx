@@ -1,4 +1,3 @@
-import { Skeleton } from '@mantine/core'
 import type { PlanRecord } from '@gateway/contracts/plan-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
@@ -6,6 +5,7 @@ import { useKeys, usePlan, useQuota, activeKeyOf } from '../../gateway/queries.t
 import { Allowance } from '../../parts/allowance.tsx'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
+import { Fact, Facts } from '../../parts/facts.tsx'
 import { ArrowIcon } from '../../parts/icons.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -21,7 +21,7 @@ export default function OverviewPage() {
   const [created, setCreated] = useState<string | null>(null)
   return (
     <Page title="Overview" lead="Your plan, your allowance and your first request.">
-      <Answer query={keys} loading={<OverviewSkeleton />}>
+      <Answer query={keys} heights={[218, 96, 120]}>
         {({ data }) => (
           <>
             {!active && <CreateKey isFirst={data.length === 0} onCreated={setCreated} />}
@@ -35,18 +35,18 @@ export default function OverviewPage() {
 }
 
 function Account({ hidesSnippets }: { hidesSnippets: boolean }) {
-  const quota = useQuota(true)
-  const plan = usePlan(true)
+  const quota = useQuota()
+  const plan = usePlan()
   return (
     <>
       <Card title="This month’s allowance">
-        <Answer query={quota} loading={<Skeleton height={142} />}>
+        <Answer query={quota} heights={[142]}>
           {(record) => <Allowance quota={record} />}
         </Answer>
       </Card>
       <TryIt />
       <Card title="Your plan">
-        <Answer query={plan} loading={<Skeleton height={46} />}>
+        <Answer query={plan} heights={[46]}>
           {(record) => <PlanFacts plan={record} />}
         </Answer>
       </Card>
@@ -74,37 +74,15 @@ function TryIt() {
 function PlanFacts({ plan }: { plan: PlanRecord }) {
   const included = plan.models.filter((model) => model.included && !model.replacement).length
   return (
-    <dl className={`${classes.facts} facts`}>
-      <div>
-        <dt>Plan</dt>
-        <dd>
-          {plan.plan} {plan.overage && <StatusBadge tone="accent">overage on</StatusBadge>}
-        </dd>
-      </div>
-      <div>
-        <dt>Models included</dt>
-        <dd className="figures">{included}</dd>
-      </div>
-      <div>
-        <dt>Requests a minute</dt>
-        <dd className="figures">{formatCount(plan.requests_per_minute)}</dd>
-      </div>
-      <div>
-        <dt>Tokens a minute</dt>
-        <dd className="figures">
-          {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
-        </dd>
-      </div>
-    </dl>
-  )
-}
-
-function OverviewSkeleton() {
-  return (
-    <>
-      <Skeleton height={218} radius="lg" mb={20} />
-      <Skeleton height={96} radius="lg" mb={20} />
-      <Skeleton height={120} radius="lg" />
-    </>
+    <Facts>
+      <Fact name="Plan">
+        {plan.plan} {plan.overage && <StatusBadge tone="accent">overage on</StatusBadge>}
+      </Fact>
+      <Fact name="Models included">{included}</Fact>
+      <Fact name="Requests a minute">{formatCount(plan.requests_per_minute)}</Fact>
+      <Fact name="Tokens a minute">
+        {formatCount(plan.tokens_per_minute)} <span className="quiet">(a burst: up to twice)</span>
+      </Fact>
+    </Facts>
   )
 }

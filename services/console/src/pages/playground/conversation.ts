@@ -32,7 +32,7 @@ const workSchema = z.object({ draft: z.string(), turns: z.array(turnSchema) })
 /** A browser's storage takes 5 MB; the state of the sign-in needs some of it. */
 const MOST_KEPT = 2_000_000
 
-const broughtBack = workSchema.safeParse(keepOverSignIn('playground', workToKeep)).data
+const broughtBack = workSchema.safeParse(keepOverSignIn(workToKeep)).data
 let turns: readonly Turn[] = broughtBack?.turns ?? []
 let draft = broughtBack?.draft ?? ''
 /** Never used again, so that an answer that is late changes nobody else's turn. */

@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core'
+import { Button } from '@mantine/core'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { useEffect, useRef, useState, type RefObject } from 'react'
 import { firstModel } from '../../core/first-model.ts'
@@ -27,9 +27,9 @@ export default function PlaygroundPage() {
         )
       }
     >
-      <Answer query={keys} loading={<Skeleton height={420} radius="lg" />}>
+      <Answer query={keys} heights={[420]}>
         {({ data }) =>
-          activeKeyOf({ object: 'list', data }) ? (
+          activeKeyOf({ data }) ? (
             <Conversation />
           ) : (
             <CreateKey isFirst={data.length === 0} onCreated={() => undefined} />
@@ -42,7 +42,7 @@ export default function PlaygroundPage() {
 
 function Conversation() {
   const caller = useCaller()
-  const plan = usePlan(true)
+  const plan = usePlan()
   const refresh = useRefreshAccount()
   const turns = useTurns()
   const [model, setModel] = useState<string | null>(null)
@@ -51,7 +51,7 @@ function Conversation() {
   const isBusy = turns.some(isRunning)
 
   return (
-    <Answer query={plan} loading={<Skeleton height={420} radius="lg" />}>
+    <Answer query={plan} heights={[420]}>
       {({ models }) => {
         const chat = models.filter(({ type }) => type === 'chat' || type === 'auto')
         const chosen = chat.find(({ id }) => id === model)?.id ?? firstModel(chat)

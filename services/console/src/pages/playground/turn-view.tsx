@@ -1,9 +1,10 @@
-import { Button } from '@mantine/core'
+import { Button, VisuallyHidden } from '@mantine/core'
 import type { PlannedModel } from '@gateway/contracts/plan-api'
-import { memo, type ReactNode } from 'react'
+import { memo } from 'react'
 import { chargeOf } from '../../core/charge.ts'
 import { formatCharge, formatCount, formatDuration } from '../../core/format.ts'
 import { readSmartRoute } from '../../core/smart-route.ts'
+import { Fact } from '../../parts/facts.tsx'
 import { ProblemNotice } from '../../parts/problem-notice.tsx'
 import { isRunning, type Turn } from './conversation.ts'
 import classes from './turn-view.module.css'
@@ -22,11 +23,11 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
   return (
     <article className={classes.turn} aria-busy={runs}>
       <div className={classes.question}>
-        <span className="visually-hidden">You: </span>
+        <VisuallyHidden>You: </VisuallyHidden>
         <p dir="auto">{question}</p>
       </div>
       <div className={classes.answer}>
-        <span className="visually-hidden">Answer: </span>
+        <VisuallyHidden>Answer: </VisuallyHidden>
         {thought !== '' && <Thought text={thought} isRunning={runs && text === ''} />}
         {text === '' && thought === '' && runs && <Waiting />}
         <AnswerText text={text} />
@@ -36,9 +37,7 @@ export const TurnView = memo(function TurnView({ turn, models, onAgain }: TurnVi
         )}
         <Facts turn={turn} models={models} />
       </div>
-      <span role="status" className="visually-hidden">
-        {state === 'done' && `The answer is complete: ${text}`}
-      </span>
+      <VisuallyHidden role="status">{state === 'done' && `The answer is complete: ${text}`}</VisuallyHidden>
     </article>
   )
 })
@@ -109,14 +108,5 @@ function Facts({ turn, models }: { turn: Turn; models: PlannedModel[] }) {
       )}
       {charge && <Fact name="Charge">{formatCharge(charge.amount, charge.unit)}</Fact>}
     </dl>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd className="figures">{children}</dd>
-    </div>
   )
 }

@@ -4,6 +4,7 @@
 
 import type { PlanUnit } from '@gateway/contracts/usage'
 import type { UsageTotals } from '@gateway/contracts/usage-api'
+import type { Column } from '../../parts/wide-table.tsx'
 import { formatAmount, formatCompact, formatCount, formatUsd } from '../../core/format.ts'
 
 export interface Measure {
@@ -45,8 +46,13 @@ const REQUESTS: Measure = {
 }
 
 /** What is charged first: allowance, dollars, or both where the account changed between plans of either kind. */
-export function measuresFor(totals: UsageTotals, unit: PlanUnit | undefined): Measure[] {
+export function measuresFor(totals: UsageTotals, unit: PlanUnit | undefined): [Measure, ...Measure[]] {
   const inDollars = totals.cost_usd > 0 || unit === 'usd'
   const inAllowance = totals.allowance_tokens > 0 || !inDollars
-  return [...(inDollars ? [COST] : []), ...(inAllowance ? [CHARGE] : []), TOKENS, REQUESTS]
+  const charged: [Measure, ...Measure[]] = inDollars ? (inAllowance ? [COST, CHARGE] : [COST]) : [CHARGE]
+  return [...charged, TOKENS, REQUESTS]
+}
+
+export function columnOf({ label, figure, format }: Measure): Column<UsageTotals> {
+  return { title: label, cell: (row) => format(figure(row)), isFigure: true }
 }

@@ -1,9 +1,9 @@
-import { SegmentedControl, Skeleton } from '@mantine/core'
+import { SegmentedControl } from '@mantine/core'
 import type { UsageTotals } from '@gateway/contracts/usage-api'
 import { useState } from 'react'
 import { formatCount } from '../../core/format.ts'
 import { PERIODS, questionFor, type Period } from '../../core/usage-days.ts'
-import { activeKeyOf, useKeys, usePlan, useUsage } from '../../gateway/queries.ts'
+import { usePlan, useUsage } from '../../gateway/queries.ts'
 import { Answer } from '../../parts/answer.tsx'
 import { Card } from '../../parts/card.tsx'
 import { PageLink } from '../../parts/page-link.tsx'
@@ -29,14 +29,13 @@ export default function UsagePage() {
 }
 
 function UsageOver({ period }: { period: Period }) {
-  const hasKey = activeKeyOf(useKeys().data) !== undefined
-  const unit = usePlan(hasKey).data?.unit
+  const unit = usePlan().data?.unit
   const month = useUsage({ group_by: 'day' })
   const question = questionFor(period, month.data?.to)
   const days = useUsage({ ...question, group_by: 'day' }, question !== null)
   const models = useUsage({ ...question, group_by: 'model' }, question !== null)
   return (
-    <Answer query={days} loading={<UsageSkeleton />}>
+    <Answer query={days} heights={[88, 370, 220]}>
       {(record) => {
         if (record.totals.requests === 0) return <NothingUsed />
         const measures = measuresFor(record.totals, unit)
@@ -44,7 +43,7 @@ function UsageOver({ period }: { period: Period }) {
           <>
             <TotalTiles totals={record.totals} measures={measures} />
             <DaysCard record={record} measures={measures} />
-            <Answer query={models} loading={<Skeleton height={220} radius="lg" />}>
+            <Answer query={models} heights={[220]}>
               {({ data }) => <ModelsCard rows={data} measures={measures} />}
             </Answer>
           </>
@@ -67,7 +66,7 @@ function NothingUsed() {
   )
 }
 
-function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: Measure[] }) {
+function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: readonly Measure[] }) {
   return (
     <dl className={classes.tiles}>
       {measures.map(({ value, label, figure, format }) => (
@@ -82,15 +81,5 @@ function TotalTiles({ totals, measures }: { totals: UsageTotals; measures: Measu
         </div>
       ))}
     </dl>
-  )
-}
-
-function UsageSkeleton() {
-  return (
-    <>
-      <Skeleton height={88} radius="lg" mb={20} />
-      <Skeleton height={370} radius="lg" mb={20} />
-      <Skeleton height={220} radius="lg" />
-    </>
   )
 }
