@@ -1,19 +1,23 @@
 /**
- * How often the chooser is right on sources that it never trained on: `npm run auto:evaluate -- <labelled.jsonl>`.
- * Training reads this repository's prompts alone, so every source of the file is unseen. The nested estimate gives no
- * source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks what it alone attests.
- * With `--quick` the shipped networks are judged instead, and nothing is trained.
+ * How often the chooser is right on sources that it never trained on: `npm run auto:evaluate`.
+ *
+ * The public prompts of this repository are judged in parts: networks that learnt from all other sources judge each part.
+ * The prompts of a labelled file that is named are none of ours, so every source of it is unseen. Its nested estimate
+ * gives no source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks the phrases
+ * that it alone attests. With `--quick` the shipped network judges the file, and nothing is trained.
  */
 
+import { createHash } from 'node:crypto'
 import modelFile from '../src/model.json' with { type: 'json' }
 import { LANE_IDS, type Lane, LANES } from '../src/lanes.ts'
 import { laneShares, type Network, unpackModel } from '../src/model.ts'
 import type { PhraseTrie } from '../src/phrase-trie.ts'
 import { findEchoes } from './echoes.ts'
-import { isRight, readInContext, train } from './examples.ts'
+import { isRight, readInContext, readOwn, train } from './examples.ts'
 import type { FitOptions } from './fit.ts'
 import { lexiconWithout } from './fold-lexicon.ts'
 import { origins, type Prompt, readPrompts } from './prompts.ts'
+import { readPublic, repositoryOf } from './public.ts'
 
 const SETTINGS: Partial<FitOptions>[] = [
   {},
@@ -22,6 +26,10 @@ const SETTINGS: Partial<FitOptions>[] = [
 ]
 /** One network for each setting; the shipped model joins four. */
 const SEEDS = [7]
+/** Parts of the public sources. */
+const PARTS = 3
+/** Smaller groups of prompts say too little by themselves. */
+const LEAST_OF_A_GROUP = 20
 const CONFIDENCES = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0]
 /** What a lane costs per token, by the catalogue's multipliers. */
 const MULTIPLIERS: Record<Lane, number> = { spark: 1, bolt: 1.5, nova: 3.75, atlas: 6.7, research: 2.3, code: 1 }
@@ -71,19 +79,50 @@ interface Verdict {
 
 const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const isQuick = process.argv.includes('--quick')
-if (paths.length === 0) throw new Error('usage: npm run auto:evaluate -- [--quick] <labelled.jsonl>…')
+if (isQuick && paths.length === 0) throw new Error('usage: npm run auto:evaluate -- [--quick] [<labelled.jsonl>…]')
+if (!isQuick) reportPublic()
 const prompts = paths.flatMap((path) => readPrompts(path))
-const bySource = Map.groupBy(prompts, sourceOf)
-const byFamily = Map.groupBy(prompts, (prompt) => FAMILIES[sourceOf(prompt)] ?? sourceOf(prompt))
 const echoes = findEchoes(prompts)
-const network = unpackModel(modelFile)
-const networks = isQuick ? [network] : SETTINGS.map((options) => train([], options, SEEDS))
-reportNested('source', bySource, networks)
-reportNested('family of sources', byFamily, networks)
-const shipped = prompts.map((prompt) => judge(prompt, network))
-console.log(`\n## The shipped model, ${shipped.length} prompts\n`)
-reportSources(shipped)
-reportAll(shipped)
+if (prompts.length > 0) reportFiles(unpackModel(modelFile))
+
+/** Parts by repository, so that no source, nor its kind of prompt, is both learnt from and judged. */
+function reportPublic(): void {
+  const parts = Map.groupBy(readPublic(), ({ source }) => partOf(repositoryOf(source)))
+  const own = readOwn()
+  const verdicts = [...parts].flatMap(([part, list]) => {
+    const others = own.filter(({ source, after = source }) => partOf(repositoryOf(after)) !== part || isOurs(after))
+    const network = train(others, {}, SEEDS)
+    return list.map((prompt) => judge(prompt, network))
+  })
+  const shares = [...Map.groupBy(verdicts, ({ prompt }) => repositoryOf(prompt.source)).values()]
+    .filter((list) => list.length >= LEAST_OF_A_GROUP)
+    .map(share)
+  console.log(`## ${verdicts.length} public prompts, judged by networks that know none of their sources\n`)
+  console.log(`right: ${share(verdicts).toFixed(3)}`)
+  console.log(spreadOf(shares))
+  reportAll(verdicts)
+}
+
+function reportFiles(shippedNetwork: Network): void {
+  const networks = isQuick ? [shippedNetwork] : SETTINGS.map((options) => train(readOwn(), options, SEEDS))
+  const bySource = Map.groupBy(prompts, sourceOf)
+  const byFamily = Map.groupBy(prompts, (prompt) => FAMILIES[sourceOf(prompt)] ?? sourceOf(prompt))
+  reportNested('source', bySource, networks)
+  reportNested('family of sources', byFamily, networks)
+  const shipped = prompts.map((prompt) => judge(prompt, shippedNetwork))
+  console.log(`\n## The shipped model, ${shipped.length} prompts\n`)
+  reportSources(shipped)
+  reportAll(shipped)
+}
+
+function isOurs(source: string): boolean {
+  return source.startsWith('gateway/')
+}
+
+/** Which part of the public sources a repository is in, evenly and for good. */
+function partOf(repository: string): number {
+  return createHash('sha256').update(repository).digest().readUInt16BE(0) % PARTS
+}
 
 function sourceOf(prompt: Prompt): string {
   const [source = '', other] = origins(prompt)
@@ -108,14 +147,18 @@ function reportNested(name: string, groups: ReadonlyMap<string, Prompt[]>, netwo
     const lexicon = lexiconWithout(group, groups)
     return list.filter((prompt) => !echoes.has(prompt)).map((prompt) => judge(prompt, best, lexicon))
   })
-  const shares = nested.filter((list) => list.length >= 20).map(share)
-  const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length
-  const spread = Math.sqrt(shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (shares.length - 1))
+  const shares = nested.filter((list) => list.length >= LEAST_OF_A_GROUP).map(share)
   console.log(`## Nested by ${name}\n`)
   console.log(`settings by themselves: ${right.map(({ size }) => (size / prompts.length).toFixed(3)).join(', ')}`)
   console.log(`all ${nested.flat().length} prompts: ${share(nested.flat()).toFixed(3)}`)
-  console.log(`mean of ${shares.length} groups: ${mean.toFixed(3)}, standard deviation ${spread.toFixed(3)}`)
+  console.log(spreadOf(shares))
   reportAll(nested.flat())
+}
+
+function spreadOf(shares: readonly number[]): string {
+  const mean = shares.reduce((sum, one) => sum + one, 0) / shares.length
+  const spread = Math.sqrt(shares.reduce((sum, one) => sum + (one - mean) ** 2, 0) / (shares.length - 1))
+  return `mean of ${shares.length} groups: ${mean.toFixed(3)}, standard deviation ${spread.toFixed(3)}`
 }
 
 function reportAll(verdicts: Verdict[]): void {

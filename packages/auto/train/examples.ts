@@ -3,7 +3,7 @@
  * weight that keeps any one source from ruling.
  */
 
-import { DENSE_NAMES, type Features, follow, readFeatures } from '../src/features.ts'
+import { type Features, follow, readFeatures } from '../src/features.ts'
 import { type Lane, LANES } from '../src/lanes.ts'
 import type { PhraseTrie } from '../src/phrase-trie.ts'
 import { laneShares, type Network, packModel, unpackModel } from '../src/model.ts'
@@ -12,6 +12,7 @@ import { augment } from './augment.ts'
 import { type Example, fit, FIT, type FitOptions, joinNetworks } from './fit.ts'
 import { origins, type Prompt } from './prompts.ts'
 import { readGrammars } from './grammar.ts'
+import { readPublic } from './public.ts'
 import { readWritten } from './written.ts'
 
 /** The label's share where other lanes are acceptable too. An unsure choice then takes a lane that several labels accept. */
@@ -21,11 +22,6 @@ const SIZE_DISCOUNT = 0.75
 /** Enough for the model that only tells what the turn before asked for. */
 const FIRST_EPOCHS = 5
 const SEEDS = [7, 8, 9, 10]
-/**
- * How much likelier an unsure choice makes a lane than its share alone: Nova can answer nearly everything, and a short
- * answer does for many a question that looks hard.
- */
-const LEANS: Partial<Record<Lane, number>> = { bolt: 1.65, nova: 1.3 }
 /** The part of a target that goes to all lanes alike, so that the fit takes no prompt as beyond doubt. */
 const DOUBT = 0.06
 /** Of 0 to 1: how far the lanes are made to weigh the same. */
@@ -44,27 +40,18 @@ const known = new WeakMap<Prompt, Read>()
 
 /** The prompts that this repository holds itself. */
 export function readOwn(): Prompt[] {
-  return [...readWritten(), ...readGrammars()]
+  return [...readWritten(), ...readGrammars(), ...readPublic()]
 }
 
 /** The network as it will be loaded: packed to bytes and back. */
 export function train(
-  given: readonly Prompt[],
+  prompts: readonly Prompt[],
   options: Partial<FitOptions> = {},
   seeds: readonly number[] = SEEDS,
 ): Network {
-  const prompts = augment([...given, ...readOwn()], AUGMENT_SEED, AUGMENT_SHARE)
-  const joined = joinNetworks(seeds.map((seed) => trainOne(prompts, { ...FIT, ...options, seed })))
-  lean(joined)
+  const augmented = augment(prompts, AUGMENT_SEED, AUGMENT_SHARE)
+  const joined = joinNetworks(seeds.map((seed) => trainOne(augmented, { ...FIT, ...options, seed })))
   return unpackModel(packModel(joined))
-}
-
-function lean({ hidden, outer }: Network): void {
-  const width = hidden + DENSE_NAMES.length + 1
-  LANES.forEach((lane, index) => {
-    const bias = (index + 1) * width - 1
-    outer[bias] = outer[bias]! + Math.log(LEANS[lane] ?? 1)
-  })
 }
 
 export function readInContext(prompt: Prompt, network: Network, lexicon?: PhraseTrie): Features {
@@ -131,7 +118,7 @@ function readWith(prompt: Prompt, lexicon?: PhraseTrie): Read {
 function weights(prompts: readonly Prompt[]): (prompt: Prompt) => number {
   const sourceOf = (prompt: Prompt): string => origins(prompt)[0] ?? ''
   const sizes = sums(prompts, sourceOf, () => 1)
-  const bySource = (prompt: Prompt): number => (sizes.get(sourceOf(prompt)) ?? 1) ** -SIZE_DISCOUNT
+  const bySource = (prompt: Prompt): number => prompt.weight ?? (sizes.get(sourceOf(prompt)) ?? 1) ** -SIZE_DISCOUNT
   const lanes = sums(prompts, (prompt) => prompt.lane, bySource)
   const perLane = prompts.length / LANES.length
   return (prompt) => bySource(prompt) * (perLane / (lanes.get(prompt.lane) ?? 1)) ** LANE_BALANCE

@@ -32,8 +32,8 @@ export interface FitOptions {
 
 export const FIT: FitOptions = {
   seed: 7,
-  hidden: 24,
-  epochs: 32,
+  hidden: 48,
+  epochs: 20,
   rate: 0.08,
   decayDense: 3e-3,
   decayInner: 3e-3,

@@ -6,7 +6,9 @@
 import { writeFileSync } from 'node:fs'
 import { packModel } from '../src/model.ts'
 import { chosenLane, isRight, readOwn, train } from './examples.ts'
+import { readGrammars } from './grammar.ts'
 import { readPrompts } from './prompts.ts'
+import { readWritten } from './written.ts'
 
 const MODEL = new URL('../src/model.json', import.meta.url)
 /** Prompts of all kinds, from which Auto tells an operator's own lanes apart. */
@@ -16,19 +18,19 @@ const BACKGROUND_CHARS = 200
 
 const given = process.argv.slice(2).flatMap((path) => readPrompts(path))
 const startedAtMs = performance.now()
-const network = train(given)
+const prompts = [...given, ...readOwn()]
+const network = train(prompts)
 const file = `${JSON.stringify(packModel(network), null, 1)}\n`
 writeFileSync(MODEL, file)
 writeFileSync(BACKGROUND, `${JSON.stringify(everyday(), null, 1)}\n`)
-const prompts = [...given, ...readOwn()]
 const right = prompts.filter((prompt) => isRight(prompt, chosenLane(network, prompt))).length
 const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0)
 console.log(`${prompts.length} prompts, ${seconds} s, ${(file.length / 1024).toFixed(0)} KiB`)
 console.log(`right on the prompts trained on: ${(right / prompts.length).toFixed(3)} (flatters; see auto:evaluate)`)
 
-/** Short prompts of first turns, evenly out of all. */
+/** Short first turns out of the prompts that we wrote, evenly. */
 function everyday(): string[] {
-  const texts = readOwn().flatMap(({ messages }) => {
+  const texts = [...readWritten(), ...readGrammars()].flatMap(({ messages }) => {
     const [{ content } = { content: '' }, ...later] = messages
     return later.length === 0 && typeof content === 'string' && content.length <= BACKGROUND_CHARS ? [content] : []
   })

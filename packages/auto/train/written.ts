@@ -22,11 +22,11 @@ export function readWritten(): Prompt[] {
 }
 
 function parse(line: string, id: string): Prompt {
-  const [lanes = '', text = ''] = line.split('\t')
+  const [lanes = '', text = '', after] = line.split('\t')
   const [lane, ...also] = lanes.split(',') as [Lane, ...Lane[]]
   const messages = text.split(' || ').map((turn, index) => ({
     role: index % 2 === 0 ? ('user' as const) : ('assistant' as const),
     content: turn.replaceAll('\\n', '\n'),
   }))
-  return { id, messages, lane, also, source: `gateway/${id}`, lang: '' }
+  return { id, messages, lane, also, source: `gateway/${id}`, lang: '', after }
 }

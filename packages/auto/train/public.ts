@@ -1,0 +1,20 @@
+/**
+ * Prompts of public sources, as people and published sets pose them. `public/prompts.jsonl` holds them with a label that
+ * a reader gave to each by the rubric; `public/SOURCES.txt` tells where each source lies, its licence and its authors.
+ */
+
+import { readPrompts, type Prompt } from './prompts.ts'
+
+const FILE = new URL('public/prompts.jsonl', import.meta.url).pathname
+/** Somebody labelled each by itself, so each counts whole. */
+const WEIGHT = 1
+
+export function readPublic(): Prompt[] {
+  return readPrompts(FILE).map((prompt) => ({ ...prompt, weight: WEIGHT }))
+}
+
+/** The repository of a public source, which may have several parts. */
+export function repositoryOf(source: string): string {
+  const [repository = ''] = source.toLowerCase().split(':')
+  return repository
+}
