@@ -9,8 +9,12 @@ const FILE = new URL('public/prompts.jsonl', import.meta.url).pathname
 /** Somebody labelled each by itself, so each counts whole. */
 const WEIGHT = 1
 
-export function readPublic(): Prompt[] {
-  return readPrompts(FILE).map((prompt) => ({ ...prompt, weight: WEIGHT }))
+export interface PublicPrompt extends Prompt {
+  license: string
+}
+
+export function readPublic(): PublicPrompt[] {
+  return (readPrompts(FILE) as PublicPrompt[]).map((prompt) => ({ ...prompt, weight: WEIGHT }))
 }
 
 /** The repository of a public source, which may have several parts. */
