@@ -79,7 +79,8 @@ interface Verdict {
 
 const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
 const isQuick = process.argv.includes('--quick')
-if (isQuick && paths.length === 0) throw new Error('usage: npm run auto:evaluate -- [--quick] [<labelled.jsonl>…]')
+if (isQuick && paths.length === 0)
+  throw new Error('usage: npm run auto:evaluate -- [<labelled.jsonl>…], or --quick <labelled.jsonl>…')
 if (!isQuick) reportPublic()
 const prompts = paths.flatMap((path) => readPrompts(path))
 const echoes = findEchoes(prompts)

@@ -1,12 +1,12 @@
 /**
- * Prompts of public sources, as people and published sets pose them. `public/prompts.jsonl` holds them with a label that
- * a reader gave to each by the rubric; `public/SOURCES.txt` tells where each source lies, its licence and its authors.
+ * Prompts of public sources, as people and published sets pose them. `public/prompts.jsonl` holds them with the label that
+ * a language model gave to each by the rubric; `public/SOURCES.txt` tells each source's commit, licence and authors.
  */
 
 import { readPrompts, type Prompt } from './prompts.ts'
 
 const FILE = new URL('public/prompts.jsonl', import.meta.url).pathname
-/** Somebody labelled each by itself, so each counts whole. */
+/** Each has a label of its own, unlike a template's fillings, so each counts whole. */
 const WEIGHT = 1
 
 export interface PublicPrompt extends Prompt {

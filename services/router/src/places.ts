@@ -72,7 +72,7 @@ export function openPlaces(): Places {
     return seat
   }
 
-  /** Of the backend and of its model. Where a change brings a target back, who waits may choose it. */
+  /** Of the backend and of its model. A waiting job may choose a target that a change brings back. */
   function change({ target: { backend, state } }: Seat, after: (before: health.Health) => health.Health): void {
     const [ofBackend, ofModel] = [after(backend.health), after(state.health)]
     if (ofBackend === backend.health && ofModel === state.health) return

@@ -154,7 +154,7 @@ const MOST_GIVEN_UP = 1_024
  * How long a caller waits for its jobs to be accepted before it offers them again.
  *
  * A worker that is frozen or dead never accepts, so the wait should be short; one that is merely busy accepts late, and
- * a second offer only adds to what it has to do. The two are told apart by what accepting took of late, as a TCP sender
+ * a second offer only adds to its work. The caller tells the two apart by the recent times of accepts, as a TCP sender
  * tells a lost segment from a slow one: the usual time and four times its spread, never less than `leastMs`, never more
  * than `mostMs`. Accepts that come after the caller gave up count too.
  */

@@ -24,7 +24,7 @@ export const useShowKey = () => useKeyChange(showKey)
 export const useRotateKey = () => useKeyChange(rotateKey)
 export const useRevokeKey = () => useKeyChange(revokeKey)
 
-/** Whatever came of a change, the page asks anew for what it shows of keys and of the account. */
+/** After a change, also one that failed, the page asks for keys and account anew. */
 function useKeyChange<Shown, Result>(
   change: (caller: Caller, shown: Shown) => Promise<Result>,
 ): UseMutationResult<Result, Error, Shown> {

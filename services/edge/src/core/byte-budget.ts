@@ -46,7 +46,7 @@ const SHARES: Record<Pot, { pot: number; sender: number }> = {
   proving: { pot: 1 / 16, sender: 1 / 32 },
   guests: { pot: 1 / 4, sender: 1 / 8 },
   accounts: { pot: 1 / 2, sender: 3 / 8 },
-  // Nothing is refused here: who has more than a fair part of too many is told (`isCrowding`).
+  // The budget refuses no answer; `isCrowding` tells the sender that holds more than its fair part.
   answers: { pot: 3 / 8, sender: 3 / 8 },
 }
 const PROVEN_SHARE = 1 / 2

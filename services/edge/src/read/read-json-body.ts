@@ -113,7 +113,7 @@ function readJson(
   let pieces: Buffer[] = []
   let bytes = 0
   let isOver = false
-  /** What still comes is dropped. */
+  /** The edge drops the bytes that still come. */
   const over = (error?: unknown) => {
     if (isOver) return
     isOver = true

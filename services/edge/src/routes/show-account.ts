@@ -1,7 +1,6 @@
 /**
- * What a caller's account has: `GET /v1/plan` (ours), the plan's limits and for every model whether it is included and what
- * it costs; `GET /billing/quota`, the ledger's word on the current window; `GET /v1/usage`, the use over time, by day or by
- * model, from the ledger.
+ * The account of a caller. `GET /v1/plan` (ours) shows the plan's limits, and for every model its price and whether the plan
+ * includes it. `GET /billing/quota` shows the ledger's current window. `GET /v1/usage` shows the ledger's use by day or model.
  */
 
 import { maskKey } from '@gateway/contracts/api-key'
