@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { DENSE_NAMES, type Features } from '../src/features.ts'
+import { type Lane, LANES } from '../src/lanes.ts'
+import { laneShares } from '../src/model.ts'
+import { type Example, fit, FIT } from './fit.ts'
+
+const dense = new Float32Array(DENSE_NAMES.length)
+dense[0] = 1
+const features: Features = { dense, words: [1], pieces: [], senses: [] }
+
+/** Of a text that is the same in every example. */
+function example(shares: Partial<Record<Lane, number>>): Example {
+  return {
+    features,
+    target: Float64Array.from(LANES, (lane) => shares[lane] ?? 0),
+    accepted: Float64Array.from(LANES, (lane) => (shares[lane] === undefined ? 0 : 1)),
+    weight: 1,
+  }
+}
+
+function learnt(examples: Example[], freedom: number): Record<Lane, number> {
+  const dropAll = { words: 0, pieces: 0, senses: 0 }
+  const network = fit(examples, { ...FIT, hidden: 4, epochs: 200, dropDense: 0, dropCells: 0, dropAll, freedom })
+  const shares = laneShares(network, features)
+  return Object.fromEntries(LANES.map((lane, index) => [lane, shares[index]])) as Record<Lane, number>
+}
+
+test('where two lanes will do, the free part of a target follows the other examples', () => {
+  const examples = [example({ nova: 1 }), example({ nova: 0.4, bolt: 0.6 })]
+  const fixed = learnt(examples, 0)
+  const free = learnt(examples, 0.5)
+  expect(fixed.nova).toBeCloseTo(0.7, 1)
+  expect(free.nova).toBeGreaterThan(fixed.nova + 0.05)
+})
+
+test('freedom takes nothing from a lane that alone will do', () => {
+  const shares = learnt([example({ code: 1 })], 1)
+  expect(shares.code).toBeGreaterThan(0.95)
+})
