@@ -184,6 +184,14 @@ describe('what looks like a breach and is none', () => {
       'an import in a comment',
       { 'services/edge/src/core/note.ts': `/**\n * import('node:fs')\n */\n// import 'node:fs'\n` },
     ],
+    [
+      'data that a package reads once, as an import of JSON is read',
+      {
+        'packages/auto/package.json': manifest('@gateway/auto', []),
+        'packages/auto/src/read-packed.ts': `import { readFileSync } from 'node:fs'\nexport const data = readFileSync\n`,
+        'packages/auto/src/model.ts': `import { data } from './read-packed.ts'\nexport const model = data\n`,
+      },
+    ],
     ['a clock in a comment', { 'services/edge/src/core/note.ts': `// Never Date.now() here.\n` }],
     [
       'what only tests import',

@@ -7,9 +7,8 @@
 import type { ChatMessage } from '@gateway/contracts/chat'
 import { follow, type Features, readFeatures } from './features.ts'
 import { type Lane, LANE_IDS, LANES, seat } from './lanes.ts'
-import modelFile from './model.json' with { type: 'json' }
 import { type LearntLanes, ownLaneOf } from './own-lanes.ts'
-import { laneShares, unpackModel } from './model.ts'
+import { laneShares, readModel } from './model.ts'
 import { readTurns } from './read-text.ts'
 import {
   FOLLOW_UP_REASON,
@@ -20,7 +19,7 @@ import {
   STAND_IN_REASON,
 } from './reasons.ts'
 
-const NETWORK = unpackModel(modelFile)
+const NETWORK = readModel()
 
 export interface AutoChoice {
   laneId: string

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { CELLS, follow, readFeatures } from './features.ts'
+import { CELLS, follow, MEANING_AT, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
 
 const LAST = 'two of us'
@@ -35,4 +35,16 @@ test('whatever an answer says, its cells exist, and a long one adds no more than
       )
     }),
   )
+})
+
+test('a request in another language has the groups of words and the meaning that it has in English', () => {
+  const read = (text: string) => readFeatures(text, text.length)
+  const english = read('write a poem')
+  const german = read('Gedicht schreiben')
+  expect(new Set(english.senses).intersection(new Set(german.senses)).size).toBeGreaterThanOrEqual(5)
+  const likeness = (other: string): number =>
+    read(other)
+      .dense.subarray(MEANING_AT)
+      .reduce((sum, value, axis) => sum + value * german.dense[MEANING_AT + axis]!, 0)
+  expect(likeness('write a poem')).toBeGreaterThan(likeness('weather in Berlin'))
 })

@@ -6,14 +6,16 @@
 import { CellList } from './cell-list.ts'
 import { ANSWER_NAMES, answerTraits } from './answer.ts'
 import { countCues, type Cue, CUES, LEXICON_TRIE } from './find-cues.ts'
-import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
+import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
 import { LANES } from './lanes.ts'
-import { MEANING_AXES, MEANING_ZONES, writeMeaning } from './meaning.ts'
+import { MEANING_AXES, MEANING_ZONES, meaningOf, meaningOfPlaces, writeMeaning } from './meaning.ts'
 import type { PhraseTrie } from './phrase-trie.ts'
 import type { Turns } from './read-text.ts'
-import { addSenses, NO_WORD } from './senses.ts'
+import { addSenses, startSentence } from './senses.ts'
 import { SHAPE_NAMES, writeShape } from './shape.ts'
 import { sentences, type Span } from './split-text.ts'
+import { translate } from './translate.ts'
+import { PLACE_OF } from './vocabulary.ts'
 
 /** Texts up to this length are read as one piece; in longer ones the middle counts apart. */
 const SHORT_CHARS = 220
@@ -94,8 +96,9 @@ export function readFeatures(raw: string, length: number, lexicon: PhraseTrie = 
   writeCues(lexicon, text, spans, dense)
   writeShape(raw, spans, length, dense, SHAPE_AT)
   const near = nearSpans(spans)
-  writeMeaning(text, near, dense, MEANING_AT)
-  return { dense, ...ngrams(text, near) }
+  const said = translate(text, near)
+  writeMeaning(said?.map(meaningOfPlaces) ?? near.map((span) => meaningOf(text, span)), dense, MEANING_AT)
+  return { dense, ...ngrams(text, near, said) }
 }
 
 /**
@@ -174,9 +177,13 @@ function writeThings(order: readonly number[], at: number, dense: Float32Array):
  * Words, pairs, pieces and senses of words of the first and the last sentences; of ideographic text, characters, pairs
  * and triples of them.
  */
-function ngrams(text: string, near: readonly Span[]): Cells {
+function ngrams(text: string, near: readonly Span[], said: number[][] | null): Cells {
   for (const list of CELL_LISTS) FOUND[list].start()
-  for (const span of near) addNgrams(text, span)
+  for (const span of near) addNgrams(text, span, said === null)
+  for (const places of said ?? []) {
+    const before = startSentence()
+    for (const place of places) addSenses(place, before, FOUND.senses)
+  }
   return { words: FOUND.words.cells, pieces: FOUND.pieces.cells, senses: FOUND.senses.cells }
 }
 
@@ -188,11 +195,11 @@ function nearSpans(spans: readonly Span[]): readonly Span[] {
   return spans.length <= 4 ? spans : [...spans.slice(0, 2), ...spans.slice(-2)]
 }
 
-function addNgrams(text: string, span: Span): void {
-  const { words, pieces, senses } = FOUND
+function addNgrams(text: string, span: Span, isEnglish: boolean): void {
+  const { words, pieces } = FOUND
   const end = Math.min(span.end, span.start + 300)
   let before = 1
-  let sense = NO_WORD
+  const senses = startSentence()
   for (let at = span.start; at < end;) {
     const from = at
     at = wordEnd(text, from, end)
@@ -207,19 +214,10 @@ function addNgrams(text: string, span: Span): void {
     before = word
     if (kind === ALPHABETIC) {
       addPieces(text, from, at, PIECE_LETTERS, pieces)
-      sense = addSenses(text.slice(from, at), sense, senses)
+      if (isEnglish) addSenses(PLACE_OF.get(text.slice(from, at)), senses, FOUND.senses)
     } else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
     else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)))
   }
-}
-
-/** Where the word ends that starts at `at`, which is `at` itself between words. An ideograph is a word. */
-function wordEnd(text: string, at: number, end: number): number {
-  const kind = charClass(text.charCodeAt(at))
-  if (kind === SEPARATOR) return at
-  let to = at + 1
-  if (kind === ALPHABETIC || kind === HANGUL) while (to < end && charClass(text.charCodeAt(to)) === kind) to++
-  return to
 }
 
 /** Every run of letters of the word from `from` to `to`, with its boundaries as letters. */

@@ -23,7 +23,7 @@ export function foldText(text: string): string {
 /** The kind of a character at word boundaries. In `ideographic` text every character may start and end a word. */
 export const SEPARATOR = 0
 export const ALPHABETIC = 1
-const IDEOGRAPHIC = 2
+export const IDEOGRAPHIC = 2
 export const HANGUL = 3
 
 const CLASS_OF = new Uint8Array(0x10000)
@@ -44,4 +44,13 @@ function classOf(code: number): number {
     return IDEOGRAPHIC
   if (code >= 0xd800 && code <= 0xdfff) return SEPARATOR
   return /[\p{L}\p{M}\p{N}_]/u.test(String.fromCharCode(code)) ? ALPHABETIC : SEPARATOR
+}
+
+/** Where the word ends that starts at `at`, which is `at` itself between words. An ideograph is a word. */
+export function wordEnd(text: string, at: number, end: number): number {
+  const kind = charClass(text.charCodeAt(at))
+  if (kind === SEPARATOR) return at
+  let to = at + 1
+  if (kind === ALPHABETIC || kind === HANGUL) while (to < end && charClass(text.charCodeAt(to)) === kind) to++
+  return to
 }

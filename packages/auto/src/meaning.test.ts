@@ -1,17 +1,23 @@
 import { expect, test } from 'vitest'
 import { foldText } from './fold-text.ts'
-import { MEANING_AXES, MEANING_ZONES, writeMeaning } from './meaning.ts'
+import { MEANING_AXES, MEANING_ZONES, meaningOf, meaningOfPlaces, writeMeaning } from './meaning.ts'
 import { sentences } from './split-text.ts'
+import { PLACE_OF } from './vocabulary.ts'
 
-function meaningOf(raw: string): Float32Array {
+function meant(raw: string): Float32Array {
   const text = foldText(raw)
   const into = new Float32Array(MEANING_ZONES.length * MEANING_AXES + 2)
-  writeMeaning(text, sentences(text), into, 1)
+  const spans = sentences(text)
+  writeMeaning(
+    spans.map((span) => meaningOf(text, span)),
+    into,
+    1,
+  )
   return into
 }
 
 function likeness(one: string, other: string): number {
-  const [a, b] = [meaningOf(one), meaningOf(other)]
+  const [a, b] = [meant(one), meant(other)]
   return a.reduce((sum, value, axis) => sum + value * (b[axis] ?? 0), 0) / (Math.hypot(...a) * Math.hypot(...b))
 }
 
@@ -25,7 +31,7 @@ test('a word outside the vocabulary counts by its pieces', () => {
   expect(likeness(text, 'kitchen appliances')).toBeGreaterThan(likeness('the best of all', 'kitchen appliances'))
 })
 
-test('other languages have none, so nothing is read into their words', () => {
+test('other languages have none before they are translated, so nothing is read into their words', () => {
   for (const text of [
     'Wie hoch ist der Kölner Dom?',
     '北京今天天气怎么样',
@@ -34,11 +40,16 @@ test('other languages have none, so nothing is read into their words', () => {
     '',
     '!?',
   ])
-    expect(meaningOf(text).every((value) => value === 0)).toBe(true)
+    expect(meant(text).every((value) => value === 0)).toBe(true)
 })
 
 test('it writes its own places alone', () => {
-  const values = meaningOf('a sailing boat on a lake')
+  const values = meant('a sailing boat on a lake')
   expect([values[0], values.at(-1)]).toEqual([0, 0])
   expect(Math.hypot(...values)).toBeCloseTo(4 * Math.sqrt(MEANING_ZONES.length), 3)
+})
+
+test('a text of known words means what their places mean', () => {
+  const places = ['sailing', 'boat'].map((word) => PLACE_OF.get(word) ?? -1)
+  expect(meaningOfPlaces(places)).toEqual(meaningOf('sailing boat', { start: 0, end: 12 }))
 })

@@ -1,18 +1,14 @@
 /**
- * What English text is about, whichever words say so: the mean of its words' vectors. `meaning.json` holds them, out of
- * a sentence model (`train/distil_meaning.py`). A sentence in another language has no meaning here.
+ * What a text is about, whichever words say so: the mean of its words' vectors. A text in another
+ * language has the meaning of its translation.
  */
 
 import { ALPHABETIC, charClass, SEPARATOR } from './fold-text.ts'
-import file from './meaning.json' with { type: 'json' }
 import type { Span } from './split-text.ts'
+import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
 
-export const MEANING_AXES = file.axes
-/** The place of each piece of a word in the vocabulary; pieces that do not start a word begin with `##`. */
-export const PLACE_OF: ReadonlyMap<string, number> = new Map(
-  file.pieces.split(' ').map((piece, place) => [piece, place]),
-)
-const VECTORS = new Int8Array(Buffer.from(file.bytes, 'base64'))
+const { axes: MEANING_AXES, vectors: VECTORS } = VOCABULARY
+export { MEANING_AXES }
 const LONGEST_PIECE = 18
 /** The vocabulary holds most words of an English sentence whole, and fewer of one in another language. */
 const KNOWN_SHARE = 0.7
@@ -23,8 +19,8 @@ const LENGTH = 4
 export const MEANING_ZONES = ['near', 'head', 'tail']
 
 /** Writes the direction of what all spans mean, then the first and the last of them, into `into`, from `at` on. */
-export function writeMeaning(text: string, spans: readonly Span[], into: Float32Array, at: number): void {
-  const [head, ...others] = spans.map((span) => meaningOf(text, span))
+export function writeMeaning(meanings: readonly Float64Array[], into: Float32Array, at: number): void {
+  const [head, ...others] = meanings
   if (!head) return
   const all = others.reduce((sum, vector) => sum.map((value, axis) => value + (vector[axis] ?? 0)), head)
   const zones = [all, head, others.at(-1) ?? head]
@@ -37,8 +33,15 @@ function writeDirection(vector: Float64Array, into: Float32Array, at: number): v
   for (let axis = 0; axis < MEANING_AXES; axis++) into[at + axis] = (LENGTH * (vector[axis] ?? 0)) / length
 }
 
-/** A word outside the vocabulary counts by its longest known pieces. */
-function meaningOf(text: string, { start, end }: Span): Float64Array {
+/** Of the words at these places in the vocabulary. */
+export function meaningOfPlaces(places: readonly number[]): Float64Array {
+  const vector = new Float64Array(MEANING_AXES)
+  for (const place of places) addVector(place, vector)
+  return vector
+}
+
+/** Of English text. A word outside the vocabulary counts by its longest known pieces. */
+export function meaningOf(text: string, { start, end }: Span): Float64Array {
   const vector = new Float64Array(MEANING_AXES)
   const places: number[] = []
   const unknown: Span[] = []

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { CELLS, DENSE_NAMES, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
-import modelFile from './model.json' with { type: 'json' }
-import { featureMark, laneShares, type Network, packModel, unpackModel } from './model.ts'
+import { featureMark, laneShares, MODEL_NAME, type ModelFile, type Network, packModel, unpackModel } from './model.ts'
+import { readPacked } from './read-packed.ts'
+
+const modelFile = readPacked(MODEL_NAME) as ModelFile
 
 function network(hidden: number): Network {
   const wave = (length: number): Float32Array => Float32Array.from({ length }, (_, cell) => Math.sin(cell) / 10)

@@ -1,22 +1,25 @@
 /**
  * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words, pieces and
- * senses of words. `model.json` is what `npm run auto:train` writes: weights as bytes with a scale per row, in base64. It is
+ * senses of words. `npm run auto:train` writes `model.json.br`: weights as bytes with a scale per row, in base64. It is
  * refused when it was trained on other features than these.
  */
 
 import { CELL_LISTS, CELLS, DENSE_NAMES, type Features } from './features.ts'
 import { LANES } from './lanes.ts'
+import { readPacked } from './read-packed.ts'
 
 /** A row per cell: one weight per lane. */
 export type CellWeights = Record<(typeof CELL_LISTS)[number], Float32Array>
 
 export interface Network extends CellWeights {
   hidden: number
-  /** `hidden` rows: one weight per dense feature, then a bias. */
+  /** A row per dense feature, then one for the bias: one weight per hidden unit. */
   inner: Float32Array
   /** A row per lane: one weight per hidden unit, one per dense feature, then a bias. */
   outer: Float32Array
 }
+
+export const MODEL_NAME = 'model.json.br'
 
 export interface ModelFile {
   /** Which features the weights belong to. */
@@ -38,9 +41,8 @@ export interface PackedRows {
 /** One probability per lane, in the order of `LANES`. */
 export function laneShares(network: Network, features: Features): Float64Array {
   const { dense } = features
-  const { hidden, inner, outer } = network
-  const innerWidth = DENSE_NAMES.length + 1
-  const outerWidth = hidden + innerWidth
+  const { hidden, outer } = network
+  const outerWidth = hidden + dense.length + 1
   const present: number[] = []
   const values: number[] = []
   for (let cell = 0; cell < dense.length; cell++) {
@@ -49,13 +51,7 @@ export function laneShares(network: Network, features: Features): Float64Array {
     present.push(cell)
     values.push(value)
   }
-  const units = new Float64Array(hidden)
-  for (let unit = 0; unit < hidden; unit++) {
-    const row = unit * innerWidth
-    let sum = inner[row + innerWidth - 1] ?? 0
-    for (let k = 0; k < present.length; k++) sum += (inner[row + (present[k] ?? 0)] ?? 0) * (values[k] ?? 0)
-    units[unit] = Math.max(0, sum)
-  }
+  const units = hiddenUnits(network, present, values)
   const scores = new Float64Array(LANES.length)
   for (let lane = 0; lane < scores.length; lane++) {
     const row = lane * outerWidth
@@ -66,6 +62,27 @@ export function laneShares(network: Network, features: Features): Float64Array {
   }
   for (const list of CELL_LISTS) addCells(network[list], features[list], scores)
   return softmax(scores)
+}
+
+/**
+ * Takes features by fours, whose rows one pass adds: the units are then read and written a quarter as often (22 µs instead
+ * of 38 for 330 features and 192 units).
+ */
+function hiddenUnits({ hidden, inner }: Network, present: readonly number[], values: readonly number[]): Float64Array {
+  const units = Float64Array.from(inner.subarray(inner.length - hidden))
+  for (let k = 0; k < present.length; k += 4) {
+    const a = values[k] ?? 0
+    const b = values[k + 1] ?? 0
+    const c = values[k + 2] ?? 0
+    const d = values[k + 3] ?? 0
+    const atA = (present[k] ?? 0) * hidden
+    const atB = (present[k + 1] ?? 0) * hidden
+    const atC = (present[k + 2] ?? 0) * hidden
+    const atD = (present[k + 3] ?? 0) * hidden
+    for (let unit = 0; unit < hidden; unit++)
+      units[unit]! += inner[atA + unit]! * a + inner[atB + unit]! * b + inner[atC + unit]! * c + inner[atD + unit]! * d
+  }
+  return units.map((sum) => Math.max(0, sum))
 }
 
 function addCells(table: Float32Array, cells: readonly number[], scores: Float64Array): void {
@@ -96,11 +113,16 @@ export function featureMark(): string {
   return (value >>> 0).toString(16)
 }
 
+/** As it ships. */
+export function readModel(): Network {
+  return unpackModel(readPacked(MODEL_NAME) as ModelFile)
+}
+
 export function packModel({ hidden, inner, outer, words, pieces, senses }: Network): ModelFile {
   return {
     features: featureMark(),
     hidden,
-    inner: packRows(inner, hidden),
+    inner: packRows(inner, DENSE_NAMES.length + 1),
     outer: packRows(outer, LANES.length),
     words: packRows(words, 1),
     pieces: packRows(pieces, 1),
@@ -110,7 +132,7 @@ export function packModel({ hidden, inner, outer, words, pieces, senses }: Netwo
 
 export function unpackModel(file: ModelFile): Network {
   if (file.features !== featureMark()) {
-    throw new Error('auto/model.json was trained on other features than the code reads: run npm run auto:train')
+    throw new Error('auto/model.json.br was trained on other features than the code reads: run npm run auto:train')
   }
   return {
     hidden: file.hidden,

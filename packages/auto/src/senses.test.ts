@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { CellList } from './cell-list.ts'
-import { addSenses, NO_WORD } from './senses.ts'
+import { addSenses, startSentence } from './senses.ts'
+import { PLACE_OF } from './vocabulary.ts'
 
 function sensesOf(sentence: string): Set<number> {
   const list = new CellList(65_536)
   list.start()
-  sentence.split(' ').reduce((before, word) => addSenses(word, before, list), NO_WORD)
+  const before = startSentence()
+  for (const word of sentence.split(' ')) addSenses(PLACE_OF.get(word), before, list)
   return new Set(list.cells)
 }
 
@@ -28,4 +30,10 @@ test('the first word of a sentence has a cell that the same word has nowhere els
 
 test('a word outside the vocabulary only tells that it stands there', () => {
   expect(sensesOf('xqzzt')).toEqual(sensesOf('qqxwv'))
+})
+
+test('words that say something make a pair in either order, whatever small words stand between', () => {
+  const pairs = sensesOf('write a poem').intersection(sensesOf('poem write'))
+  const alone = sensesOf('write').union(sensesOf('poem'))
+  expect(pairs.difference(alone).size).toBe(1)
 })

@@ -1,38 +1,52 @@
 /**
  * English words by groups that mean alike, out of the same sentence model as the meaning: what training learns of "write a
- * poem" holds for "compose some verses". Fine groups stand for a word, coarse ones for a word and for pairs of neighbours.
+ * poem" holds for "compose some verses". Fine groups stand for a word, coarse ones for a word and for pairs: of neighbours,
+ * and of words that say something, in either order. The latter are alike in "write a poem" and "Gedicht schreiben".
  */
 
 import type { CellList } from './cell-list.ts'
-import file from './meaning.json' with { type: 'json' }
-import { PLACE_OF } from './meaning.ts'
+import { functionWordsOf } from './tell-language.ts'
+import { PLACE_OF, VOCABULARY } from './vocabulary.ts'
 
-const FINE = unpack(file.fine)
-const COARSE = unpack(file.coarse)
+const { fine: FINE, coarse: COARSE } = VOCABULARY
 /** What stands before the first word of a sentence, and for words outside the vocabulary. */
-export const NO_WORD = 0xfff0
+const NO_WORD = 0xfff0
 const UNKNOWN = 0xfff1
 /** Take the place of a neighbour, so that a word alone has cells of its own. */
 const ALONE_FINE = 0xfff2
 const ALONE_COARSE = 0xfff3
+const SMALL = new Uint8Array(COARSE.length)
+for (const word of functionWordsOf('en')) SMALL[PLACE_OF.get(word) ?? SMALL.length] = 1
 
-/** Adds the cells of a word after one of the group `before`, and returns the word's own group. */
-export function addSenses(word: string, before: number, into: CellList): number {
-  const place = PLACE_OF.get(word)
+/** The groups of the words before: of the neighbour, and of the last one that says something. */
+export interface Before {
+  word: number
+  content: number
+}
+
+export function startSentence(): Before {
+  return { word: NO_WORD, content: NO_WORD }
+}
+
+/** Adds the cells of a word by its place in the vocabulary, if it has one. */
+export function addSenses(place: number | undefined, before: Before, into: CellList): void {
   const group = place === undefined ? UNKNOWN : (COARSE[place] ?? UNKNOWN)
-  into.add(hashOf(before, group))
-  if (place === undefined) return group
+  into.add(hashOf(before.word, group))
+  before.word = group
+  if (place === undefined) return
   into.add(hashOf(ALONE_FINE, FINE[place] ?? UNKNOWN))
   into.add(hashOf(ALONE_COARSE, group))
-  return group
+  if (SMALL[place] === 1) return
+  into.add(pairOf(before.content, group))
+  before.content = group
 }
 
 function hashOf(before: number, group: number): number {
   return (Math.imul(before + 1, 0x9e3779b1) ^ Math.imul(group + 1, 0xc2b2ae35)) >>> 0
 }
 
-/** Two bytes a group, the lower first. */
-function unpack(base64: string): Uint16Array {
-  const bytes = Buffer.from(base64, 'base64')
-  return Uint16Array.from({ length: bytes.length / 2 }, (_, place) => bytes.readUInt16LE(2 * place))
+/** The same in either order. */
+function pairOf(one: number, other: number): number {
+  const first = Math.min(one, other)
+  return (Math.imul(first + 1, 0x85ebca6b) ^ Math.imul(Math.max(one, other) + 1, 0x27d4eb2f)) >>> 0
 }

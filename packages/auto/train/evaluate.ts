@@ -8,9 +8,8 @@
  */
 
 import { createHash } from 'node:crypto'
-import modelFile from '../src/model.json' with { type: 'json' }
 import { LANE_IDS, type Lane, LANES } from '../src/lanes.ts'
-import { laneShares, type Network, unpackModel } from '../src/model.ts'
+import { laneShares, type Network, readModel } from '../src/model.ts'
 import type { PhraseTrie } from '../src/phrase-trie.ts'
 import { findEchoes } from './echoes.ts'
 import { isRight, readInContext, readOwn, train } from './examples.ts'
@@ -84,7 +83,7 @@ if (isQuick && paths.length === 0)
 if (!isQuick) reportPublic()
 const prompts = paths.flatMap((path) => readPrompts(path))
 const echoes = findEchoes(prompts)
-if (prompts.length > 0) reportFiles(unpackModel(modelFile))
+if (prompts.length > 0) reportFiles(readModel())
 
 /** Parts by repository, so that no source, nor its kind of prompt, is both learnt from and judged. */
 function reportPublic(): void {

@@ -36,7 +36,7 @@ export interface FitOptions {
 
 export const FIT: FitOptions = {
   seed: 7,
-  hidden: 48,
+  hidden: 32,
   epochs: 20,
   rate: 0.08,
   decayDense: 3e-3,
@@ -52,7 +52,7 @@ export const FIT: FitOptions = {
 const DENSE = DENSE_NAMES.length
 const COUNT = LANES.length
 /** One weight per dense feature and a bias. */
-const INNER_WIDTH = DENSE + 1
+const INNER_ROWS = DENSE + 1
 const START_SPREAD = 0.3
 const START_SQUARE = 0.01
 
@@ -93,7 +93,7 @@ export function fit(examples: readonly Example[], options: FitOptions): Network 
 export function joinNetworks(networks: readonly Network[]): Network {
   const share = 1 / networks.length
   const hidden = networks.reduce((sum, network) => sum + network.hidden, 0)
-  const inner = Float32Array.from(networks.flatMap((network) => [...network.inner]))
+  const rows = Array.from({ length: INNER_ROWS }, (_, row) => networks.flatMap((network) => innerRow(network, row)))
   const outer = LANES.flatMap((_, lane) => {
     const units = networks.flatMap((network) => [...outerRow(network, lane).subarray(0, network.hidden)])
     return [
@@ -103,7 +103,7 @@ export function joinNetworks(networks: readonly Network[]): Network {
   })
   return {
     hidden,
-    inner,
+    inner: Float32Array.from(rows.flat()),
     outer: Float32Array.from(outer),
     ...eachList((list) => mean(networks.map((one) => one[list]))),
   }
@@ -113,8 +113,12 @@ function eachList<T>(make: (list: keyof Cells) => T): Record<keyof Cells, T> {
   return { words: make('words'), pieces: make('pieces'), senses: make('senses') }
 }
 
+function innerRow({ hidden, inner }: Network, row: number): number[] {
+  return [...inner.subarray(row * hidden, (row + 1) * hidden)]
+}
+
 function outerRow({ hidden, outer }: Network, lane: number): Float32Array {
-  const width = hidden + INNER_WIDTH
+  const width = hidden + INNER_ROWS
   return outer.subarray(lane * width, (lane + 1) * width)
 }
 
@@ -123,12 +127,12 @@ function mean(lists: readonly Float32Array[]): Float32Array {
 }
 
 function openWorkbench(hidden: number, random: () => number): Workbench {
-  const inner = new Float32Array(hidden * INNER_WIDTH)
-  const outer = new Float32Array(COUNT * (hidden + INNER_WIDTH))
+  const inner = new Float32Array(hidden * INNER_ROWS)
+  const outer = new Float32Array(COUNT * (hidden + INNER_ROWS))
   for (let cell = 0; cell < inner.length; cell++) inner[cell] = (random() - 0.5) * START_SPREAD
   for (let lane = 0; lane < COUNT; lane++) {
     for (let unit = 0; unit < hidden; unit++)
-      outer[lane * (hidden + INNER_WIDTH) + unit] = (random() - 0.5) * START_SPREAD
+      outer[lane * (hidden + INNER_ROWS) + unit] = (random() - 0.5) * START_SPREAD
   }
   return {
     network: { hidden, inner, outer, ...eachList(() => new Float32Array(CELLS * COUNT)) },
@@ -165,14 +169,14 @@ function keepSome(bench: Workbench, features: Features, options: FitOptions, ran
 
 function forward({ network, units, scores, kept, values, count, cells }: Workbench): Float64Array {
   const { hidden, inner, outer } = network
-  for (let unit = 0; unit < hidden; unit++) {
-    const row = unit * INNER_WIDTH
-    let sum = inner[row + DENSE]!
-    for (let k = 0; k < count; k++) sum += inner[row + kept[k]!]! * values[k]!
-    units[unit] = Math.max(0, sum)
+  for (let unit = 0; unit < hidden; unit++) units[unit] = inner[DENSE * hidden + unit]!
+  for (let k = 0; k < count; k++) {
+    const row = kept[k]! * hidden
+    for (let unit = 0; unit < hidden; unit++) units[unit]! += inner[row + unit]! * values[k]!
   }
+  for (let unit = 0; unit < hidden; unit++) units[unit] = Math.max(0, units[unit]!)
   for (let lane = 0; lane < COUNT; lane++) {
-    const row = lane * (hidden + INNER_WIDTH)
+    const row = lane * (hidden + INNER_ROWS)
     let sum = outer[row + hidden + DENSE]!
     for (let unit = 0; unit < hidden; unit++) sum += outer[row + unit]! * units[unit]!
     for (let k = 0; k < count; k++) sum += outer[row + hidden + kept[k]!]! * values[k]!
@@ -194,7 +198,7 @@ function learn(bench: Workbench, shares: Float64Array, example: Example, rate: n
   unitErrors.fill(0)
   for (let lane = 0; lane < COUNT; lane++) {
     const error = (shares[lane]! - target[lane]!) * example.weight
-    const row = lane * (hidden + INNER_WIDTH)
+    const row = lane * (hidden + INNER_ROWS)
     for (let unit = 0; unit < hidden; unit++) {
       if (units[unit] === 0) continue
       unitErrors[unit]! += error * outer[row + unit]!
@@ -211,10 +215,9 @@ function learn(bench: Workbench, shares: Float64Array, example: Example, rate: n
   }
   for (let unit = 0; unit < hidden; unit++) {
     if (units[unit] === 0) continue
-    const row = unit * INNER_WIDTH
     for (let k = 0; k < count; k++)
-      step(inner, squares.inner, row + kept[k]!, unitErrors[unit]! * values[k]!, rate, options.decayInner)
-    step(inner, squares.inner, row + DENSE, unitErrors[unit]!, rate, 0)
+      step(inner, squares.inner, kept[k]! * hidden + unit, unitErrors[unit]! * values[k]!, rate, options.decayInner)
+    step(inner, squares.inner, DENSE * hidden + unit, unitErrors[unit]!, rate, 0)
   }
 }
 

@@ -4,13 +4,13 @@
  */
 
 import { writeFileSync } from 'node:fs'
-import { packModel } from '../src/model.ts'
+import { MODEL_NAME, packModel } from '../src/model.ts'
 import { chosenLane, isRight, readOwn, train } from './examples.ts'
 import { readGrammars } from './grammar.ts'
 import { readPrompts } from './prompts.ts'
+import { writePacked } from './write-packed.ts'
 import { readWritten } from './written.ts'
 
-const MODEL = new URL('../src/model.json', import.meta.url)
 /** Prompts of all kinds, from which Auto tells an operator's own lanes apart. */
 const BACKGROUND = new URL('../src/background.json', import.meta.url)
 const BACKGROUND_PROMPTS = 400
@@ -20,12 +20,11 @@ const given = process.argv.slice(2).flatMap((path) => readPrompts(path))
 const startedAtMs = performance.now()
 const prompts = [...given, ...readOwn()]
 const network = train(prompts)
-const file = `${JSON.stringify(packModel(network), null, 1)}\n`
-writeFileSync(MODEL, file)
+const bytes = writePacked(MODEL_NAME, packModel(network))
 writeFileSync(BACKGROUND, `${JSON.stringify(everyday(), null, 1)}\n`)
 const right = prompts.filter((prompt) => isRight(prompt, chosenLane(network, prompt))).length
 const seconds = ((performance.now() - startedAtMs) / 1000).toFixed(0)
-console.log(`${prompts.length} prompts, ${seconds} s, ${(file.length / 1024).toFixed(0)} KiB`)
+console.log(`${prompts.length} prompts, ${seconds} s, ${(bytes / 1024).toFixed(0)} KiB`)
 console.log(`right on the prompts trained on: ${(right / prompts.length).toFixed(3)} (flatters; see auto:evaluate)`)
 
 /** Short first turns out of the prompts that we wrote, evenly. */

@@ -1,0 +1,113 @@
+/** Tells the language of a text, so that its words are looked up in the right list: by its letters, and by small words. */
+
+import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts'
+import { FUNCTION_WORDS } from './lexicon/function-words.ts'
+import type { Span } from './split-text.ts'
+
+/** Small words alone tell the language of a text longer than this. */
+const FEW_WORDS = 12
+/** English may be meant, or not meant, where its votes and the others' are as close as this. */
+const CLOSE = 0.6
+/** Of languages as close as this, so many are compared by all their words; of more, the first is taken. */
+const CLOSEST = 0.8
+const MOST_LANGUAGES = 2
+/** Words of other letters, if there are half as many as Latin ones, tell the language: terms are often English. */
+const OTHER_LETTERS = 0.5
+/** Japanese writes at least one of its own letters for so many ideographs. */
+const IDEOGRAPHS_PER_KANA = 5
+
+/** Languages of Latin letters. The first one is English. */
+const LATIN = Object.keys(FUNCTION_WORDS)
+const ENGLISH = LATIN.slice(0, 1)
+const LANGUAGES_OF = new Map<string, number[]>()
+LATIN.forEach((language, index) => {
+  for (const word of functionWordsOf(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), index])
+})
+const LONGEST_SMALL_WORD = Math.max(...[...LANGUAGES_OF.keys()].map((word) => word.length))
+
+const LETTERS = {
+  latin: 0,
+  hangul: 1,
+  kana: 2,
+  ideographs: 3,
+  cyrillic: 4,
+  arabic: 5,
+  devanagari: 6,
+  other: 7,
+} as const
+/** By letters other than Latin ones: the language that they tell. */
+const LANGUAGE_OF_LETTERS = ['ko', 'ja', 'zh', 'ru', 'ar', 'hi', 'other']
+
+export interface Likely {
+  /** Codes of ISO 639-1, English among them if the text may be English. */
+  languages: readonly string[]
+  /** How many words the text has. */
+  words: number
+}
+
+/** Folded. */
+export function functionWordsOf(language: string): string[] {
+  const words: Record<string, string | undefined> = FUNCTION_WORDS
+  return foldText(words[language] ?? '')
+    .split(/\s+/)
+    .filter((word) => word !== '')
+}
+
+export function likelyLanguages(text: string, spans: readonly Span[]): Likely {
+  const counts = new Float64Array(1 + LANGUAGE_OF_LETTERS.length)
+  const votes = new Float64Array(LATIN.length)
+  for (const { start, end } of spans) {
+    for (let at = start; at < end;) {
+      const to = wordEnd(text, at, end)
+      if (to > at) countWord(text, at, to, counts, votes)
+      at = Math.max(to, at + 1)
+    }
+  }
+  const words = counts.reduce((sum, count) => sum + count)
+  const other = otherScript(counts)
+  if (other !== null) return { languages: [other], words }
+  return { languages: words > FEW_WORDS ? byVotes(votes) : LATIN, words }
+}
+
+function countWord(text: string, from: number, to: number, counts: Float64Array, votes: Float64Array): void {
+  const first = text.charCodeAt(from)
+  const kind = charClass(first)
+  const script = scriptOf(first, kind)
+  // Two ideographs are about one word.
+  counts[script] = (counts[script] ?? 0) + (kind === ALPHABETIC || kind === HANGUL ? 1 : 0.5)
+  if (script !== LETTERS.latin || to - from > LONGEST_SMALL_WORD) return
+  const languages = LANGUAGES_OF.get(text.slice(from, to))
+  if (languages) for (const language of languages) votes[language] = (votes[language] ?? 0) + 1
+}
+
+function scriptOf(code: number, kind: number): number {
+  if (code < 0x400) return LETTERS.latin
+  if (kind === HANGUL) return LETTERS.hangul
+  if (code < 0x530) return LETTERS.cyrillic
+  if (code >= 0x600 && code < 0x700) return LETTERS.arabic
+  if (code >= 0x900 && code < 0x980) return LETTERS.devanagari
+  if (code >= 0x3040 && code < 0x3100) return LETTERS.kana
+  return code >= 0x3400 && code < 0xa000 ? LETTERS.ideographs : LETTERS.other
+}
+
+/** Null: the letters are Latin. */
+function otherScript(counts: Float64Array): string | null {
+  const kana = counts[LETTERS.kana] ?? 0
+  const ideographs = counts[LETTERS.ideographs] ?? 0
+  if (kana * IDEOGRAPHS_PER_KANA >= ideographs) {
+    counts[LETTERS.kana] = kana + ideographs
+    counts[LETTERS.ideographs] = 0
+  }
+  const [latin = 0, ...others] = counts
+  const most = Math.max(...others)
+  return most > 0 && most >= OTHER_LETTERS * latin ? (LANGUAGE_OF_LETTERS[others.indexOf(most)] ?? null) : null
+}
+
+function byVotes(votes: Float64Array): readonly string[] {
+  const [english = 0, ...others] = votes
+  const most = Math.max(...others)
+  if (most < CLOSE * english) return ENGLISH
+  const close = LATIN.filter((_, language) => language > 0 && (votes[language] ?? 0) >= CLOSEST * most)
+  const likely = close.length > MOST_LANGUAGES ? [LATIN[1 + others.indexOf(most)] ?? 'en'] : close
+  return english >= CLOSE * most ? [...ENGLISH, ...likely] : likely
+}

@@ -1,0 +1,116 @@
+/**
+ * The English words that a text in another language says: a rule that training learns in English then holds there, too.
+ */
+
+import { ALPHABETIC, charClass, IDEOGRAPHIC, SEPARATOR, wordEnd } from './fold-text.ts'
+import { readPacked } from './read-packed.ts'
+import type { Span } from './split-text.ts'
+import { functionWordsOf, likelyLanguages } from './tell-language.ts'
+import { PLACE_OF } from './vocabulary.ts'
+import { GOES_ON, lengthOf, longestForm, openWordList, type WordList, type WordListFile } from './word-list.ts'
+
+export interface WordsFile {
+  /** English words in the order in which the lists count them. */
+  english: string
+  /** By language. */
+  lists: Record<string, WordListFile>
+}
+
+/** Of a sentence. */
+const MOST_CHARS = 200
+/** A language has to explain this share of the words. */
+const LEAST_SHARE = 0.25
+/** A word that English knows, too, speaks for English by this much. */
+const KNOWN_WORD = 0.6
+/** Shorter English words in a text of another language are mostly that language's own. */
+const BORROWED_LETTERS = 4
+const SPACE = 32
+const BORROWED = /^[a-z]+$/
+
+const file = readPacked('words.json.br') as WordsFile
+/** By the number of an English word: its place. A form that says nothing has a number beyond them. */
+const PLACES = file.english.split(' ').map((word) => PLACE_OF.get(word))
+const LISTS = new Map(Object.entries(file.lists).map(([language, list]) => [language, openWordList(list)]))
+const ENGLISH = new Set(functionWordsOf('en'))
+
+interface Reading {
+  /** By span, places in the vocabulary. Null: it is English. */
+  places: number[][] | null
+  /** How many words of the text the language explains. */
+  words: number
+}
+
+/** By span, the places in the vocabulary of the English words that it says. Null: the text is English, or unknown. */
+export function translate(text: string, whole: readonly Span[]): number[][] | null {
+  const spans = whole.map(({ start, end }) => ({ start, end: Math.min(end, start + MOST_CHARS) }))
+  const { languages, words } = likelyLanguages(text, spans)
+  if (languages.length === 1 && languages[0] === 'en') return null
+  let best: Reading = { places: null, words: LEAST_SHARE * words }
+  for (const language of languages) {
+    const reading = language === 'en' ? readEnglish(text, spans) : readIn(language, text, spans)
+    if (reading.words > best.words) best = reading
+  }
+  return best.places
+}
+
+function readEnglish(text: string, spans: readonly Span[]): Reading {
+  let words = 0
+  for (const { start, end } of spans) {
+    for (let at = start; at < end;) {
+      const to = wordEnd(text, at, end)
+      const word = to > at ? text.slice(at, to) : ''
+      if (ENGLISH.has(word)) words++
+      else if (word.length > 1 && PLACE_OF.has(word)) words += KNOWN_WORD
+      at = Math.max(to, at + 1)
+    }
+  }
+  return { places: null, words }
+}
+
+function readIn(language: string, text: string, spans: readonly Span[]): Reading {
+  const list = LISTS.get(language)
+  const reading: Reading & { places: number[][] } = { places: [], words: 0 }
+  for (const span of spans) {
+    const places: number[] = []
+    if (list) reading.words += readSpan(list, text, span, places)
+    reading.places.push(places)
+  }
+  return reading
+}
+
+/** Returns how many words the list explains. */
+function readSpan(list: WordList, text: string, { start, end }: Span, places: number[]): number {
+  let words = 0
+  for (let at = start; at < end;) {
+    const kind = charClass(text.charCodeAt(at))
+    const form = kind === SEPARATOR ? -1 : longestForm(list, text, at, end)
+    if (form >= 0) {
+      const from = at
+      at += lengthOf(list, form)
+      words += kind === IDEOGRAPHIC ? (at - from) / 2 : wordsIn(text, from, at)
+      addPlace(PLACES[(list.says[form] ?? 0) & ~GOES_ON], places)
+      // The rest of a Korean word may say more.
+      if (kind === ALPHABETIC) at = wordEnd(text, at - 1, end)
+    } else {
+      const to = wordEnd(text, at, end)
+      if (kind === ALPHABETIC && to - at >= BORROWED_LETTERS) addPlace(borrowedAt(text, at, to), places)
+      at = Math.max(to, at + 1)
+    }
+  }
+  return words
+}
+
+function borrowedAt(text: string, from: number, to: number): number | undefined {
+  const word = text.slice(from, to)
+  return BORROWED.test(word) ? PLACE_OF.get(word) : undefined
+}
+
+function addPlace(place: number | undefined, places: number[]): void {
+  if (place !== undefined) places.push(place)
+}
+
+function wordsIn(text: string, start: number, end: number): number {
+  let words = 1
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === SPACE) words++
+  return words
+}

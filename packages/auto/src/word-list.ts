@@ -1,0 +1,113 @@
+/**
+ * Which English words the words and phrases of a language say. The forms stand in order of their letters, so the longest
+ * one that a text begins with is found by halving: it is the form before the text in that order, or one that this begins with.
+ */
+
+import { ALPHABETIC, charClass, HANGUL } from './fold-text.ts'
+
+/** As `npm run auto:train` writes it. */
+export interface WordListFile {
+  /** Folded forms, each on a line. One that may go on stands before one of the same letters that may not. */
+  forms: string
+  /** Two bytes a form, the lower first, in base64: the number of its English word, and `GOES_ON`. */
+  says: string
+}
+
+export interface WordList {
+  letters: string
+  /** By form: where its letters start, and after the last form where the next would. */
+  starts: Uint32Array
+  says: Uint16Array
+  /** By form: the longest other form that it begins with, or -1. */
+  shorter: Int32Array
+  /** By first letter: the first such form, and the one after the last. */
+  ranges: ReadonlyMap<number, readonly [number, number]>
+}
+
+/** Of a form's two bytes: the word may go on after it. */
+export const GOES_ON = 0x8000
+/** The number of no English word: the form is known, and says nothing by itself. */
+export const SAYS_NOTHING = 0x7fff
+
+export function openWordList({ forms, says }: WordListFile): WordList {
+  const bytes = Buffer.from(says, 'base64')
+  const count = bytes.length / 2
+  const starts = new Uint32Array(count + 1)
+  for (let form = 0; form < count; form++) starts[form + 1] = forms.indexOf('\n', starts[form]) + 1
+  const list = {
+    letters: forms,
+    starts,
+    says: Uint16Array.from({ length: count }, (_, form) => bytes.readUInt16LE(2 * form)),
+    shorter: new Int32Array(count).fill(-1),
+    ranges: new Map<number, [number, number]>(),
+  }
+  for (let form = 0; form < count; form++) {
+    const first = forms.charCodeAt(starts[form] ?? 0)
+    const range = list.ranges.get(first)
+    if (range) range[1] = form + 1
+    else list.ranges.set(first, [form, form + 1])
+    list.shorter[form] = longestBeginning(list, form)
+  }
+  return list
+}
+
+/** The longest form that the text has at `at`, whole or going on, or -1. */
+export function longestForm(list: WordList, text: string, at: number, end: number): number {
+  const range = list.ranges.get(text.charCodeAt(at))
+  if (!range) return -1
+  let [low, high] = range
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isAfter(list, middle, text, at, end)) high = middle
+    else low = middle + 1
+  }
+  for (let form = low - 1; form >= 0; form = list.shorter[form] ?? -1)
+    if (standsAt(list, form, text, at, end)) return form
+  return -1
+}
+
+export function lengthOf({ starts }: WordList, form: number): number {
+  return (starts[form + 1] ?? 0) - (starts[form] ?? 0) - 1
+}
+
+function longestBeginning(list: WordList, form: number): number {
+  const { letters, starts, shorter } = list
+  const from = starts[form] ?? 0
+  const to = from + lengthOf(list, form)
+  let other = form - 1
+  while (other >= 0 && !begins(list, other, letters, from, to)) other = shorter[other] ?? -1
+  return other
+}
+
+/** Whether the form stands after the text in the order of letters. */
+function isAfter({ letters, starts }: WordList, form: number, text: string, at: number, end: number): boolean {
+  const last = (starts[form + 1] ?? 0) - 1
+  for (let letter = starts[form] ?? 0, next = at; letter < last; letter++, next++) {
+    if (next >= end) return true
+    const difference = letters.charCodeAt(letter) - text.charCodeAt(next)
+    if (difference !== 0) return difference > 0
+  }
+  return false
+}
+
+function standsAt(list: WordList, form: number, text: string, at: number, end: number): boolean {
+  if (!begins(list, form, text, at, end)) return false
+  return ((list.says[form] ?? 0) & GOES_ON) !== 0 || endsWord(text, at + lengthOf(list, form), end)
+}
+
+function begins(list: WordList, form: number, text: string, at: number, end: number): boolean {
+  const { letters, starts } = list
+  const from = starts[form] ?? 0
+  const length = lengthOf(list, form)
+  if (at + length > end) return false
+  for (let letter = 0; letter < length; letter++)
+    if (letters.charCodeAt(from + letter) !== text.charCodeAt(at + letter)) return false
+  return true
+}
+
+/** Whether a word of an alphabet ends before `at`. */
+function endsWord(text: string, at: number, end: number): boolean {
+  if (at >= end) return true
+  const kind = charClass(text.charCodeAt(at - 1))
+  return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at)) !== kind
+}
