@@ -54,6 +54,20 @@ test.each(['recipe for carrot cake with lentil flour', 'how long do I cook a kil
 )
 
 test.each([
+  ['¿Puede mi casero quedarse con la fianza del alquiler?', 'house-law'],
+  ['房东可以涨房租吗？', 'house-law'],
+  ['집주인이 보증금을 돌려주지 않아요', 'house-law'],
+  ['Mon propriétaire peut-il augmenter le loyer ?', 'house-law'],
+  ['¿Con qué puedo sustituir los huevos en un pastel?', 'house-kitchen'],
+  ['蛋糕里可以用什么代替鸡蛋？', 'house-kitchen'],
+])('a language that no example is in: %s', (text, laneId) => {
+  expect(choose(text)).toBe(laneId)
+})
+
+test.each([
+  ['Escribe un poema sobre el otoño', LANE_IDS.nova],
+  ['明天北京天气怎么样？', LANE_IDS.research],
+  ['고마워요!', LANE_IDS.spark],
   ['Prove that there is no largest prime number', LANE_IDS.atlas],
   ['write a python function that merges two sorted lists', LANE_IDS.code],
   ['thank you so much!', LANE_IDS.spark],

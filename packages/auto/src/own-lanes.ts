@@ -1,10 +1,11 @@
 /**
  * Lanes of an operator's own, learnt from a description and some examples when a configuration is first used: for each, how
- * much likelier than everyday prompts and the other own lanes' examples a text is. Words and pieces of words decide.
+ * much likelier than everyday prompts and the other own lanes' examples a text is. Words, their pieces and their senses decide,
+ * so examples in one language serve others.
  */
 
 import background from './background.json' with { type: 'json' }
-import { CELLS, readFeatures } from './features.ts'
+import { CELL_LISTS, type Cells, CELLS, readFeatures } from './features.ts'
 import { cellScale } from './model.ts'
 
 export interface OwnLane {
@@ -19,20 +20,21 @@ interface LearntLane {
 }
 export type LearntLanes = readonly LearntLane[]
 
-/** Cells of words first, then those of pieces. */
+/** Cells of one list after those of another. */
 interface Reading {
   cells: number[]
-  value: number
+  /** One a cell. */
+  values: number[]
 }
 
 const EPOCHS = 15
 const RATE = 0.1
 const DECAY = 1e-4
-const BIAS = 2 * CELLS
+const BIAS = CELL_LISTS.length * CELLS
 
 export function learnLanes(lanes: readonly OwnLane[]): LearntLanes {
-  const own = lanes.map(({ description, examples }) => [description, ...examples].map(readCells))
-  const everyday = background.map(readCells)
+  const own = lanes.map(({ description, examples }) => [description, ...examples].flatMap(readTwice))
+  const everyday = background.flatMap(readTwice)
   return lanes.map(({ lane }, index) => {
     const others = own.flatMap((readings, other) => (other === index ? [] : readings))
     return { laneId: lane, weights: separate(own[index] ?? [], [...everyday, ...others]) }
@@ -57,9 +59,20 @@ export function ownLaneOf(
 }
 
 function readCells(text: string): Reading {
-  const { words, pieces } = readFeatures(text, text.length)
-  const cells = [...words, ...pieces.map((cell) => CELLS + cell)]
-  return { cells, value: cellScale(cells.length) }
+  return joined(readFeatures(text, text.length), CELL_LISTS)
+}
+
+/** Once as it is, and once as a language that no example is in would say it: by senses alone. */
+function readTwice(text: string): Reading[] {
+  const features = readFeatures(text, text.length)
+  return [joined(features, CELL_LISTS), joined(features, ['senses'])]
+}
+
+function joined(features: Cells, lists: readonly (keyof Cells)[]): Reading {
+  return {
+    cells: lists.flatMap((list) => features[list].map((cell) => CELL_LISTS.indexOf(list) * CELLS + cell)),
+    values: lists.flatMap((list) => features[list].map(() => cellScale(features[list].length))),
+  }
 }
 
 /** Logistic regression; both sides weigh the same, however many texts they have. */
@@ -75,15 +88,15 @@ function separate(wanted: readonly Reading[], others: readonly Reading[]): Float
 
 function step(weights: Float32Array, reading: Reading, target: number, weight: number): void {
   const error = (probability(weights, reading) - target) * weight
-  for (const cell of reading.cells) {
+  reading.cells.forEach((cell, index) => {
     const current = weights[cell] ?? 0
-    weights[cell] = current - RATE * (error * reading.value + DECAY * current)
-  }
+    weights[cell] = current - RATE * (error * (reading.values[index] ?? 0) + DECAY * current)
+  })
   weights[BIAS] = (weights[BIAS] ?? 0) - 0.1 * RATE * error
 }
 
-function probability(weights: Float32Array, { cells, value }: Reading): number {
+function probability(weights: Float32Array, { cells, values }: Reading): number {
   let sum = weights[BIAS] ?? 0
-  for (const cell of cells) sum += (weights[cell] ?? 0) * value
+  for (const [index, cell] of cells.entries()) sum += (weights[cell] ?? 0) * (values[index] ?? 0)
   return 1 / (1 + Math.exp(-sum))
 }
