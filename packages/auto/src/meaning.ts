@@ -28,9 +28,9 @@ export function writeMeaning(meanings: readonly Float64Array[], into: Float32Arr
 }
 
 function writeDirection(vector: Float64Array, into: Float32Array, at: number): void {
-  const length = Math.hypot(...vector)
+  const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
   if (length === 0) return
-  for (let axis = 0; axis < MEANING_AXES; axis++) into[at + axis] = (LENGTH * (vector[axis] ?? 0)) / length
+  for (let axis = 0; axis < MEANING_AXES; axis++) into[at + axis] = (LENGTH * vector[axis]!) / length
 }
 
 /** Of the words at these places in the vocabulary. */
@@ -80,5 +80,5 @@ function pieceAt(text: string, from: number, start: number, end: number): number
 
 function addVector(place: number, vector: Float64Array): void {
   const row = place * MEANING_AXES
-  for (let axis = 0; axis < MEANING_AXES; axis++) vector[axis] = (vector[axis] ?? 0) + (VECTORS[row + axis] ?? 0)
+  for (let axis = 0; axis < MEANING_AXES; axis++) vector[axis]! += VECTORS[row + axis]!
 }

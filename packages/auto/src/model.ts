@@ -38,47 +38,61 @@ export interface PackedRows {
   bytes: string
 }
 
-/** One probability per lane, in the order of `LANES`. */
+/** One probability per lane, in the order of `LANES`. Indices stay inside their arrays, hence the exclamation marks. */
 export function laneShares(network: Network, features: Features): Float64Array {
-  const { dense } = features
   const { hidden, outer } = network
-  const outerWidth = hidden + dense.length + 1
-  const present: number[] = []
-  const values: number[] = []
-  for (let cell = 0; cell < dense.length; cell++) {
-    const value = dense[cell] ?? 0
-    if (value === 0) continue
-    present.push(cell)
-    values.push(value)
-  }
-  const units = hiddenUnits(network, present, values)
+  const present = presentIn(features.dense)
+  const units = hiddenUnits(network, present)
+  const width = hidden + features.dense.length + 1
   const scores = new Float64Array(LANES.length)
   for (let lane = 0; lane < scores.length; lane++) {
-    const row = lane * outerWidth
-    let sum = outer[row + outerWidth - 1] ?? 0
-    for (let unit = 0; unit < hidden; unit++) sum += (outer[row + unit] ?? 0) * (units[unit] ?? 0)
-    for (let k = 0; k < present.length; k++) sum += (outer[row + hidden + (present[k] ?? 0)] ?? 0) * (values[k] ?? 0)
+    const row = lane * width
+    let sum = outer[row + width - 1]!
+    for (let unit = 0; unit < hidden; unit++) sum += outer[row + unit]! * units[unit]!
+    for (let k = 0; k < present.count; k++) sum += outer[row + hidden + present.cells[k]!]! * present.values[k]!
     scores[lane] = sum
   }
   for (const list of CELL_LISTS) addCells(network[list], features[list], scores)
   return softmax(scores)
 }
 
+/** The dense features that are not zero, and a few zeros after them. */
+interface Present {
+  count: number
+  cells: Int32Array
+  values: Float64Array
+}
+
+function presentIn(dense: Float32Array): Present {
+  const cells = new Int32Array(dense.length + ROWS_AT_ONCE)
+  const values = new Float64Array(dense.length + ROWS_AT_ONCE)
+  let count = 0
+  for (let cell = 0; cell < dense.length; cell++) {
+    const value = dense[cell]!
+    if (value === 0) continue
+    cells[count] = cell
+    values[count++] = value
+  }
+  return { count, cells, values }
+}
+
+const ROWS_AT_ONCE = 4
+
 /**
  * Takes features by fours, whose rows one pass adds: the units are then read and written a quarter as often (22 µs instead
  * of 38 for 330 features and 192 units).
  */
-function hiddenUnits({ hidden, inner }: Network, present: readonly number[], values: readonly number[]): Float64Array {
+function hiddenUnits({ hidden, inner }: Network, { count, cells, values }: Present): Float64Array {
   const units = Float64Array.from(inner.subarray(inner.length - hidden))
-  for (let k = 0; k < present.length; k += 4) {
-    const a = values[k] ?? 0
-    const b = values[k + 1] ?? 0
-    const c = values[k + 2] ?? 0
-    const d = values[k + 3] ?? 0
-    const atA = (present[k] ?? 0) * hidden
-    const atB = (present[k + 1] ?? 0) * hidden
-    const atC = (present[k + 2] ?? 0) * hidden
-    const atD = (present[k + 3] ?? 0) * hidden
+  for (let k = 0; k < count; k += ROWS_AT_ONCE) {
+    const a = values[k]!
+    const b = values[k + 1]!
+    const c = values[k + 2]!
+    const d = values[k + 3]!
+    const atA = cells[k]! * hidden
+    const atB = cells[k + 1]! * hidden
+    const atC = cells[k + 2]! * hidden
+    const atD = cells[k + 3]! * hidden
     for (let unit = 0; unit < hidden; unit++)
       units[unit]! += inner[atA + unit]! * a + inner[atB + unit]! * b + inner[atC + unit]! * c + inner[atD + unit]! * d
   }
@@ -87,9 +101,10 @@ function hiddenUnits({ hidden, inner }: Network, present: readonly number[], val
 
 function addCells(table: Float32Array, cells: readonly number[], scores: Float64Array): void {
   const scale = cellScale(cells.length)
-  for (const cell of cells)
-    for (let lane = 0; lane < scores.length; lane++)
-      scores[lane] = (scores[lane] ?? 0) + (table[cell * LANES.length + lane] ?? 0) * scale
+  for (const cell of cells) {
+    const row = cell * LANES.length
+    for (let lane = 0; lane < LANES.length; lane++) scores[lane]! += table[row + lane]! * scale
+  }
 }
 
 /** Long texts have many cells; together they weigh like a few. */

@@ -4,8 +4,9 @@ import { ALPHABETIC, charClass, foldText, HANGUL, wordEnd } from './fold-text.ts
 import { FUNCTION_WORDS } from './lexicon/function-words.ts'
 import type { Span } from './split-text.ts'
 
-/** Small words alone tell the language of a text longer than this. */
+/** A text no longer than this may be in any language unless one has votes enough. */
 const FEW_WORDS = 12
+const SURE_VOTES = 2
 /** English may be meant, or not meant, where its votes and the others' are as close as this. */
 const CLOSE = 0.6
 /** Of languages as close as this, so many are compared by all their words; of more, the first is taken. */
@@ -33,10 +34,11 @@ const LETTERS = {
   cyrillic: 4,
   arabic: 5,
   devanagari: 6,
-  other: 7,
+  thai: 7,
+  other: 8,
 } as const
-/** By letters other than Latin ones: the language that they tell. */
-const LANGUAGE_OF_LETTERS = ['ko', 'ja', 'zh', 'ru', 'ar', 'hi', 'other']
+/** By letters other than Latin ones: the languages that they tell. */
+const LANGUAGES_OF_LETTERS = [['ko'], ['ja'], ['zh'], ['ru', 'uk'], ['ar', 'fa'], ['hi'], ['th'], []]
 
 export interface Likely {
   /** Codes of ISO 639-1, English among them if the text may be English. */
@@ -54,7 +56,7 @@ export function functionWordsOf(language: string): string[] {
 }
 
 export function likelyLanguages(text: string, spans: readonly Span[]): Likely {
-  const counts = new Float64Array(1 + LANGUAGE_OF_LETTERS.length)
+  const counts = new Float64Array(1 + LANGUAGES_OF_LETTERS.length)
   const votes = new Float64Array(LATIN.length)
   for (const { start, end } of spans) {
     for (let at = start; at < end;) {
@@ -64,9 +66,9 @@ export function likelyLanguages(text: string, spans: readonly Span[]): Likely {
     }
   }
   const words = counts.reduce((sum, count) => sum + count)
-  const other = otherScript(counts)
-  if (other !== null) return { languages: [other], words }
-  return { languages: words > FEW_WORDS ? byVotes(votes) : LATIN, words }
+  const others = otherLanguages(counts)
+  if (others) return { languages: others, words }
+  return { languages: byVotes(votes, words), words }
 }
 
 function countWord(text: string, from: number, to: number, counts: Float64Array, votes: Float64Array): void {
@@ -86,12 +88,13 @@ function scriptOf(code: number, kind: number): number {
   if (code < 0x530) return LETTERS.cyrillic
   if (code >= 0x600 && code < 0x700) return LETTERS.arabic
   if (code >= 0x900 && code < 0x980) return LETTERS.devanagari
+  if (code >= 0xe00 && code < 0xe80) return LETTERS.thai
   if (code >= 0x3040 && code < 0x3100) return LETTERS.kana
   return code >= 0x3400 && code < 0xa000 ? LETTERS.ideographs : LETTERS.other
 }
 
 /** Null: the letters are Latin. */
-function otherScript(counts: Float64Array): string | null {
+function otherLanguages(counts: Float64Array): readonly string[] | null {
   const kana = counts[LETTERS.kana] ?? 0
   const ideographs = counts[LETTERS.ideographs] ?? 0
   if (kana * IDEOGRAPHS_PER_KANA >= ideographs) {
@@ -100,12 +103,13 @@ function otherScript(counts: Float64Array): string | null {
   }
   const [latin = 0, ...others] = counts
   const most = Math.max(...others)
-  return most > 0 && most >= OTHER_LETTERS * latin ? (LANGUAGE_OF_LETTERS[others.indexOf(most)] ?? null) : null
+  return most > 0 && most >= OTHER_LETTERS * latin ? (LANGUAGES_OF_LETTERS[others.indexOf(most)] ?? null) : null
 }
 
-function byVotes(votes: Float64Array): readonly string[] {
+function byVotes(votes: Float64Array, words: number): readonly string[] {
   const [english = 0, ...others] = votes
   const most = Math.max(...others)
+  if (words <= FEW_WORDS && Math.max(english, most) < SURE_VOTES) return LATIN
   if (most < CLOSE * english) return ENGLISH
   const close = LATIN.filter((_, language) => language > 0 && (votes[language] ?? 0) >= CLOSEST * most)
   const likely = close.length > MOST_LANGUAGES ? [LATIN[1 + others.indexOf(most)] ?? 'en'] : close

@@ -28,5 +28,15 @@ export const FUNCTION_WORDS = {
     sebuah para seperti sudah lebih`,
   vi: `là và của cho tôi bạn một các những với trong có không được này đó thì mà để ở từ đến khi như hay hoặc về lại nên cũng rằng mình em
     anh chị nhé ạ ơi`,
+  sv: `och i att det som en på är av för med till den har de inte om ett han men var jag så kan du hur vad ska mig min din vi ni sig från eller
+    när där här skulle vill`,
+  da: `og i at det som en på er af for med til den har de ikke om et han men var jeg så kan du hvordan hvad skal mig min din vi sig fra eller
+    når der her vil meg deg og å hva fra seg ikke`,
+  cs: `a v je na se že to s z do o jsem k jak co ale po si pro jsou být bych mi mě ten ta jako by jestli nebo ve ze u za od mám máš má který
+    která které není kdy kde jaký jaká jaké`,
+  fi: `ja on ei se että en hän oli mutta mitä minä sinä minun sinun ovat olen olet kun niin tai jos kuin voi mikä miten missä onko miksi
+    kuinka ole nyt myös sen tämä`,
+  ro: `și de la în a este o un pe cu să nu care ce din mai pentru că sunt se am ai are cum sau dar mi te eu tu el ea lui îmi cât când unde
+    fi va ar`,
   hi: `kya hai mujhe mera meri ke ki ka ko se aur main nahi ho hain`,
 }
