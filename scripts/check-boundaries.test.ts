@@ -112,6 +112,14 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
     { 'packages/contracts/src/jobs.ts': `import { readFile } from 'node:fs'\n` },
   ],
   ['core that reads files', NO_IO, { 'services/edge/src/core/load.ts': `import { readFileSync } from 'node:fs'\n` }],
+  [
+    'a module of auto that reads files by itself',
+    NO_IO,
+    {
+      'packages/auto/package.json': manifest('@gateway/auto', []),
+      'packages/auto/src/model.ts': `import { readFileSync } from 'node:fs'\n`,
+    },
+  ],
   ['core that reads files, said the old way', NO_IO, { 'services/edge/src/core/load.ts': `import fs from 'fs'\n` }],
   [
     'core that loads I/O when it runs',

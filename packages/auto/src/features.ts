@@ -1,6 +1,7 @@
 /**
- * A text as the model sees it: cues of the lexicon by where they stand, its shape, its meaning if it is English, and
- * hashed n-grams of words, of their pieces and of their senses. Training and choosing run this very code.
+ * A text as the model sees it: cues of the lexicon by where they stand, its shape, its meaning, and hashed n-grams of
+ * words, of their pieces and of their senses. Meaning and senses are those of English words, said or translated. Training
+ * and choosing run this very code.
  */
 
 import { CellList } from './cell-list.ts'
@@ -195,7 +196,7 @@ function nearSpans(spans: readonly Span[]): readonly Span[] {
   return spans.length <= 4 ? spans : [...spans.slice(0, 2), ...spans.slice(-2)]
 }
 
-function addNgrams(text: string, span: Span, isEnglish: boolean): void {
+function addNgrams(text: string, span: Span, isUntranslated: boolean): void {
   const { words, pieces } = FOUND
   const end = Math.min(span.end, span.start + 300)
   let before = 1
@@ -214,7 +215,7 @@ function addNgrams(text: string, span: Span, isEnglish: boolean): void {
     before = word
     if (kind === ALPHABETIC) {
       addPieces(text, from, at, PIECE_LETTERS, pieces)
-      if (isEnglish) addSenses(PLACE_OF.get(text.slice(from, at)), senses, FOUND.senses)
+      if (isUntranslated) addSenses(PLACE_OF.get(text.slice(from, at)), senses, FOUND.senses)
     } else if (kind === HANGUL) addPieces(text, from, at, HANGUL_PIECE_LETTERS, pieces)
     else pieces.add(hash(text, from, Math.min(end, from + IDEOGRAPHIC_PIECE_LETTERS)))
   }

@@ -16,7 +16,7 @@ export function foldText(text: string): string {
     .replace(MARKS, '')
     .replace(/[ßæœøđłı]/g, (letter) => PLAIN[letter] ?? letter)
     .normalize('NFC')
-    .replace(/[’‘`´]/g, "'")
+    .replace(/[’‘`´ʼ]/g, "'")
     .replace(/[“”„«»]/g, '"')
 }
 

@@ -1,7 +1,17 @@
+import { statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { CELLS, DENSE_NAMES, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
-import { featureMark, laneShares, MODEL_NAME, type ModelFile, type Network, packModel, unpackModel } from './model.ts'
+import {
+  featureMark,
+  laneShares,
+  MODEL_NAME,
+  type ModelFile,
+  type Network,
+  packModel,
+  softmax,
+  unpackModel,
+} from './model.ts'
 import { readPacked } from './read-packed.ts'
 
 const modelFile = readPacked(MODEL_NAME) as ModelFile
@@ -22,12 +32,45 @@ test('the model in the repository belongs to the features in the repository', ()
   expect(modelFile.features).toBe(featureMark())
 })
 
+test('the mark of the features changes with what a text reads as', () => {
+  const other: typeof readFeatures = (text, length) => ({ ...readFeatures(text, length), senses: [] })
+  expect(featureMark(other)).not.toBe(featureMark())
+})
+
 test('a model of other features is refused with what to do', () => {
   expect(() => unpackModel({ ...modelFile, features: 'other' })).toThrow('npm run auto:train')
 })
 
-test('the model file stays below two megabytes', () => {
-  expect(JSON.stringify(modelFile).length).toBeLessThan(2_000_000)
+test('the files that Auto ships stay below four megabytes together', () => {
+  const names = [MODEL_NAME, 'meaning.json.br', 'words.json.br', 'background.json']
+  const sizes = names.map((name) => statSync(new URL(name, import.meta.url)).size)
+  expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(4_000_000)
+})
+
+test.each([0, 1, 2, 3, 4, 5])('the hidden units count each of %i dense features once', (count) => {
+  const hidden = 3
+  const { inner, outer, words, pieces, senses } = network(hidden)
+  const dense = Float32Array.from(DENSE_NAMES, (_, cell) => (cell % 7 === 0 && cell < 7 * count ? 0.5 : 0))
+  const width = hidden + dense.length + 1
+  const scores = LANES.map((_, lane) => {
+    const units = [0, 1, 2].map((unit) =>
+      Math.max(
+        0,
+        dense.reduce(
+          (sum, value, cell) => sum + value * inner[cell * hidden + unit]!,
+          inner[dense.length * hidden + unit]!,
+        ),
+      ),
+    )
+    const row = outer.subarray(lane * width, (lane + 1) * width)
+    const linear = dense.reduce((sum, value, cell) => sum + value * row[hidden + cell]!, row[width - 1]!)
+    return units.reduce((sum, unit, index) => sum + unit * row[index]!, linear)
+  })
+  const shares = laneShares(
+    { hidden, inner, outer, words, pieces, senses },
+    { dense, words: [], pieces: [], senses: [] },
+  )
+  softmax(Float64Array.from(scores)).forEach((share, lane) => expect(shares[lane]).toBeCloseTo(share, 6))
 })
 
 test('packing to bytes keeps the shares to a hundredth', () => {

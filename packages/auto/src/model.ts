@@ -4,7 +4,8 @@
  * refused when it was trained on other features than these.
  */
 
-import { CELL_LISTS, CELLS, DENSE_NAMES, type Features } from './features.ts'
+import { createHash } from 'node:crypto'
+import { CELL_LISTS, CELLS, DENSE_NAMES, type Features, follow, readFeatures } from './features.ts'
 import { LANES } from './lanes.ts'
 import { readPacked } from './read-packed.ts'
 
@@ -79,8 +80,8 @@ function presentIn(dense: Float32Array): Present {
 const ROWS_AT_ONCE = 4
 
 /**
- * Takes features by fours, whose rows one pass adds: the units are then read and written a quarter as often (22 µs instead
- * of 38 for 330 features and 192 units).
+ * Takes features by fours, whose rows one pass adds: the units are then read and written a quarter as often, which takes
+ * little more than half of the time.
  */
 function hiddenUnits({ hidden, inner }: Network, { count, cells, values }: Present): Float64Array {
   const units = Float64Array.from(inner.subarray(inner.length - hidden))
@@ -119,13 +120,21 @@ export function softmax(scores: Float64Array): Float64Array {
   return powers.map((power) => power / sum)
 }
 
-/** Which features a model belongs to: changes with any feature's name or place. */
-export function featureMark(): string {
-  let value = 0x811c9dc5
-  for (const character of `${DENSE_NAMES.join()}/${CELL_LISTS.join()}/${CELLS}/${LANES.join()}`) {
-    value = Math.imul(value ^ (character.codePointAt(0) ?? 0), 0x01000193)
-  }
-  return (value >>> 0).toString(16)
+/** Read to tell whether a model knows these features: texts of three languages, the last one after an answer. */
+const PROBES = ['Please write a poem about the sea.', 'Wie wird das Wetter morgen in Bonn?', '帮我写一个排序函数']
+const PROBE_TURNS = { last: PROBES[2] ?? '', before: PROBES[0] ?? '', answer: 'In which language?', lastLength: 9 }
+
+/** Which features a model belongs to: changes with any feature's name or place, and with what the probes read as. */
+export function featureMark(read = readFeatures): string {
+  const features = PROBES.map((probe) => read(probe, probe.length))
+  const last = features.at(-1)
+  if (last) features.push(follow(last, PROBE_TURNS, new Float64Array(LANES.length)))
+  const values = features.flatMap(({ dense, ...cells }) => [
+    ...Array.from(dense, (value) => Math.round(value * 100)),
+    ...CELL_LISTS.flatMap((list) => cells[list]),
+  ])
+  const text = [DENSE_NAMES, CELL_LISTS, CELLS, LANES, values].join('/')
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 /** As it ships. */

@@ -16,7 +16,10 @@ const UNKNOWN = 0xfff1
 const ALONE_FINE = 0xfff2
 const ALONE_COARSE = 0xfff3
 const SMALL = new Uint8Array(COARSE.length)
-for (const word of functionWordsOf('en')) SMALL[PLACE_OF.get(word) ?? SMALL.length] = 1
+for (const word of functionWordsOf('en')) {
+  const place = PLACE_OF.get(word)
+  if (place !== undefined) SMALL[place] = 1
+}
 
 /** The groups of the words before: of the neighbour, and of the last one that says something. */
 export interface Before {

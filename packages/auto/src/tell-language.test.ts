@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { foldText } from './fold-text.ts'
+import { foldText, wordEnd } from './fold-text.ts'
 import { sentences } from './split-text.ts'
+import { FUNCTION_WORDS } from './lexicon/function-words.ts'
 import { functionWordsOf, likelyLanguages } from './tell-language.ts'
 
 function languagesOf(raw: string): readonly string[] {
@@ -56,4 +57,18 @@ test('a brief text in Latin letters may be in any of their languages', () => {
 test('small words are folded as texts are', () => {
   expect(functionWordsOf('pt')).toContain('nao')
   expect(functionWordsOf('ko')).toEqual([])
+})
+
+test('each small word is one word of a text, and stands once', () => {
+  for (const language of Object.keys(FUNCTION_WORDS)) {
+    const words = functionWordsOf(language)
+    expect(words.filter((word) => wordEnd(word, 0, word.length) !== word.length)).toEqual([])
+    expect(new Set(words).size).toBe(words.length)
+  }
+})
+
+test('a longer text without small words counts as English, whatever its length', () => {
+  expect(languagesOf('lista compras semana cena familia arroz verduras pollo huevos leche pan queso tomate')).toEqual([
+    'en',
+  ])
 })

@@ -9,9 +9,11 @@ const FEW_WORDS = 12
 const SURE_VOTES = 2
 /** English may be meant, or not meant, where its votes and the others' are as close as this. */
 const CLOSE = 0.6
-/** Of languages as close as this, so many are compared by all their words; of more, the first is taken. */
+/** Of languages as close as this, so many are compared by all their words; of more, those with the most votes. */
 const CLOSEST = 0.8
 const MOST_LANGUAGES = 2
+const MOST_EQUAL = 3
+const VOWELS = 'aeiouy'
 /** Words of other letters, if there are half as many as Latin ones, tell the language: terms are often English. */
 const OTHER_LETTERS = 0.5
 /** Japanese writes at least one of its own letters for so many ideographs. */
@@ -38,7 +40,7 @@ const LETTERS = {
   other: 8,
 } as const
 /** By letters other than Latin ones: the languages that they tell. */
-const LANGUAGES_OF_LETTERS = [['ko'], ['ja'], ['zh'], ['ru', 'uk'], ['ar', 'fa'], ['hi'], ['th'], []]
+export const LANGUAGES_OF_LETTERS = [['ko'], ['ja'], ['zh'], ['ru', 'uk'], ['ar', 'fa'], ['hi'], ['th'], []]
 
 export interface Likely {
   /** Codes of ISO 639-1, English among them if the text may be English. */
@@ -50,9 +52,9 @@ export interface Likely {
 /** Folded. */
 export function functionWordsOf(language: string): string[] {
   const words: Record<string, string | undefined> = FUNCTION_WORDS
-  return foldText(words[language] ?? '')
-    .split(/\s+/)
-    .filter((word) => word !== '')
+  const folded = foldText(words[language] ?? '').split(/\s+/)
+  // Folding makes some of them alike.
+  return [...new Set(folded)].filter((word) => word !== '')
 }
 
 export function likelyLanguages(text: string, spans: readonly Span[]): Likely {
@@ -78,14 +80,20 @@ function countWord(text: string, from: number, to: number, counts: Float64Array,
   // Two ideographs are about one word.
   counts[script] = (counts[script] ?? 0) + (kind === ALPHABETIC || kind === HANGUL ? 1 : 0.5)
   if (script !== LETTERS.latin || to - from > LONGEST_SMALL_WORD) return
+  // "in C" is no Italian; a consonant alone is a small word before an apostrophe, or after one.
+  if (to - from === 1 && !VOWELS.includes(text.charAt(from)) && !isByApostrophe(text, from, to)) return
   const languages = LANGUAGES_OF.get(text.slice(from, to))
   if (languages) for (const language of languages) votes[language] = (votes[language] ?? 0) + 1
 }
 
+function isByApostrophe(text: string, from: number, to: number): boolean {
+  return text.charAt(to) === "'" || text.charAt(from - 1) === "'"
+}
+
 function scriptOf(code: number, kind: number): number {
-  if (code < 0x400) return LETTERS.latin
+  if (code < 0x370) return LETTERS.latin
   if (kind === HANGUL) return LETTERS.hangul
-  if (code < 0x530) return LETTERS.cyrillic
+  if (code >= 0x400 && code < 0x530) return LETTERS.cyrillic
   if (code >= 0x600 && code < 0x700) return LETTERS.arabic
   if (code >= 0x900 && code < 0x980) return LETTERS.devanagari
   if (code >= 0xe00 && code < 0xe80) return LETTERS.thai
@@ -97,21 +105,23 @@ function scriptOf(code: number, kind: number): number {
 function otherLanguages(counts: Float64Array): readonly string[] | null {
   const kana = counts[LETTERS.kana] ?? 0
   const ideographs = counts[LETTERS.ideographs] ?? 0
-  if (kana * IDEOGRAPHS_PER_KANA >= ideographs) {
-    counts[LETTERS.kana] = kana + ideographs
-    counts[LETTERS.ideographs] = 0
-  }
+  const isJapanese = kana * IDEOGRAPHS_PER_KANA >= ideographs
   const [latin = 0, ...others] = counts
+    .with(LETTERS.kana, isJapanese ? kana + ideographs : kana)
+    .with(LETTERS.ideographs, isJapanese ? 0 : ideographs)
   const most = Math.max(...others)
   return most > 0 && most >= OTHER_LETTERS * latin ? (LANGUAGES_OF_LETTERS[others.indexOf(most)] ?? null) : null
 }
 
+/** English is among them wherever it may be meant; a longer text in no language's small words counts as English. */
 function byVotes(votes: Float64Array, words: number): readonly string[] {
   const [english = 0, ...others] = votes
   const most = Math.max(...others)
-  if (words <= FEW_WORDS && Math.max(english, most) < SURE_VOTES) return LATIN
-  if (most < CLOSE * english) return ENGLISH
+  const isBrief = words <= FEW_WORDS
+  if (isBrief && Math.max(english, most) < SURE_VOTES) return LATIN
+  if (most < SURE_VOTES || most < CLOSE * english) return ENGLISH
   const close = LATIN.filter((_, language) => language > 0 && (votes[language] ?? 0) >= CLOSEST * most)
-  const likely = close.length > MOST_LANGUAGES ? [LATIN[1 + others.indexOf(most)] ?? 'en'] : close
-  return english >= CLOSE * most ? [...ENGLISH, ...likely] : likely
+  const equal = LATIN.filter((_, language) => language > 0 && votes[language] === most)
+  const likely = close.length > MOST_LANGUAGES ? equal.slice(0, MOST_EQUAL) : close
+  return isBrief || english >= CLOSE * most ? [...ENGLISH, ...likely] : likely
 }

@@ -33,6 +33,36 @@ test('a term that the language borrows from English stands for itself', () => {
   expect(saidIn('帮我用 python 写一个快速排序')?.join(' ')).toContain('python')
 })
 
+test.each([
+  'hello world in C',
+  'Fibonacci in C',
+  'Vitamin D in winter',
+  'USB C or D',
+  'E in maths',
+  'more',
+  'python list comprehension',
+  'sort array numpy',
+  'start a timer',
+  'name idea cat',
+  'Western',
+  "Don't know, it's fine, I'm ok",
+  "What's John's d.o.b.? It's on s.t.",
+])('brief English is taken for no other language: %s', (text) => {
+  expect(saidIn(text)).toBeNull()
+})
+
+test.each([
+  ['Gedicht schreiben', 'poem write'],
+  ['danke dir', 'thank'],
+  ['receta paella', 'recipe'],
+  ['quel temps fait-il demain', 'weather tomorrow'],
+  ['vad blir det för väder', 'what weather'],
+  ['Mikä on Suomen pääkaupunki', 'what finland capital'],
+  ['пʼять', 'five'],
+])('brief text in another language is read: %s', (text, said) => {
+  expect(saidIn(text)).toEqual([said])
+})
+
 test('English is left as it is, and so is a text that nobody can read', () => {
   expect(saidIn('What is the capital of France?')).toBeNull()
   expect(saidIn('Write me a poem about autumn')).toBeNull()
@@ -42,13 +72,34 @@ test('English is left as it is, and so is a text that nobody can read', () => {
 
 test('whatever the text, each sentence gets a list of known words', () => {
   const known = new Set(PLACE_OF.values())
+  const word = fc.constantFrom(
+    '写',
+    '天気',
+    '요약해줘',
+    'Gedicht',
+    'weißt',
+    'Напиши',
+    'شعر',
+    'कविता',
+    'อากาศ',
+    'C',
+    '7',
+    'is',
+  )
+  const odd = fc.string({ unit: 'binary', maxLength: 8 })
+  const separator = fc.constantFrom(' ', '. ', '\n', '', "'", '？')
+  const raws = fc.array(fc.tuple(fc.oneof(word, odd), separator), { maxLength: 30 }).map((list) => list.flat().join(''))
+  let translated = 0
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 200 }), (raw) => {
+    fc.property(raws, (raw) => {
       const text = foldText(raw)
       const spans = sentences(text)
       const said = translate(text, spans)
+      if (said?.some((places) => places.length > 0)) translated++
       expect(said === null || said.length === spans.length).toBe(true)
       expect(said?.flat().every((place) => known.has(place)) ?? true).toBe(true)
     }),
+    { numRuns: 300 },
   )
+  expect(translated).toBeGreaterThan(30)
 })

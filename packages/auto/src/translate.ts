@@ -20,11 +20,10 @@ export interface WordsFile {
 const MOST_CHARS = 200
 /** A language has to explain this share of the words. */
 const LEAST_SHARE = 0.25
-/** A word that English knows, too, speaks for English by this much. */
-const KNOWN_WORD = 0.6
+/** A word that English knows speaks by this much for English, and no more for another language that has it, too. */
+const KNOWN_WORD = 0.8
 /** Shorter English words in a text of another language are mostly that language's own. */
 const BORROWED_LETTERS = 4
-const SPACE = 32
 const BORROWED = /^[a-z]+$/
 
 const file = readPacked('words.json.br') as WordsFile
@@ -87,8 +86,9 @@ function readSpan(list: WordList, text: string, { start, end }: Span, places: nu
     if (form >= 0) {
       const from = at
       at += lengthOf(list, form)
-      words += kind === IDEOGRAPHIC ? (at - from) / 2 : wordsIn(text, from, at)
-      addPlace(PLACES[(list.says[form] ?? 0) & ~GOES_ON], places)
+      const place = PLACES[(list.says[form] ?? 0) & ~GOES_ON]
+      words += kind === IDEOGRAPHIC ? (at - from) / 2 : weightOf(text, from, at, place)
+      addPlace(place, places)
       // The rest of a Korean word may say more.
       if (kind === ALPHABETIC) at = wordEnd(text, at - 1, end)
     } else {
@@ -109,8 +109,15 @@ function addPlace(place: number | undefined, places: number[]): void {
   if (place !== undefined) places.push(place)
 }
 
-function wordsIn(text: string, start: number, end: number): number {
-  let words = 1
-  for (let at = start; at < end; at++) if (text.charCodeAt(at) === SPACE) words++
-  return words
+/** How many words a form has. One that is an English word, too, tells little; a small word of the language tells all. */
+function weightOf(text: string, from: number, to: number, place: number | undefined): number {
+  let words = 0
+  let before: number = SEPARATOR
+  for (let at = from; at < to; at++) {
+    const kind = charClass(text.charCodeAt(at))
+    if (kind !== SEPARATOR && before === SEPARATOR) words++
+    before = kind
+  }
+  const isEnglish = words === 1 && place !== undefined && PLACE_OF.has(text.slice(from, to))
+  return isEnglish ? KNOWN_WORD : words
 }

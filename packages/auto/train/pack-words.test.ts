@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { readPacked } from '../src/read-packed.ts'
 import { PLACE_OF } from '../src/vocabulary.ts'
+import { FUNCTION_WORDS } from '../src/lexicon/function-words.ts'
+import { LANGUAGES_OF_LETTERS } from '../src/tell-language.ts'
 import { packWords, readForms } from './pack-words.ts'
 
 test('the words that ship are those of the lists: after a change run npm run auto:train', () => {
@@ -32,3 +34,12 @@ test('a form that may go on stands before one of the same letters that may not',
     [false, 'under'],
   ])
 })
+
+test('each language that a text may be told as has a list, and each list is of such a language', () => {
+  const told = [...Object.keys(FUNCTION_WORDS).filter((language) => language !== 'en'), ...LANGUAGES_OF_LETTERS.flat()]
+  expect(Object.keys(packWords().lists).toSorted(inOrder)).toEqual([...new Set(told)].toSorted(inOrder))
+})
+
+function inOrder(one: string, other: string): number {
+  return one < other ? -1 : 1
+}

@@ -1,6 +1,7 @@
 /**
  * Lists of words of other languages, `words/<language>.txt`, as the chooser reads them: on each line an English word, a
- * tab, and the forms that say it. A form that ends in `*` may go on; so may any Korean one.
+ * tab, and the forms that say it. A form that ends in `*` may go on; so may any Korean one. A language model wrote the lists
+ * from its own knowledge.
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
@@ -44,7 +45,8 @@ export function readForms(text: string, language: string): Form[] {
     const [english = '', forms = ''] = line.split('\t')
     return forms.split(',').map((form) => readForm(form, english))
   })
-  const small = new Set(functionWordsOf(language))
+  // A letter alone is no word of a language: "in C" is English, too.
+  const small = new Set(functionWordsOf(language).filter((word) => word.length > 1))
   const meant = listed.filter(({ text, english }) => !small.has(text) || SMALL_ENGLISH.has(english ?? ''))
   const known = new Map<string, Form>()
   for (const form of [...meant, ...[...small].map((word) => readForm(word, null))]) {

@@ -1,19 +1,19 @@
 /**
- * The small words by which a text in Latin letters tells its language. Folded, so that accents do not matter. A word of two
- * languages stands in both.
+ * The small words by which a text in Latin letters tells its language. They are folded as texts are. A word of two languages
+ * stands in both. Danish has the Norwegian ones, too.
  */
 
 export const FUNCTION_WORDS = {
   en: `the of and to is a in that it you for on with are this my was i be have at from by an or we they he she his her as not do does did
     if but so what how me your there their which who when where why can could would should will just about been has had were its than
-    then them these those some any no all please am im don't it's i'm`,
+    then them these those some any no all please am im don t s m ll re ve d`,
   de: `der die das und ist nicht ein eine einen einem einer ich du sie er wir ihr wie zu mit auf für im in den dem des von vom zum zur bei
     aus an als auch es sich mir mich dir dich mein meine meinen meinem dein deine sind war hat habe haben wird werden oder aber nur noch
     schon nach über unter vor durch bis man so was wenn dass kein keine bin bist gibt`,
   es: `el la los las un una unos unas y o de del que en es no se por para con mi tu su me te lo le al como mas pero si yo ha he son esta este
     esto eso muy ya sin sobre entre cuando donde ser estoy era fue hay nos sus les porque`,
   fr: `le la les un une des et ou de du que qui en est pas ne ce se je tu il elle nous vous on au aux avec pour par sur dans son sa ses mon
-    ma mes ton ta tes leur mais si plus y a ai as sont etait cette cet ces me te d l j c n s qu m t etre fait tres comme`,
+    ma mes ton ta tes leur mais si plus y a ai as sont etait cette cet ces me te d l j c n s qu m t être fait très comme ça va`,
   pt: `o a os as um uma e ou de do da dos das que em no na nos nas para por com nao se eu voce ele ela me meu minha seu sua ao mais mas como
     sao foi esta isso isto muito ja sem sobre entre quando ser estou tem ter`,
   it: `il lo la i gli le un uno una e o di del della dei delle che in nel nella per con non si mi ti ci vi sono è da dal dalla al alla ai alle
