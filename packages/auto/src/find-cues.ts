@@ -3,7 +3,7 @@
  * ends in `*`; Korean words may carry particles; Chinese and Japanese match anywhere.
  */
 
-import { ALPHABETIC, charClass, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
+import { ALPHABETIC, charClass, endsWord, foldText, HANGUL, SEPARATOR } from './fold-text.ts'
 import { ANSWER_WORDS } from './lexicon/answer.ts'
 import { CHAT_WORDS } from './lexicon/chat.ts'
 import { EXACT_WORDS } from './lexicon/exact.ts'
@@ -47,14 +47,8 @@ function walk(trie: PhraseTrie, text: string, from: number, end: number, counts:
     const open = trie.open[node]
     const whole = trie.whole[node]
     if (open?.length) add(open, counts, order)
-    if (whole?.length && endsWord(text, at, end)) add(whole, counts, order)
+    if (whole?.length && endsWord(text, at + 1, end)) add(whole, counts, order)
   }
-}
-
-function endsWord(text: string, at: number, end: number): boolean {
-  if (at + 1 >= end) return true
-  const kind = charClass(text.charCodeAt(at))
-  return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at + 1)) !== kind
 }
 
 function add(cues: readonly number[], counts: Uint16Array, order?: number[]): void {

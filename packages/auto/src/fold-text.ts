@@ -54,3 +54,10 @@ export function wordEnd(text: string, at: number, end: number): number {
   if (kind === ALPHABETIC || kind === HANGUL) while (to < end && charClass(text.charCodeAt(to)) === kind) to++
   return to
 }
+
+/** Whether a word of an alphabet ends before `at`. */
+export function endsWord(text: string, at: number, end: number): boolean {
+  if (at >= end) return true
+  const kind = charClass(text.charCodeAt(at - 1))
+  return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at)) !== kind
+}

@@ -10,3 +10,9 @@ import { brotliDecompressSync } from 'node:zlib'
 export function readPacked(name: string): unknown {
   return JSON.parse(brotliDecompressSync(readFileSync(new URL(name, import.meta.url))).toString())
 }
+
+/** Numbers of two bytes each, the lower first, in base64. */
+export function unpackPairs(base64: string): Uint16Array {
+  const bytes = Buffer.from(base64, 'base64')
+  return Uint16Array.from({ length: bytes.length / 2 }, (_, place) => bytes.readUInt16LE(2 * place))
+}

@@ -3,7 +3,7 @@
  * `meaning.json.br` has pieces of words out of a sentence model (`train/distil_meaning.py`).
  */
 
-import { readPacked } from './read-packed.ts'
+import { readPacked, unpackPairs } from './read-packed.ts'
 
 export interface MeaningFile {
   axes: number
@@ -30,14 +30,9 @@ function readVocabulary(): Vocabulary {
     axes,
     placeOf: new Map(pieces.split(' ').map((piece, place) => [piece, place])),
     vectors: new Int8Array(Buffer.from(bytes, 'base64')),
-    fine: readPairs(fine),
-    coarse: readPairs(coarse),
+    fine: unpackPairs(fine),
+    coarse: unpackPairs(coarse),
   }
-}
-
-function readPairs(base64: string): Uint16Array {
-  const bytes = Buffer.from(base64, 'base64')
-  return Uint16Array.from({ length: bytes.length / 2 }, (_, place) => bytes.readUInt16LE(2 * place))
 }
 
 export const VOCABULARY = readVocabulary()

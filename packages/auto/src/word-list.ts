@@ -3,7 +3,8 @@
  * one that a text begins with is found by halving: it is the form before the text in that order, or one that this begins with.
  */
 
-import { ALPHABETIC, charClass, HANGUL } from './fold-text.ts'
+import { endsWord } from './fold-text.ts'
+import { unpackPairs } from './read-packed.ts'
 
 /** As `npm run auto:train` writes it. */
 export interface WordListFile {
@@ -30,14 +31,14 @@ export const GOES_ON = 0x8000
 export const SAYS_NOTHING = 0x7fff
 
 export function openWordList({ forms, says }: WordListFile): WordList {
-  const bytes = Buffer.from(says, 'base64')
-  const count = bytes.length / 2
+  const numbers = unpackPairs(says)
+  const count = numbers.length
   const starts = new Uint32Array(count + 1)
   for (let form = 0; form < count; form++) starts[form + 1] = forms.indexOf('\n', starts[form]) + 1
   const list = {
     letters: forms,
     starts,
-    says: Uint16Array.from({ length: count }, (_, form) => bytes.readUInt16LE(2 * form)),
+    says: numbers,
     shorter: new Int32Array(count).fill(-1),
     ranges: new Map<number, [number, number]>(),
   }
@@ -103,11 +104,4 @@ function begins(list: WordList, form: number, text: string, at: number, end: num
   for (let letter = 0; letter < length; letter++)
     if (letters.charCodeAt(from + letter) !== text.charCodeAt(at + letter)) return false
   return true
-}
-
-/** Whether a word of an alphabet ends before `at`. */
-function endsWord(text: string, at: number, end: number): boolean {
-  if (at >= end) return true
-  const kind = charClass(text.charCodeAt(at - 1))
-  return (kind !== ALPHABETIC && kind !== HANGUL) || charClass(text.charCodeAt(at)) !== kind
 }
