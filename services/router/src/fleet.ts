@@ -15,8 +15,8 @@ import { secretsOf } from './core/redact.ts'
 import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import * as health from './core/backend-health.ts'
-import type { Lesson } from './core/target-form.ts'
-import { takenMembers } from './core/taken-members.ts'
+import type { LearnedRejection } from './core/parameter-support.ts'
+import { takenMembers } from './core/accepted-parameters.ts'
 import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
@@ -63,7 +63,7 @@ export interface Target {
 interface TargetState {
   health: health.Health
   /** The parameters that it has refused in each dialect. */
-  lessons: Map<TargetDialect, Lesson[]>
+  learned: Map<TargetDialect, LearnedRejection[]>
   trouble?: Trouble | undefined
 }
 
@@ -177,7 +177,7 @@ export function clientDialect({ dialect = 'chat' }: JobHeader): ClientDialect {
 }
 
 function stateOf({ states }: Backend, model: string): TargetState {
-  const state = states.get(model) ?? { health: health.newHealth(), lessons: new Map() }
+  const state = states.get(model) ?? { health: health.newHealth(), learned: new Map() }
   states.set(model, state)
   return state
 }

@@ -3,18 +3,18 @@
  *
  * Two parameters say so, and no server takes both for sure. OpenAI's `dall-e` models know `response_format` alone (without
  * it they answer addresses), its GPT image models `output_format` alone (they always answer base64), and refuse the other
- * one. Of other names nobody can tell, so such targets are asked with both until they refuse one (`core/target-form.ts`).
+ * one. Of other names nobody can tell, so such targets are asked with both until they refuse one (`core/parameter-support.ts`).
  */
 
 import { parseExactly } from '@gateway/contracts/json'
-import { OWN_OF_IMAGES, refuses, type TargetForm } from './target-form.ts'
+import { OWN_OF_IMAGES, refuses, type ParameterSupport } from './parameter-support.ts'
 
 const FORM = { response_format: 'b64_json', output_format: 'png' } as const
 /** Options by which a client could change the form of the answer. The edge refuses all values but those that change none. */
 const FORM_OPTIONS = new Set<string>([...OWN_OF_IMAGES, 'model', 'stream', 'stream_options', 'partial_images'])
 
 /** The request that a backend gets. */
-export function writeImagesBody(body: Buffer, model: string, form: TargetForm): string {
+export function writeImagesBody(body: Buffer, model: string, form: ParameterSupport): string {
   const taken = OWN_OF_IMAGES.filter((name) => !refuses(form, name))
   const asked = Object.fromEntries(taken.map((name) => [name, FORM[name]]))
   return JSON.stringify({ model, ...asked, ...clientsOptions(body) })

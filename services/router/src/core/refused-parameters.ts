@@ -8,7 +8,7 @@
 
 import { isText, readErrorBody } from './error-answer.ts'
 import { isObject, membersOf } from '@gateway/contracts/json'
-import { OWN_OF_IMAGES, teachable, type Parameter, type Refusal, type Sent } from './target-form.ts'
+import { OWN_OF_IMAGES, learnableRejections, type Parameter, type Rejection, type Sent } from './parameter-support.ts'
 
 /** Servers and gateways put another's error into theirs, as text. */
 const DEEPEST = 3
@@ -50,8 +50,8 @@ const CODES = new Set<unknown>(['unsupported_parameter', 'unknown_parameter'])
 const OURS: readonly Parameter[] = ['stream_options', ...OWN_OF_IMAGES]
 
 /** What the refusal teaches about the target; empty where it blames anything else. */
-export function lessonsOf(refusal: string, sent: Sent): Refusal[] {
-  const candidates = teachable(sent)
+export function readRejections(refusal: string, sent: Sent): Rejection[] {
+  const candidates = learnableRejections(sent)
   const said = readErrorBody(refusal)
   if (candidates.length === 0 || said === null) return []
   const asked = clientsWords(sent.body)

@@ -5,7 +5,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
-import type { TargetForm } from '../core/target-form.ts'
+import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -36,7 +36,7 @@ export interface Question {
   /** embeddings: how many the target must be asked for. */
   dimensions?: number | undefined
   /** What the target refuses. */
-  form: TargetForm
+  form: ParameterSupport
   /** The target's, for rules of one vendor; empty where it is unknown. */
   vendor?: string
   /** chat: the members of a request that the target takes, where it ignores all others. */

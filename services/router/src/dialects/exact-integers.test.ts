@@ -3,7 +3,7 @@
  */
 
 import { describe, expect, test } from 'vitest'
-import { withTaken } from '../core/taken-members.ts'
+import { keepAccepted } from '../core/accepted-parameters.ts'
 import { anthropic } from './anthropic.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesFront } from './messages-to-chat.ts'
@@ -56,7 +56,7 @@ describe('a request', () => {
   })
 
   test('without members that its target ignores', () => {
-    const { body } = withTaken(Buffer.from(`{"a":1,"tools":[${schema}]}`), new Set(['tools']))
+    const { body } = keepAccepted(Buffer.from(`{"a":1,"tools":[${schema}]}`), new Set(['tools']))
     expect(Buffer.from(body).toString()).toBe(`{"tools":[${schema}]}`)
   })
 })

@@ -6,13 +6,13 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '@gateway/contracts/json'
 import { createSseSplitter } from '../core/sse-events.ts'
-import type { TargetForm } from '../core/target-form.ts'
+import type { ParameterSupport } from '../core/parameter-support.ts'
 import { messages } from './messages.ts'
 import { UNSIGNED } from './messages/unsigned.ts'
 
 const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target', vendor: '' }
 
-function requestOf(body: string, form: TargetForm = [], stream = true) {
+function requestOf(body: string, form: ParameterSupport = [], stream = true) {
   const question = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const
   return messages.request({ ...question, stream, form })
 }

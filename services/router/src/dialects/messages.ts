@@ -7,10 +7,10 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
-import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
+import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { SseEvent } from '../core/sse-events.ts'
-import { fitChat } from '../core/target-form.ts'
+import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/whole-record.ts'
 import type { Dialect, PlainAnswer, Question, StreamOptions, StreamReading } from './dialect.ts'
 import {
@@ -37,7 +37,7 @@ export const messages: Dialect = {
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
 function writeBody({ body, model, stream, form }: Question): { body: Buffer; dropped: string[] } {
-  const ofOne = withoutUnpricedWishes(body)
+  const ofOne = stripUnpricedOptions(body)
   const signed = withoutUnsigned(ofOne.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const members = stream ? { model, stream } : { model }

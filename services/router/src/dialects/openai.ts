@@ -20,8 +20,8 @@ import {
   writeUsage,
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
-import { capName, fitChat, refuses } from '../core/target-form.ts'
-import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
+import { capName, fitChat, refuses } from '../core/parameter-support.ts'
+import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject } from '@gateway/contracts/json'
 import { readErrorBody } from '../core/error-answer.ts'
@@ -34,7 +34,7 @@ import {
   type Identity,
 } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { withTaken } from '../core/taken-members.ts'
+import { keepAccepted } from '../core/accepted-parameters.ts'
 import { withCallsFor } from '../core/tool-calls.ts'
 import {
   noProgress,
@@ -76,10 +76,10 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   }
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
-  const { body: ofOne, dropped: others } = withoutUnpricedWishes(question.body)
+  const { body: ofOne, dropped: others } = stripUnpricedOptions(question.body)
   const called = question.kind === 'chat' ? withCallsFor(question.vendor ?? '', question.model, ofOne) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
-  const { body, dropped } = question.taken ? withTaken(fitted.body, question.taken) : fitted
+  const { body, dropped } = question.taken ? keepAccepted(fitted.body, question.taken) : fitted
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
 }
 

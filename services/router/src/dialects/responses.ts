@@ -9,7 +9,7 @@ import { parseExactly, type JsonObject, isObject, membersOf } from '@gateway/con
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
-import { withoutUnpricedWishes } from '../core/unpriced-wishes.ts'
+import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
 import { invalid, parseAnswer } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import {
@@ -28,7 +28,7 @@ import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 export const responses: Dialect = {
   headers: openai.headers,
   request(question) {
-    const { body, dropped } = withoutUnpricedWishes(question.body)
+    const { body, dropped } = stripUnpricedOptions(question.body)
     return { path: '/responses', body: writeBody({ ...question, body }), dropped }
   },
   readAnswer: (_, bytes) => readResponse(bytes),

@@ -13,7 +13,7 @@ import { kindOf } from '../core/target-kind.ts'
 import { capableTargets, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { attempt, blame } from './attempt.ts'
-import { learnForm, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
+import { learnRejections, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
 import { failureOf, type AskedRun, type Run } from './run.ts'
 
 export type Outcome = AnswerEnd | AnswerFailure
@@ -64,7 +64,7 @@ async function tryTargets(course: Course): Promise<Outcome> {
         const usage = await run.shown.usage()
         return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'The backend failed in the middle of its answer', { usage })
       }
-      if (learnForm(run, target, next.form, fault, performance.now())) {
+      if (learnRejections(run, target, next.form, fault, performance.now())) {
         faults.delete(target.key)
         course.again = target
         continue

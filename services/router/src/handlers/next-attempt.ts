@@ -34,8 +34,14 @@ import type { Router } from '../router.ts'
 import { remainingMs, type Run, type AskedRun } from './run.ts'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
-import { lessonsOf } from '../core/refused-parameters.ts'
-import { knownForm, isTaken, withLessons, type Lesson, type TargetForm } from '../core/target-form.ts'
+import { readRejections } from '../core/refused-parameters.ts'
+import {
+  knownForm,
+  isAccepted,
+  withLearned,
+  type LearnedRejection,
+  type ParameterSupport,
+} from '../core/parameter-support.ts'
 
 /** Waiting for a place leaves the rest of the time to be served in. */
 const MOST_OF_TIME_WAITING = 0.5
@@ -66,7 +72,7 @@ export interface Suspect {
 export interface Trial {
   seat: Seat
   /** In which the target takes the request. */
-  form: TargetForm
+  form: ParameterSupport
   /** The time after which another target gets its turn, if one would take the request. */
   shareMs: number
   /** Whether another target would take the request at this moment. */
@@ -240,22 +246,27 @@ function choiceOptions(run: Run): { affinityKey: string | undefined; random: () 
   return { affinityKey: run.affinityKey, random: Math.random }
 }
 
-const LESSON_MS = 3_600_000
+const LEARNED_MS = 3_600_000
 
-function formOf({ backend, model, state }: Target, asked: TargetDialect, kind: JobKind, nowMs: number): TargetForm {
+function formOf(
+  { backend, model, state }: Target,
+  asked: TargetDialect,
+  kind: JobKind,
+  nowMs: number,
+): ParameterSupport {
   const known = asked === 'chat' ? knownForm(backend.vendor, model, kind) : []
-  const lessons = state.lessons.get(asked)
-  return lessons ? withLessons(known, lessons, nowMs) : known
+  const learned = state.learned.get(asked)
+  return learned ? withLearned(known, learned, nowMs) : known
 }
 
 /**
  * Whether the refusal is of the form that the router chose, so that the same target may take the request in another.
  * Every lesson is of a parameter that the request will not carry again, so a request's retries come to an end.
  */
-export function learnForm(
+export function learnRejections(
   run: AskedRun,
   target: Target,
-  form: TargetForm,
+  form: ParameterSupport,
   fault: BackendFault,
   nowMs: number,
 ): boolean {
@@ -268,14 +279,17 @@ export function learnForm(
   // Lessons are of the request as it was sent, which a translation has written in other words.
   const { asChat: sentBody = run.body } = dialect.request(question)
   const sent = { kind, stream, body: sentBody, form, capped: defaultMaxTokens !== undefined }
-  const lessons = lessonsOf(body, sent).map((refusal): Lesson => ({ ...refusal, untilMs: nowMs + LESSON_MS }))
-  if (lessons.length === 0) return false
+  const learned = readRejections(body, sent).map((refusal): LearnedRejection => ({
+    ...refusal,
+    untilMs: nowMs + LEARNED_MS,
+  }))
+  if (learned.length === 0) return false
   // Another request may have learnt the same meanwhile; the later lesson holds.
-  const others = (target.state.lessons.get(asked) ?? []).filter(
+  const others = (target.state.learned.get(asked) ?? []).filter(
     (old) =>
-      old.untilMs > nowMs && !lessons.some((one) => one.parameter === old.parameter && one.effort === old.effort),
+      old.untilMs > nowMs && !learned.some((one) => one.parameter === old.parameter && one.effort === old.effort),
   )
-  target.state.lessons.set(asked, [...others, ...lessons])
+  target.state.learned.set(asked, [...others, ...learned])
   // Where both names of a client's cap are refused, there is no form that is left.
-  return isTaken({ ...sent, form: formOf(target, asked, kind, nowMs) })
+  return isAccepted({ ...sent, form: formOf(target, asked, kind, nowMs) })
 }

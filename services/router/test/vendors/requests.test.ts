@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { sendJson } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
-import { takenMembers } from '../../src/core/taken-members.ts'
+import { takenMembers } from '../../src/core/accepted-parameters.ts'
 import { membersOf, sourceOf, violationOf } from './schemas.ts'
 import { STAND_INS } from './stand-ins.ts'
 

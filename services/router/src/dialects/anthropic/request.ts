@@ -4,7 +4,7 @@
  */
 
 import { parseExactly, objectsOf } from '@gateway/contracts/json'
-import { applyingTo } from '../../core/target-form.ts'
+import { applyingTo } from '../../core/parameter-support.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { withoutUnpricedWishes } from './unpriced-wishes.ts'
+import { stripUnpricedOptions } from './strip-unpriced-options.ts'
 
 const written = (request: object) => {
-  const { body, dropped } = withoutUnpricedWishes(Buffer.from(JSON.stringify(request)))
+  const { body, dropped } = stripUnpricedOptions(Buffer.from(JSON.stringify(request)))
   return { request: JSON.parse(Buffer.from(body).toString()) as object, dropped }
 }
 const ASK = { messages: [{ role: 'user', content: 'Which "models": are there? Ask an advisor.' }] }
@@ -32,7 +32,7 @@ describe('a request has the price of one model', () => {
   test('and keeps its bytes where it is', () => {
     const own = { type: 'function', function: { name: 'advisor' } }
     const body = Buffer.from(JSON.stringify({ ...ASK, tools: [own, { name: 'advisor' }] }))
-    expect(withoutUnpricedWishes(body)).toEqual({ body, dropped: [] })
+    expect(stripUnpricedOptions(body)).toEqual({ body, dropped: [] })
   })
 
   test.each([
@@ -41,6 +41,6 @@ describe('a request has the price of one model', () => {
     { tools: [{ name: 'drive', input_schema: { properties: { speed: 'fast', service_tier: 'priority' } } }] },
   ])('and keeps its bytes with %j', (more) => {
     const body = Buffer.from(JSON.stringify({ ...ASK, ...more }))
-    expect(withoutUnpricedWishes(body)).toEqual({ body, dropped: [] })
+    expect(stripUnpricedOptions(body)).toEqual({ body, dropped: [] })
   })
 })

@@ -4,14 +4,14 @@ import {
   knownForm,
   capName,
   fitChat,
-  isTaken,
-  teachable,
-  withLessons,
+  isAccepted,
+  learnableRejections,
+  withLearned,
   type Parameter,
-  type TargetForm,
-} from './target-form.ts'
+  type ParameterSupport,
+} from './parameter-support.ts'
 
-const formOf = (...parameters: Parameter[]): TargetForm => parameters.map((parameter) => ({ parameter }))
+const formOf = (...parameters: Parameter[]): ParameterSupport => parameters.map((parameter) => ({ parameter }))
 const bytes = (value: object) => Buffer.from(JSON.stringify(value))
 
 function fitted(chat: object, ...refused: Parameter[]) {
@@ -130,15 +130,15 @@ describe('a lesson', () => {
   const lesson = (parameter: Parameter, untilMs: number) => ({ parameter, untilMs })
 
   test('is forgotten when its time is over', () => {
-    expect(capName(withLessons([], [lesson('max_tokens', 1_000)], 999))).toBe('max_completion_tokens')
-    expect(capName(withLessons([], [lesson('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
+    expect(capName(withLearned([], [lesson('max_tokens', 1_000)], 999))).toBe('max_completion_tokens')
+    expect(capName(withLearned([], [lesson('max_tokens', 1_000)], 1_000))).toBe('max_tokens')
   })
 
   test('outweighs what was known of its counterpart', () => {
     const known = formOf('max_tokens')
-    expect(capName(withLessons(known, [lesson('max_completion_tokens', 1)], 0))).toBe('max_tokens')
+    expect(capName(withLearned(known, [lesson('max_completion_tokens', 1)], 0))).toBe('max_tokens')
     const both = [lesson('max_completion_tokens', 1), lesson('max_tokens', 1)]
-    expect(capName(withLessons(known, both, 0))).toBeNull()
+    expect(capName(withLearned(known, both, 0))).toBeNull()
   })
 
   const sent = (chat: object, more: object = {}) => ({
@@ -147,7 +147,7 @@ describe('a lesson', () => {
   })
 
   test('is of what the request carried, and of its effort where that matters', () => {
-    const names = (chat: object, more?: object) => teachable(sent(chat, more))
+    const names = (chat: object, more?: object) => learnableRejections(sent(chat, more))
     expect(names({ tools: [], stop: 'x', n: 2, response_format: {} })).toEqual([])
     expect(names({}, { capped: true, stream: true })).toEqual(formOf('max_tokens', 'stream_options'))
     expect(names({ temperature: 1 })).toEqual([{ parameter: 'temperature', effort: '' }])
@@ -163,7 +163,7 @@ describe('a lesson', () => {
 
   test('leaves no form where both names of a cap are refused, unless the cap is our own', () => {
     const form = formOf('max_tokens', 'max_completion_tokens')
-    expect(isTaken(sent({ max_tokens: 1 }, { form }))).toBe(false)
-    expect(isTaken(sent({}, { form, capped: true }))).toBe(true)
+    expect(isAccepted(sent({ max_tokens: 1 }, { form }))).toBe(false)
+    expect(isAccepted(sent({}, { form, capped: true }))).toBe(true)
   })
 })

@@ -19,7 +19,7 @@ const TIERS: Record<string, ReadonlySet<unknown>> = {
 const SIGNS = [...[...MEMBERS, ...Object.keys(TIERS)].map((name) => `"${name}":`), '"advisor_', ':advisor"']
 
 /** The request at the price of one model; the same bytes where it is one. The client hears of the dropped members. */
-export function withoutUnpricedWishes(body: Buffer): { body: Buffer; dropped: string[] } {
+export function stripUnpricedOptions(body: Buffer): { body: Buffer; dropped: string[] } {
   if (!SIGNS.some((sign) => body.includes(sign))) return { body, dropped: [] }
   const request = parseExactly(body.toString('utf8')) as JsonObject
   const advisors = Array.isArray(request.tools) ? request.tools.filter(isAdvisor) : []

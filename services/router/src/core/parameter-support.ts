@@ -45,27 +45,31 @@ const BY_EFFORT = new Set<Parameter>([...DROPPED.slice(0, 7), 'reasoning_effort'
 /** As `openai` 7.55 (2026) lists them. A refusal at any other value teaches nothing. */
 const EFFORTS = new Set(['', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
-export interface Refusal {
+export interface Rejection {
   parameter: Parameter
   /** Only requests with this `reasoning_effort` are refused; `''` stands for those without one. */
   effort?: string
 }
-export type TargetForm = readonly Refusal[]
+export type ParameterSupport = readonly Rejection[]
 
-export interface Lesson extends Refusal {
+export interface LearnedRejection extends Rejection {
   /** A server that was upgraded meanwhile is asked anew. */
   untilMs: number
 }
 
 /** One of `known` makes room for a lesson that its counterpart is refused. */
-export function withLessons(known: TargetForm, lessons: readonly Lesson[], nowMs: number): TargetForm {
-  const alive = lessons.filter(({ untilMs }) => untilMs > nowMs)
+export function withLearned(
+  known: ParameterSupport,
+  learned: readonly LearnedRejection[],
+  nowMs: number,
+): ParameterSupport {
+  const alive = learned.filter(({ untilMs }) => untilMs > nowMs)
   if (alive.length === 0) return known
   return [...known.filter(({ parameter }) => !refuses(alive, counterpart(parameter))), ...alive]
 }
 
 /** Whether requests of every effort are refused. */
-export function refuses(form: TargetForm, parameter: Parameter | null): boolean {
+export function refuses(form: ParameterSupport, parameter: Parameter | null): boolean {
   return form.some((refusal) => refusal.parameter === parameter && refusal.effort === undefined)
 }
 
@@ -78,7 +82,7 @@ function counterpart(parameter: Parameter): Parameter | null {
 }
 
 /** The name under which a target takes a cap; null where it takes none. */
-export function capName(form: TargetForm): Cap | null {
+export function capName(form: ParameterSupport): Cap | null {
   if (!refuses(form, 'max_tokens')) return 'max_tokens'
   return refuses(form, 'max_completion_tokens') ? null : 'max_completion_tokens'
 }
@@ -90,7 +94,7 @@ export interface FittedChat {
 }
 
 /** The client's body as the target takes it: the same bytes, unless they hold what it refuses. */
-export function fitChat(body: Buffer, form: TargetForm): FittedChat {
+export function fitChat(body: Buffer, form: ParameterSupport): FittedChat {
   if (!form.some(({ parameter }) => body.includes(`"${parameter}"`))) return { body, dropped: [] }
   const chat = parseExactly(body.toString('utf8')) as Record<string, unknown>
   if (refuses(form, 'n') && Number(chat.n ?? 1) > 1) throw refused('n', 'must be 1 for this model')
@@ -99,7 +103,7 @@ export function fitChat(body: Buffer, form: TargetForm): FittedChat {
 }
 
 /** Changes the request into what the target takes. The client's parameters that were left out; null where nothing changed. */
-function fit(chat: Record<string, unknown>, form: TargetForm): string[] | null {
+function fit(chat: Record<string, unknown>, form: ParameterSupport): string[] | null {
   // First, since the others are refused by the effort that is sent.
   const effort = dropFrom(chat, applyingTo(form, chat).filter(isOfEffort))
   const applying = applyingTo(form, chat)
@@ -108,10 +112,10 @@ function fit(chat: Record<string, unknown>, form: TargetForm): string[] | null {
   return renamed ? (dropped ?? []) : dropped
 }
 
-const isOfEffort = ({ parameter }: Refusal): boolean => parameter === 'reasoning_effort'
+const isOfEffort = ({ parameter }: Rejection): boolean => parameter === 'reasoning_effort'
 
 /** The refusals that concern this request: some hold at one effort only. */
-export function applyingTo(form: TargetForm, chat: Record<string, unknown>): TargetForm {
+export function applyingTo(form: ParameterSupport, chat: Record<string, unknown>): ParameterSupport {
   const effort = effortOf(chat)
   return form.filter((refusal) => refusal.effort === undefined || refusal.effort === effort)
 }
@@ -121,7 +125,7 @@ function effortOf({ reasoning_effort: effort }: Record<string, unknown>): string
 }
 
 /** Null where there is nothing to leave out. A null counts as none, and nobody misses it. */
-function dropFrom(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
+function dropFrom(chat: Record<string, unknown>, applying: ParameterSupport): string[] | null {
   const refused = new Set(applying.map(({ parameter }) => parameter))
   // The second means nothing without the first, and is an error at some servers.
   if (refused.has('logprobs')) refused.add('top_logprobs')
@@ -133,7 +137,7 @@ function dropFrom(chat: Record<string, unknown>, applying: TargetForm): string[]
 }
 
 /** Nobody misses one choice of an answer, or a free choice among tools. Where no tool may be called, none is told of. */
-function dropIgnored(chat: Record<string, unknown>, applying: TargetForm): string[] | null {
+function dropIgnored(chat: Record<string, unknown>, applying: ParameterSupport): string[] | null {
   const present = IGNORED.filter((name) => name in chat && hasRefused(applying, name))
   if (present.length === 0) return null
   if (present.includes('tool_choice') && chat.tool_choice === 'none') delete chat.tools
@@ -153,7 +157,7 @@ function joined(some: string[] | null, others: string[] | null): string[] | null
 }
 
 /** A client's cap stays under its own name where the target takes neither: the client must hear that. */
-function renameCap(chat: Record<string, unknown>, applying: TargetForm): boolean {
+function renameCap(chat: Record<string, unknown>, applying: ParameterSupport): boolean {
   const name = nameIn(CAPS, applying)
   if (name === null) return false
   const other = counterpart(name) as Cap
@@ -166,7 +170,7 @@ function renameCap(chat: Record<string, unknown>, applying: TargetForm): boolean
   return true
 }
 
-function renameRoles(chat: Record<string, unknown>, applying: TargetForm): boolean {
+function renameRoles(chat: Record<string, unknown>, applying: ParameterSupport): boolean {
   const role = nameIn(SYSTEM_ROLES, applying)
   const refused = role === null ? null : counterpart(role)
   if (refused === null || !hasRefused(applying, refused)) return false
@@ -175,12 +179,12 @@ function renameRoles(chat: Record<string, unknown>, applying: TargetForm): boole
   return messages.length > 0
 }
 
-function hasRefused(applying: TargetForm, parameter: Parameter): boolean {
+function hasRefused(applying: ParameterSupport, parameter: Parameter): boolean {
   return applying.some((refusal) => refusal.parameter === parameter)
 }
 
 /** The one of a pair that is taken. */
-function nameIn<Name extends Parameter>(pair: readonly Name[], applying: TargetForm): Name | null {
+function nameIn<Name extends Parameter>(pair: readonly Name[], applying: ParameterSupport): Name | null {
   return pair.find((name) => !hasRefused(applying, name)) ?? null
 }
 
@@ -193,24 +197,24 @@ export interface Sent {
   kind: string
   /** The client's. */
   body: Buffer
-  form: TargetForm
+  form: ParameterSupport
   stream: boolean
   /** The router wrote a cap of its own. */
   capped: boolean
 }
 
 /** The refusals that this request may teach: of what it carried, in the form in which it was sent. */
-export function teachable(sent: Sent): Refusal[] {
+export function learnableRejections(sent: Sent): Rejection[] {
   const { carried, refused, effort } = readSent(sent)
   const news = carried.filter((parameter) => !refused.has(parameter))
-  return news.flatMap((parameter): Refusal[] => {
+  return news.flatMap((parameter): Rejection[] => {
     if (!BY_EFFORT.has(parameter)) return [{ parameter }]
     return effort !== null && EFFORTS.has(effort) ? [{ parameter, effort }] : []
   })
 }
 
 /** Whether the request, written in its form, holds nothing that the target is known to refuse. */
-export function isTaken(sent: Sent): boolean {
+export function isAccepted(sent: Sent): boolean {
   const { carried, refused } = readSent(sent)
   return !carried.some((parameter) => refused.has(parameter))
 }
@@ -239,9 +243,9 @@ function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
   return { carried, refused, effort: effortOf(chat) }
 }
 
-type Form = (model: string) => TargetForm
+type Form = (model: string) => ParameterSupport
 
-const NEVER = (...parameters: Parameter[]): TargetForm => parameters.map((parameter) => ({ parameter }))
+const NEVER = (...parameters: Parameter[]): ParameterSupport => parameters.map((parameter) => ({ parameter }))
 
 /** The types of `openai` 7.55 (2026): models that reason refuse `max_tokens`, under whatever address. */
 const BY_NAME: Form = (model) =>
@@ -253,7 +257,7 @@ const BY_VENDOR: Record<string, Form> = {
   // It refuses `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12).
   mistral: () => NEVER('max_completion_tokens'),
   // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5), and whatever else is not
-  // in its request (`taken-members.ts`).
+  // in its request (`accepted-parameters.ts`).
   ollama: () => NEVER('max_completion_tokens', 'n', 'tool_choice'),
   // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it answers one choice then is assumed.
   openrouter: (model) => [...BY_NAME(model), ...NEVER('n')],
@@ -263,7 +267,7 @@ const BY_VENDOR: Record<string, Form> = {
 }
 
 /** OpenAI's `dall-e` models know `response_format` alone, its GPT image models `output_format` alone (the types of `openai` 7.55, 2026). */
-function ofImages(model: string): TargetForm {
+function ofImages(model: string): ParameterSupport {
   if (/(?:^|\/)(?:gpt-image|chatgpt-image)/i.test(model)) return NEVER('response_format')
   return /(?:^|\/)dall-?e/i.test(model) ? NEVER('output_format') : []
 }
@@ -273,7 +277,7 @@ function ofImages(model: string): TargetForm {
  * where the first refusal would hit every client, or where the server ignores a parameter and says nothing. The router
  * learns the rest (`core/refused-parameters.ts`), and a lesson also overrules a row.
  */
-export function knownForm(vendor: string, model: string, kind: JobKind): TargetForm {
+export function knownForm(vendor: string, model: string, kind: JobKind): ParameterSupport {
   if (kind === 'images') return ofImages(model)
   return kind === 'chat' ? (BY_VENDOR[vendor] ?? BY_NAME)(model) : []
 }

@@ -32,7 +32,7 @@ export function takenMembers(vendor: string, model: string): ReadonlySet<string>
 }
 
 /** The request without members that would be ignored. The client misses those that say something. */
-export function withTaken(body: Buffer, taken: ReadonlySet<string>): { body: Buffer; dropped: string[] } {
+export function keepAccepted(body: Buffer, taken: ReadonlySet<string>): { body: Buffer; dropped: string[] } {
   const others = memberNames(body).filter((name) => !taken.has(name))
   if (others.length === 0) return { body, dropped: [] }
   const request = parseExactly(body.toString('utf8')) as Record<string, unknown>
