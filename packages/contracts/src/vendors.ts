@@ -1,6 +1,6 @@
 /**
- * The vendors that `vendor` in the config knows: what the config leaves out follows from them. How requests are written
- * and signed for each is the router's: its `vendors.ts` and `credentials/`.
+ * The vendors by name: their addresses, dialects and times, which every package may need. All else that is known of a
+ * vendor stands in its profile, `services/router/src/vendors/<name>.ts`.
  */
 
 /**
@@ -30,6 +30,8 @@ export interface Timeouts {
 }
 
 export interface VendorSettings {
+  /** The public addresses; none where operators run the server themselves. */
+  hosts?: RegExp
   dialect: DialectName
   /** Where it is more than its dialect says. */
   dialects?: TargetDialect[]
@@ -49,14 +51,15 @@ const ON_ONE_COMPUTER = { connectMs: 2_000, firstByteMs: 300_000, idleMs: 60_000
 /** On GPUs only the queue is long. */
 const ON_GPUS = { connectMs: 2_000, firstByteMs: 120_000, idleMs: 60_000 }
 
+/** The vendors that `vendor` in the config names: whatever a backend leaves out there follows from the row. */
 export const VENDORS = {
-  openai: { dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
-  azure: { dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
-  anthropic: { dialect: 'anthropic', timeouts: HOSTED },
-  gemini: { dialect: 'openai', timeouts: HOSTED },
-  vertex: { dialect: 'openai', timeouts: HOSTED },
-  bedrock: { dialect: 'openai', timeouts: HOSTED },
-  openrouter: { dialect: 'openai', timeouts: HOSTED },
+  openai: { hosts: at('openai.com'), dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
+  azure: { hosts: at('azure.com'), dialect: 'openai', dialects: ['chat', 'responses'], timeouts: HOSTED },
+  anthropic: { hosts: at('anthropic.com'), dialect: 'anthropic', timeouts: HOSTED },
+  gemini: { hosts: at('generativelanguage.googleapis.com'), dialect: 'openai', timeouts: HOSTED },
+  vertex: { hosts: /(?:^|[.-])aiplatform(?:\.[\w-]+\.rep)?\.googleapis\.com$/, dialect: 'openai', timeouts: HOSTED },
+  bedrock: { hosts: /(?:^|\.)bedrock[\w.-]*\.(?:amazonaws\.com|api\.aws)$/, dialect: 'openai', timeouts: HOSTED },
+  openrouter: { hosts: at('openrouter.ai'), dialect: 'openai', timeouts: HOSTED },
   vllm: { dialect: 'openai', timeouts: ON_GPUS },
   sglang: { dialect: 'openai', timeouts: ON_GPUS },
   'llama.cpp': { dialect: 'openai', timeouts: ON_ONE_COMPUTER },
@@ -65,3 +68,43 @@ export const VENDORS = {
 } satisfies Record<string, VendorSettings>
 
 export type Vendor = keyof typeof VENDORS
+
+/** Vendors that the router knows by their addresses alone: a backend of theirs has the settings of a plain one. */
+export const KNOWN_BY_HOST = {
+  xai: at('x.ai'),
+  mistral: at('mistral.ai'),
+  groq: at('groq.com'),
+  together: at('together.xyz'),
+  fireworks: at('fireworks.ai'),
+  deepseek: at('deepseek.com'),
+  deepinfra: at('deepinfra.com'),
+  cohere: at('cohere.com'),
+  cerebras: at('cerebras.ai'),
+  perplexity: at('perplexity.ai'),
+  nvidia: at('nvidia.com'),
+} satisfies Record<string, RegExp>
+
+export type VendorName = Vendor | keyof typeof KNOWN_BY_HOST
+
+/** The domain, and every host below it. */
+function at(domain: string): RegExp {
+  return new RegExp(`(?:^|\\.)${domain.replaceAll('.', '\\.')}$`)
+}
+
+const HOSTS: [VendorName, RegExp][] = [
+  ...(Object.entries(VENDORS) as [Vendor, VendorSettings][]).flatMap(([name, { hosts }]): [VendorName, RegExp][] =>
+    hosts === undefined ? [] : [[name, hosts]],
+  ),
+  ...(Object.entries(KNOWN_BY_HOST) as [VendorName, RegExp][]),
+]
+
+/** The vendor whose public address this is; null for a server of an operator's own. */
+export function vendorByHost(url: string): VendorName | null {
+  const { hostname } = new URL(url)
+  return HOSTS.find(([, hosts]) => hosts.test(hostname))?.[0] ?? null
+}
+
+/** Whether the config knows the vendor by name. */
+export function isVendor(name: string | null): name is Vendor {
+  return name !== null && Object.hasOwn(VENDORS, name)
+}

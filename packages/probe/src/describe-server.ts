@@ -2,7 +2,7 @@
  * A server's description of itself, before any question that costs: its kind, its models and their sizes.
  */
 
-import { PLAIN, VENDORS, type DialectName, type Vendor } from '@gateway/contracts/vendors'
+import { isVendor, PLAIN, vendorByHost, VENDORS, type DialectName, type Vendor } from '@gateway/contracts/vendors'
 import { isObject, objectsOf, type JsonObject } from '@gateway/contracts/json'
 import { numberOf, textOf } from './dialect.ts'
 import type { Server } from './server.ts'
@@ -27,15 +27,6 @@ export interface ServerDescription {
   error: string
 }
 
-const HOSTS: [RegExp, ServerKind][] = [
-  [/(^|\.)openai\.azure\.com$|\.services\.ai\.azure\.com$/, 'azure'],
-  [/^api\.openai\.com$/, 'openai'],
-  [/^api\.anthropic\.com$/, 'anthropic'],
-  [/^generativelanguage\.googleapis\.com$/, 'gemini'],
-  [/aiplatform\.googleapis\.com$/, 'vertex'],
-  [/^bedrock.*\.amazonaws\.com$/, 'bedrock'],
-  [/(^|\.)openrouter\.ai$/, 'openrouter'],
-]
 /** A server's kind and name, by the `owned_by` of each model in its list. */
 const OWNERS: Record<string, { kind: ServerKind; name: string }> = {
   llamacpp: { kind: 'llama.cpp', name: 'llama.cpp' },
@@ -51,8 +42,8 @@ export function ownerOf(listed: readonly JsonObject[]) {
 }
 
 function kindByHost(url: string): ServerKind | null {
-  const { hostname } = new URL(url)
-  return HOSTS.find(([pattern]) => pattern.test(hostname))?.[1] ?? null
+  const name = vendorByHost(url)
+  return isVendor(name) ? name : null
 }
 
 export function dialectByHost(url: string): DialectName {

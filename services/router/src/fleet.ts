@@ -16,16 +16,16 @@ import { keyHeaders, openCredential } from './credentials/credentials.ts'
 import type { Trouble } from './core/account-trouble.ts'
 import * as health from './core/backend-health.ts'
 import type { LearnedRejection } from './core/parameter-support.ts'
-import { takenMembers } from './core/accepted-parameters.ts'
-import { vendorOf } from './core/target-kind.ts'
 import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
+import { profileOf } from './vendors/index.ts'
+import type { VendorProfile } from './vendors/profile.ts'
 
 export interface Backend {
   config: BackendConfig
-  /** Empty where it is unknown. */
-  vendor: string
+  /** What is known of its vendor. */
+  profile: VendorProfile
   client: BackendClient
   /** What no client may read of it. */
   secrets(): readonly string[]
@@ -55,14 +55,14 @@ export interface Target {
   weight: number
   contextWindow: number | undefined
   /** The members of a chat request that it takes, where it ignores all others. */
-  taken: ReadonlySet<string> | undefined
+  accepted: ReadonlySet<string> | undefined
   /** Of its backend. */
   state: TargetState
 }
 
 interface TargetState {
   health: health.Health
-  /** The parameters that it has refused in each dialect. */
+  /** The parameters that it has rejected in each dialect. */
   learned: Map<TargetDialect, LearnedRejection[]>
   trouble?: Trouble | undefined
 }
@@ -109,7 +109,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     const credential = openCredential(config, environment)
     return {
       config,
-      vendor: vendorOf(config),
+      profile: profileOf(config),
       client: openBackend(config, headers, connect(config), credential),
       secrets: () => secretsOf(config, credential?.secrets()),
       ways,
@@ -188,8 +188,8 @@ function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: Targ
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
-    const taken = takenMembers(backend.vendor, model)
-    return [{ key, backend, model, priority, weight, contextWindow, taken, state: stateOf(backend, model) }]
+    const accepted = backend.profile.acceptedParameters?.(model)
+    return [{ key, backend, model, priority, weight, contextWindow, accepted, state: stateOf(backend, model) }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }

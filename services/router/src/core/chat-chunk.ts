@@ -145,22 +145,23 @@ function statusOf(error: Record<string, unknown>): number | undefined {
   return error.type === 'invalid_request_error' ? 400 : undefined
 }
 
-/**
- * Vendors that count reasoning in `total_tokens` and not in `completion_tokens`, and charge it as output: Gemini
- * (pydantic/pydantic-ai, recorded 2025-06-02), Vertex (cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples,
- * 2026-02-11), Google by its address, and xAI (docs.x.ai/docs/key-information/consumption-and-rate-limits, by vercel/ai#12425,
- * 2026-02-11). The sum of another server may be wrong, so it adds nothing to its parts.
- */
-const REASONING_IN_SUM_ALONE = new Set(['gemini', 'vertex', 'google', 'xai'])
+/** How a vendor counts. */
+export interface UsageRules {
+  /**
+   * It counts reasoning in `total_tokens` and not in `completion_tokens`, and charges it as output. The sum of another
+   * server may be wrong, so it adds nothing to its parts.
+   */
+  countsReasoningInTotalAlone?: boolean
+}
 
 /** Null where there is no usage to believe: absent, malformed, all zeros, or more than any request has. */
-export function readUsage(value: unknown, vendor = ''): TokenUsage | null {
+export function readUsage(value: unknown, rules: UsageRules = {}): TokenUsage | null {
   if (!isObject(value)) return null
   const promptTokens = count(value.prompt_tokens) ?? count(value.input_tokens)
   if (promptTokens === null) return null
   const told = count(value.completion_tokens) ?? count(value.output_tokens)
   if (promptTokens > MOST_TOKENS || (told ?? 0) > MOST_TOKENS) return null
-  const isSumTrusted = told === null || REASONING_IN_SUM_ALONE.has(vendor)
+  const isSumTrusted = told === null || rules.countsReasoningInTotalAlone === true
   const completionTokens = Math.max(told ?? 0, isSumTrusted ? sumOf(value) - promptTokens : 0)
   if (promptTokens + completionTokens === 0) return null
   const untold = told === null ? 0 : completionTokens - told

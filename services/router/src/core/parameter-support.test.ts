@@ -1,7 +1,7 @@
+import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
-  knownForm,
   capName,
   fitChat,
   isAccepted,
@@ -10,6 +10,10 @@ import {
   type Parameter,
   type ParameterSupport,
 } from './parameter-support.ts'
+import { VENDOR_PROFILES } from '../vendors/index.ts'
+import { plain } from '../vendors/plain.ts'
+
+const profileNamed = (name: string) => (name === '' ? plain : VENDOR_PROFILES[name as VendorName])
 
 const formOf = (...parameters: Parameter[]): ParameterSupport => parameters.map((parameter) => ({ parameter }))
 const bytes = (value: object) => Buffer.from(JSON.stringify(value))
@@ -23,21 +27,17 @@ describe('known before the first request', () => {
   test.each([
     ['openai', 'gpt-4o', 'max_completion_tokens'],
     ['openai', 'ft:gpt-4.1:us', 'max_completion_tokens'],
-    ['azure.com', 'gpt-5-mini', 'max_completion_tokens'],
+    ['azure', 'gpt-5-mini', 'max_completion_tokens'],
     ['', 'openai/gpt-5.4', 'max_completion_tokens'],
     ['', 'o3', 'max_completion_tokens'],
     ['', 'o4-mini-2025-04-16', 'max_completion_tokens'],
-    ['azure.com', 'gpt-35-turbo', 'max_tokens'],
+    ['azure', 'gpt-35-turbo', 'max_tokens'],
     ['', 'gpt-4o', 'max_tokens'],
     ['', 'gpt-oss-120b', 'max_tokens'],
     ['', 'olmo-2', 'max_tokens'],
     ['mistral', 'mistral-large', 'max_tokens'],
   ])('%s %s takes %s', (vendor, model, name) => {
-    expect(capName(knownForm(vendor, model, 'chat'))).toBe(name)
-  })
-
-  test('nothing of embeddings', () => {
-    expect(knownForm('openai', 'gpt-5', 'embeddings')).toEqual([])
+    expect(capName(profileNamed(vendor).rejectedParameters(model))).toBe(name)
   })
 })
 

@@ -1,7 +1,8 @@
 /**
  * The form in which a target takes requests: the parameters that it refuses, and what the router writes instead.
  *
- * Servers agree on no set of parameters. The router knows some refusals by vendor and model, and learns the others from
+ * Servers agree on no set of parameters. The router knows some rejections by vendor and model
+ * (`vendors/`), and learns the others from
  * answers (`core/refused-parameters.ts`). It renames a cap of tokens and the role of the system's message. It leaves out
  * a parameter of its own, and one of the client's whose loss changes no meaning; the client is told of the latter.
  * Everything else (`tools`, `response_format`, `n`, `stop`) stays, so the target's refusal goes to the client. Where a
@@ -10,7 +11,6 @@
 
 import { parseExactly, objectsOf } from '@gateway/contracts/json'
 import { refused } from './backend-fault.ts'
-import type { JobKind } from '@gateway/contracts/job'
 
 /** The client's, left out and told. */
 const DROPPED = [
@@ -243,41 +243,13 @@ function readSent({ kind, body, form, stream, capped }: Sent): ReadSent {
   return { carried, refused, effort: effortOf(chat) }
 }
 
-type Form = (model: string) => ParameterSupport
-
-const NEVER = (...parameters: Parameter[]): ParameterSupport => parameters.map((parameter) => ({ parameter }))
-
-/** The types of `openai` 7.55 (2026): models that reason refuse `max_tokens`, under whatever address. */
-const BY_NAME: Form = (model) =>
-  /^(?:openai[/.])?(?:gpt-(?:[5-9]|1\d)|o\d)(?![\da-z])/i.test(model) ? NEVER('max_tokens') : []
-
-const BY_VENDOR: Record<string, Form> = {
-  // All of its chat models take `max_completion_tokens` (the types of `openai` 7.55, 2026).
-  openai: () => NEVER('max_tokens'),
-  // It refuses `max_completion_tokens` (editor-code-assistant/eca#231, 2025-12-12).
-  mistral: () => NEVER('max_completion_tokens'),
-  // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5), and whatever else is not
-  // in its request (`accepted-parameters.ts`).
-  ollama: () => NEVER('max_completion_tokens', 'n', 'tool_choice'),
-  // Its SDK's request has no `n` (`@openrouter/sdk` 1.3.19, 2026); that it answers one choice then is assumed.
-  openrouter: (model) => [...BY_NAME(model), ...NEVER('n')],
-  // Its documents name `max_tokens` alone (lmstudio.ai/docs/api/openai-api, read in November 2026); that it ignores the
-  // other name is assumed.
-  'lm-studio': () => NEVER('max_completion_tokens'),
+/** Rejections of whole parameters, at every effort. */
+export function rejections(...parameters: Parameter[]): ParameterSupport {
+  return parameters.map((parameter) => ({ parameter }))
 }
 
 /** OpenAI's `dall-e` models know `response_format` alone, its GPT image models `output_format` alone (the types of `openai` 7.55, 2026). */
-function ofImages(model: string): ParameterSupport {
-  if (/(?:^|\/)(?:gpt-image|chatgpt-image)/i.test(model)) return NEVER('response_format')
-  return /(?:^|\/)dall-?e/i.test(model) ? NEVER('output_format') : []
-}
-
-/**
- * What is known of a target before it has refused anything, by its vendor and its model. A row is worth having only
- * where the first refusal would hit every client, or where the server ignores a parameter and says nothing. The router
- * learns the rest (`core/refused-parameters.ts`), and a lesson also overrules a row.
- */
-export function knownForm(vendor: string, model: string, kind: JobKind): ParameterSupport {
-  if (kind === 'images') return ofImages(model)
-  return kind === 'chat' ? (BY_VENDOR[vendor] ?? BY_NAME)(model) : []
+export function supportOfImages(model: string): ParameterSupport {
+  if (/(?:^|\/)(?:gpt-image|chatgpt-image)/i.test(model)) return rejections('response_format')
+  return /(?:^|\/)dall-?e/i.test(model) ? rejections('output_format') : []
 }

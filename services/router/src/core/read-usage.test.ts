@@ -1,16 +1,17 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { VENDOR_PROFILES } from '../vendors/index.ts'
 import { readUsage } from './chat-chunk.ts'
 
 const count = fc.nat(100_000)
 const counts = fc.record({ prompt: fc.integer({ min: 1, max: 100_000 }), completion: count, more: count })
 
 describe('a sum of more than its parts', () => {
-  test.each(['gemini', 'vertex', 'google', 'xai'])('is reasoning at %s, and charged as output', (vendor) => {
+  test.each(['gemini', 'vertex', 'xai'] as const)('is reasoning at %s, and charged as output', (vendor) => {
     fc.assert(
       fc.property(counts, ({ prompt, completion, more }) => {
         const told = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion + more }
-        expect(readUsage(told, vendor)).toMatchObject({
+        expect(readUsage(told, VENDOR_PROFILES[vendor].usage)).toMatchObject({
           promptTokens: prompt,
           completionTokens: completion + more,
           reasoningTokens: more,
@@ -19,11 +20,11 @@ describe('a sum of more than its parts', () => {
     )
   })
 
-  test.each(['', 'openai', 'anthropic', 'openrouter', 'vllm'])('charges nothing at %j', (vendor) => {
+  test.each(['openai', 'anthropic', 'openrouter', 'vllm'] as const)('charges nothing at %j', (vendor) => {
     fc.assert(
       fc.property(counts, ({ prompt, completion, more }) => {
         const told = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion + more }
-        expect(readUsage(told, vendor)).toMatchObject({
+        expect(readUsage(told, VENDOR_PROFILES[vendor].usage)).toMatchObject({
           promptTokens: prompt,
           completionTokens: completion,
           reasoningTokens: 0,
@@ -45,7 +46,7 @@ test.each([
 })
 
 test('a sum beside the prompt alone tells the completion, at any server', () => {
-  expect(readUsage({ prompt_tokens: 9, total_tokens: 12 }, '')).toMatchObject({
+  expect(readUsage({ prompt_tokens: 9, total_tokens: 12 })).toMatchObject({
     completionTokens: 3,
     reasoningTokens: 0,
   })
@@ -57,11 +58,17 @@ test('a count that no request has is a fault of the server: nothing of its usage
     expect(readUsage({ ...told, prompt_tokens: absurd })).toBeNull()
     expect(readUsage({ ...told, completion_tokens: absurd })).toBeNull()
     expect(readUsage({ input_tokens: absurd, output_tokens: 3 })).toBeNull()
-    expect(readUsage({ ...told, total_tokens: absurd }, 'gemini')).toMatchObject({ completionTokens: 3 })
+    expect(readUsage({ ...told, total_tokens: absurd }, VENDOR_PROFILES.gemini.usage)).toMatchObject({
+      completionTokens: 3,
+    })
   }
 })
 
 test('a sum of less than its parts changes nothing', () => {
   const told = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 5 }
-  expect(readUsage(told, 'gemini')).toMatchObject({ promptTokens: 9, completionTokens: 3, reasoningTokens: 0 })
+  expect(readUsage(told, VENDOR_PROFILES.gemini.usage)).toMatchObject({
+    promptTokens: 9,
+    completionTokens: 3,
+    reasoningTokens: 0,
+  })
 })

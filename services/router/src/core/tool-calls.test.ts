@@ -2,11 +2,14 @@
  * A conversation that began with one vendor goes on with another, whatever names the first one gave its calls.
  */
 
+import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { anthropic } from '../dialects/anthropic.ts'
 import { openai } from '../dialects/openai.ts'
-import { newId, wantsSignatures, withSignatures } from './tool-calls.ts'
+import { VENDOR_PROFILES } from '../vendors/index.ts'
+import { plain } from '../vendors/plain.ts'
+import { newId, withSignatures } from './tool-calls.ts'
 
 interface Chat {
   messages: { role: string; tool_call_id?: string; tool_calls?: { id: string }[] }[]
@@ -32,9 +35,10 @@ const conversation = (ids: string[]) => ({
 })
 const call = (id: string) => ({ id, type: 'function', function: { name: 'look', arguments: '{}' } })
 
-function written(ids: string[], vendor: string): { calls: string[]; results: string[] } {
+function written(ids: string[], vendor: VendorName): { calls: string[]; results: string[] } {
   const body = Buffer.from(JSON.stringify(conversation(ids)))
-  const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [], vendor } as const
+  const profile = VENDOR_PROFILES[vendor]
+  const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [], profile } as const
   const { messages } = JSON.parse(openai.request(question).body.toString()) as Chat
   return {
     calls: messages.flatMap(({ tool_calls: calls }) => calls ?? []).map(({ id }) => id),
@@ -42,14 +46,14 @@ function written(ids: string[], vendor: string): { calls: string[]; results: str
   }
 }
 
-const TAKEN: Record<string, RegExp> = {
+const TAKEN: Partial<Record<VendorName, RegExp>> = {
   openai: /^.{1,40}$/s,
   azure: /^.{1,40}$/s,
   mistral: /^[a-zA-Z0-9]{9}$/,
   vllm: /./s,
 }
 
-describe.each(Object.entries(TAKEN))('%s', (vendor, takes) => {
+describe.each(Object.entries(TAKEN) as [VendorName, RegExp][])('%s', (vendor, takes) => {
   test('gets ids that it takes, each result the id of its call, and no two calls the same', () => {
     fc.assert(
       fc.property(fc.uniqueArray(id, { minLength: 1, maxLength: 5 }), (ids) => {
@@ -93,14 +97,15 @@ const sent = (id: string, more: object = {}) => ({ id, function: { name: 'look',
 const SKIPPED = { extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } }
 const OWN = { extra_content: { google: { thought_signature: 'c2ln' } } }
 
-test.each([
+test.each<[VendorName | '', string, boolean]>([
   ['gemini', 'gemini-3-flash-preview', true],
   ['vertex', 'google/gemini-3.1-pro', true],
-  ['google', 'gemini-10', true],
+  ['gemini', 'gemini-10', true],
   ['gemini', 'gemini-2.5-pro', false],
   ['', 'gemini-3-flash', false],
 ])('%s as %s wants signatures: %s', (vendor, model, wants) => {
-  expect(wantsSignatures(vendor, model)).toBe(wants)
+  const { toolCalls } = vendor === '' ? plain : VENDOR_PROFILES[vendor]
+  expect(toolCalls.needsSignature?.(model) ?? false).toBe(wants)
 })
 
 test('the first of the calls of a turn is signed, and one that is keeps its signature', () => {

@@ -14,22 +14,23 @@ export interface IdRule {
   write(digest: string): string
 }
 
-const AS_OPENAI = (digest: string) => `call_${digest.slice(0, 24)}`
+/** What a vendor demands of the calls in a conversation. */
+export interface ToolCallRules {
+  /** Where it does not take every id. */
+  ids?: IdRule
+  /** Models that want a signature of their thoughts beside a call. */
+  needsSignature?(model: string): boolean
+}
+
+/** As OpenAI writes them. */
+export const callId = (digest: string) => `call_${digest.slice(0, 24)}`
 
 /** Anthropic: maximhq/bifrost#5097 (2026-07-10). */
-export const ANTHROPIC_IDS: IdRule = { takes: /^[\w-]+$/, write: AS_OPENAI }
-/** OpenAI and Azure: Portkey-AI/gateway#1062 (2025-04-24), openclaw/openclaw#875 (2026-01-13). */
-const OPENAI_IDS: IdRule = { takes: /^.{1,40}$/s, write: AS_OPENAI }
-/** anomalyco/opencode#1680 (2025-08-07), nearai/ironclaw#1241 (2026-03-16). */
-const MISTRAL_IDS: IdRule = { takes: /^[A-Za-z0-9]{9}$/, write: (digest) => digest.slice(0, 9) }
-
-const RULES: Record<string, IdRule> = { openai: OPENAI_IDS, azure: OPENAI_IDS, mistral: MISTRAL_IDS }
-
+export const ANTHROPIC_IDS: IdRule = { takes: /^[\w-]+$/, write: callId }
 /** A chat completion request with tool calls for this target: the same bytes where they are so already. */
-export function withCallsFor(vendor: string, model: string, body: Buffer): Buffer {
-  const rule = RULES[vendor]
-  const named = rule ? withFittingIds(body, rule) : body
-  return wantsSignatures(vendor, model) ? withSignatures(named) : named
+export function writeToolCalls(body: Buffer, model: string, { ids, needsSignature }: ToolCallRules): Buffer {
+  const named = ids ? withFittingIds(body, ids) : body
+  return needsSignature?.(model) ? withSignatures(named) : named
 }
 
 export function fitId(id: unknown, { takes, write }: IdRule): unknown {
@@ -38,7 +39,7 @@ export function fitId(id: unknown, { takes, write }: IdRule): unknown {
 
 /** An id that every vendor but Mistral takes, for a call that has none. */
 export function newId(seed: string): string {
-  return AS_OPENAI(digestOf(seed))
+  return callId(digestOf(seed))
 }
 
 function digestOf(text: string): string {
@@ -70,14 +71,6 @@ function fitted(message: unknown, rule: IdRule): unknown {
 
 function fittedCall(call: unknown, rule: IdRule): unknown {
   return isObject(call) ? { ...call, id: fitId(call.id, rule) } : call
-}
-
-const GOOGLE = new Set(['gemini', 'vertex', 'google'])
-const SIGNING = /(?:^|\/)gemini-(?:[3-9]|\d\d)/
-
-/** Gemini 3 and later refuse a call without its signature, and no client but Google's own sends one back. */
-export function wantsSignatures(vendor: string, model: string): boolean {
-  return GOOGLE.has(vendor) && SIGNING.test(model)
 }
 
 /** Google's word for a call that was not its model's (ai.google.dev/gemini-api/docs/thought-signatures by vercel/ai#15560, 2026-05-27). */

@@ -9,22 +9,23 @@
 
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 
-/** They take messages in any order. */
-const TAKE_ANY_ORDER = new Set(['openai', 'azure'])
-
-export function messagesFor(vendor: string, messages: readonly JsonObject[]): readonly JsonObject[] {
-  const written = thoughtsFor(vendor, messages)
-  return TAKE_ANY_ORDER.has(vendor) ? written : alternating(written)
+/** What a vendor makes of the messages of a conversation. */
+export interface MessageRules {
+  /** Whether it takes messages in any order, or wants the turns of a chat template. */
+  order: 'any' | 'alternating'
+  /**
+   * Whether thoughts go back to it: the templates of open models read those before tool calls. Other vendors reject the
+   * member, or make nothing of it.
+   */
+  takesReasoning: boolean
 }
 
-/**
- * Thoughts before tool calls: the templates of open models read them. DeepSeek demands them (QuantumNous/new-api#4806, 2026-05-12).
- */
-const TAKE_THOUGHTS = new Set(['', 'deepseek', 'vllm', 'sglang', 'llama.cpp', 'ollama', 'lm-studio', 'openrouter'])
+export function messagesFor(rules: MessageRules, messages: readonly JsonObject[]): readonly JsonObject[] {
+  const written = rules.takesReasoning ? messages : withoutReasoning(messages)
+  return rules.order === 'any' ? written : alternating(written)
+}
 
-/** Others refuse the member, or make nothing of it. */
-export function thoughtsFor(vendor: string, messages: readonly JsonObject[]): readonly JsonObject[] {
-  if (TAKE_THOUGHTS.has(vendor)) return messages
+export function withoutReasoning(messages: readonly JsonObject[]): readonly JsonObject[] {
   return messages
     .map((message) => {
       const { reasoning_content: _, ...rest } = message

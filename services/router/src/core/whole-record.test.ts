@@ -5,14 +5,15 @@
 
 import { chatChunk, chatCompletion, embeddingList, imageGeneration } from '@gateway/contracts/answers'
 import type { JobKind } from '@gateway/contracts/job'
+import type { VendorName } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type * as z from 'zod'
 import type { JsonObject } from '@gateway/contracts/json'
+import { VENDOR_PROFILES } from '../vendors/index.ts'
 import { wholeAnswer, wholeChunk } from './whole-record.ts'
 
 const NAME = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target' }
-const IDENTITY = { ...NAME, vendor: '' }
 const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
 
 const COMPLETION = {
@@ -57,7 +58,7 @@ interface Case {
   content: string[]
   complete(record: JsonObject): JsonObject | null
 }
-const answer = (kind: JobKind) => (record: JsonObject) => wholeAnswer(kind, record, IDENTITY)
+const answer = (kind: JobKind) => (record: JsonObject) => wholeAnswer(kind, record, NAME)
 const CASES: Case[] = [
   {
     kind: 'chat',
@@ -66,7 +67,7 @@ const CASES: Case[] = [
     content: ['choices', 'message'],
     complete: answer('chat'),
   },
-  { kind: 'chat', whole: CHUNK, schema: chatChunk, content: [], complete: (chunk) => wholeChunk(chunk, IDENTITY) },
+  { kind: 'chat', whole: CHUNK, schema: chatChunk, content: [], complete: (chunk) => wholeChunk(chunk, NAME) },
   {
     kind: 'embeddings',
     whole: EMBEDDINGS,
@@ -138,7 +139,7 @@ describe('parts of a text, as Mistral writes them,', () => {
     const [said] = COMPLETION.choices
     const answered = { ...COMPLETION, choices: [{ ...said, message: { role: 'assistant', content } }] }
     const message = { role: 'assistant', ...expected }
-    expect(wholeAnswer('chat', answered, IDENTITY)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
+    expect(wholeAnswer('chat', answered, NAME)).toEqual({ ...COMPLETION, choices: [{ ...said, message }] })
   })
 })
 
@@ -147,12 +148,12 @@ test.each([
   ['milliseconds', 1_744_857_525_254, 1_744_857_525],
   ['a text', '2026-11-23', NAME.created],
 ])('a time told in %s is one in seconds', (_, created, expected) => {
-  expect(wholeAnswer('chat', { ...COMPLETION, created }, IDENTITY)).toEqual({ ...COMPLETION, created: expected })
-  expect(wholeAnswer('images', { ...IMAGES, created }, IDENTITY)).toEqual({ ...IMAGES, created: expected })
+  expect(wholeAnswer('chat', { ...COMPLETION, created }, NAME)).toEqual({ ...COMPLETION, created: expected })
+  expect(wholeAnswer('images', { ...IMAGES, created }, NAME)).toEqual({ ...IMAGES, created: expected })
   expect(wholeChunk({ ...CHUNK, created }, NAME)).toEqual({ ...CHUNK, created: expected })
 })
 
-test.each<[string, JobKind, vendor: string, JsonObject, JsonObject]>([
+test.each<[string, JobKind, vendor: VendorName | '', JsonObject, JsonObject]>([
   ['without a sum', 'chat', '', { prompt_tokens: 9, completion_tokens: 3 }, USAGE],
   [
     'under other names',
@@ -185,18 +186,19 @@ test.each<[string, JobKind, vendor: string, JsonObject, JsonObject]>([
   ['of vectors', 'embeddings', '', { prompt_tokens: 9 }, { prompt_tokens: 9, total_tokens: 9 }],
 ])('usage %s is completed', (_, kind, vendor, usage, expected) => {
   const record = { ...(kind === 'chat' ? COMPLETION : EMBEDDINGS), usage }
-  expect(wholeAnswer(kind, record, { ...IDENTITY, vendor })).toEqual({ ...record, usage: expected })
+  const usageRules = vendor === '' ? {} : VENDOR_PROFILES[vendor].usage
+  expect(wholeAnswer(kind, record, { ...NAME, usageRules })).toEqual({ ...record, usage: expected })
 })
 
 test('a chunk that holds filters alone, with empty names, is named', () => {
   const filters = { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{}] }
-  expect(wholeChunk(filters, IDENTITY)).toEqual({ ...filters, ...NAME, object: 'chat.completion.chunk' })
+  expect(wholeChunk(filters, NAME)).toEqual({ ...filters, ...NAME, object: 'chat.completion.chunk' })
 })
 
 test('a choice without a reason has stopped, or calls tools', () => {
   const message = { role: 'assistant', content: null, tool_calls: [{ id: 't', type: 'function' }] }
   const choices = [{ message }, { message: { role: 'assistant', content: 'Hi' } }]
-  expect(wholeAnswer('chat', { ...COMPLETION, choices }, IDENTITY)).toMatchObject({
+  expect(wholeAnswer('chat', { ...COMPLETION, choices }, NAME)).toMatchObject({
     choices: [
       { index: 0, finish_reason: 'tool_calls' },
       { index: 1, finish_reason: 'stop' },

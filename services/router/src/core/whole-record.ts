@@ -6,7 +6,7 @@
  */
 
 import type { JobKind } from '@gateway/contracts/job'
-import { isFinished, textOf, thoughtsOf, readUsage, writeUsage } from './chat-chunk.ts'
+import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
 import { newId } from './tool-calls.ts'
 
@@ -19,8 +19,8 @@ export interface AnswerName {
 }
 
 export interface Identity extends AnswerName {
-  /** It decides how the backend's usage is read; empty where it is unknown. */
-  vendor: string
+  /** How the backend's usage is read, where its vendor counts in its own way. */
+  usageRules?: UsageRules
 }
 
 type Completed = JsonObject | null
@@ -101,14 +101,14 @@ function named(record: JsonObject, object: string, { id, created: now, model }: 
 }
 
 /** Usage that a backend counted under other names, without a sum, or with a sum that is not that of its parts. */
-function usageGap({ usage }: JsonObject, kind: JobKind, { vendor }: Identity): JsonObject | null {
+function usageGap({ usage }: JsonObject, kind: JobKind, { usageRules }: Identity): JsonObject | null {
   if (!isObject(usage)) return null
-  const whole = wholeUsage(usage, kind, vendor)
+  const whole = wholeUsage(usage, kind, usageRules)
   return whole && { usage: whole }
 }
 
-export function wholeUsage(usage: JsonObject, kind: JobKind, vendor: string): Completed {
-  const counted = readUsage(usage, vendor)
+export function wholeUsage(usage: JsonObject, kind: JobKind, rules?: UsageRules): Completed {
+  const counted = readUsage(usage, rules)
   if (counted === null) return null
   const gaps: JsonObject = writeUsage(counted, kind)
   for (const name in gaps) if (usage[name] === gaps[name]) delete gaps[name]

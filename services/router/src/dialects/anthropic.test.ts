@@ -14,7 +14,7 @@ interface OpenAiJson {
 }
 
 const CREATED = 1_790_000_000
-const IDENTITY = { id: 'own', created: CREATED, model: 'of the target', vendor: '' }
+const IDENTITY = { id: 'own', created: CREATED, model: 'of the target' }
 
 function requestOf(chat: object, options: { stream?: boolean; maxTokens?: number } = {}): Record<string, unknown> {
   const { path, body } = anthropic.request({

@@ -9,6 +9,7 @@ import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
+import type { VendorProfile } from '../vendors/profile.ts'
 
 export interface Dialect {
   /** Headers that carry the credential and whatever the API demands. */
@@ -37,10 +38,10 @@ export interface Question {
   dimensions?: number | undefined
   /** What the target refuses. */
   form: ParameterSupport
-  /** The target's, for rules of one vendor; empty where it is unknown. */
-  vendor?: string
+  /** The target's vendor's; a plain server's where it is left out. */
+  profile?: VendorProfile
   /** chat: the members of a request that the target takes, where it ignores all others. */
-  taken?: ReadonlySet<string> | undefined
+  accepted?: ReadonlySet<string> | undefined
 }
 
 export interface BackendRequest {

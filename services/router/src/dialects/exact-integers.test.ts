@@ -14,7 +14,7 @@ import { overChat } from './over-chat.ts'
 import { responses } from './responses.ts'
 
 const ID = '1234567890123456789'
-const IDENTITY = { id: 'own', created: 1, model: 'of-the-target', vendor: '' }
+const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
 
 const user = '{"role":"user","content":"Hi"}'
 const schema = `{"type":"object","properties":{"id":{"type":"integer","maximum":${ID}}}}`

@@ -17,7 +17,7 @@ import { openai } from './openai.ts'
 import { overChat } from './over-chat.ts'
 
 const dialect = overChat(messagesFront, openai)
-const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target', vendor: '' }
+const IDENTITY = { id: 'msg_own', created: 1_790_000_000, model: 'of-the-target' }
 const PIXEL = 'iVBORw0KGgo='
 
 function chatOf(request: object): { chat: JsonObject; dropped: string[] } {

@@ -10,7 +10,7 @@ import type { ParameterSupport } from '../core/parameter-support.ts'
 import { messages } from './messages.ts'
 import { UNSIGNED } from './messages/unsigned.ts'
 
-const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target', vendor: '' }
+const IDENTITY = { id: 'msg_own', created: 1, model: 'of-the-target' }
 
 function requestOf(body: string, form: ParameterSupport = [], stream = true) {
   const question = { kind: 'chat', body: Buffer.from(body), model: 'claude', maxTokens: undefined } as const

@@ -4,7 +4,7 @@ import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { openai, prependMembers } from './openai.ts'
 
-const IDENTITY = { id: 'own', created: 9, model: 'of the target', vendor: '' }
+const IDENTITY = { id: 'own', created: 9, model: 'of the target' }
 
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
   const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })

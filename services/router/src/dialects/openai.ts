@@ -18,6 +18,7 @@ import {
   type Chunk,
   readUsage,
   writeUsage,
+  type UsageRules,
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
@@ -35,7 +36,8 @@ import {
 } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { keepAccepted } from '../core/accepted-parameters.ts'
-import { withCallsFor } from '../core/tool-calls.ts'
+import { writeToolCalls } from '../core/tool-calls.ts'
+import { plain } from '../vendors/plain.ts'
 import {
   noProgress,
   noteUsage,
@@ -64,7 +66,7 @@ export const openai: ChatDialect = {
 }
 
 function writeBody(question: Question): { body: Buffer; dropped: string[] } {
-  const { form } = question
+  const { form, profile = plain } = question
   if (question.kind === 'images') {
     return { body: Buffer.from(writeImagesBody(question.body, question.model, form)), dropped: [] }
   }
@@ -77,9 +79,9 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
   const { body: ofOne, dropped: others } = stripUnpricedOptions(question.body)
-  const called = question.kind === 'chat' ? withCallsFor(question.vendor ?? '', question.model, ofOne) : ofOne
+  const called = question.kind === 'chat' ? writeToolCalls(ofOne, question.model, profile.toolCalls) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
-  const { body, dropped } = question.taken ? keepAccepted(fitted.body, question.taken) : fitted
+  const { body, dropped } = question.accepted ? keepAccepted(fitted.body, question.accepted) : fitted
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
 }
 
@@ -103,7 +105,7 @@ function skipWhitespace(bytes: Buffer, from: number): number {
 function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnswer {
   const json = parseAnswer(bytes)
   if (kind === 'chat') checkChatAnswer(json)
-  const usage = readUsage(json.usage, identity.vendor)
+  const usage = readUsage(json.usage, identity.usageRules)
   const whole = wholeAnswer(kind, json, identity)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
 }
@@ -111,7 +113,7 @@ function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnsw
 class OpenAiStream implements ChatReading {
   readonly progress = noProgress()
   #includeUsage: boolean
-  #vendor: string
+  #usageRules: UsageRules | undefined
   #choices: number
   #finished = new Set<unknown>()
   #unfinished = new Set<unknown>()
@@ -130,9 +132,9 @@ class OpenAiStream implements ChatReading {
   /** As the backend wrote it. */
   #own: Chunk | null = null
 
-  constructor({ includeUsage, choices, identity: { vendor, ...name } }: StreamOptions) {
+  constructor({ includeUsage, choices, identity: { usageRules, ...name } }: StreamOptions) {
     this.#includeUsage = includeUsage
-    this.#vendor = vendor
+    this.#usageRules = usageRules
     this.#choices = choices
     this.#last = name
     this.#calls = new StreamedToolCalls(name.id)
@@ -202,7 +204,7 @@ class OpenAiStream implements ChatReading {
   }
 
   #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
-    const usage = readUsage(told, this.#vendor)
+    const usage = readUsage(told, this.#usageRules)
     if (usage === null) return told
     this.#countedApart += usage.completionTokens
     const { completion_tokens, total_tokens } = writeUsage({ ...usage, completionTokens: this.#countedApart }, 'chat')
@@ -210,10 +212,10 @@ class OpenAiStream implements ChatReading {
   }
 
   #readUsage(told: Record<string, unknown>): void {
-    const usage = readUsage(told, this.#vendor)
+    const usage = readUsage(told, this.#usageRules)
     if (usage === null) return
     noteUsage(this.progress, usage)
-    this.#told = wholeUsage(told, 'chat', this.#vendor) ?? told
+    this.#told = wholeUsage(told, 'chat', this.#usageRules) ?? told
     this.#usageEvent = null
   }
 

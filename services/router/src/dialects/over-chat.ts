@@ -8,6 +8,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import type { SseEvent } from '../core/sse-events.ts'
 import { messagesFor } from '../core/translated-messages.ts'
 import type { Identity } from '../core/whole-record.ts'
+import { plain } from '../vendors/plain.ts'
 import type {
   BackendRequest,
   ChatDialect,
@@ -59,7 +60,7 @@ export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect
 function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Question): BackendRequest {
   const request = parseExactly(question.body.toString('utf8')) as JsonObject
   const { chat, dropped, echo } = front.writeChat(request)
-  const messages = messagesFor(question.vendor ?? '', objectsOf(chat.messages))
+  const messages = messagesFor((question.profile ?? plain).messages, objectsOf(chat.messages))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
   const written = target.request({ ...question, body: asChat })
   const names = written.dropped.map((name) => front.names[name] ?? name)

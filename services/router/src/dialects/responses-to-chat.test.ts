@@ -18,7 +18,7 @@ import { responsesFront } from './responses-to-chat.ts'
 
 type Json = Record<string, unknown>
 
-const IDENTITY = { id: 'resp_0193', created: 1_790_000_000, model: 'of the target', vendor: '' }
+const IDENTITY = { id: 'resp_0193', created: 1_790_000_000, model: 'of the target' }
 const QUESTION = { kind: 'chat', model: 'target', stream: false, maxTokens: undefined, form: [] } as const
 
 const overOpenAi = overChat(responsesFront, openai)

@@ -5,7 +5,7 @@ import { createSseSplitter } from '../core/sse-events.ts'
 import { readUsage } from '../core/chat-chunk.ts'
 import { responses } from './responses.ts'
 
-const IDENTITY = { id: 'resp_own', created: 1_790_000_000, model: 'of the target', vendor: '' }
+const IDENTITY = { id: 'resp_own', created: 1_790_000_000, model: 'of the target' }
 const USAGE = { input_tokens: 12, output_tokens: 4, output_tokens_details: { reasoning_tokens: 3 }, total_tokens: 16 }
 const COUNTED = { promptTokens: 12, completionTokens: 4, cachedTokens: 0, reasoningTokens: 3, estimated: false }
 

@@ -104,8 +104,8 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     maxTokens: maxTokensFor(run, target),
     dimensions: kind === 'embeddings' ? dimensionsToAsk(target.model, run.header) : undefined,
     form,
-    vendor: target.backend.vendor,
-    taken: kind === 'chat' && asked === 'chat' ? target.taken : undefined,
+    profile: target.backend.profile,
+    accepted: kind === 'chat' && asked === 'chat' ? target.accepted : undefined,
   })
   const exchange = target.backend.client.call({
     path,

@@ -36,7 +36,7 @@ import type { JobKind } from '@gateway/contracts/job'
 import type { TargetDialect } from '@gateway/contracts/vendors'
 import { readRejections } from '../core/refused-parameters.ts'
 import {
-  knownForm,
+  supportOfImages,
   isAccepted,
   withLearned,
   type LearnedRejection,
@@ -248,15 +248,16 @@ function choiceOptions(run: Run): { affinityKey: string | undefined; random: () 
 
 const LEARNED_MS = 3_600_000
 
-function formOf(
-  { backend, model, state }: Target,
-  asked: TargetDialect,
-  kind: JobKind,
-  nowMs: number,
-): ParameterSupport {
-  const known = asked === 'chat' ? knownForm(backend.vendor, model, kind) : []
-  const learned = state.learned.get(asked)
+function formOf(target: Target, asked: TargetDialect, kind: JobKind, nowMs: number): ParameterSupport {
+  const known = asked === 'chat' ? knownSupport(target, kind) : []
+  const learned = target.state.learned.get(asked)
   return learned ? withLearned(known, learned, nowMs) : known
+}
+
+/** What is known of a target before it has rejected anything. */
+function knownSupport({ backend, model }: Target, kind: JobKind): ParameterSupport {
+  if (kind === 'images') return supportOfImages(model)
+  return kind === 'chat' ? backend.profile.rejectedParameters(model) : []
 }
 
 /**

@@ -147,7 +147,7 @@ export function failureOf(
 /** For an answer whose backend leaves these out. */
 export function identityOf({ header }: Run, { model, backend }: Target): Identity {
   const id = ID_PREFIX[clientDialect(header)] + header.requestId
-  return { id, created: Math.floor(Date.now() / 1_000), model, vendor: backend.vendor }
+  return { id, created: Math.floor(Date.now() / 1_000), model, usageRules: backend.profile.usage }
 }
 
 const ID_PREFIX: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }

@@ -10,7 +10,7 @@ import { describe, expect, test } from 'vitest'
 import { sendJson } from '../http-backend.ts'
 import { backend, router } from '../open.ts'
 import { poolOver } from '../router-under-test.ts'
-import { takenMembers } from '../../src/core/accepted-parameters.ts'
+import { VENDOR_PROFILES } from '../../src/vendors/index.ts'
 import { membersOf, sourceOf, violationOf } from './schemas.ts'
 import { STAND_INS } from './stand-ins.ts'
 
@@ -121,7 +121,7 @@ describe('every request of the contract', () => {
 /** Of other vendors, of older servers, and mistyped. */
 const FOREIGN = ['invented', 'temprature', 'metadata', 'store', 'service_tier', 'guided_json', 'top_k', 'user', 'ключ']
 
-const takenOf = (vendor: Vendor) => takenMembers(vendor, STAND_INS[vendor].model)
+const takenOf = (vendor: Vendor) => VENDOR_PROFILES[vendor].acceptedParameters?.(STAND_INS[vendor].model)
 const ignoring = vendors.filter((vendor) => takenOf(vendor))
 
 describe('a member that would be ignored', () => {

@@ -1,0 +1,33 @@
+/** Amazon Bedrock, at its address that is compatible with OpenAI's. */
+
+import type { VendorProfile } from './profile.ts'
+import type { BackendConfig } from '@gateway/contracts/config'
+import { ConfigError } from '@gateway/config/config-error'
+import { rejectedByName } from './openai.ts'
+
+export const bedrock: VendorProfile = {
+  name: 'bedrock',
+  authentication: {
+    identity: {
+      load(backend, environment) {
+        const region = regionOf(backend, environment)
+        return async () => (await import('../credentials/aws.ts')).openCredential({ region })
+      },
+      advice: 'set AWS_* variables or a profile, or run this router under a role',
+    },
+  },
+  rejectedParameters: rejectedByName,
+  toolCalls: {},
+  messages: { order: 'alternating', takesReasoning: false },
+  usage: {},
+}
+
+/** From the address, as AWS writes it, or from the environment. */
+function regionOf({ id, url }: BackendConfig, environment: NodeJS.ProcessEnv): string {
+  const inHost = /\.([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:amazonaws\.com|api\.aws)/.exec(new URL(url).hostname)?.[1]
+  const region = inHost ?? environment['AWS_REGION'] ?? environment['AWS_DEFAULT_REGION']
+  if (region) return region
+  const message =
+    'names no AWS region: use an address such as https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1, or set AWS_REGION'
+  throw new ConfigError(`backend ${id}`, [{ field: 'url', message }])
+}

@@ -1,0 +1,13 @@
+/** Cerebras. */
+
+import type { VendorProfile } from './profile.ts'
+import { rejectedByName } from './openai.ts'
+
+export const cerebras: VendorProfile = {
+  name: 'cerebras',
+  authentication: {},
+  rejectedParameters: rejectedByName,
+  toolCalls: {},
+  messages: { order: 'alternating', takesReasoning: false },
+  usage: {},
+}

@@ -1,0 +1,13 @@
+/** NVIDIA's hosted NIM. */
+
+import type { VendorProfile } from './profile.ts'
+import { rejectedByName } from './openai.ts'
+
+export const nvidia: VendorProfile = {
+  name: 'nvidia',
+  authentication: {},
+  rejectedParameters: rejectedByName,
+  toolCalls: {},
+  messages: { order: 'alternating', takesReasoning: false },
+  usage: {},
+}
