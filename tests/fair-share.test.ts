@@ -1,0 +1,86 @@
+/**
+ * Limits come before work: whoever has used up its minute, or sends what is wrong, costs an edge no reading of bodies.
+ */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { formatKey, KEY_SECRET_LENGTH, parseKey } from '@gateway/contracts/api-key'
+import { type Answer, ask, configFor, NARROW_PLANS, newDeveloperOn, send, startBackends } from './promises/gateway.ts'
+import type { OperatedGateway } from './promises/gateway.ts'
+import { startStandalone } from './promises/standalone.ts'
+
+const CHAT = '/v1/chat/completions'
+const chat = { model: 'svc-instant', messages: ask('Say: hi'), max_tokens: 10 }
+/** Whoever reads it finds no JSON. */
+const LARGE_AND_BROKEN = `{"model":"svc-instant","messages":[${'x'.repeat(200_000)}`
+
+const stack = new AsyncDisposableStack()
+let gateway: OperatedGateway
+let url: string
+
+beforeAll(async () => {
+  const backends = await startBackends(stack)
+  const standalone = stack.use(await startStandalone({ config: configFor(backends) }))
+  url = standalone.url
+  gateway = { urls: [url], issuer: standalone.issuer, backends, dataDir: standalone.dataDir }
+})
+afterAll(() => stack.disposeAsync())
+
+const post = (key: string, body: unknown, path = CHAT) => send(url, path, { key, body })
+const refusalOf = ({ status, body }: Answer) => [status, (body['error'] as { type?: string } | undefined)?.type]
+
+describe('a large body is refused before it is read', () => {
+  test('where its minute of requests is used up', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
+    for (let turn = 0; turn < 3; turn++) expect((await post(key, chat)).status).toBe(200)
+    const refused = await post(key, LARGE_AND_BROKEN)
+    expect(refusalOf(refused)).toEqual([429, 'requests'])
+    const waitMs = (refused.body['error'] as { retry_after_ms: number }).retry_after_ms
+    expect(waitMs).toBeGreaterThan(40_000)
+    expect(refused.headers.get('retry-after-ms')).toBe(String(waitMs))
+  })
+
+  test('where a prompt before it has left a debt of tokens', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.hundredTokensASecond.slug)
+    const long = { ...chat, messages: ask('word '.repeat(40_000)) }
+    expect((await post(key, long)).status).toBe(200)
+    expect(refusalOf(await post(key, LARGE_AND_BROKEN))).toEqual([429, 'tokens'])
+  })
+
+  test('where its allowance is used up', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
+    const long = { ...chat, messages: ask('word '.repeat(2_000)) }
+    expect((await post(key, long)).status).toBe(200)
+    await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
+    expect((await post(key, LARGE_AND_BROKEN)).status).toBe(402)
+  })
+})
+
+describe('a wrong request takes its place in the minute', () => {
+  test.each<[string, unknown]>([
+    ['no JSON', '{"model":'],
+    ['a wrong field', { ...chat, messages: 'hi' }],
+    ['a model that does not exist', { ...chat, model: 'nothing' }],
+    ['a large one', LARGE_AND_BROKEN],
+  ])('%s', async (_name, wrong) => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
+    expect((await post(key, wrong)).status).toBeOneOf([400, 404])
+    expect((await post(key, chat)).status).toBe(200)
+    expect((await post(key, wrong)).status).toBeOneOf([400, 404])
+    expect(refusalOf(await post(key, wrong))).toEqual([429, 'requests'])
+    expect(refusalOf(await post(key, chat))).toEqual([429, 'requests'])
+  })
+
+  test('and nothing else: an account without allowance learns what is wrong', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.thousandTokens.slug)
+    expect((await post(key, { ...chat, messages: ask('word '.repeat(2_000)) })).status).toBe(200)
+    await expect.poll(async () => (await post(key, chat)).status, { timeout: 10_000 }).toBe(402)
+    expect((await post(key, { ...chat, messages: 'hi' })).status).toBe(400)
+  })
+
+  test('a stranger with a dead key takes none in the name of its former owner', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
+    const forged = formatKey({ ...parseKey(key)!, secret: 'A'.repeat(KEY_SECRET_LENGTH) })
+    for (let turn = 0; turn < 5; turn++) expect((await post(forged, '{"model":')).status).toBe(401)
+    for (let turn = 0; turn < 3; turn++) expect((await post(key, chat)).status).toBe(200)
+  })
+})
