@@ -35,7 +35,16 @@ export interface AdmitAsk {
   leaseMs: number
   /** Requests of the account that have ended: finished before the decision, whatever the decision is. */
   ends?: readonly RequestEnd[] | undefined
+  /** `all` where it is left out. */
+  takes?: Takes | undefined
 }
+
+/**
+ * What an admission takes. `nothing`: a look before the body is read. It is refused only where every request of at least
+ * `usualTokens` would be. `request`: a place among the minute's requests, for a request that is wrong; only that limit, and
+ * the key, can refuse it.
+ */
+export type Takes = 'all' | 'nothing' | 'request'
 
 export interface RequestEnd {
   requestId: string

@@ -66,6 +66,7 @@ const admit = step(
       usualTokens: tokens,
       worstCharge: fc.integer({ min: 0, max: 100 }),
       leaseMs: fc.constantFrom(1, 5_000, 30_000, 3_600_000),
+      takes: fc.constantFrom(undefined, undefined, undefined, 'nothing' as const, 'request' as const),
     }),
   ),
   (ask) => (admission, account) => admission.admit({ ...ask, account }),

@@ -51,12 +51,13 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
   if (key.kind === 'unknown') return refuse({ kind: 'miss' })
   const { plan } = key
   if (plan.plan !== ask.planHint) return refuse({ kind: 'plan', plan: plan.plan })
-  if (!use.known) return refuse({ kind: 'cold' })
-
   const now = ratesNow(use, ask, nowMs)
+  if (ask.takes === 'request') return countRequest(use, now, plan, ask, nowMs)
+  if (!use.known) return refuse({ kind: 'cold' })
   if (held && held.state !== 'over') return refuse(allow(now, plan, ask, held.window, nowMs))
   const obstacle = findObstacle(now, plan, ask, nowMs)
   if (obstacle) return refuse({ kind: 'deny', ...obstacle, standing: standing(now, plan, ask, use.window, nowMs) })
+  if (ask.takes === 'nothing') return refuse(allow(now, plan, ask, use.window, nowMs))
 
   const record: RunningRecord = {
     state: 'running',
@@ -73,6 +74,17 @@ export function admit({ facts, use, held }: AccountNow, ask: AdmitAsk, nowMs: nu
     day: ask.limits.requestsPerDay === null ? use.day : { ...now.day, count: now.day.count + 1 },
   }
   return { answer: allow(after, plan, ask, use.window, nowMs), use: after, record }
+}
+
+/** Of a request that runs nowhere. */
+function countRequest(use: Use, now: RatesNow, plan: PlanFacts, ask: AdmitAsk, nowMs: number): Admission {
+  const retryAfterMs = waitForRoom(now.log, ask.limits.requestsPerMinute, nowMs)
+  if (retryAfterMs > 0) {
+    const standingNow = standing(now, plan, ask, use.window, nowMs)
+    return { answer: { kind: 'deny', reason: 'requests', retryAfterMs, standing: standingNow }, use, record: null }
+  }
+  const log = [...now.log, nowMs]
+  return { answer: allow({ ...now, log }, plan, ask, use.window, nowMs), use: { ...use, log }, record: null }
 }
 
 type RatesNow = Use & { bucket: TokenBucket }

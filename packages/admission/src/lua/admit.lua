@@ -29,7 +29,7 @@ if key and not key.active then return answer('deny') end
 if not key or not of_this_life or not extra then return answer('miss') end
 local plan = facts[2]
 if plan ~= PLAN_HINT then return answer('plan', plan) end
-if not use.known then return answer('cold') end
+if not use.known and TAKES ~= 'request' then return answer('cold') end
 
 local overage = facts[3] == '1'
 local limit = tonumber(ALLOWANCE) + extra
@@ -60,6 +60,28 @@ local function tight()
   return (near_limit or 2 * level < TPM * BUCKET_SCALE) and 1 or 0
 end
 
+-- Two in the same microsecond differ in how many were there before.
+local function take_place()
+  redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)
+  if logged == 0 or use.log_until < NOW_MS + MINUTE_MS then
+    use.log_until = NOW_MS + 2 * MINUTE_MS
+    redis.call('PEXPIRE', LOG, 2 * MINUTE_MS)
+    use.changed = true
+  end
+  logged = logged + 1
+end
+
+local function deny(reason, retry_after_ms)
+  return answer('deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)))
+end
+
+-- A request that runs nowhere.
+if TAKES == 'request' then
+  if logged >= RPM then return deny('requests', leaves_in_ms(logged - RPM)) end
+  take_place()
+  return answer('allow', '', tight(), standing(WINDOW, WINDOW_RESETS_MS, MINUTE_MS))
+end
+
 -- Asked again: the same answer, and nothing more is taken.
 if held and not held.over then
   local window, resets_ms = held.window, WINDOW_RESETS_MS
@@ -67,10 +89,6 @@ if held and not held.over then
     resets_ms = DAY_MS * first_day_of(tonumber(string.sub(window, 1, 4)), tonumber(string.sub(window, 6, 7)) + 1)
   end
   return answer('allow', '', tight(), standing(window, resets_ms, leaves_in_ms(-1)))
-end
-
-local function deny(reason, retry_after_ms)
-  return answer('deny', reason, retry_after_ms, standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1)))
 end
 
 if PLAN_INCLUDES_MODEL ~= '1' then return deny('plan', 0) end
@@ -92,14 +110,9 @@ if not overage then
   end
 end
 if longest then return deny(longest, wait_ms) end
+if TAKES == 'nothing' then return answer('allow', '', tight(), standing(WINDOW, WINDOW_RESETS_MS, leaves_in_ms(-1))) end
 
--- Two in the same microsecond differ in how many were there before.
-redis.call('ZADD', LOG, NOW_US, int(NOW_US) .. ':' .. logged)
-if logged == 0 or use.log_until < NOW_MS + MINUTE_MS then
-  use.log_until = NOW_MS + 2 * MINUTE_MS
-  redis.call('PEXPIRE', LOG, 2 * MINUTE_MS)
-end
-logged = logged + 1
+take_place()
 level = level - USUAL * BUCKET_SCALE
 use.level, use.level_at, use.tpm = level, NOW_MS, TPM
 if PER_DAY >= 0 then

@@ -22,6 +22,7 @@ const ADMIT = [
   'usualTokens',
   'worstCharge',
   'leaseMs',
+  'takes',
 ] as const
 /** `extraWindow`: the window of `extra`, '' for the present one. `moreLater`: top-ups of a later window are known. */
 const FILL = ['version', 'plan', 'overage', 'extra', 'extraWindow', 'moreLater'] as const
@@ -53,7 +54,7 @@ export function accountKeys(account: string): string[] {
 }
 
 export function admitArguments(ask: AdmitAsk): Argument[] {
-  const { requestId, keyHash, planHint, planIncludesModel, limits, usualTokens, worstCharge, leaseMs, ends = [] } = ask
+  const { requestId, keyHash, planHint, planIncludesModel, limits, usualTokens, worstCharge, leaseMs, ends = [], takes = 'all' } = ask
   const once = {
     request: requestId,
     keyHash,
@@ -66,6 +67,7 @@ export function admitArguments(ask: AdmitAsk): Argument[] {
     usualTokens,
     worstCharge,
     leaseMs,
+    takes,
   }
   return argumentsOf(scripts.admit, once, ends.map(endOf))
 }

@@ -115,7 +115,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
     const refusal = refusals.of(account, { plan, overage, limit: limits.allowance + extra })
     if (refusal) return refusal
     await local.fill({ account, version: ++version, plan, overage, extra, keys: [{ keyHash, version, active: true }] })
-    if (!totals.isFresh(account)) await refreshTotal({ account, plan })
+    if (ask.takes !== 'request' && !totals.isFresh(account)) await refreshTotal({ account, plan })
     await countWhatRuns(part)
     const answer = await local.admit({
       ...ask,
@@ -123,7 +123,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
       worstCharge: ask.worstCharge * edgesMax,
     })
     if (answer.kind !== 'allow') return answer
-    here.set(ask.requestId, performance.now())
+    if (runs(ask)) here.set(ask.requestId, performance.now())
     // The versions of what is filled here are this process' own.
     return { ...answer, standing: { ...answer.standing, planVersion: facts.planVersion ?? 0 } }
   }
@@ -201,6 +201,7 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         () => admitInStore(ask),
         async (part, wasAsked) => {
           const answer = await admitHere(ask, part)
+          if (!runs(ask)) return answer
           // The store may have admitted it all the same, or may yet.
           if (wasAsked && answer.kind !== 'deny') unanswered.set(ask.requestId, performance.now())
           if (wasAsked && answer.kind !== 'allow') giveBack(ask)
@@ -236,6 +237,11 @@ export function surviveWithoutStore(parts: Parts): EdgeAdmission {
         },
       ),
   }
+}
+
+/** The others hold nothing of the store. */
+function runs({ takes = 'all' }: AdmitAsk): boolean {
+  return takes === 'all'
 }
 
 /** At least one a minute: a limit below the number of edges would otherwise refuse everything. */

@@ -5,7 +5,7 @@
  * call is repeated. The store holds nothing for a request that it does not admit.
  */
 
-import type { AdmitAnswer, AdmitAsk, Standing } from '@gateway/admission/port'
+import type { AdmitAnswer, AdmitAsk, PlanLimits, Standing } from '@gateway/admission/port'
 import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
 import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
@@ -46,19 +46,35 @@ export async function admit(
   model: ModelConfig,
   asked: AskedRequest,
 ): Promise<Admitted> {
+  let offer: Offer | null = null
+  const { answer, waitedMs } = await decide(edge, caller, (planHint) => {
+    offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
+    return toAsk(caller, requestId, planHint, offer)
+  })
+  if (answer.kind === 'deny') throw denial(answer, config, model)
+  const { plan, chosen } = offer as Offer | null ?? { plan: null, chosen: null }
+  if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
+  if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
+  return { plan, ...chosen, standing: answer.standing, waitedMs }
+}
+
+type Decision = Extract<AdmitAnswer, { kind: 'allow' | 'deny' }>
+
+/** Asks the store until it decides. `askOn` gets the plan that the account is believed to have; null: that is not known. */
+export async function decide(
+  edge: Edge,
+  caller: Caller,
+  askOn: (planHint: string | null) => AdmitAsk,
+): Promise<{ answer: Decision; waitedMs: number }> {
   let planHint = edge.plans.planOf(caller.account)
   let waitedMs = 0
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const offer = planHint === null ? null : makeOffer(config, planHint, model, asked)
-    const { answer, tookMs } = await askStore(edge, toAsk(caller, requestId, planHint, offer))
+    const { answer, tookMs } = await askStore(edge, askOn(planHint))
     waitedMs += tookMs
     switch (answer.kind) {
       case 'allow':
-        if (!offer?.chosen) throw new Error('admission allowed a request that was offered no lane')
-        if (offer.chosen.wantedId !== undefined) edge.metrics.autoChose(offer.chosen.wantedId, offer.chosen.lane.id)
-        return { plan: offer.plan, ...offer.chosen, standing: answer.standing, waitedMs }
       case 'deny':
-        throw denial(answer, config, model)
+        return { answer, waitedMs }
       case 'plan':
         planHint = answer.plan
         edge.plans.remember(caller.account, planHint)
@@ -81,7 +97,8 @@ async function askStore(edge: Edge, ask: AdmitAsk): Promise<{ answer: AdmitAnswe
   try {
     const answer = await orUnavailable(edge.admission.admit(ask))
     const tookMs = performance.now() - askedAtMs
-    edge.metrics.admission(answer, tookMs)
+    // A look that passes is followed by the request's own call.
+    if (ask.takes === undefined || answer.kind === 'deny') edge.metrics.admission(answer, tookMs)
     // A key that the store lacks is mostly made up.
     if (answer.kind === 'deny' || answer.kind === 'miss') edge.intake.turnedAway()
     return { answer, tookMs }
@@ -119,28 +136,37 @@ function toAsk(caller: Caller, requestId: string, planHint: string | null, offer
     keyHash: caller.keyHash,
     planHint,
     planIncludesModel: chosen !== null,
-    limits: {
-      requestsPerMinute: plan?.rpm ?? 1,
-      tokensPerMinute: plan?.tpm ?? 1,
-      requestsPerDay: plan?.perDay ?? null,
-      allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
-    },
+    limits: limitsOf(plan),
     usualTokens: chosen?.estimate.usualTokens ?? 0,
     worstCharge: chosen?.worstCharge ?? 0,
     leaseMs: LEASE_MS,
   }
 }
 
-function denial(
-  answer: Extract<AdmitAnswer, { kind: 'deny' }>,
-  config: GatewayConfig,
-  model: ModelConfig,
-): GatewayError {
+/** Of a plan that is not known the store asks for nothing. */
+export function limitsOf(plan: PlanConfig | null): PlanLimits {
+  return {
+    requestsPerMinute: plan?.rpm ?? 1,
+    tokensPerMinute: plan?.tpm ?? 1,
+    requestsPerDay: plan?.perDay ?? null,
+    allowance: plan ? fromPlanUnit(plan.limit, plan.unit) : 0,
+  }
+}
+
+type Denied = Extract<AdmitAnswer, { kind: 'deny' }>
+
+function denial(answer: Denied, config: GatewayConfig, model: ModelConfig): GatewayError {
+  if (answer.reason === 'plan') return planLimit(answer.standing.plan, config, model)
+  return denialBy(answer)
+}
+
+/** By a limit that has nothing to do with the model. */
+export function denialBy(answer: Denied): GatewayError {
   switch (answer.reason) {
     case 'key':
       return invalidKey()
     case 'plan':
-      return planLimit(answer.standing.plan, config, model)
+      throw new Error('a plan refuses models alone')
     case 'allowance':
       return new GatewayError('quota_exceeded', 'The allowance of this billing cycle is used up', {
         resetDate: new Date(answer.standing.windowResetAtMs).toISOString(),

@@ -24,10 +24,13 @@ beforeAll(async () => {
   }
   const listenerOf = (read: Step) => takeSteps('/', [read, echo], renderError)
   const bytes = trackBytesInFlight(LEAST_BYTES_IN_FLIGHT, clientNetwork(false), () => {})
-  const admission = { authenticate: async () => ({ kind: 'active', plan: 'free' }) }
-  const edge = { bytes, admission, config: { current: loadDefaultConfig().config } } as unknown as Edge
+  const admission = { admit: async () => ({ kind: 'allow', standing: { plan: 'free' } }) }
+  const plans = { planOf: () => 'free' }
+  const intake = { enter() {}, leave() {} }
+  const edge = { bytes, admission, plans, intake, config: { current: loadDefaultConfig().config } } as unknown as Edge
   const claim: Step = (_asked, { locals }, next) => {
     locals['principal'] = { account: 'a', keyId: 'k', keyHash: 'h' }
+    locals['measured'] = { requestId: 'r' }
     next()
   }
   const tellHeld: Step = (_asked, response) => {

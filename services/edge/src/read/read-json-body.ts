@@ -12,15 +12,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { GatewayError } from '@gateway/contracts/errors'
+import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { parseExactly, readShape } from '@gateway/contracts/json'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
+import { countFault, lookAtLimits } from '../admit/look.ts'
 import { holdOf, LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
-import type { Next, Step, StepRequest, StepResponse } from '../listen/take-steps.ts'
+import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
 const JSON_TYPE = 'application/json'
+const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
 /** Up to this size a body is read before its sender's key is looked up. */
 const SMALL_BODY_BYTES = 64 * 1024
 /** The bytes that Node reads of a body before anybody asks for it. */
@@ -31,7 +34,8 @@ export function readClaimed(edge: Edge): Step {
   return async (request, response, next) => {
     const caller = response.locals['principal'] as Caller
     await makeRoom(edge, request, response, caller)
-    const refuse = (fault: unknown) => proveKey(edge, caller).then(() => next(fault), next)
+    const { requestId } = measuredOf(response)
+    const refuse = (fault: unknown) => countFault(edge, caller, requestId, fault).then(() => next(fault), next)
     try {
       void readJsonBody(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
     } catch (fault) {
@@ -46,20 +50,33 @@ export async function proveAndMakeRoom(
   request: IncomingMessage,
   response: StepResponse,
 ): Promise<ProvenCaller> {
-  return proveFirst(edge, request, edge.bytes.hold(request, response), await claimKey(edge, request))
+  const caller = await claimKey(edge, request)
+  const hold = edge.bytes.hold(request, response)
+  return proveFirst(edge, request, hold, () => proveKey(edge, caller))
 }
 
 async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResponse, caller: Caller): Promise<void> {
   const hold = edge.bytes.hold(request, response)
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
-  if (!isSmall || !hold.takeUnproven(Number(length))) await proveFirst(edge, request, hold, caller)
+  if (isSmall && hold.takeUnproven(Number(length))) return
+  await proveFirst(edge, request, hold, async () => {
+    // An answer that is kept under the key costs nothing, and passes limits that are used up.
+    if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
+    const bytes = Number(length ?? SMALL_BODY_BYTES)
+    return { ...caller, plan: await lookAtLimits(edge, caller, measuredOf(response).requestId, bytes) }
+  })
 }
 
-async function proveFirst(edge: Edge, request: IncomingMessage, hold: Hold, caller: Caller): Promise<ProvenCaller> {
+async function proveFirst<Proven extends { account: string; plan: string }>(
+  edge: Edge,
+  request: IncomingMessage,
+  hold: Hold,
+  prove: () => Promise<Proven>,
+): Promise<Proven> {
   const { 'content-length': length } = request.headers
   const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
-  const proven = await hold.whileProving(readAhead, () => proveKey(edge, caller))
+  const proven = await hold.whileProving(readAhead, prove)
   hold.takeProven(proven.account, findPlan(edge.config.current, proven.plan).guest, bytesToTake(request))
   return proven
 }

@@ -12,9 +12,10 @@ import type { WholeBill } from '@gateway/contracts/usage-event'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { admit, type Admitted } from '../admit/admit.ts'
+import { countFault } from '../admit/look.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS } from '../relay/http-client.ts'
 import type { Client } from '../relay/reader.ts'
-import { proveKey, type Caller } from '../credentials/authenticate.ts'
+import type { Caller } from '../credentials/authenticate.ts'
 import { holdOf } from '../read/bytes-in-flight.ts'
 import { adviceHeader, noticeHeaders } from '../core/answer-headers.ts'
 import type { Edge } from '../edge.ts'
@@ -29,7 +30,9 @@ type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => 
 export function infer(edge: Edge, parse: InferenceKind): Answer {
   return async (request, response, caller) => {
     const config = edge.config.current
-    const { asked, model } = await understandFor(edge, caller, config, parse, request.body)
+    const measured = measuredOf(response)
+    const { span, requestId } = measured
+    const { asked, model } = await understandFor(edge, caller, requestId, config, parse, request.body)
     // `asked` holds all of it that is needed.
     request.body = undefined
     if (asked.dialect === 'messages') {
@@ -37,9 +40,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       asked.anthropicBeta = headerOf(request, 'anthropic-beta')
     }
     const hold = holdOf(response)!
-    const measured = measuredOf(response)
     measured.model = model.id
-    const { span, requestId } = measured
     if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
     const endpoint = endpointOf(response)
     const key = headerOf(request, IDEMPOTENCY_HEADER)
@@ -117,6 +118,7 @@ export function understand(config: GatewayConfig, parse: InferenceKind, body: un
 async function understandFor(
   edge: Edge,
   caller: Caller,
+  requestId: string,
   config: GatewayConfig,
   parse: InferenceKind,
   body: unknown,
@@ -124,7 +126,7 @@ async function understandFor(
   try {
     return understand(config, parse, body)
   } catch (error) {
-    await proveKey(edge, caller)
+    await countFault(edge, caller, requestId, error)
     throw error
   }
 }
