@@ -84,3 +84,32 @@ describe('a wrong request takes its place in the minute', () => {
     for (let turn = 0; turn < 3; turn++) expect((await post(key, chat)).status).toBe(200)
   })
 })
+
+describe('counts of tokens and quotes have a rate of their own', () => {
+  test('as many a minute as the plan has requests, before their body is read; requests are no part of it', async () => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.threeAMinute.slug)
+    const count = { model: 'svc-instant', messages: ask('hi') }
+    for (let turn = 0; turn < 2; turn++) expect((await post(key, count, '/v1/messages/count_tokens')).status).toBe(200)
+    expect((await post(key, chat, '/v1/quote')).status).toBe(200)
+    const refused = await post(key, LARGE_AND_BROKEN, '/v1/messages/count_tokens')
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after-ms'))).toBeGreaterThan(15_000)
+    expect((await post(key, LARGE_AND_BROKEN, '/v1/quote')).status).toBe(429)
+    for (let turn = 0; turn < 3; turn++) expect((await post(key, chat)).status).toBe(200)
+  })
+})
+
+test('an ended request shows in quota and usage at once, however often they were asked for before', async () => {
+  const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
+  const used = async () => {
+    const [quota, usage] = await Promise.all(['/billing/quota', '/v1/usage'].map((path) => send(url, path, { key })))
+    return [quota!.body['used'] as number, (usage!.body['totals'] as { requests: number }).requests]
+  }
+  let before = 0
+  for (let request = 1; request <= 3; request++) {
+    expect((await post(key, chat)).status).toBe(200)
+    const crowd = await Promise.all(Array.from({ length: 64 }, used))
+    for (const [tokens, requests] of crowd) expect([tokens! > before, requests]).toEqual([true, request])
+    before = crowd[0]![0]!
+  }
+})
