@@ -216,6 +216,8 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       keys: unused('keys'),
       metering: unused('metering'),
       plans: unused('plans'),
+      figures: unused('figures'),
+      asides: unused('asides'),
       idempotency: unused('idempotency'),
     }
   }

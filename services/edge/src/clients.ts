@@ -10,6 +10,7 @@ import type { FindSessionReply, FindSessionRequest, KeyOwner } from '@gateway/co
 import { GatewayError } from '@gateway/contracts/errors'
 import { type AskedBy, type Read, talks, type Written } from '@gateway/contracts/bus-roles'
 import { talkAs } from '@gateway/service/talk-as'
+import { keepFigures } from './keep-figures.ts'
 
 export type KeysClient = ReturnType<typeof createKeysClient>
 
@@ -76,6 +77,22 @@ export function createMeteringClient(bus: Bus) {
     ),
     quota: asks('meteringQuota'),
     usage: asks('meteringAccountUsage'),
+  }
+}
+
+export type LedgerFigures = ReturnType<typeof openLedgerFigures>
+
+/** For an account's owner. Admission asks the ledger itself. */
+export function openLedgerFigures(metering: Pick<MeteringClient, 'quota' | 'usage'>) {
+  const quota = keepFigures(metering.quota)
+  const usage = keepFigures(metering.usage)
+  return {
+    quota: quota.ask,
+    usage: usage.ask,
+    ended(account: string): void {
+      quota.ended(account)
+      usage.ended(account)
+    },
   }
 }
 

@@ -10,8 +10,9 @@ import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
-import type { KeysClient, MeteringClient } from './clients.ts'
+import type { KeysClient, LedgerFigures, MeteringClient } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
+import type { MinuteBuckets } from './core/minute-buckets.ts'
 import type { AnswerKeySource } from './idempotency/answer-keys.ts'
 import type { RunningAnswers } from './idempotency/running-answers.ts'
 import type { ClientNetwork } from './listen/client-network.ts'
@@ -38,6 +39,10 @@ export interface Edge {
   keys: KeysClient
   metering: MeteringClient
   plans: RememberedPlans
+  /** What the ledger says, for those who ask for their own figures. */
+  figures: LedgerFigures
+  /** Counts of tokens and quotes. */
+  asides: MinuteBuckets
   running: RunningRequests
   bytes: BytesInFlight
   clientNetwork: ClientNetwork

@@ -16,8 +16,9 @@ import { surviveWithoutStore } from './admit/admission-without-store.ts'
 import { holdEnds } from './admit/hold-ends.ts'
 import { createApp, type Routes } from './listen/route.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './read/bytes-in-flight.ts'
-import { createKeysClient, createMeteringClient } from './clients.ts'
+import { createKeysClient, createMeteringClient, openLedgerFigures } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
+import { createMinuteBuckets } from './core/minute-buckets.ts'
 import type { Edge } from './edge.ts'
 import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
 import { trackRunningAnswers } from './idempotency/running-answers.ts'
@@ -51,6 +52,7 @@ interface RunningEdge extends RunningService {
 }
 
 const LAST_WORDS_MS = 2_000
+const MOST_ASIDE_ACCOUNTS = 100_000
 
 /**
  * Stopping says so for `stopNoticeMs`, then takes nothing new, lets open answers finish for up to `drainMs`, and closes what
@@ -61,6 +63,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const metrics = edgeMetrics(page)
   const keys = createKeysClient(bus)
   const metering = createMeteringClient(bus)
+  const figures = openLedgerFigures(metering)
   const unitOf = (slug: string) => config.current.plans.find((plan) => plan.slug === slug)?.unit ?? 'tokens'
   const { edgesMax, signIn } = settings
   const store = holdEnds(parts.admission, logger)
@@ -95,7 +98,9 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     metering,
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
     plans: rememberPlans(),
-    usage: createUsageReporter(bus),
+    figures,
+    asides: createMinuteBuckets(MOST_ASIDE_ACCOUNTS),
+    usage: createUsageReporter(bus, figures.ended),
     metrics,
     tracer: parts.tracer ?? NO_TRACING,
   }

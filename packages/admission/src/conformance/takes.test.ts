@@ -21,7 +21,12 @@ onEachAdapter((open) => {
   })
 
   test('a look is refused by each limit that would refuse the request, with the same wait', async () => {
-    for (const limits of [{ requestsPerMinute: 1 }, { requestsPerDay: 1 }, { tokensPerMinute: 10 }, { allowance: 100 }]) {
+    for (const limits of [
+      { requestsPerMinute: 1 },
+      { requestsPerDay: 1 },
+      { tokensPerMinute: 10 },
+      { allowance: 100 },
+    ]) {
       await using stage = await knownAccount(open, limits)
       await stage.admit()
       const look = await stage.admit({ takes: 'nothing' })

@@ -54,7 +54,18 @@ export function accountKeys(account: string): string[] {
 }
 
 export function admitArguments(ask: AdmitAsk): Argument[] {
-  const { requestId, keyHash, planHint, planIncludesModel, limits, usualTokens, worstCharge, leaseMs, ends = [], takes = 'all' } = ask
+  const {
+    requestId,
+    keyHash,
+    planHint,
+    planIncludesModel,
+    limits,
+    usualTokens,
+    worstCharge,
+    leaseMs,
+    ends = [],
+    takes = 'all',
+  } = ask
   const once = {
     request: requestId,
     keyHash,

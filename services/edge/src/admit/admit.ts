@@ -52,7 +52,7 @@ export async function admit(
     return toAsk(caller, requestId, planHint, offer)
   })
   if (answer.kind === 'deny') throw denial(answer, config, model)
-  const { plan, chosen } = offer as Offer | null ?? { plan: null, chosen: null }
+  const { plan, chosen } = (offer as Offer | null) ?? { plan: null, chosen: null }
   if (!plan || !chosen) throw new Error('admission allowed a request that was offered no lane')
   if (chosen.wantedId !== undefined) edge.metrics.autoChose(chosen.wantedId, chosen.lane.id)
   return { plan, ...chosen, standing: answer.standing, waitedMs }
@@ -192,7 +192,7 @@ const LIMIT_SENTENCES = {
   pending: 'Running requests hold the rest of the allowance',
 } as const satisfies Partial<Record<RateLimitType, string>>
 
-function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {
+export function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {
   const waitMs = Math.ceil(retryAfterMs)
   return new GatewayError('rate_limit_exceeded', `${LIMIT_SENTENCES[type]}; try again in ${waitMs} ms`, {
     type,

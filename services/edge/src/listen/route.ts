@@ -89,14 +89,14 @@ export function createApp(edge: Edge, routes: Routes): RequestListener {
 }
 
 export function stepsOf(edge: Edge, route: Route): Step[] {
+  const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
   if (route.credential === 'key at admission') {
     const answer = infer(edge, route.asks)
-    const refuse = refuseWhileLate(edge, (request) => namesKnownAccount(edge, request))
     return [refuse, ...proven(edge, proofs[route.credential], [readClaimed(edge)], answer)]
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
-  if (route.body === 'large') return proven(edge, proveAndMakeRoom, [readJsonBody], answer)
+  if (route.body === 'large') return [refuse, ...proven(edge, proveAndMakeRoom, [readJsonBody], answer)]
   return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
 }
 

@@ -17,6 +17,8 @@ import { parseExactly, readShape } from '@gateway/contracts/json'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
+import { rateLimited } from '../admit/admit.ts'
+import { takeOne } from '../core/minute-buckets.ts'
 import { countFault, lookAtLimits } from '../admit/look.ts'
 import { holdOf, LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
@@ -44,7 +46,7 @@ export function readClaimed(edge: Edge): Step {
   }
 }
 
-/** For routes that prove the key of every body, whatever its size. */
+/** For requests that the edge answers by itself. They have a rate of their own, and prove the key of every body, whatever its size. */
 export async function proveAndMakeRoom(
   edge: Edge,
   request: IncomingMessage,
@@ -52,7 +54,13 @@ export async function proveAndMakeRoom(
 ): Promise<ProvenCaller> {
   const caller = await claimKey(edge, request)
   const hold = edge.bytes.hold(request, response)
-  return proveFirst(edge, request, hold, () => proveKey(edge, caller))
+  return proveFirst(edge, request, hold, async () => {
+    const proven = await proveKey(edge, caller)
+    const { rpm } = findPlan(edge.config.current, proven.plan)
+    const waitMs = takeOne(edge.asides, proven.account, rpm, performance.now())
+    if (waitMs > 0) throw rateLimited('requests', waitMs)
+    return proven
+  })
 }
 
 async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResponse, caller: Caller): Promise<void> {

@@ -24,7 +24,7 @@ function reporterOnBus() {
       },
     },
   } as unknown as Bus
-  return { reporter: createUsageReporter(bus), published }
+  return { reporter: createUsageReporter(bus, () => {}), published }
 }
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))

@@ -86,7 +86,8 @@ interface Batch {
   reported: Reported
 }
 
-export function createUsageReporter(bus: Bus): Edge['usage'] {
+/** `onStored`: of an account's request. */
+export function createUsageReporter(bus: Bus, onStored: (account: string) => void): Edge['usage'] {
   const edge = talkAs('edge', bus)
   let open: Batch | null = null
 
@@ -99,6 +100,7 @@ export function createUsageReporter(bus: Bus): Edge['usage'] {
         failpoint('edge.usage-published')
       })
     })
+    published.then(() => events.forEach(({ account }) => onStored(account))).catch(() => {})
     return { events, kilobytes: 0, reported: { inTime: inTime(published), stored: whenStored(published) } }
   }
 

@@ -27,7 +27,7 @@ export function quote(edge: Edge): Handler<'key'> {
     if (!chosen) throw planLimit(plan.slug, config, model)
 
     const { lane, reason, price, estimate, worstCharge } = chosen
-    const { used } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
+    const { used } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
     const limit = fromPlanUnit(plan.limit, plan.unit) + caller.extra
     const usualCharge = chargeFor(price, {
       promptTokens: estimate.usualPromptTokens,

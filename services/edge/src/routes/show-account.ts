@@ -57,7 +57,7 @@ function priceOn(plan: PlanConfig, model: ModelConfig): PlannedModel['price'] {
 export function showQuota(edge: Edge): Handler<'key'> {
   return async (_request, response, caller) => {
     const { plan, limit } = allowanceOf(edge.config.current, caller)
-    const { used, resetAtMs } = await edge.metering.quota({ account: caller.account, unit: plan.unit })
+    const { used, resetAtMs } = await edge.figures.quota({ account: caller.account, unit: plan.unit })
     response.json({
       object: 'quota',
       planSlug: plan.slug,
@@ -82,7 +82,7 @@ export function showUsage(edge: Edge): Handler<'account'> {
   return async (request, response, account) => {
     const question = completeUsageQuestion(parseBody(usageQuery, request.query), Date.now())
     const { from, to, group_by: groupBy } = question
-    const groups = account === null ? [] : (await edge.metering.usage({ account, from, to, groupBy })).groups
+    const groups = account === null ? [] : (await edge.figures.usage({ account, from, to, groupBy })).groups
     response.json(toUsageRecord(question, groups))
   }
 }
