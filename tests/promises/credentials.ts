@@ -140,7 +140,10 @@ function byApiKey({ key, headers, ...parts }: NonNullable<Parts>): NonNullable<P
 }
 
 /** Inference takes the direct path where the target is its path alone, and Express' path otherwise. */
-export function waysToAsk(operation: Operation, bearer: string | undefined): [how: string, path: string, parts: Parts][] {
+export function waysToAsk(
+  operation: Operation,
+  bearer: string | undefined,
+): [how: string, path: string, parts: Parts][] {
   const path = pathOf(operation)
   const nothing = askingNothing(operation, bearer)
   if (operation.method === 'GET') {

@@ -4,6 +4,9 @@
  *
  * At any moment at most one request runs under a key: a claim is renewed while its edge lives, and is taken over only when
  * it has lapsed and that edge does not answer either. While the store is away nobody can know, so the answer is a 503.
+ *
+ * A claim is made in the account's name, so the key is proven first: one look-up more, which a request without an
+ * `Idempotency-Key` does not have.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +16,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { type Claim, type ClaimAnswer, IdempotencyUnavailableError } from '@gateway/idempotency/port'
 import { httpClient, type HttpClient } from '../relay/http-client.ts'
 import { type Client, NO_SOURCE } from '../relay/reader.ts'
-import { invalidKey, proveKey, type Caller } from '../credentials/authenticate.ts'
+import { invalidKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import { fingerprintOf, isFingerprintOf, isSameFingerprint, nameOf, type Question } from './answer-keys.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
@@ -98,9 +101,11 @@ async function claimOrRead(edge: Edge, attempt: Attempt): Promise<boolean> {
   try {
     let after: string | undefined
     for (let round = 0; !reader.isOver(); round++) {
+      // Anew for each look: a key may die while its request waits.
+      const proven = await proveKey(edge, caller)
       const found = await claimKey(edge, claim, after)
       if (found.kind === 'claimed') return await isWanted(edge, attempt)
-      if (await readFound(edge, attempt, found)) return false
+      if (await readFound(edge, attempt, found, proven)) return false
       if (performance.now() > attempt.giveUpAtMs) throw stillRuns()
       after = found.requestId
       await sleep(Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(round, 10)))
@@ -134,10 +139,9 @@ async function claimKey(edge: Edge, claim: Claim, after: string | undefined): Pr
   }
 }
 
-/** Whether the client has been answered with what was found. A request that runs is admitted; this one is not. */
-async function readFound(edge: Edge, attempt: Attempt, found: Found): Promise<boolean> {
+/** Whether the client has been answered with what was found. */
+async function readFound(edge: Edge, attempt: Attempt, found: Found, caller: ProvenCaller): Promise<boolean> {
   const { claim, reader } = attempt
-  const caller = await proveKey(edge, attempt.caller)
   if ((await isSameQuestion(edge, found, attempt)) === false) {
     edge.metrics.idempotent('refused')
     throw new GatewayError('VALIDATION_ERROR', `${IDEMPOTENCY_KEY}: was used before, with another request`)
