@@ -121,6 +121,32 @@ async function rowsOf({ key }: Caller): Promise<Row[]> {
   return rows
 }
 
+/** Of a request that ran twice, because the first run lost its edge: only the delivered one is paid for, everywhere. */
+async function expectOnePaid(developer: Caller): Promise<void> {
+  const charges = async () =>
+    (await rowsOf(developer)).map(({ delivered, charge }) => ({ delivered, isPaid: charge > 0 }))
+  await expect.poll(async () => (await charges()).length, SETTLED).toBe(2)
+  await expect
+    .poll(
+      async () => (await charges()).toSorted((one, other) => Number(one.delivered) - Number(other.delivered)),
+      SETTLED,
+    )
+    .toEqual([
+      { delivered: false, isPaid: false },
+      { delivered: true, isPaid: true },
+    ])
+  const paid = (await rowsOf(developer)).reduce((sum, { charge }) => sum + charge, 0)
+  await expect.poll(async () => (await quotaOf(developer, gateway.urls[0])).used * 1_000, SETTLED).toBe(paid)
+  const { text, headers } = await post(developer, { idempotencyKey: randomUUID(), body: chat('Say: standing') })
+  expect(text).not.toBe('')
+  expect(Number(headers.get('x-svc-quota-used')) * 1_000 - (await lastChargeOf(developer))).toBe(paid)
+}
+
+async function lastChargeOf(developer: Caller): Promise<number> {
+  await expect.poll(async () => (await rowsOf(developer)).length, SETTLED).toBe(3)
+  return (await rowsOf(developer)).at(-1)!.charge
+}
+
 /** Words that no other test says, enough of them to take a while. */
 function longQuestion(words: number): string {
   return `${words} words on ${randomUUID()}`
@@ -437,9 +463,7 @@ describe('when someone goes', () => {
     const [lost, anew] = gateway.backends.steadyA.calls.filter(({ body }) => JSON.stringify(body).includes(question))
     expect(lost!.outcome).toBe('aborted')
     expect(anew!.startedAtMs).toBeGreaterThanOrEqual(lost!.endedAtMs!)
-    await expect
-      .poll(async () => (await rowsOf(developer)).filter(({ delivered }) => delivered), SETTLED)
-      .toHaveLength(1)
+    await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
 
@@ -457,9 +481,7 @@ describe('when someone goes', () => {
     const answer = await waiting
     expect({ status: answer.status, isReplayed: isReplayed(answer) }).toEqual({ status: 200, isReplayed: false })
     expect(answer.headers.get('x-svc-upstream')).toBe('nova')
-    await expect
-      .poll(async () => (await rowsOf(developer)).filter(({ delivered }) => delivered), SETTLED)
-      .toHaveLength(1)
+    await expectOnePaid(developer)
     await cluster.process('edge-2').ready()
   })
 
@@ -497,9 +519,7 @@ describe('when someone goes', () => {
     expect({ isWhole: isWhole(again), isReplayed: isReplayed(again) }).toEqual({ isWhole: true, isReplayed: false })
     expect(isWhole(await frozen)).toBe(false)
     expect(callsFor(question)).toBe(2)
-    await expect
-      .poll(async () => (await rowsOf(developer)).filter(({ delivered }) => delivered), SETTLED)
-      .toHaveLength(1)
+    await expectOnePaid(developer)
   })
 
   test('Redis: a new request with a key is a 503; one that runs is answered, and kept when Redis is back', async () => {
