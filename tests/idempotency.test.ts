@@ -111,11 +111,12 @@ interface Row {
   outcome: string
   delivered: boolean
   charge: number
+  voided_by: string | null
 }
 
 async function rowsOf({ key }: Caller): Promise<Row[]> {
   const { rows } = await database.query<Row>(
-    'select request_id, outcome, delivered, charge from metering.ledger where account = $1 order by request_id',
+    'select request_id, outcome, delivered, charge, voided_by from metering.ledger where account = $1 order by request_id',
     [parseKey(key)!.accountTag],
   )
   return rows
@@ -135,7 +136,10 @@ async function expectOnePaid(developer: Caller): Promise<void> {
       { delivered: false, isPaid: false },
       { delivered: true, isPaid: true },
     ])
-  const paid = (await rowsOf(developer)).reduce((sum, { charge }) => sum + charge, 0)
+  const rows = await rowsOf(developer)
+  const winner = rows.find(({ delivered }) => delivered)!
+  expect(rows.filter(({ voided_by }) => voided_by === winner.request_id)).toMatchObject([{ outcome: 'edge_lost' }])
+  const paid = rows.reduce((sum, { charge }) => sum + charge, 0)
   await expect.poll(async () => (await quotaOf(developer, gateway.urls[0])).used * 1_000, SETTLED).toBe(paid)
   const { text, headers } = await post(developer, { idempotencyKey: randomUUID(), body: chat('Say: standing') })
   expect(text).not.toBe('')

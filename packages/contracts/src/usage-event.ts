@@ -42,6 +42,11 @@ export const bill = z.object({
   planVersion: planVersion.optional(),
   /** Calendar month in UTC by admission's clock: `2026-11`. */
   window: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
+  /**
+   * Requests of an account with the same claim asked the same under one `Idempotency-Key`; the ledger charges one of them. It
+   * shows neither.
+   */
+  claim: z.string().optional(),
   modelAsked: z.string(),
   lane: z.string(),
   pool: z.string(),

@@ -17,7 +17,7 @@ export type LastWord =
   | { kind: 'lost' }
 
 /** The ledger's outcome for a request that no client waits for any more. */
-export type Departure = 'client_gone' | 'cut' | 'router_lost'
+export type Departure = 'client_gone' | 'cut' | 'router_lost' | 'edge_lost'
 
 export interface Heard {
   /** Null: the client still waits. */

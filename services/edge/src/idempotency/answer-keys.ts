@@ -79,6 +79,14 @@ function mac({ fingerprintKey }: AnswerKey, question: Question): Buffer {
   return hmac.digest()
 }
 
+/**
+ * What bills of the same question under the same key have in common, for the ledger, which keeps it: keyed as the
+ * fingerprint is, so it confirms no guess at either. A rotation of the master secret between two runs parts them.
+ */
+export function billedClaimOf({ name, fingerprint }: { name: string; fingerprint: string }): string {
+  return createHash('sha256').update(`${name} ${fingerprint}`).digest('base64url')
+}
+
 /** The place of a client's key in the store: clients may write anything into it. */
 export function nameOf(idempotencyKey: string): string {
   return createHash('sha256').update(idempotencyKey).digest('base64url')

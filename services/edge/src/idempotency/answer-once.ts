@@ -53,7 +53,7 @@ export async function answerOnce(
   edge: Edge,
   request: OnceRequest,
   response: StepResponse,
-  run: (client: Client) => Promise<void>,
+  run: (client: Client, claim: string) => Promise<void>,
 ): Promise<void> {
   const { requestId, asked, caller } = request
   const question = questionOf(asked)

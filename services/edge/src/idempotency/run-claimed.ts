@@ -13,6 +13,7 @@ import { failpoint } from '@gateway/service/failpoint'
 import { lastingHeaders } from '../core/answer-headers.ts'
 import type { Edge } from '../edge.ts'
 import type { Client, Reader } from '../relay/reader.ts'
+import { billedClaimOf } from './answer-keys.ts'
 import { sealAnswer } from './kept-answer.ts'
 import { shareAnswer, type WholeAnswer } from './shared-answer.ts'
 
@@ -20,12 +21,17 @@ const KEEPING = { forMs: 24 * 3_600_000, accountBytes: 64 * 1024 * 1024 }
 const TRY_AGAIN_AFTER_MS = 1_000
 const TRY_AGAIN_AT_MOST = 60
 
-export function runClaimed(edge: Edge, claim: Claim, reader: Reader, run: (client: Client) => Promise<void>): void {
+export function runClaimed(
+  edge: Edge,
+  claim: Claim,
+  reader: Reader,
+  run: (client: Client, claim: string) => Promise<void>,
+): void {
   const keeper = keepOf(edge, claim)
   const answer = shareAnswer(keeper, edge.bytes.holdAnswer(claim.account))
   edge.idempotency.running.begin(claim, answer)
   answer.join(reader)
-  run(answer.client)
+  run(answer.client, billedClaimOf(claim))
     .catch((error: unknown) => answer.fail(asGatewayError(error)))
     .then(() => keeper.conclude())
     .catch((error: unknown) => {
@@ -47,23 +53,27 @@ function keepOf(edge: Edge, claim: Claim) {
   let isKept = false
   let isMetered = false
 
-  async function tryKeep(): Promise<void> {
-    if (!sealed) return
+  /** False: another request has the key by now. A store that is away may say so later. */
+  async function tryKeep(): Promise<boolean> {
+    if (!sealed) return true
     try {
-      // Where another request has the key by now, nothing is left to do either.
-      await store.keep(claim, sealed, KEEPING)
+      const isOurs = await store.keep(claim, sealed, KEEPING)
+      // Where the key is another's, nothing is left to do either.
       isKept = true
+      return isOurs
     } catch (error) {
       edge.logger.warn({ err: error, requestId: claim.requestId }, 'an answer could not be kept yet')
+      return true
     }
   }
 
   return {
-    async keep({ contentType, headers, usage, pieces }: WholeAnswer): Promise<void> {
+    async keep({ contentType, headers, usage, pieces }: WholeAnswer): Promise<boolean> {
       const head = { contentType, headers: lastingHeaders(headers), usage }
       sealed = await sealAnswer(await keys.current(), claim, head, pieces)
-      await tryKeep()
+      const isOurs = await tryKeep()
       failpoint('edge.answer-kept')
+      return isOurs
     },
 
     metered(): void {

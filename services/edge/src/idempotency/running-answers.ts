@@ -6,7 +6,6 @@
 import { atMost } from '@gateway/service/start-service'
 import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { Bus, IncomingJob } from '@gateway/bus/port'
-import { GatewayError } from '@gateway/contracts/errors'
 import {
   followRequest,
   type FollowedEnd,
@@ -17,6 +16,7 @@ import { groups, subjects } from '@gateway/contracts/subjects'
 import type { Claim, IdempotencyStore } from '@gateway/idempotency/port'
 import type { Logger } from '@gateway/telemetry/logger'
 import { NO_SOURCE, type Reader } from '../relay/reader.ts'
+import { takenOver } from '../relay/taken-over.ts'
 import type { SharedAnswer } from './shared-answer.ts'
 
 /** Longer than it takes a router to notice that its edge is gone, so that nothing of a dead request runs on. */
@@ -79,13 +79,6 @@ export async function trackRunningAnswers(bus: Bus, store: IdempotencyStore, log
       await followers[Symbol.asyncDispose]()
     },
   }
-}
-
-function takenOver(): GatewayError {
-  return new GatewayError(
-    'SERVICE_UNAVAILABLE',
-    'Another attempt at this request has taken its place; try again shortly',
-  )
 }
 
 /**

@@ -39,7 +39,7 @@ function open() {
   const kept: WholeAnswer[] = []
   const state = { consumed: 0, isStopped: false, isMetered: false, isFree: false }
   const shared = shareAnswer({
-    keep: async (answer) => void kept.push(answer),
+    keep: async (answer) => kept.push(answer) > 0,
     metered: () => (state.isMetered = true),
     free: async () => void (state.isFree = true),
   })

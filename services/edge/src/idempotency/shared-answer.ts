@@ -33,7 +33,7 @@ export interface SharedAnswer {
   join(reader: Reader): boolean
   /** The request failed before its answer began. Resolves when all are told. */
   fail(error: GatewayError): Promise<void>
-  /** Stops the request. */
+  /** Stops the request: another edge has taken it over. */
   stop(error: GatewayError): void
   /** Nobody will join any more: what was held for them is free. */
   close(): void
@@ -42,7 +42,8 @@ export interface SharedAnswer {
 type End = { headers: Headers } | { error: GatewayError }
 
 interface Keeper {
-  keep(answer: WholeAnswer): Promise<void>
+  /** False: another request has the key by now. */
+  keep(answer: WholeAnswer): Promise<boolean>
   /** Its usage is stored. */
   metered(): void
   /** Nothing will be kept: the key is anyone's again. Never rejects. */
@@ -142,8 +143,8 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     // Each written byte has gone to the readers.
     restart: () => bytes === 0,
     async keep(usage, rest) {
-      if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return
-      await keeper.keep({ ...head, pieces: [...pieces, rest], usage })
+      if (!head || !isKeepable() || bytes + rest.byteLength > MAX_KEPT_BYTES) return true
+      return keeper.keep({ ...head, pieces: [...pieces, rest], usage })
     },
     finish(headersNow) {
       keeper.metered()
@@ -179,7 +180,7 @@ export function shareAnswer(keeper: Keeper, hold: AnswerHold = NOTHING_COUNTED):
     fail,
 
     stop(error) {
-      source.left()
+      source.left('edge_lost')
       conclude({ error })
     },
 

@@ -31,8 +31,8 @@ export interface Reader {
 export interface Source {
   /** The reader has taken so many more bytes. */
   consumed(bytes: number): void
-  /** The reader wants nothing any more. */
-  left(): void
+  /** The reader wants nothing any more, or another edge has taken the request over. */
+  left(why?: 'client_gone' | 'edge_lost'): void
   /** The source has been silent for so long that headers have to be sent. */
   headersOnSilence(): Headers
 }
@@ -46,9 +46,9 @@ export interface Client extends Reader {
   restart(): boolean
   /**
    * Makes the whole answer one that can be given again, before its usage is stored. Only some are. `rest`: what of it is
-   * not written yet.
+   * not written yet. False: another edge has taken the request over, and this answer is nobody's.
    */
-  keep?(usage: UsageEvent, rest: Uint8Array): Promise<void>
+  keep?(usage: UsageEvent, rest: Uint8Array): Promise<boolean>
 }
 
 /** The source of a client that still waits for one. */

@@ -8,6 +8,7 @@
 
 import { GatewayError } from '@gateway/contracts/errors'
 import type { AnswerEnd, AnswerFailure, AnswerHead, PlannedJob } from '@gateway/contracts/job'
+import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { chargeFor } from '@gateway/pricing/charge'
 import { type Attributes, requestFields, usageAttributes } from '@gateway/telemetry/tracing'
@@ -21,6 +22,7 @@ import type { Measured } from '../listen/take-steps.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
 import { lapse, release, settle, usageEvent } from './settle.ts'
+import { takenOver } from './taken-over.ts'
 
 interface Relay {
   admitted: Admitted
@@ -136,8 +138,8 @@ class RelayedAnswer implements AnswerEvents, Source {
     this.#passage.taken(bytes)
   }
 
-  left(): void {
-    this.#depart('client_gone')
+  left(why: 'client_gone' | 'edge_lost' = 'client_gone'): void {
+    this.#depart(why)
   }
 
   headersOnSilence(): Record<string, string> {
@@ -199,7 +201,7 @@ class RelayedAnswer implements AnswerEvents, Source {
     const rest = this.#passage.rest()
     let reported: Reported | null = null
     try {
-      if (this.#client.keep) await this.#client.keep(event, rest)
+      if ((await this.#client.keep?.(event, rest)) === false) return await this.#yieldTo(event)
       reported = settle(this.#edge, event)
       await reported.inTime
     } catch (cause) {
@@ -214,6 +216,12 @@ class RelayedAnswer implements AnswerEvents, Source {
     this.#client.finish(() => answerHeaders(this.#relay, head, chargeFor(job.price, usage)))
     failpoint('edge.answer-ended')
     return reported
+  }
+
+  /** The run that took the request over is the one that its client pays for. */
+  #yieldTo(event: UsageEvent): Promise<Reported> {
+    this.#client.fail(takenOver())
+    return settleEvent(this.#edge, { ...event, outcome: 'edge_lost', delivered: false })
   }
 
   /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
@@ -248,12 +256,16 @@ async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<Repo
   return null
 }
 
-async function settleCharge(edge: Edge, job: PlannedJob, charge: Charge): Promise<Reported> {
-  const reported = settle(edge, usageEvent(job, charge))
+function settleCharge(edge: Edge, job: PlannedJob, charge: Charge): Promise<Reported> {
+  return settleEvent(edge, usageEvent(job, charge))
+}
+
+async function settleEvent(edge: Edge, event: UsageEvent): Promise<Reported> {
+  const reported = settle(edge, event)
   try {
     await reported.inTime
   } catch (err) {
-    const fields = requestFields(job.requestId, job.traceparent)
+    const fields = requestFields(event.requestId, event.traceparent)
     edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
   }
   return reported

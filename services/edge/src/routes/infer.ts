@@ -50,7 +50,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
     const withinMs = key === undefined ? timeForHeadersMs(request.headers as SdkTimeouts, answer) : Infinity
     const headersDueAtMs = measured.startedAtMs + withinMs
 
-    const run = async (client: Client): Promise<void> => {
+    const run = async (client: Client, claim?: string): Promise<void> => {
       refuseWhileUnmetered(edge)
       const admitting = partOf(edge.tracer, span, 'admit')
       let admitted: Admitted
@@ -61,7 +61,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       } finally {
         admitting.end()
       }
-      const job = planJob(config, caller, requestId, asked, admitted, headersDueAtMs, span.traceparent)
+      const job = planJob(config, caller, requestId, asked, admitted, headersDueAtMs, span.traceparent, claim)
       const notices = { ...noticeHeaders(model), ...adviceHeader(admitted.lane, asked) }
       const { body } = asked
       const relay = { admitted, notices, job, body, keyHash: caller.keyHash, deadlineMs, endpoint, measured }
@@ -70,7 +70,7 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
 
     if (key === undefined) await run(httpClient(response, { stream: asked.stream, dialect: asked.dialect, requestId }))
     else {
-      const runForAll = (client: Client) => hold.whileRunning(() => run(client))
+      const runForAll = (client: Client, claim: string) => hold.whileRunning(() => run(client, claim))
       await answerOnce(edge, { key, caller, requestId, asked, deadlineMs }, response, runForAll)
     }
   }
@@ -161,6 +161,7 @@ function planJob(
   { plan, lane, price, estimate, standing }: Admitted,
   headersDueAtMs: number,
   traceparent: string | undefined,
+  claim: string | undefined,
 ): PlannedJob & WholeBill {
   return {
     requestId,
@@ -187,6 +188,7 @@ function planJob(
     unit: plan.unit,
     planVersion: standing.planVersion,
     window: standing.window,
+    claim,
     modelAsked: asked.model,
     lane: lane.id,
     price,

@@ -29,6 +29,7 @@ test('a usage event delivered three times is charged once', async () => {
 /** With every field. */
 const WHOLE = usageEvent({
   planVersion: 7,
+  claim: 'the claim',
   usage: {
     promptTokens: 70,
     completionTokens: 30,
@@ -58,6 +59,8 @@ function rowOf({ reporter, traceparent: _trace, usage, startedAtMs, endedAtMs, .
     rank: reporter === 'edge' ? 2 : 1,
     charge: CHARGE,
     replaced_charge: null,
+    voided_by: null,
+    voided_charge: null,
     started_at: new Date(startedAtMs),
     ended_at: new Date(endedAtMs),
     recorded_at: expect.any(Date),
@@ -82,8 +85,8 @@ function otherThan(value: unknown): unknown {
 }
 
 test('a report that replaces another replaces all that was not settled at admission', async () => {
-  const { requestId, account, keyId, plan, planVersion, unit, window, traceparent: _trace, ...rest } = WHOLE
-  const settledAtAdmission = { requestId, account, keyId, plan, planVersion, unit, window }
+  const { requestId, account, keyId, plan, planVersion, unit, window, claim, traceparent: _trace, ...rest } = WHOLE
+  const settledAtAdmission = { requestId, account, keyId, plan, planVersion, unit, window, claim }
   const others = {
     ...Object.fromEntries(Object.entries(rest).map(([field, value]) => [field, otherThan(value)])),
     reporter: 'router',
@@ -96,7 +99,8 @@ test('a report that replaces another replaces all that was not settled at admiss
   const [after] = (await ledger.database.query('select * from metering.ledger')).rows
   expect(after).toEqual({ ...rowOf(WHOLE), replaced_charge: before!['charge'] })
   const kept = Object.keys(after!).filter((column) => isDeepStrictEqual(after![column], before![column]))
-  expect(kept.toSorted()).toEqual(Object.keys(columnsOf(settledAtAdmission)).toSorted())
+  const neverVoid = { voidedBy: null, voidedCharge: null }
+  expect(kept.toSorted()).toEqual(Object.keys(columnsOf({ ...settledAtAdmission, ...neverVoid })).toSorted())
 })
 
 test("an edge's report replaces a router's and the window moves by the difference", async () => {

@@ -113,12 +113,16 @@ async function record(context: UsageContext, reports: readonly Report[]): Promis
   if (reports.length === 0) return
   await context.partitions.ensureFor(reports.map(({ event }) => event.requestId))
   try {
-    const { moved, isWhole } = await recordReports(context.database, reports)
+    const { moved, isWhole, voided } = await recordReports(context.database, reports)
     failpoint('metering.reports-recorded')
     context.standing.moved(moved)
     const groups = groupByWindow(reports)
+    const isTold = isWhole && voided.length === 0
+    const others = voided.map((window) => ({ ...window, included: [] }))
     await context.settlement.settle(
-      isWhole ? withRequests(moved, groups) : await readCurrentTotals(context.database, groups.map(withIds)),
+      isTold
+        ? withRequests(moved, groups)
+        : await readCurrentTotals(context.database, [...groups.map(withIds), ...others]),
     )
     failpoint('metering.store-told')
     context.keyUse.tell(reports)

@@ -16,16 +16,17 @@
 
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import { RANK, type RejectedReport, type Report, timeOfRequestMs } from '../core/reports.ts'
+import { RANK, type RejectedReport, type Report, timeOfRequestMs, windowKey } from '../core/reports.ts'
+import { claimsOf, lockClaims, readVoided, voidLostRuns } from './claims.ts'
 import type { MeteringDatabase } from './tables.ts'
-import type { WindowTotal } from './windows.ts'
+import type { WindowName, WindowTotal } from './windows.ts'
 import type { Logger } from '@gateway/telemetry/logger'
 
 const record = (records: string) => sql<WindowTotal & { written: number }>`
   with report as (
     select * from jsonb_to_recordset(${records}::jsonb) as r (
       "requestId" uuid, rank smallint, account text, "keyId" text, plan text, "planVersion" bigint, unit text,
-      "window" text,
+      "window" text, claim text,
       "modelAsked" text, lane text, pool text, backend text, "backendModel" text,
       usage jsonb, price jsonb, charge bigint, outcome text, delivered boolean, streamed boolean, attempts jsonb,
       "startedAtMs" bigint, "endedAtMs" bigint
@@ -33,14 +34,14 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
   ),
   written as (
     insert into metering.ledger as held (
-      request_id, rank, account, key_id, plan, plan_version, unit, "window",
+      request_id, rank, account, key_id, plan, plan_version, unit, "window", claim,
       model_asked, lane, pool, backend, backend_model,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
       cache_write_hour_tokens, reasoning_tokens, estimated,
       price, charge, outcome, delivered, streamed, attempts, started_at, ended_at
     )
     select
-      "requestId", rank, account, "keyId", plan, "planVersion", unit, "window",
+      "requestId", rank, account, "keyId", plan, "planVersion", unit, "window", claim,
       "modelAsked", lane, pool, backend, "backendModel",
       (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
       coalesce((usage->'cacheWriteTokens')::bigint, 0), coalesce((usage->'cacheWriteHourTokens')::bigint, 0),
@@ -58,10 +59,13 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       cache_write_hour_tokens = excluded.cache_write_hour_tokens, reasoning_tokens = excluded.reasoning_tokens,
       estimated = excluded.estimated,
       price = excluded.price, charge = excluded.charge, replaced_charge = held.charge,
+      voided_by = null, voided_charge = null,
       outcome = excluded.outcome, delivered = excluded.delivered, streamed = excluded.streamed,
       attempts = excluded.attempts, started_at = excluded.started_at, ended_at = excluded.ended_at,
       recorded_at = excluded.recorded_at
-    where (excluded.rank > held.rank or (excluded.rank = 1 and held.rank = 1 and excluded.charge > held.charge))
+    where (excluded.rank > held.rank or (
+        excluded.rank = 1 and held.rank = 1 and excluded.charge > coalesce(held.voided_charge, held.charge)
+      ))
       and (excluded.account, excluded."window", excluded.unit) = (held.account, held."window", held.unit)
     returning account, "window", unit, charge - coalesce(replaced_charge, 0) as difference,
       coalesce(plan_version, 0) as plan_version, request_id
@@ -89,9 +93,25 @@ export interface Recorded {
   moved: WindowTotal[]
   /** Each report has its row now: none was a repetition or of a lower rank. */
   isWhole: boolean
+  /** The windows of rows that are void for a claim of these reports, also where they were before. */
+  voided: WindowName[]
 }
 
 export async function recordReports(database: MeteringDatabase, reports: readonly Report[]): Promise<Recorded> {
+  if (reports.every(({ event }) => event.claim === undefined)) {
+    return { ...(await writeReports(database, reports)), voided: [] }
+  }
+  return database.transaction().execute(async (transaction) => {
+    const claims = claimsOf(reports)
+    await lockClaims(transaction, claims)
+    const { moved, isWhole } = await writeReports(transaction, reports)
+    const byVoiding = await voidLostRuns(transaction, claims)
+    const latest = new Map([...moved, ...byVoiding].map((total) => [windowKey(total), total]))
+    return { moved: [...latest.values()], isWhole, voided: await readVoided(transaction, claims) }
+  })
+}
+
+async function writeReports(database: MeteringDatabase, reports: readonly Report[]): Promise<Omit<Recorded, 'voided'>> {
   const records = reports.map(({ event, rank, charge }) => ({ ...event, rank, charge }))
   const { rows } = await record(JSON.stringify(records)).execute(database)
   return {

@@ -49,6 +49,9 @@ export interface MeteringTables {
     plan_version: number | null
     cache_write_tokens: Generated<number>
     cache_write_hour_tokens: Generated<number>
+    claim: string | null
+    voided_by: string | null
+    voided_charge: number | null
   }
   'metering.owed_totals': {
     id: GeneratedAlways<number>
