@@ -44,7 +44,7 @@ test('a router that is lost after content costs the prompt and the events that c
 test('no client pays for a failure before content, and the usage of a last word is charged as it is', () => {
   const word = fc.constantFrom(END, FAILURE, FAILURE_WITH_USAGE, LOST)
   const heard = fc.record({
-    departure: fc.constantFrom<Departure | null>(null, 'client_gone', 'cut', 'router_lost'),
+    departure: fc.constantFrom<Departure | null>(null, 'client_gone', 'cut', 'router_lost', 'edge_lost'),
     head: fc.constantFrom(null, SERVED),
     events: fc.nat(),
     promptTokensEstimate: fc.nat(),

@@ -731,3 +731,18 @@ describe('a JSON answer', () => {
     await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
   })
 })
+
+test('a run whose key another edge has by its end gives its client no end, and is told apart for the ledger', async () => {
+  const serve = (job: IncomingJob) => {
+    job.accept()
+    job.head(encode({ ...HEAD, contentType: 'text/event-stream' }))
+    void job.data(Buffer.from(EVENT))
+    job.end(END)
+  }
+  const seen = (client: Client): Client => ({ ...client, keep: async () => false })
+  const { url, reports } = await stage(serve, { stream: true, seen })
+  const text = await (await fetch(url)).text()
+  expect(text).toContain('SERVICE_UNAVAILABLE')
+  expect(text).not.toContain('[DONE]')
+  await expect.poll(() => reports).toMatchObject([{ outcome: 'edge_lost', delivered: false, usage: USAGE }])
+})

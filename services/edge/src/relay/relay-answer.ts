@@ -21,7 +21,7 @@ import type { Edge, Reported } from '../edge.ts'
 import type { Measured } from '../listen/take-steps.ts'
 import { type Client, openPassage, type Passage, type Source } from './reader.ts'
 import { runJob, type AnswerEvents, type JobRun, type RouterLoss } from './run-job.ts'
-import { lapse, release, settle, usageEvent } from './settle.ts'
+import { lapse, release, settle, settleInTime, usageEvent } from './settle.ts'
 import { takenOver } from './taken-over.ts'
 
 interface Relay {
@@ -221,7 +221,7 @@ class RelayedAnswer implements AnswerEvents, Source {
   /** The run that took the request over is the one that its client pays for. */
   #yieldTo(event: UsageEvent): Promise<Reported> {
     this.#client.fail(takenOver())
-    return settleEvent(this.#edge, { ...event, outcome: 'edge_lost', delivered: false })
+    return settleInTime(this.#edge, { ...event, outcome: 'edge_lost', delivered: false })
   }
 
   /** A stream begins with its first content; a JSON answer is sent when it is whole and metered. */
@@ -250,25 +250,10 @@ function noteBusyRouters(edge: Edge, word: LastWord): void {
 
 /** Null: there is nothing to report. */
 async function settleBill(edge: Edge, job: PlannedJob, bill: Bill): Promise<Reported | null> {
-  if (bill.kind === 'charge') return settleCharge(edge, job, bill.charge)
+  if (bill.kind === 'charge') return settleInTime(edge, usageEvent(job, bill.charge))
   if (bill.kind === 'unknown') lapse(edge, job)
   else await release(edge, job)
   return null
-}
-
-function settleCharge(edge: Edge, job: PlannedJob, charge: Charge): Promise<Reported> {
-  return settleEvent(edge, usageEvent(job, charge))
-}
-
-async function settleEvent(edge: Edge, event: UsageEvent): Promise<Reported> {
-  const reported = settle(edge, event)
-  try {
-    await reported.inTime
-  } catch (err) {
-    const fields = requestFields(event.requestId, event.traceparent)
-    edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
-  }
-  return reported
 }
 
 /** A request that loses router after router likely kills them. */

@@ -30,6 +30,18 @@ export function settle(edge: Edge, event: UsageEvent): Reported {
   return { inTime: within(span, Promise.all([inTime, finished])), stored }
 }
 
+/** Where nobody waits for more: a report that takes longer is logged and goes on. */
+export async function settleInTime(edge: Edge, event: UsageEvent): Promise<Reported> {
+  const reported = settle(edge, event)
+  try {
+    await reported.inTime
+  } catch (err) {
+    const fields = requestFields(event.requestId, event.traceparent)
+    edge.logger.error({ err, ...fields }, 'JetStream did not confirm the usage in time; the edge keeps trying')
+  }
+  return reported
+}
+
 async function within(span: Span, settled: Promise<unknown>): Promise<void> {
   try {
     await settled
