@@ -5,12 +5,12 @@
  * few milliseconds counts as that long: at the sizes that tests use, no quadratic work is so short.
  */
 
-const FEWEST_RUNS = 3
-/** A busy machine needs more of them until both sizes have had a quiet moment. */
+const FEWEST_RUNS = 2
+/** A busy machine needs more until both sizes have had a quiet moment. */
 const MOST_RUNS = 15
 /** Work that grows too fast is not repeated for longer. */
 const ENOUGH_MS = 2_000
-const LEAST_MS = 4
+const LEAST_MS = 10
 
 /** Below this the growth is taken to be linear. */
 export const LINEAR_BELOW = 3

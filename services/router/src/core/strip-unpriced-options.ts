@@ -46,12 +46,12 @@ export function stripUnpricedOptions(body: Buffer): { body: Buffer; dropped: str
   const dropped = [...members, ...advisors.map((tool) => `tools.${typeOf(tool)}`)]
   if (dropped.length === 0) return { body, dropped }
   for (const name of members) delete request[name]
-  if (advisors.length > 0) leaveOut(request, advisors)
+  if (advisors.length > 0) leaveOutAdvisors(request)
   return { body: Buffer.from(JSON.stringify(request)), dropped }
 }
 
-function leaveOut(request: JsonObject, advisors: unknown[]): void {
-  const left = (request.tools as unknown[]).filter((tool) => !advisors.includes(tool))
+function leaveOutAdvisors(request: JsonObject): void {
+  const left = (request.tools as unknown[]).filter((tool) => !isAdvisor(tool))
   if (left.length > 0) request.tools = left
   // A choice among no tools is an error.
   else for (const name of ['tools', 'tool_choice']) delete request[name]

@@ -35,15 +35,23 @@ export function withoutReasoning(messages: readonly JsonObject[]): readonly Json
 }
 
 export function alternating(messages: readonly JsonObject[]): JsonObject[] {
-  const turns: JsonObject[] = []
+  const turns: Turn[] = []
+  let hasBegun = false
   for (const message of messages) {
-    const isLate = message.role === 'system' && turns.some(({ role }) => role !== 'system')
-    const turn = isLate ? { role: 'user', content: remindedOf(message.content) } : message
+    const isLate = message.role === 'system' && hasBegun
+    hasBegun ||= message.role !== 'system'
+    const next = isLate ? { role: 'user', content: remindedOf(message.content) } : message
     const last = turns.at(-1)
-    if (last && isOneTurn(last, turn)) turns[turns.length - 1] = joined(last, turn)
-    else turns.push(turn)
+    if (last && isOneTurn(last.message, next)) join(last, next)
+    else turns.push({ message: next, parts: null })
   }
-  return turns
+  return turns.map(({ message, parts }) => (parts === null ? message : { ...message, content: parts }))
+}
+
+interface Turn {
+  message: JsonObject
+  /** All contents that were joined, once one of them is a list. Thousands of messages may add to it. */
+  parts: unknown[] | null
 }
 
 /** In the words by which coding tools tell it within a user's turn. */
@@ -56,15 +64,17 @@ function isOneTurn(last: JsonObject, next: JsonObject): boolean {
   return last.role === next.role && last.role !== 'tool' && last.tool_calls === undefined
 }
 
-function joined(last: JsonObject, next: JsonObject): JsonObject {
-  return { ...last, ...next, content: joinedContent(last.content, next.content) }
-}
-
-function joinedContent(before: unknown, after: unknown): unknown {
-  if (before == null || before === '') return after
-  if (after == null || after === '') return before
-  if (typeof before === 'string' && typeof after === 'string') return `${before}\n\n${after}`
-  return [...partsOf(before), ...partsOf(after)]
+function join(turn: Turn, next: JsonObject): void {
+  const before = turn.parts ?? turn.message.content
+  const after = next.content
+  turn.message = { ...turn.message, ...next, content: before }
+  if (after == null || after === '') return
+  if (before == null || before === '') turn.message.content = after
+  else if (typeof before === 'string' && typeof after === 'string') turn.message.content = `${before}\n\n${after}`
+  else {
+    turn.parts ??= [...partsOf(before)]
+    for (const part of partsOf(after)) turn.parts.push(part)
+  }
 }
 
 function partsOf(content: unknown): unknown[] {

@@ -33,7 +33,7 @@ export function turnsOf(messages: Json[]): Turn[] {
     const role = message.role === 'assistant' ? 'assistant' : 'user'
     const content = blocksOf(message, index)
     const last = turns.at(-1)
-    if (last?.role === role) last.content.push(...content)
+    if (last?.role === role) for (const block of content) last.content.push(block)
     else if (content.length > 0) turns.push({ role, content })
   })
   return turns
@@ -115,9 +115,15 @@ function documentOf({ file_data: data, file_id: id, filename: title }: Json, fie
   throw refused(`${field}.file`, 'must be a PDF or a text, as file_data in a base64 data URL, or a file_id')
 }
 
+const DATA = 'data:'
+
+/** Searched, not matched: a pattern over megabytes of a client's text could go back and forth in them. */
 function inlineData(url: string): { media_type: string; data: string } | null {
-  const head = /^data:([^;,]+)[^,]*;base64,/.exec(url)
-  return head && { media_type: head[1]!, data: url.slice(head[0].length) }
+  const comma = url.indexOf(',')
+  if (!url.startsWith(DATA) || comma < 0) return null
+  const head = url.slice(DATA.length, comma)
+  const mediaType = head.slice(0, head.indexOf(';'))
+  return mediaType !== '' && head.endsWith(';base64') ? { media_type: mediaType, data: url.slice(comma + 1) } : null
 }
 
 function toolUseOf(call: Json): Json {

@@ -75,7 +75,8 @@ const OF_VENDOR = new Set(['server_tool_use', 'mcp_tool_use', 'mcp_tool_listing'
 
 /** The summary of a compaction is a text as any other. */
 function joined(text: string, summary: unknown): string {
-  return typeof summary === 'string' ? [text, summary].filter(Boolean).join('\n\n') : text
+  if (typeof summary !== 'string' || summary === '') return text
+  return text === '' ? summary : `${text}\n\n${summary}`
 }
 
 function toolCallOf({ id, name, input }: JsonObject): JsonObject {
@@ -87,12 +88,13 @@ function userOf(blocks: JsonObject[], field: string, lost: Lost): JsonObject[] {
   const results: JsonObject[] = []
   const parts: JsonObject[] = []
   for (const [at, block] of blocks.entries()) {
-    if (block.type !== 'tool_result') parts.push(...partsOf(block, `${field}[${at}]`))
-    else {
+    let own: JsonObject[]
+    if (block.type === 'tool_result') {
       const { message, attached } = resultOf(block, `${field}[${at}]`, lost)
       results.push(message)
-      parts.push(...attached)
-    }
+      own = attached
+    } else own = partsOf(block, `${field}[${at}]`)
+    for (const part of own) parts.push(part)
   }
   const [first] = parts
   if (!first) return results

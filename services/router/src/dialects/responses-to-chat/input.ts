@@ -17,6 +17,7 @@ export interface WrittenInput {
 /** One message, and what must stand behind it. */
 interface Entry {
   message: JsonObject
+  calls: JsonObject[]
   /** Its calls without a result, by `call_id`. */
   open: Set<unknown>
   results: JsonObject[]
@@ -61,7 +62,7 @@ class InputWriter {
       case 'custom_tool_call_output':
         return this.#addResult(item, field)
       case 'additional_tools':
-        this.tools.push(...objectsOf(item.tools))
+        for (const tool of objectsOf(item.tools)) this.tools.push(tool)
         return
       default:
         if (ESSENTIAL.has(type) || !HOSTED.test(type))
@@ -97,7 +98,8 @@ class InputWriter {
     const isOfLast = last?.message.role === 'assistant' && last.results.length === 0
     const entry = isOfLast ? last : this.#push({ role: 'assistant', content: null })
     const call = { id, type: 'function', function: { name: functionName(String(name), namespace), arguments: args } }
-    entry.message.tool_calls = [...((entry.message.tool_calls as JsonObject[] | undefined) ?? []), call]
+    entry.calls.push(call)
+    entry.message.tool_calls = entry.calls
     entry.open.add(id)
     this.#callers.set(id, entry)
   }
@@ -115,7 +117,8 @@ class InputWriter {
       tool_call_id: id,
       content: content === '' && others.length > 0 ? SHOWN : content,
     })
-    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${String(id)}:` }, ...others)
+    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${String(id)}:` })
+    for (const part of others) caller.shown.push(part)
   }
 
   #noteMarks(parts: unknown): void {
@@ -124,7 +127,7 @@ class InputWriter {
   }
 
   #push(message: JsonObject): Entry {
-    const entry: Entry = { message, open: new Set(), results: [], shown: [] }
+    const entry: Entry = { message, calls: [], open: new Set(), results: [], shown: [] }
     this.#entries.push(entry)
     return entry
   }
@@ -145,8 +148,10 @@ function isOpenFor({ message, results }: Entry, member: string): boolean {
   return message.role === 'assistant' && message[member] === null && !message.tool_calls && results.length === 0
 }
 
-function joinTexts(before: unknown, after: unknown): unknown {
-  return [before, after].filter((text) => typeof text === 'string' && text !== '').join('\n\n')
+/** By concatenation, which copies nothing: a conversation may add thousands of texts to one. */
+function joinTexts(before: unknown, after: unknown): string {
+  if (typeof before !== 'string' || before === '') return typeof after === 'string' ? after : ''
+  return typeof after === 'string' && after !== '' ? `${before}\n\n${after}` : before
 }
 
 function messagesOf({ role, content }: JsonObject, field: string): JsonObject[] {
