@@ -7,9 +7,9 @@ import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
 import { BackendFault } from '../src/core/backend-fault.ts'
-import { takenMembers } from '../src/core/taken-members.ts'
 import type { Question } from '../src/dialects/dialect.ts'
 import { wayTo } from '../src/dialects/dialects.ts'
+import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 
 type Make = (count: number) => object
 
@@ -210,14 +210,14 @@ const KINDS: Record<ClientDialect, Record<string, Make>> = {
 
 /** Rules of some vendors read a request once more. */
 const TARGETS: Partial<Question>[] = [
-  { vendor: '', model: 'm', form: [] },
+  { model: 'm', form: [] },
   {
-    vendor: 'mistral',
+    profile: VENDOR_PROFILES.mistral,
     model: 'm',
     form: [{ parameter: 'developer' }, { parameter: 'max_completion_tokens' }, { parameter: 'temperature' }],
-    taken: takenMembers('vllm', 'm'),
+    accepted: VENDOR_PROFILES.vllm.acceptedParameters!('m'),
   },
-  { vendor: 'gemini', model: 'gemini-3-pro', form: [{ parameter: 'system' }] },
+  { profile: VENDOR_PROFILES.gemini, model: 'gemini-3-pro', form: [{ parameter: 'system' }] },
 ]
 
 const ITEMS = 10_000
