@@ -30,7 +30,7 @@ export interface Backend {
   /** What no client may read of it. */
   secrets(): readonly string[]
   /** Of clients of each dialect. */
-  ways: Record<ClientDialect, BackendWay | null>
+  ways: Record<ClientDialect, BackendWay>
   health: health.Health
   /** Of its models by name, whatever their pools. */
   states: Map<string, TargetState>
@@ -105,7 +105,7 @@ export function openFleet(environment: NodeJS.ProcessEnv, connect = connectionsI
     if (running && isDeepStrictEqual(running.config, config)) return running
     const ways = waysOf(config)
     // Whatever is asked of it that is no conversation.
-    const { headers } = Object.values(ways).find((way) => way !== null) ?? config
+    const { headers } = ways.chat
     const credential = openCredential(config, environment)
     return {
       config,
@@ -153,9 +153,8 @@ function connectionsIn(environment: NodeJS.ProcessEnv): (config: BackendConfig) 
 
 function waysOf(config: BackendConfig): Backend['ways'] {
   const key = keyHeaders(config)
-  const wayOf = (client: ClientDialect): BackendWay | null => {
+  const wayOf = (client: ClientDialect): BackendWay => {
     const way = wayTo(client, config.dialects)
-    if (!way) return null
     const headers = { ...way.dialect.headers(key ? undefined : config.apiKey), ...key, ...config.headers }
     return { ...way, headers }
   }
@@ -164,7 +163,7 @@ function waysOf(config: BackendConfig): Backend['ways'] {
 
 /** The way of the job's client to a target that is capable of the job. */
 export function wayOf({ backend }: Target, header: JobHeader): BackendWay {
-  return backend.ways[clientDialect(header)]!
+  return backend.ways[clientDialect(header)]
 }
 
 /** Whether it speaks the dialect of the job's client. */
@@ -208,11 +207,7 @@ export function isFullEvenSo({ outstanding, places }: Backend): boolean {
 }
 
 export function capableTargets({ targets }: TargetPool, header: JobHeader): Target[] {
-  const client = clientDialect(header)
-  return targets.filter(
-    ({ backend }) =>
-      backend.ways[client] !== null && header.needs.every((need) => backend.config.capabilities.includes(need)),
-  )
+  return targets.filter(({ backend }) => header.needs.every((need) => backend.config.capabilities.includes(need)))
 }
 
 export function isUsable(target: Target, nowMs: number): boolean {

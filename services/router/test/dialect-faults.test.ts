@@ -41,7 +41,7 @@ const CLIENTS: Record<Client, ClientCase> = {
     },
   },
   messages: {
-    spoken: ['chat', 'messages'],
+    spoken: ['chat', 'responses', 'messages'],
     first: 'message_start',
     terminal: 'message_stop',
     piece: 'content_block_delta',

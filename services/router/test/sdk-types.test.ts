@@ -89,7 +89,7 @@ const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWrit
 const told = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 
 function answersTo(client: ClientDialect, request: Json): { events: Json[]; wholes: Json[] } {
-  const { dialect } = wayTo(client, ['chat'])!
+  const { dialect } = wayTo(client, ['chat'])
   const body = Buffer.from(JSON.stringify(request))
   const asked = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   const { echo } = dialect.request(asked)

@@ -1,9 +1,8 @@
-/**
- * How a client of each dialect is served by a backend of each: one translation a pair. No client of a pair that is null reaches such a backend.
- */
+/** How a client of each dialect is served by a backend of each: one translation a pair. */
 
 import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import { anthropic } from './anthropic.ts'
+import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesFront } from './messages-to-chat.ts'
 import { messages } from './messages.ts'
@@ -13,14 +12,14 @@ import { responses } from './responses.ts'
 import { responsesFront } from './responses-to-chat.ts'
 
 /** By the client's dialect, then by the backend's. */
-const pairs: Record<ClientDialect, Record<TargetDialect, Dialect | null>> = {
-  chat: { chat: openai, responses: null, messages: anthropic },
+const pairs: Record<ClientDialect, Record<TargetDialect, Dialect>> = {
+  chat: { chat: openai, responses: chatToResponses, messages: anthropic },
   responses: {
     chat: overChat(responsesFront, openai),
     responses,
     messages: overChat(responsesFront, anthropic),
   },
-  messages: { chat: overChat(messagesFront, openai), responses: null, messages },
+  messages: { chat: overChat(messagesFront, openai), responses: overChat(messagesFront, chatToResponses), messages },
 }
 
 /** A client's way to a backend. */
@@ -30,12 +29,9 @@ export interface Way {
   target: TargetDialect
 }
 
-/** The client's own dialect goes before a translation. Null: the backend speaks none that it could be translated into. */
-export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): Way | null {
-  const nativeFirst = spoken.toSorted((one, other) => Number(other === client) - Number(one === client))
-  for (const target of nativeFirst) {
-    const dialect = pairs[client][target]
-    if (dialect) return { dialect, target }
-  }
-  return null
+/** The client's own dialect goes before a translation, and chat before a translation of two steps. */
+export function wayTo(client: ClientDialect, spoken: readonly TargetDialect[]): Way {
+  const target = [client, 'chat' as const].find((one) => spoken.includes(one)) ?? spoken[0]
+  if (target === undefined) throw new Error('a backend speaks no dialect')
+  return { dialect: pairs[client][target], target }
 }

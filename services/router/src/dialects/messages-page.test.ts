@@ -1,15 +1,15 @@
 /**
- * What becomes of each field of a Messages request in front of backends that speak chat: the table in `docs/dialects.md`.
+ * What becomes of each field of a Messages request in front of backends that speak chat or the Responses API: the table in `docs/dialects.md`.
  */
 
 import { afterAll, expect, test } from 'vitest'
 import { faultPageSection } from '@gateway/testing/fault-page'
 import { BackendFault } from '../core/backend-fault.ts'
-import { messagesFront } from './messages-to-chat.ts'
-import { openai } from './openai.ts'
-import { overChat } from './over-chat.ts'
+import type { Dialect } from './dialect.ts'
+import { wayTo } from './dialects.ts'
 
-const dialect = overChat(messagesFront, openai)
+const overChat = wayTo('messages', ['chat']).dialect
+const overResponses = wayTo('messages', ['responses']).dialect
 
 const HI = { type: 'text', text: 'x' }
 const LOOK = { name: 'look', input_schema: { type: 'object', properties: {} } }
@@ -99,26 +99,26 @@ const FIELDS: Record<string, [with_: object, without: object]> = {
   'any other field': [{ some_new_field: 1 }, {}],
 }
 
-const page = faultPageSection('messages', ['Field', '`chat` backends'], 'dialects.md')
+const page = faultPageSection('messages', ['Field', '`chat` backends', '`responses` backends'], 'dialects.md')
 afterAll(() => page.close())
 
 test.each(Object.entries(FIELDS))('%s', (field, [request, without]) => {
-  const fate = fateOf(request, without)
-  expect(fate).not.toBe('lost')
-  page.row(`\`${field}\``, fate)
+  const fates = [overChat, overResponses].map((dialect) => fateOf(dialect, request, without))
+  expect(fates).not.toContain('lost')
+  page.row(`\`${field}\``, ...fates)
 })
 
-function write(request: object) {
+function write(dialect: Dialect, request: object) {
   const body = Buffer.from(JSON.stringify({ max_tokens: 9, messages: [{ role: 'user', content: 'x' }], ...request }))
   return dialect.request({ kind: 'chat', body, model: 'qwen', stream: false, maxTokens: undefined, form: [] })
 }
 
 /** `lost`: the backend gets the same without the field, and nobody is told. */
-function fateOf(request: object, without: object): string {
+function fateOf(dialect: Dialect, request: object, without: object): string {
   try {
-    const { body, dropped } = write(request)
+    const { body, dropped } = write(dialect, request)
     if (dropped.length > 0) return 'left out'
-    return body.equals(write(without).body) ? 'lost' : 'kept'
+    return body.equals(write(dialect, without).body) ? 'lost' : 'kept'
   } catch (error) {
     if (!(error instanceof BackendFault) || error.status !== 400) throw error
     return 'refused'

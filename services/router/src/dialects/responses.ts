@@ -62,16 +62,22 @@ function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject)
 }
 
 function readResponse(bytes: Buffer): PlainAnswer {
+  const json = parseResponse(bytes)
+  return { bytes, json, usage: readUsage(json.usage) }
+}
+
+/** Throws `BackendFault` where the response failed or is none. */
+export function parseResponse(bytes: Buffer): JsonObject {
   const json = parseAnswer(bytes)
   if (!Array.isArray(json.output)) throw invalid('the answer has no output')
   if (json.status === 'failed' || json.status === 'cancelled') throw failureOf(json)
-  return { bytes, json, usage: readUsage(json.usage) }
+  return json
 }
 
 /** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
 const STATUSES: Record<string, number> = { rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }
 
-function failureOf({ error }: JsonObject): BackendFault {
+export function failureOf({ error }: JsonObject): BackendFault {
   const { code, message } = membersOf(error)
   const status = STATUSES[String(code)] ?? (String(code).includes('image') ? 400 : 500)
   return new BackendFault('error_event', 'the backend reported a failed response', {

@@ -1,0 +1,118 @@
+/**
+ * The messages of a chat completion as items of a Responses request: messages, calls and their outputs.
+ *
+ * The model's earlier reasoning is left out: the API takes back only items that it has signed, and chat has none.
+ */
+
+import { isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { refused } from '../../core/backend-fault.ts'
+
+export interface WrittenInput {
+  items: JsonObject[]
+  dropped: string[]
+}
+
+export function inputOf(messages: readonly JsonObject[]): WrittenInput {
+  const writer = new InputWriter()
+  messages.forEach((message, index) => writer.write(message, `messages[${index}]`))
+  return { items: writer.items, dropped: [...writer.dropped] }
+}
+
+class InputWriter {
+  readonly items: JsonObject[] = []
+  readonly dropped = new Set<string>()
+  /** The ids of custom calls: their outputs have a type of their own. */
+  #custom = new Set<unknown>()
+
+  write(message: JsonObject, field: string): void {
+    for (const name of ['name', 'cache_control', 'audio'])
+      if (message[name] != null) this.dropped.add(`messages.${name}`)
+    switch (message.role) {
+      case 'assistant':
+        return this.#writeAssistant(message, field)
+      case 'tool':
+        return this.#writeOutput(message, field)
+      case 'function':
+        throw refused(`${field}.role`, 'must not be function: use tools')
+      default:
+        this.items.push({ type: 'message', role: message.role, content: this.#content(message.content, field) })
+    }
+  }
+
+  #writeAssistant(message: JsonObject, field: string): void {
+    if (message.function_call != null) throw refused(`${field}.function_call`, 'is not known to this model: use tools')
+    const content = this.#saidBy(message, field)
+    if (content.length > 0) {
+      const id = `msg_svc_${this.items.length}`
+      this.items.push({ type: 'message', id, status: 'completed', role: 'assistant', content })
+    }
+    objectsOf(message.tool_calls).forEach((call, at) => this.#writeCall(call, `${field}.tool_calls[${at}]`))
+  }
+
+  /** The model's own text and refusals, in order. */
+  #saidBy({ content, refusal }: JsonObject, field: string): JsonObject[] {
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content)
+    const said = parts.map((part, at) => {
+      if (part.type === 'refusal') return refusalPart(part.refusal)
+      if (part.type !== 'text') throw refused(`${field}.content[${at}].type`, `must not be ${String(part.type)}`)
+      this.#noteCacheControl(part)
+      return { type: 'output_text', text: part.text, annotations: [] }
+    })
+    const all = typeof refusal === 'string' ? [...said, refusalPart(refusal)] : said
+    return all.filter((part) => part.text !== '' && part.refusal !== '')
+  }
+
+  #writeCall(call: JsonObject, field: string): void {
+    if (call.type === 'custom') {
+      this.#custom.add(call.id)
+      const { name, input } = membersOf(call.custom)
+      this.items.push({ type: 'custom_tool_call', call_id: call.id, name, input })
+      return
+    }
+    if (!isObject(call.function)) throw refused(`${field}.type`, 'must be function or custom')
+    const { name, arguments: args } = call.function
+    this.items.push({
+      type: 'function_call',
+      call_id: call.id,
+      name,
+      arguments: typeof args === 'string' ? args : '{}',
+    })
+  }
+
+  #writeOutput({ tool_call_id: id, content }: JsonObject, field: string): void {
+    const type = this.#custom.has(id) ? 'custom_tool_call_output' : 'function_call_output'
+    this.items.push({ type, call_id: id, output: this.#content(content, field) })
+  }
+
+  /** A text, or parts of it. */
+  #content(content: unknown, field: string): unknown {
+    if (typeof content === 'string') return content
+    return objectsOf(content).map((part, at) => {
+      this.#noteCacheControl(part)
+      return partOf(part, `${field}.content[${at}]`)
+    })
+  }
+
+  #noteCacheControl({ cache_control: control }: JsonObject): void {
+    if (control != null) this.dropped.add('messages.cache_control')
+  }
+}
+
+function refusalPart(refusal: unknown): JsonObject {
+  return { type: 'refusal', refusal }
+}
+
+function partOf(part: JsonObject, field: string): JsonObject {
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text }
+    case 'image_url': {
+      const { url, detail } = isObject(part.image_url) ? part.image_url : { url: part.image_url }
+      return { type: 'input_image', image_url: url, ...(detail == null ? {} : { detail }) }
+    }
+    case 'file':
+      return { type: 'input_file', ...membersOf(part.file) }
+    default:
+      throw refused(`${field}.type`, `must not be ${String(part.type)}: this model takes texts, images and files`)
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * A response as a chat completion, and the parts that a stream shares with it.
+ */
+
+import { type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { readUsage } from '../../core/chat-chunk.ts'
+import type { Identity } from '../../core/whole-record.ts'
+import { writeUsage } from '../anthropic/answer.ts'
+import type { PlainAnswer } from '../dialect.ts'
+import { parseResponse } from '../responses.ts'
+
+export function readResponse(bytes: Buffer, identity: Identity): PlainAnswer {
+  const response = parseResponse(bytes)
+  const items = objectsOf(response.output)
+  const message = messageOf(items)
+  const usage = readUsage(response.usage)
+  const logprobs = partsIn(items).flatMap((part) => objectsOf(part.logprobs))
+  const json = {
+    ...nameOf(response, identity),
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message,
+        logprobs: logprobs.length === 0 ? null : { content: logprobs, refusal: null },
+        finish_reason: finishReasonOf(response, message.tool_calls !== undefined),
+      },
+    ],
+    ...serviceTierOf(response),
+    ...(usage ? { usage: writeUsage(usage) } : {}),
+  }
+  return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
+}
+
+/** The response's own time and model; its id begins as a response's does, so the client reads ours. */
+export function nameOf({ created_at: at, model }: JsonObject, { id, created, model: asked }: Identity): JsonObject {
+  return {
+    id,
+    created: typeof at === 'number' && Number.isFinite(at) ? Math.floor(at) : created,
+    model: typeof model === 'string' && model !== '' ? model : asked,
+  }
+}
+
+export function serviceTierOf({ service_tier: tier }: JsonObject): JsonObject {
+  return typeof tier === 'string' ? { service_tier: tier } : {}
+}
+
+function partsIn(items: readonly JsonObject[]): JsonObject[] {
+  return items.filter(({ type }) => type === 'message').flatMap(({ content }) => objectsOf(content))
+}
+
+function messageOf(items: readonly JsonObject[]): JsonObject {
+  const parts = partsIn(items)
+  const text = joined(parts, 'text')
+  const refusal = joined(parts, 'refusal')
+  const reasoning = items
+    .filter(({ type }) => type === 'reasoning')
+    .map(reasoningOf)
+    .join('')
+  const calls = items.flatMap((item) => callOf(item) ?? [])
+  const annotations = parts.flatMap((part) => objectsOf(part.annotations)).flatMap((one) => citationOf(one) ?? [])
+  return {
+    role: 'assistant',
+    content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
+    refusal: refusal === '' ? null : refusal,
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(annotations.length === 0 ? {} : { annotations }),
+  }
+}
+
+/** The model's reasoning where the backend shows it, else its summary. */
+function reasoningOf({ content, summary }: JsonObject): string {
+  return joined(objectsOf(content), 'text') || joined(objectsOf(summary), 'text')
+}
+
+function joined(parts: readonly JsonObject[], member: 'text' | 'refusal'): string {
+  return parts.flatMap((part) => (typeof part[member] === 'string' ? [part[member]] : [])).join('')
+}
+
+/** A call that the client has to answer; null for other items, those of hosted tools too. */
+export function callOf({ type, call_id: id, name, arguments: args, input }: JsonObject): JsonObject | null {
+  if (type === 'function_call') return { id, type: 'function', function: { name, arguments: args ?? '' } }
+  return type === 'custom_tool_call' ? { id, type: 'custom', custom: { name, input: input ?? '' } } : null
+}
+
+/** Chat knows the citation of an address alone. */
+export function citationOf({ type, start_index, end_index, title, url }: JsonObject): JsonObject | null {
+  return type === 'url_citation' ? { type, url_citation: { start_index, end_index, title, url } } : null
+}
+
+export function finishReasonOf({ status, incomplete_details: details }: JsonObject, hasCalls: boolean): string {
+  if (status === 'incomplete') return membersOf(details).reason === 'content_filter' ? 'content_filter' : 'length'
+  return hasCalls ? 'tool_calls' : 'stop'
+}
+
+export function usageMember(usage: TokenUsage): JsonObject {
+  return { choices: [], usage: writeUsage(usage) }
+}

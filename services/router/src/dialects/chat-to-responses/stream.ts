@@ -1,0 +1,211 @@
+/**
+ * A stream of Responses events as chat completion chunks, event by event.
+ *
+ * Some servers send a text in pieces, others whole at its end, and some in the last event alone. Whatever the pieces were, the
+ * client gets each text once: of what an event repeats, only the part that has not been sent goes out. The stream
+ * keeps lengths, never the texts.
+ */
+
+import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import type { TokenUsage } from '@gateway/contracts/usage'
+import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../../core/chat-chunk.ts'
+import { invalid } from '../../core/plain-answer.ts'
+import type { SseEvent } from '../../core/sse-events.ts'
+import type { Identity } from '../../core/whole-record.ts'
+import { addText, type ChatReading, noProgress, noteUsage } from '../dialect.ts'
+import { failureOf } from '../responses.ts'
+import { callOf, citationOf, finishReasonOf, nameOf, serviceTierOf, usageMember } from './response.ts'
+
+type Member = 'content' | 'refusal' | 'reasoning_content'
+
+/** The events that bring pieces of a text, and the member of the delta that takes them. */
+const PIECES = new Map<unknown, Member>([
+  ['response.output_text.delta', 'content'],
+  ['response.refusal.delta', 'refusal'],
+  ['response.reasoning_text.delta', 'reasoning_content'],
+  ['response.reasoning_summary_text.delta', 'reasoning_content'],
+])
+const CALL_PIECES = new Set<unknown>([
+  'response.function_call_arguments.delta',
+  'response.custom_tool_call_input.delta',
+])
+const ENDS = new Set<unknown>(['response.completed', 'response.incomplete'])
+/** The parts of an item that say something, and how their events are called. */
+const PARTS = new Map<unknown, { member: Member; text: 'text' | 'refusal'; event: string }>([
+  ['output_text', { member: 'content', text: 'text', event: 'output_text' }],
+  ['refusal', { member: 'refusal', text: 'refusal', event: 'refusal' }],
+  ['reasoning_text', { member: 'reasoning_content', text: 'text', event: 'reasoning_text' }],
+  ['summary_text', { member: 'reasoning_content', text: 'text', event: 'reasoning_summary_text' }],
+])
+
+interface Call {
+  /** Its place among the calls. */
+  position: number
+  isCustom: boolean
+  /** Characters of its arguments that the client has. */
+  sent: number
+}
+
+export class ResponsesToChatStream implements ChatReading {
+  readonly progress = noProgress()
+  #name: JsonObject
+  #identity: Identity
+  #tier: JsonObject = {}
+  /** By the position of the item in the output. */
+  #calls = new Map<unknown, Call>()
+  /** Characters that the client has of each part: by the item's position, the kind of event and the part's position. */
+  #sent = new Map<string, number>()
+  /** The items whose reasoning comes as text: their summaries would say it twice. */
+  #reasoning = new Map<unknown, string>()
+
+  constructor(identity: Identity) {
+    this.#identity = identity
+    this.#name = nameOf({}, identity)
+  }
+
+  read(event: SseEvent): Buffer | null {
+    const chunks = this.chunks(event)
+    return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
+  }
+
+  chunks({ name, data }: SseEvent): Chunk[] {
+    if (data === '[DONE]') {
+      this.progress.done = true
+      return []
+    }
+    const event = parseChunk(data)
+    if (name === 'error' || event.type === 'error') throw errorEvent(data)
+    if (event.type === 'response.failed') throw failureOf(membersOf(event.response))
+    if (ENDS.has(event.type)) return this.#end(event.response)
+    return this.#chunksOf(event)
+  }
+
+  usageChunk(usage: TokenUsage): Buffer {
+    return writeChunk(this.#whole(usageMember(usage)))
+  }
+
+  #chunksOf(event: JsonObject): Chunk[] {
+    const { type, output_index: at, item, delta } = event
+    const member = PIECES.get(type)
+    if (member !== undefined) return this.#piece(member, String(type).slice(9, -6), event)
+    if (CALL_PIECES.has(type)) return this.#arguments(this.#calls.get(at), delta)
+    switch (type) {
+      case 'response.created':
+        return this.#start(event.response)
+      case 'response.output_item.added':
+        return isObject(item) ? this.#startCall(at, item) : []
+      case 'response.output_item.done':
+        return isObject(item) ? this.#wholeItem(at, item) : []
+      case 'response.output_text.annotation.added':
+        return this.#citation(event.annotation)
+      default:
+        // Progress of hosted tools, ends of parts that the item's end repeats, and kinds of events yet to come.
+        return []
+    }
+  }
+
+  #start(response: unknown): Chunk[] {
+    if (isObject(response)) {
+      this.#name = nameOf(response, this.#identity)
+      this.#tier = serviceTierOf(response)
+    }
+    return [this.#delta({ role: 'assistant', content: '' })]
+  }
+
+  #piece(member: Member, kind: string, event: JsonObject): Chunk[] {
+    const { output_index: at, content_index: part = event.summary_index, delta, logprobs } = event
+    if (typeof delta !== 'string' || delta === '' || !this.#isHeard(at, kind)) return []
+    const key = `${String(at)} ${kind} ${String(part)}`
+    this.#sent.set(key, (this.#sent.get(key) ?? 0) + delta.length)
+    return [this.#say(member, delta, objectsOf(logprobs))]
+  }
+
+  /** Of an item's reasoning and its summary the client reads the one that comes first. */
+  #isHeard(at: unknown, kind: string): boolean {
+    if (!kind.startsWith('reasoning')) return true
+    const heard = this.#reasoning.get(at) ?? kind
+    this.#reasoning.set(at, heard)
+    return heard === kind
+  }
+
+  #say(member: Member, text: string, logprobs: JsonObject[] = []): Chunk {
+    addText(this.progress.text, text)
+    this.progress.begun = true
+    return this.#delta({ [member]: text }, logprobs)
+  }
+
+  #startCall(at: unknown, item: JsonObject): Chunk[] {
+    const call = callOf(item)
+    if (call === null || this.#calls.has(at)) return []
+    const started = { position: this.#calls.size, isCustom: call.type === 'custom', sent: 0 }
+    this.#calls.set(at, started)
+    this.progress.begun = true
+    if (typeof item.name === 'string') addText(this.progress.text, item.name)
+    const empty = started.isCustom ? { name: item.name, input: '' } : { name: item.name, arguments: '' }
+    const { id, type } = call
+    const first = { index: started.position, id, type, [String(type)]: empty }
+    return [this.#delta({ tool_calls: [first] }), ...this.#rest(started, argumentsOf(item))]
+  }
+
+  #arguments(call: Call | undefined, piece: unknown): Chunk[] {
+    if (call === undefined || typeof piece !== 'string' || piece === '') return []
+    call.sent += piece.length
+    addText(this.progress.text, piece)
+    const said = call.isCustom ? { custom: { input: piece } } : { function: { arguments: piece } }
+    return [this.#delta({ tool_calls: [{ index: call.position, ...said }] })]
+  }
+
+  #rest(call: Call, whole: string): Chunk[] {
+    return this.#arguments(call, whole.slice(call.sent))
+  }
+
+  /** An item at its end: whatever the client has not had of it. */
+  #wholeItem(at: unknown, item: JsonObject): Chunk[] {
+    if (callOf(item) !== null) {
+      const start = this.#startCall(at, item)
+      return [...start, ...this.#rest(this.#calls.get(at)!, argumentsOf(item))]
+    }
+    if (item.type !== 'message' && item.type !== 'reasoning') return []
+    const parts = [...objectsOf(item.content).entries(), ...objectsOf(item.summary).entries()]
+    return parts.flatMap(([index, part]) => this.#wholePart(at, index, part))
+  }
+
+  #wholePart(at: unknown, index: number, part: JsonObject): Chunk[] {
+    const known = PARTS.get(part.type)
+    const text = known && part[known.text]
+    if (typeof text !== 'string' || !this.#isHeard(at, known!.event)) return []
+    const key = `${String(at)} ${known!.event} ${index}`
+    const rest = text.slice(this.#sent.get(key) ?? 0)
+    this.#sent.set(key, text.length)
+    return rest === '' ? [] : [this.#say(known!.member, rest)]
+  }
+
+  #citation(annotation: unknown): Chunk[] {
+    const citation = isObject(annotation) ? citationOf(annotation) : null
+    return citation === null ? [] : [this.#delta({ annotations: [citation] })]
+  }
+
+  #end(response: unknown): Chunk[] {
+    if (!isObject(response)) throw invalid('the last event has no response')
+    const unsent = objectsOf(response.output).flatMap((item, at) => this.#wholeItem(at, item))
+    noteUsage(this.progress, readUsage(response.usage))
+    this.#tier = serviceTierOf(response)
+    this.progress.begun = this.progress.complete = this.progress.done = true
+    const reason = finishReasonOf(response, this.#calls.size > 0)
+    return [...unsent, this.#whole({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: reason }] })]
+  }
+
+  #delta(delta: JsonObject, logprobs: JsonObject[] = []): Chunk {
+    const told = logprobs.length === 0 ? null : { content: logprobs, refusal: null }
+    return this.#whole({ choices: [{ index: 0, delta, logprobs: told, finish_reason: null }] })
+  }
+
+  #whole(rest: JsonObject): Chunk {
+    return { ...this.#name, object: 'chat.completion.chunk', ...this.#tier, ...rest }
+  }
+}
+
+function argumentsOf({ arguments: args, input }: JsonObject): string {
+  if (typeof args === 'string') return args
+  return typeof input === 'string' ? input : ''
+}
