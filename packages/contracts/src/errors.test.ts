@@ -3,7 +3,9 @@ import {
   ERROR_STATUS,
   flatErrorBody,
   GatewayError,
+  isFlat,
   messagesError,
+  nestedErrorBody,
   quotaExceededBody,
   rateLimitBody,
   rateLimitTypes,
@@ -110,19 +112,21 @@ describe("the bodies of the contract's table, to the letter", () => {
   })
 })
 
-describe('where the contract is silent', () => {
-  test.each<[ErrorCode, number, boolean]>([
-    ['MODEL_NOT_FOUND', 404, false],
-    ['NOT_FOUND', 404, false],
-    ['PAYLOAD_TOO_LARGE', 413, false],
-    ['UNSUPPORTED_MEDIA_TYPE', 415, false],
-    ['SERVICE_UNAVAILABLE', 503, true],
-    ['INTERNAL_ERROR', 500, true],
-  ])('%s is a flat %i; retrying helps: %s', (code, status, retryHelps) => {
+describe('where the contract is silent, errors are nested, as OpenAI’s clients read them', () => {
+  test.each<[ErrorCode, number, string, boolean]>([
+    ['MODEL_NOT_FOUND', 404, 'invalid_request_error', false],
+    ['NOT_FOUND', 404, 'invalid_request_error', false],
+    ['FORBIDDEN', 403, 'invalid_request_error', false],
+    ['PAYLOAD_TOO_LARGE', 413, 'invalid_request_error', false],
+    ['UNSUPPORTED_MEDIA_TYPE', 415, 'invalid_request_error', false],
+    ['CLIENT_TIMEOUT', 408, 'invalid_request_error', true],
+    ['SERVICE_UNAVAILABLE', 503, 'server_error', true],
+    ['INTERNAL_ERROR', 500, 'server_error', true],
+  ])('%s is a nested %i of the type %s; retrying helps: %s', (code, status, type, retryHelps) => {
     expect(render(new GatewayError(code, 'Why'))).toEqual({
       status,
       headers: retryHelps ? {} : { 'x-should-retry': 'false' },
-      body: { error: 'Why', code },
+      body: { error: { message: 'Why', type, param: null, code } },
     })
   })
 
@@ -132,20 +136,49 @@ describe('where the contract is silent', () => {
   })
 })
 
+describe('a client that reads nested errors alone gets the same words and code nested', () => {
+  const nested = (error: GatewayError) => JSON.parse(renderError(error, links, { isNested: true }).body) as unknown
+
+  test.each<[ErrorCode, string]>([
+    ['NO_AUTH', 'Unauthorized'],
+    ['INVALID_KEY', 'Invalid key'],
+    ['INVALID_TOKEN', 'Invalid token format'],
+    ['VALIDATION_ERROR', 'Why'],
+  ])('%s', (code, message) => {
+    const type = 'invalid_request_error'
+    expect(nested(new GatewayError(code, 'Why'))).toEqual({ error: { message, type, param: null, code } })
+  })
+
+  test('UPSTREAMS_EXHAUSTED keeps tier and attempted', () => {
+    const details = { tier: 'svc-core', attempted: ['gpu-a', 'gpu-b'] }
+    expect(nested(new GatewayError('UPSTREAMS_EXHAUSTED', 'Why', details))).toEqual({
+      error: { message: 'Why', type: 'server_error', param: null, code: 'UPSTREAMS_EXHAUSTED', ...details },
+    })
+  })
+
+  test('a limit and a used-up allowance are the same as ever', () => {
+    for (const code of ['rate_limit_exceeded', 'quota_exceeded'] as const) {
+      const error = new GatewayError(code, 'Why')
+      expect(nested(error)).toEqual(render(error).body)
+    }
+  })
+})
+
 test('every code gives the status, the shape and the code of its table, and nothing of its cause', () => {
   for (const [code, status] of Object.entries(ERROR_STATUS) as [ErrorCode, number][]) {
     const rendered = render(new GatewayError(code, 'Why', {}, { cause: new Error('db password hunter22') }))
-    const schema =
-      code === 'rate_limit_exceeded' ? rateLimitBody : code === 'quota_exceeded' ? quotaExceededBody : flatErrorBody
+    const ofLimits = { rate_limit_exceeded: rateLimitBody, quota_exceeded: quotaExceededBody }
+    const schema = Object.entries(ofLimits).find(([name]) => name === code)?.[1]
+    const shape = schema ?? (isFlat(code) ? flatErrorBody : nestedErrorBody)
     expect(rendered.status).toBe(status)
-    expect(schema.parse(rendered.body)).toEqual(rendered.body)
+    expect(shape.parse(rendered.body)).toEqual(rendered.body)
     expect(JSON.stringify(rendered)).not.toContain('hunter22')
   }
 })
 
 describe("the other dialects have their own shape, with the contract's statuses, codes and additions", () => {
   const bodyOf = (error: GatewayError, dialect: 'responses' | 'messages') =>
-    JSON.parse(renderError(error, links, dialect).body) as unknown
+    JSON.parse(renderError(error, links, { dialect }).body) as unknown
 
   test('every code, in both', () => {
     for (const [code, status] of Object.entries(ERROR_STATUS) as [ErrorCode, number][]) {
@@ -154,7 +187,7 @@ describe("the other dialects have their own shape, with the contract's statuses,
         ['responses', responsesError],
         ['messages', messagesError],
       ] as const) {
-        const rendered = renderError(error, links, dialect)
+        const rendered = renderError(error, links, { dialect })
         expect(rendered).toMatchObject({ status, headers: renderError(error, links).headers })
         expect(schema.parse(bodyOf(error, dialect))).toMatchObject({ error: { code } })
         expect(rendered.body).not.toContain('hunter22')
@@ -173,7 +206,7 @@ describe("the other dialects have their own shape, with the contract's statuses,
       error: { type: 'rate_limit_error', message: 'Wait', code: 'rate_limit_exceeded', limit: 'tokens', ...more },
       request_id: null,
     })
-    const told = renderError(error, links, 'messages', 'req-1')
+    const told = renderError(error, links, { dialect: 'messages', requestId: 'req-1' })
     expect(JSON.parse(told.body)).toMatchObject({ request_id: 'req-1' })
   })
 
@@ -211,7 +244,7 @@ test('what is refused because there is too much of it says when to come back; ot
   expect(renderError(refusal, links)).toMatchObject({
     status: 503,
     headers: { 'retry-after-ms': '1200', 'retry-after': '2' },
-    body: '{"error":"Too much","code":"SERVICE_UNAVAILABLE"}',
+    body: '{"error":{"message":"Too much","type":"server_error","param":null,"code":"SERVICE_UNAVAILABLE"}}',
   })
   expect(renderError(new GatewayError('SERVICE_UNAVAILABLE', 'Away'), links).headers).toEqual({})
 })
