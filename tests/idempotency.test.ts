@@ -97,7 +97,10 @@ async function read(response: Response): Promise<Given> {
 }
 
 const chat = (content: string, fields: object = {}) => ({ model: 'svc-core', messages: ask(content), ...fields })
-const code = ({ text }: Given): unknown => (JSON.parse(text) as { code?: unknown }).code
+const code = ({ text }: Given): unknown => {
+  const { code: flat, error } = JSON.parse(text) as { code?: unknown; error?: { code?: unknown } }
+  return flat ?? error?.code
+}
 const isWhole = ({ text }: Given): boolean => text.endsWith('data: [DONE]\n\n')
 const isReplayed = ({ headers }: Given): boolean => headers.get('idempotent-replayed') === 'true'
 

@@ -278,8 +278,8 @@ describe('the public lists', () => {
       expect((await send(gateway.url, `/v1/models/${encodeURIComponent(entry.id)}`)).body).toEqual(entry)
     }
     const missing = await send(gateway.url, '/v1/models/acme%2Fnothing')
-    expect(missing).toMatchObject({ status: 404, body: { code: 'MODEL_NOT_FOUND' } })
-    expect(missing.body['error']).toContain('acme/nothing')
+    expect(missing).toMatchObject({ status: 404, body: { error: { code: 'MODEL_NOT_FOUND' } } })
+    expect(missing.body['error']).toMatchObject({ message: expect.stringContaining('acme/nothing') as string })
     expect((await send(gateway.url, '/v1/models/%zz')).status).toBe(404)
   })
 

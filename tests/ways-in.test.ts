@@ -7,6 +7,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { randomUUID } from 'node:crypto'
+import { isFlat, type ErrorCode } from '@gateway/contracts/errors'
 import { clientDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { type Backend, startBackend } from '@gateway/stand-ins/backend'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -180,7 +181,9 @@ describe.each(clientDialects)('%s', (dialect) => {
   /** The members that every refusal of the dialect has; the contract's own shape for chat. */
   const refusal = (code: string) =>
     ({
-      chat: { code },
+      chat: isFlat(code as ErrorCode)
+        ? { code }
+        : { error: { code, message: expect.any(String) as string, param: null } },
       responses: { error: { code, message: expect.any(String) as string, param: null } },
       messages: {
         type: 'error',

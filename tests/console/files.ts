@@ -56,7 +56,7 @@ describe('the page', () => {
     '/consolation',
   ])('is not what is answered for %s', async (path) => {
     const response = await get(path)
-    expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([404, 'NOT_FOUND'])
+    expect([response.status, await response.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }])
   })
 
   test('is not something to write to', async () => {

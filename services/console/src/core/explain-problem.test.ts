@@ -6,7 +6,7 @@ import { explainAnswer } from './explain-problem.ts'
 const links = { docsUrl: 'https://docs.example', topupUrl: 'https://topup.example' }
 
 function explain(error: GatewayError, dialect: ClientDialect = 'chat') {
-  const { status, body } = renderError(error, links, dialect)
+  const { status, body } = renderError(error, links, { dialect })
   return explainAnswer(status, JSON.parse(body), 'request-1')
 }
 

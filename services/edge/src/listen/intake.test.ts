@@ -12,6 +12,7 @@ import {
   KEY_SECRET_LENGTH,
   randomBase62,
 } from '@gateway/contracts/api-key'
+import type { Edge } from '../edge.ts'
 import { rememberPlans } from '../admit/remember-accounts.ts'
 import { namesKnownAccount } from '../credentials/authenticate.ts'
 import { openIntake, refuseWhileLate, type Intake } from './intake.ts'
@@ -37,7 +38,8 @@ beforeEach(async () => {
   metrics = createMetrics({ service: 'edge' })
   const plans = rememberPlans()
   plans.remember(KNOWN.account, 'free')
-  const edge = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const parts = { intake, metrics: edgeMetrics(metrics), tracer: NO_TRACING }
+  const edge = { ...parts, settings: { docsUrl: '', topupUrl: '' }, config: { current: {} } } as unknown as Edge
   const refuseLate = refuseWhileLate(edge, (request) => namesKnownAccount({ plans }, request))
   const serve: Step = (_request, response) => void response.end('served')
   const fail = (error: unknown) => {
@@ -64,7 +66,9 @@ test('while too much is on its way, a request is refused with when to come back,
   many(intake.limit, intake.enter)
   const refused = await ask()
   expect(refused.status).toBe(503)
-  expect(await refused.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+  expect(await refused.json()).toMatchObject({
+    error: { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('overloaded') },
+  })
   const waitMs = Number(refused.headers.get('retry-after-ms'))
   expect(waitMs).toBeGreaterThanOrEqual(500)
   expect(waitMs).toBeLessThanOrEqual(1_500)

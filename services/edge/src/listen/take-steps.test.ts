@@ -72,6 +72,7 @@ beforeEach(async () => {
     metrics: edgeMetrics(metrics),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
+    config: { current: {} },
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
   } as unknown as Edge
   const app = express()

@@ -93,6 +93,7 @@ async function stage(
     metrics: edgeMetrics(metrics),
     tracer: NO_TRACING,
     logger: createLogger({ service: 'edge', level: 'silent' }),
+    config: { current: {} },
     settings: { docsUrl: 'http://docs', topupUrl: 'http://topup' },
     admission: {
       finish: async ({ charge, tokens }: { charge: number; tokens: number }) => void finished.push({ charge, tokens }),
@@ -660,7 +661,7 @@ describe('a JSON answer', () => {
     const { url } = await stage(serve, { stream: false, store: () => Promise.reject(new Error('no broker')) })
     const response = await fetch(url)
     expect(response.status).toBe(503)
-    expect(await response.json()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' })
+    expect(await response.json()).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } })
   })
 
   test('of a router that is lost half-way through comes whole from another, and is billed once', async () => {
