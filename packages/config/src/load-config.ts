@@ -10,6 +10,7 @@ import {
   configFile,
   type ConfigFile,
   type ConfigSections,
+  type ErrorShape,
   type GatewayConfig,
   type ServedModelConfig,
 } from '@gateway/contracts/config'
@@ -55,7 +56,7 @@ export function loadConfig(text: string, source: string): LoadedConfig {
     )
   }
   return {
-    config: { revision: revisionOf(sections), ...sections },
+    config: { revision: revisionOf(sections, parsed.data.errors), ...sections, errors: parsed.data.errors ?? 'auto' },
     notices: [...notices, ...noticesOf(unservedModels)],
     named,
     locate,
@@ -79,10 +80,12 @@ function idOf(item: { id: string } | { slug: string }): string {
 }
 
 /** Twelve hex digits that change with any effective change: comments, order of fields and spelled-out defaults do not count. */
-export function revisionOf(sections: ConfigSections): string {
+export function revisionOf(sections: ConfigSections, errors: ErrorShape = 'auto'): string {
   const { backends, pools, models, plans } = sections
+  // The default adds nothing: processes of the last release know the same file by the same revision.
+  const settings = errors === 'auto' ? [] : [{ errors }]
   return createHash('sha256')
-    .update(canonical([backends, pools, models, plans]))
+    .update(canonical([backends, pools, models, plans, ...settings]))
     .digest('hex')
     .slice(0, 12)
 }

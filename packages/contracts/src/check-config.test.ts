@@ -13,7 +13,7 @@ const embed = { id: 'svc-embed', type: 'embeddings' as const, pool: 'embed' }
 const guestPlan = { slug: 'guest-device', limit: 1, rpm: 1, tpm: 1, perDay: 1, guest: true }
 const defaultPlan = { slug: 'free', limit: 1, rpm: 1, tpm: 1, default: true }
 
-const small: Required<Omit<ConfigFileInput, 'extends'>> = {
+const small: Required<Pick<ConfigFileInput, keyof ConfigSections>> = {
   backends: [gpu, vectors],
   pools: [chatPool, embedPool],
   models: [auto, instant, embed],

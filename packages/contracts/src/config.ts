@@ -207,9 +207,17 @@ export const planConfig = z.strictObject({
   payAsYouGo: z.boolean().default(false),
 })
 
+/**
+ * How clients of chat read the errors that the contract makes flat: flat or nested by what a client says of itself (`auto`),
+ * or the same for everybody.
+ */
+export const errorShapes = ['auto', 'flat', 'openai'] as const
+export type ErrorShape = (typeof errorShapes)[number]
+
 /** A file names any of the four sections; each named one replaces the default whole, or adds to it by `extends`. */
 export const configFile = z.strictObject({
   extends: z.literal('default').optional(),
+  errors: z.enum(errorShapes).optional().meta({ default: 'auto' }),
   backends: z.array(backendConfig).min(1).optional(),
   pools: z.array(poolConfig).min(1).optional(),
   models: z.array(modelConfig).min(1).optional(),
@@ -237,5 +245,7 @@ export interface ConfigSections {
 
 /** A whole, checked configuration. `revision` changes with any change of it. */
 export interface GatewayConfig extends ConfigSections {
+  /** `auto` where it is left out. */
+  errors?: ErrorShape
   revision: string
 }

@@ -21,7 +21,7 @@ export function createDefaultConfig({
   simulatedBackendUrl = `\${${SIMULATED_BACKEND_VARIABLE}}`,
 } = {}): ConfigSections {
   return configFile
-    .omit({ extends: true })
+    .omit({ extends: true, errors: true })
     .required()
     .parse({
       backends: SIMULATED_BACKENDS.map((id) => ({
@@ -39,7 +39,7 @@ export function createDefaultConfig({
       ],
       models: [...TIERS, ...OTHER_MODELS, ...LEGACY_MODELS, ...VENDOR_MODELS],
       plans: PLANS,
-    } satisfies Required<Omit<ConfigFileInput, 'extends'>>)
+    } satisfies Required<Pick<ConfigFileInput, keyof ConfigSections>>)
 }
 
 /** Two, so that every pool has somewhere to fail over to. */

@@ -10,7 +10,6 @@ import {
   rateLimitBody,
   rateLimitTypes,
   renderError,
-  responsesError,
   type ErrorCode,
 } from './errors.ts'
 
@@ -184,7 +183,7 @@ describe("the other dialects have their own shape, with the contract's statuses,
     for (const [code, status] of Object.entries(ERROR_STATUS) as [ErrorCode, number][]) {
       const error = new GatewayError(code, 'Why', {}, { cause: new Error('db password hunter22') })
       for (const [dialect, schema] of [
-        ['responses', responsesError],
+        ['responses', nestedErrorBody],
         ['messages', messagesError],
       ] as const) {
         const rendered = renderError(error, links, { dialect })

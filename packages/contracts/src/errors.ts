@@ -13,9 +13,11 @@ export const ERROR_STATUS = {
   INVALID_KEY: 401,
   INVALID_TOKEN: 401,
   VALIDATION_ERROR: 400,
+  FORBIDDEN: 403,
   MODEL_NOT_FOUND: 404,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  CLIENT_TIMEOUT: 408,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   quota_exceeded: 402,
@@ -29,6 +31,19 @@ export type ErrorCode = keyof typeof ERROR_STATUS
 
 export function isErrorCode(code: string): code is ErrorCode {
   return Object.hasOwn(ERROR_STATUS, code)
+}
+
+/** The codes whose bodies the contract makes flat: `error` is the sentence. All others are nested. */
+const FLAT: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'NO_AUTH',
+  'INVALID_KEY',
+  'INVALID_TOKEN',
+  'UPSTREAMS_EXHAUSTED',
+  'VALIDATION_ERROR',
+])
+
+export function isFlat(code: ErrorCode): boolean {
+  return FLAT.has(code)
 }
 
 /** Bodies whose `error` the contract fixes to the word; the thrown message is ignored. */
@@ -73,11 +88,6 @@ export class GatewayError extends Error {
   }
 }
 
-/** Errors of the Responses API. */
-export const responsesError = z.object({
-  error: z.looseObject({ code: z.string(), type: z.string(), message: z.string(), param: z.null() }),
-})
-
 /** Errors of the Messages API. */
 export const messagesError = z.object({
   type: z.literal('error'),
@@ -90,6 +100,16 @@ export const flatErrorBody = z.object({
   code: z.string(),
   tier: z.string().optional(),
   attempted: z.array(z.string()).optional(),
+})
+
+/** OpenAI's shape. */
+export const nestedErrorBody = z.object({
+  error: z.looseObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string(),
+  }),
 })
 
 export const rateLimitBody = z.object({
@@ -124,29 +144,35 @@ export interface ErrorLinks {
   topupUrl: string
 }
 
-/** The HTTP answer to an error, in the shape of the dialect. `links` are the addresses that error bodies carry. */
-export function renderError(
-  error: GatewayError,
-  links: ErrorLinks,
-  dialect: ClientDialect = 'chat',
-  requestId?: string,
-): RenderedError {
+/** Where an error goes. */
+export interface ErrorReader {
+  dialect?: ClientDialect
+  /** chat: the client reads no flat body. */
+  isNested?: boolean
+  requestId?: string
+}
+
+/** What an error says, without the stack of one that was thrown. */
+export type ToldError = Pick<GatewayError, 'code' | 'message' | 'details'>
+
+/** The HTTP answer to an error, in the shape that its reader knows. `links` are the addresses that error bodies carry. */
+export function renderError(error: ToldError, links: ErrorLinks, reader: ErrorReader = {}): RenderedError {
   const { code, details } = error
   return {
     status: ERROR_STATUS[code],
     headers: errorHeaders(code, details),
-    body: JSON.stringify(BODIES[dialect](error, links, requestId)),
+    body: JSON.stringify(BODIES[reader.dialect ?? 'chat'](error, links, reader)),
   }
 }
 
-const BODIES: Record<ClientDialect, (error: GatewayError, links: ErrorLinks, requestId?: string) => object> = {
-  chat: contractsBody,
-  responses: responsesErrorBody,
-  messages: messagesErrorBody,
+const BODIES: Record<ClientDialect, (error: ToldError, links: ErrorLinks, reader: ErrorReader) => object> = {
+  chat: chatErrorBody,
+  responses: openAiErrorBody,
+  messages: (error, links, { requestId }) => messagesErrorBody(error, links, requestId),
 }
 
 /** A code's additions to a body, under their names in JSON. */
-function additions({ code, details }: GatewayError, links: ErrorLinks): object {
+function additions({ code, details }: ToldError, links: ErrorLinks): object {
   switch (code) {
     case 'rate_limit_exceeded':
       return { retry_after_ms: Math.ceil(details.retryAfterMs ?? 0), docs: links.docsUrl }
@@ -163,12 +189,12 @@ function additions({ code, details }: GatewayError, links: ErrorLinks): object {
   }
 }
 
-function messageOf({ code, message }: GatewayError): string {
+function messageOf({ code, message }: ToldError): string {
   return FIXED_MESSAGE[code] ?? message
 }
 
 /** The contract's two shapes. */
-function contractsBody(error: GatewayError, links: ErrorLinks): object {
+function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }: ErrorReader): object {
   const { code, details, message } = error
   switch (code) {
     case 'rate_limit_exceeded':
@@ -176,15 +202,16 @@ function contractsBody(error: GatewayError, links: ErrorLinks): object {
     case 'quota_exceeded':
       return { error: { code, message, ...additions(error, links) } }
     default:
+      if (isNested || !isFlat(code)) return openAiErrorBody(error, links)
       return { error: messageOf(error), code, ...additions(error, links) }
   }
 }
 
 /** OpenAI's shape, which the Responses API has for every error. */
-function responsesErrorBody(error: GatewayError, links: ErrorLinks): object {
+function openAiErrorBody(error: ToldError, links: ErrorLinks): object {
   const { code, details } = error
   const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
-  return { error: { code, type, message: messageOf(error), param: null, ...additions(error, links) } }
+  return { error: { message: messageOf(error), type, param: null, code, ...additions(error, links) } }
 }
 
 /** Anthropic's words for statuses. */
@@ -192,8 +219,10 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
   402: 'billing_error',
+  403: 'permission_error',
   404: 'not_found_error',
   405: 'invalid_request_error',
+  408: 'timeout_error',
   413: 'request_too_large',
   415: 'invalid_request_error',
   429: 'rate_limit_error',
@@ -202,7 +231,7 @@ const MESSAGES_TYPES: Record<(typeof ERROR_STATUS)[ErrorCode], string> = {
 }
 
 /** Anthropic's shape, with our code and its additions beside the message. An event of a stream carries the same. */
-export function messagesErrorBody(error: GatewayError, links?: ErrorLinks, requestId?: string): object {
+export function messagesErrorBody(error: ToldError, links?: ErrorLinks, requestId?: string): object {
   const { code, details } = error
   const limit = details.type === undefined ? {} : { limit: details.type }
   const type = MESSAGES_TYPES[ERROR_STATUS[code]]
@@ -218,6 +247,6 @@ function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, st
     return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
   }
   if (code === 'METHOD_NOT_ALLOWED' && details.allow) return { allow: details.allow }
-  const retryHelps = ERROR_STATUS[code] >= 500
+  const retryHelps = ERROR_STATUS[code] >= 500 || code === 'CLIENT_TIMEOUT'
   return retryHelps ? {} : { 'x-should-retry': 'false' }
 }

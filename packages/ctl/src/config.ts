@@ -84,7 +84,7 @@ export async function importLitellmFile(file: string): Promise<Answer> {
 }
 
 /** One item a line. JSON is YAML, too. */
-function writeYaml({ extends: base, ...sections }: ConfigFileInput): string[] {
+function writeYaml({ extends: base, errors: _, ...sections }: ConfigFileInput): string[] {
   const lines = Object.entries(sections).flatMap(([name, items]) => {
     return items.length === 0 ? [] : ['', `${name}:`, ...items.map((item) => `  - ${JSON.stringify(item)}`)]
   })

@@ -24,6 +24,7 @@ import { rememberAnswerKeys } from './idempotency/answer-keys.ts'
 import { trackRunningAnswers } from './idempotency/running-answers.ts'
 import { openIntake } from './listen/intake.ts'
 import { listen } from './listen/listen.ts'
+import { refuseUnparsed } from './listen/refuse-unparsed.ts'
 import { edgeMetrics, observeBytes, observeIntake, observeRunning } from './metrics.ts'
 import { rememberPlans } from './admit/remember-accounts.ts'
 import { createUsageReporter } from './relay/settle.ts'
@@ -106,7 +107,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   }
   const deadKeys = await followDeadKeys(bus, running, edge.plans)
   const app = createApp(edge, { ...table, ...pages(settings) })
-  const server = await listen(app, settings).catch((error: unknown) => {
+  const server = await listen(app, settings, refuseUnparsed(edge)).catch((error: unknown) => {
     throw explainListenError(error, settings, { host: 'HOST', port: 'PORT' })
   })
   let isStopping = false

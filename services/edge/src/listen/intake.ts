@@ -5,7 +5,8 @@
  * acceptance. Backends, slow clients and databases have no part in it.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { ToldError } from '@gateway/contracts/errors'
 import {
   createIntakeLimit,
   hasRoom,
@@ -16,6 +17,7 @@ import {
   noteWait,
   WINDOW_MS,
 } from '@gateway/service/intake-limit'
+import { type ErrorSettings, sendError } from './render-errors.ts'
 import { measuredOf, type Step } from './take-steps.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 
@@ -69,53 +71,45 @@ export function retryAfterMs(): number {
   return RETRY_AFTER_LEAST_MS + Math.floor(Math.random() * RETRY_AFTER_SPREAD_MS)
 }
 
-const SENTENCE = 'The gateway is overloaded; try again shortly'
+/** A refusal has to cost next to nothing, since there are many of them: no error is thrown, nothing is logged. */
+function overloaded(): ToldError {
+  const message = 'The gateway is overloaded; try again shortly'
+  return { code: 'SERVICE_UNAVAILABLE', message, details: { retryAfterMs: retryAfterMs() } }
+}
 
-const BODY = Buffer.from(JSON.stringify({ error: SENTENCE, code: 'SERVICE_UNAVAILABLE' }))
-
-interface Refuser {
+interface Refuser extends ErrorSettings {
   intake: Intake
   metrics: EdgeMetrics
 }
 
-/** A refusal has to cost next to nothing, since there are many of them: no error is made, nothing is logged. */
-export function refuseWhileLate({ intake, metrics }: Refuser, isKnown: (request: IncomingMessage) => boolean): Step {
+export function refuseWhileLate(edge: Refuser, isKnown: (request: IncomingMessage) => boolean): Step {
+  const { intake, metrics } = edge
   return (request, response, next) => {
     if (intake.hasRoom(() => isKnown(request))) return next()
     metrics.shed('late')
     measuredOf(response).failure = 'SERVICE_UNAVAILABLE'
-    refuseAtTurnsEnd(response)
+    refuseAtTurnsEnd(() => {
+      // A client that has left has not waited for it.
+      if (!response.destroyed) sendError(edge, overloaded(), request, response)
+    })
   }
 }
 
 /** In one turn: what the rest of the process has to say goes out in between. */
 const REFUSED_AT_ONCE = 256
-let refused: ServerResponse[] = []
+let refusals: (() => void)[] = []
 
 /**
  * Said at once, a refusal would be answered by the next request within the same turn of the event loop. With thousands of
  * connections the turn would have no end, and whatever leaves at its end, timers and heartbeats too, would wait for it.
  */
-function refuseAtTurnsEnd(response: ServerResponse): void {
-  if (refused.push(response) === 1) setImmediate(refuseSome)
+function refuseAtTurnsEnd(refuse: () => void): void {
+  if (refusals.push(refuse) === 1) setImmediate(refuseSome)
 }
 
 function refuseSome(): void {
-  const some = refused.slice(0, REFUSED_AT_ONCE)
-  refused = refused.slice(REFUSED_AT_ONCE)
-  if (refused.length > 0) setImmediate(refuseSome)
-  for (const response of some) refuse(response)
-}
-
-function refuse(response: ServerResponse): void {
-  // Its client has not waited for it.
-  if (response.destroyed) return
-  const waitMs = retryAfterMs()
-  response.writeHead(503, {
-    'retry-after-ms': String(waitMs),
-    'retry-after': String(Math.ceil(waitMs / 1_000)),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': BODY.byteLength,
-  })
-  response.end(BODY)
+  const some = refusals.slice(0, REFUSED_AT_ONCE)
+  refusals = refusals.slice(REFUSED_AT_ONCE)
+  if (refusals.length > 0) setImmediate(refuseSome)
+  for (const refuse of some) refuse()
 }

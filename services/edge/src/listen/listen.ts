@@ -15,6 +15,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createListener, Server, type AddressInfo } from 'node:net'
 import { memoryBytes } from '@gateway/service/memory'
 import { atMost } from '@gateway/service/start-service'
+import type { RefuseUnparsed } from './refuse-unparsed.ts'
 
 /** Longer than the idle timeout of common load balancers (60 s), so that they, not we, close idle connections. */
 const KEEP_ALIVE_MS = 65_000
@@ -39,9 +40,11 @@ interface ListeningServer {
   close(graceMs?: number): Promise<void>
 }
 
+/** `refuse`: answers bytes that are no request. */
 export async function listen(
   app: RequestListener,
   { host, port }: { host: string; port: number },
+  refuse?: RefuseUnparsed,
 ): Promise<ListeningServer> {
   let isStopping = false
   const answers = countAnswers()
@@ -64,6 +67,7 @@ export async function listen(
     closeUnlessRead(response, () => isStopping)
     serve(request, response)
   })
+  if (refuse) server.on('clientError', refuse)
   server.timeout = SILENCE_TIMEOUT_MS
   const { listeners, boundPort } = await listenManifold(server, { host, port })
   const closed = Promise.all(listeners.map((listener) => once(listener, 'close')))

@@ -103,9 +103,14 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
     condition: 'The body, a parameter or a header is malformed; the message names it.',
     action: 'Correct the request.',
   },
+  FORBIDDEN: { condition: 'The credential does not open this.', action: 'Use one that does.' },
   MODEL_NOT_FOUND: { condition: 'There is no such model.', action: 'Pick one of GET /v1/models.' },
   NOT_FOUND: { condition: 'There is nothing at this path.', action: 'Correct the path.' },
   METHOD_NOT_ALLOWED: { condition: 'The path does not take this method.', action: 'Use one that Allow names.' },
+  CLIENT_TIMEOUT: {
+    condition: 'The time that the client itself allows was over.',
+    action: 'Allow more time, or pick a faster model.',
+  },
   PAYLOAD_TOO_LARGE: { condition: 'The body is larger than 25 MB.', action: 'Send less.' },
   UNSUPPORTED_MEDIA_TYPE: { condition: 'The body is not JSON.', action: 'Send application/json in UTF-8.' },
   quota_exceeded: {

@@ -5,10 +5,11 @@
 import {
   ERROR_STATUS,
   flatErrorBody,
+  isFlat,
   messagesError,
+  nestedErrorBody,
   quotaExceededBody,
   rateLimitBody,
-  responsesError,
   type ErrorCode,
 } from '@gateway/contracts/errors'
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -55,7 +56,7 @@ export function openApiDocument(serverUrl: string, operations: Operation[]): Ope
         FlatError: schemaOf(flatErrorBody, 'output'),
         RateLimitError: schemaOf(rateLimitBody, 'output'),
         QuotaError: schemaOf(quotaExceededBody, 'output'),
-        ResponsesError: schemaOf(responsesError, 'output'),
+        NestedError: schemaOf(nestedErrorBody, 'output'),
         MessagesError: schemaOf(messagesError, 'output'),
       },
     },
@@ -124,22 +125,27 @@ function failures(operation: Operation): Record<string, object> {
       {
         description: ofStatus.map((code) => `${code}: ${errorMeanings[code].condition}`).join(' '),
         content: {
-          'application/json': {
-            schema: { $ref: `#/components/schemas/${BODIES[dialectOfPath(operation.path)](ofStatus[0]!)}` },
-          },
+          'application/json': { schema: anyOf(ofStatus.flatMap(BODIES[dialectOfPath(operation.path)])) },
         },
       },
     ]),
   )
 }
 
-const BODIES: Record<ClientDialect, (code: ErrorCode) => string> = {
+function anyOf(schemas: string[]): object {
+  const references = [...new Set(schemas)].map((name) => ({ $ref: `#/components/schemas/${name}` }))
+  return references.length === 1 ? references[0]! : { anyOf: references }
+}
+
+/** The bodies that a code can have. */
+const BODIES: Record<ClientDialect, (code: ErrorCode) => string[]> = {
   chat(code) {
-    if (code === 'rate_limit_exceeded') return 'RateLimitError'
-    return code === 'quota_exceeded' ? 'QuotaError' : 'FlatError'
+    if (code === 'rate_limit_exceeded') return ['RateLimitError']
+    if (code === 'quota_exceeded') return ['QuotaError']
+    return isFlat(code) ? ['FlatError', 'NestedError'] : ['NestedError']
   },
-  responses: () => 'ResponsesError',
-  messages: () => 'MessagesError',
+  responses: () => ['NestedError'],
+  messages: () => ['MessagesError'],
 }
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
