@@ -223,6 +223,23 @@ describe("the other dialects have their own shape, with the contract's statuses,
   })
 })
 
+describe('what a target refuses is told in its own code, type and parameter, with ours beside it', () => {
+  const refusal = { code: 'context_length_exceeded', type: 'invalid_request_error', param: 'messages' }
+  const error = new GatewayError('VALIDATION_ERROR', 'prompt is too long', { refusal })
+  const more = { ...refusal, message: 'prompt is too long', gateway_code: 'VALIDATION_ERROR' }
+
+  test.each(['chat', 'responses'] as const)('to clients of %s nested, whoever they are', (dialect) => {
+    const { status, headers, body } = renderError(error, links, { dialect })
+    expect([status, headers]).toEqual([400, { 'x-should-retry': 'false' }])
+    expect(JSON.parse(body)).toEqual({ error: more })
+  })
+
+  test('to clients of Messages under the type that Anthropic has for the status', () => {
+    const { body } = renderError(error, links, { dialect: 'messages', requestId: 'req-1' })
+    expect(JSON.parse(body)).toEqual({ type: 'error', error: more, request_id: 'req-1' })
+  })
+})
+
 test('every kind of limit that waiting helps with says how long, in all three places', () => {
   for (const type of rateLimitTypes.filter((type) => type !== 'plan_limit')) {
     const { headers, body } = render(new GatewayError('rate_limit_exceeded', 'Wait', { type, retryAfterMs: 60_000 }))

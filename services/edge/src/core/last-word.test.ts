@@ -98,8 +98,23 @@ describe('what a client is told of a failure', () => {
     ['null', 'the backend refused the request'],
     ['<html>', 'the backend refused the request'],
     [undefined, 'the backend refused the request'],
-  ])("a request's own fault is told in the backend's words: %s", (backendBody, sentence) => {
-    const error = failureToError(failure({ backendStatus: 422, backendBody }), 'svc-instant')
-    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: sentence })
+  ])(
+    "a request's own fault is told in the backend's words, where a router of the last release says no more: %s",
+    (backendBody, sentence) => {
+      const error = failureToError(failure({ backendStatus: 422, backendBody }), 'svc-instant')
+      expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message: sentence })
+    },
+  )
+
+  test('a request that its target refuses: the target’s words, code, type and parameter', () => {
+    const refusal = {
+      message: 'too long',
+      code: 'context_length_exceeded',
+      type: 'invalid_request_error',
+      param: 'messages',
+    }
+    const error = failureToError(failure({ backendStatus: 400, backendBody: '{}', refusal }), 'svc-instant')
+    const { message, ...details } = refusal
+    expect(error).toMatchObject({ code: 'VALIDATION_ERROR', message, details: { refusal: details } })
   })
 })

@@ -3,7 +3,7 @@
  * A client never reads a credential, the name of a backend's account or its address.
  */
 
-import { VENDORS, type Vendor } from '@gateway/contracts/vendors'
+import { clientDialects, VENDORS, type Vendor } from '@gateway/contracts/vendors'
 import { createLogger } from '@gateway/telemetry/logger'
 import { describe, expect, test } from 'vitest'
 import { BackendFault, blameFor, understood } from '../../src/core/backend-fault.ts'
@@ -58,6 +58,50 @@ describe('alone', () => {
     }
   })
 })
+
+/** The phrases by which clients know what happened, and the codes: LangChain, LiteLLM and Claude Code, November 2026. */
+const KNOWN: Partial<Record<ErrorCase, { code: RegExp; phrase: RegExp }>> = {
+  'prompt too long': { code: /^context_length_exceeded$/, phrase: /prompt is too long/ },
+  'content filter': {
+    code: /^(?:content_filter|content_policy_violation|invalid_prompt)$/,
+    phrase: /rejected as a result of the safety system|violating our usage policy|filtering policy/,
+  },
+}
+
+describe.each(clientDialects)('a client of %s', (dialect) => {
+  test.for(cases.filter(({ name }) => isRefused(name)))(
+    '$vendor, $name: reads the vendor’s words, and a code and a phrase that it knows',
+    async ({ vendor, name, error }) => {
+      const { under } = await open(vendor, error, 0)
+      const asked = dialect === 'responses' ? { input: 'Say hello' } : { ...CHAT, max_tokens: 100 }
+      const { failure } = await under.ask({ dialect }, asked)
+      const { code, phrase } = KNOWN[name]!
+      const type = expect.stringMatching(/./) as string
+      expect(failure!.refusal).toMatchObject({ code: expect.stringMatching(code) as string, type })
+      expect(failure!.refusal!.message).toMatch(phrase)
+      expect(failure!.refusal!.message).toContain(sentenceOf(error.body).slice(0, 20))
+    },
+  )
+
+  test.for(cases.filter(({ name }) => name === 'prompt too long' && dialect === 'messages'))(
+    '$vendor: Claude Code reads by how much the prompt is too long',
+    async ({ vendor, error }) => {
+      const { under } = await open(vendor, error, 0)
+      const { failure } = await under.ask({ dialect }, { ...CHAT, max_tokens: 100 })
+      const [most, asked] = numbersIn(error.body)
+      const told =
+        most === undefined ? /^prompt is too long: / : `prompt is too long: ${asked} tokens > ${most} maximum`
+      expect(failure!.refusal!.message).toMatch(told)
+    },
+  )
+})
+
+/** The window and the prompt, as far as the vendor tells both. */
+function numbersIn(body: unknown): number[] {
+  const numbers = (sentenceOf(body).match(/\d{4,}/g) ?? []).map(Number)
+  const distinct = [...new Set(numbers)]
+  return distinct.length < 2 ? [] : [Math.min(...distinct.slice(0, 3)), Math.max(...distinct)]
+}
 
 describe('beside another target', () => {
   test.for(cases)('$vendor, $name: the other one serves', async ({ vendor, error }) => {
