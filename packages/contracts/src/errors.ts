@@ -71,6 +71,8 @@ export const errorDetails = z.object({
   tier: z.string().optional(),
   /** UPSTREAMS_EXHAUSTED: backend ids in the order of the attempts. */
   attempted: z.array(z.string()).optional(),
+  /** VALIDATION_ERROR: a target refused the request, in these words of its own. */
+  refusal: z.object({ code: z.string(), type: z.string(), param: z.string().nullable() }).optional(),
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
   allow: z.string().optional(),
 })
@@ -202,7 +204,7 @@ function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }
     case 'quota_exceeded':
       return { error: { code, message, ...additions(error, links) } }
     default:
-      if (isNested || !isFlat(code)) return openAiErrorBody(error, links)
+      if (isNested || !isFlat(code) || details.refusal) return openAiErrorBody(error, links)
       return { error: messageOf(error), code, ...additions(error, links) }
   }
 }
@@ -210,6 +212,7 @@ function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }
 /** OpenAI's shape, which the Responses API has for every error. */
 function openAiErrorBody(error: ToldError, links: ErrorLinks): object {
   const { code, details } = error
+  if (details.refusal) return { error: { message: error.message, ...details.refusal, gateway_code: code } }
   const type = details.type ?? (ERROR_STATUS[code] >= 500 ? 'server_error' : 'invalid_request_error')
   return { error: { message: messageOf(error), type, param: null, code, ...additions(error, links) } }
 }
@@ -236,7 +239,8 @@ export function messagesErrorBody(error: ToldError, links?: ErrorLinks, requestI
   const limit = details.type === undefined ? {} : { limit: details.type }
   const type = MESSAGES_TYPES[ERROR_STATUS[code]]
   const more = links ? additions(error, links) : {}
-  const said = { type, message: messageOf(error), code, ...limit, ...more }
+  const ofTarget = details.refusal && { code: details.refusal.code, param: details.refusal.param, gateway_code: code }
+  const said = { type, message: messageOf(error), code, ...limit, ...more, ...ofTarget }
   return { type: 'error', error: said, request_id: requestId ?? null }
 }
 

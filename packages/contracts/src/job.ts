@@ -88,6 +88,15 @@ export const answerEnd = z.object({
 })
 export type AnswerEnd = z.infer<typeof answerEnd>
 
+/** A target's word on a request that it finds wrong, without the target's secrets. */
+export const targetRefusal = z.object({
+  message: z.string(),
+  code: z.string(),
+  type: z.string(),
+  param: z.string().nullable(),
+})
+export type TargetRefusal = z.infer<typeof targetRefusal>
+
 /**
  * A request that failed for good, or that its client has left. `usage` is the usage that the request costs all the same:
  * that of the content shown; for a client that has left, also the work of the last attempt's backend.
@@ -100,6 +109,8 @@ export const answerFailure = z.object({
   /** BACKEND_REFUSED: the request's own fault, in the backend's words. */
   backendStatus: z.int().optional(),
   backendBody: z.string().optional(),
+  /** BACKEND_REFUSED by a target: the same in words that the client's software knows. */
+  refusal: targetRefusal.optional(),
   usage: tokenUsage.optional(),
   /** SERVICE_UNAVAILABLE: refused because all are late; when to try again. */
   retryAfterMs: z.number().optional(),

@@ -33,6 +33,12 @@ test('a used-up allowance names the day and the way to top up', () => {
   expect(problem.link).toEqual({ label: 'Top up', address: 'https://topup.example' })
 })
 
+test.each(clientDialects)('a target’s refusal is told in the target’s words: %s', (dialect) => {
+  const refusal = { code: 'context_length_exceeded', type: 'invalid_request_error', param: null }
+  const problem = explain(new GatewayError('VALIDATION_ERROR', 'prompt is too long', { refusal }), dialect)
+  expect(problem).toMatchObject({ code: 'VALIDATION_ERROR', advice: 'Prompt is too long.', mayPass: false })
+})
+
 test('backends that failed are named once each', () => {
   const error = new GatewayError('UPSTREAMS_EXHAUSTED', 'all failed', { tier: 'x', attempted: ['a', 'b', 'a'] })
   expect(explain(error).advice).toContain('Tried: a, b.')

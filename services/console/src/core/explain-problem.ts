@@ -45,8 +45,13 @@ const errorBody = z.union([
   quotaExceededBody,
   flatErrorBody,
   z
-    .object({ error: z.looseObject({ message: z.string() }) })
-    .transform(({ error: { message, ...rest } }) => ({ ...rest, error: message }))
+    .object({ error: z.looseObject({ message: z.string(), code: z.string(), gateway_code: z.string().optional() }) })
+    // A target's refusal has the target's code, and the gateway's beside it.
+    .transform(({ error: { message, code, gateway_code, ...rest } }) => ({
+      ...rest,
+      error: message,
+      code: gateway_code ?? code,
+    }))
     .pipe(flatErrorBody),
 ])
 type ErrorBody = z.infer<typeof errorBody>

@@ -9,6 +9,7 @@ import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/jo
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord, UsageEvent } from '@gateway/contracts/usage-event'
 import { GatewayError } from '@gateway/contracts/errors'
+import { refusalSentence } from '@gateway/contracts/refusal-sentence'
 
 export type LastWord =
   | { kind: 'end'; end: AnswerEnd }
@@ -108,7 +109,7 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
         attempted: failure.attempted,
       })
     case 'BACKEND_REFUSED':
-      return new GatewayError('VALIDATION_ERROR', refusalSentence(failure.backendBody) ?? failure.message)
+      return refusalError(failure)
     case 'SERVICE_UNAVAILABLE':
       return new GatewayError('SERVICE_UNAVAILABLE', failure.message, { retryAfterMs: failure.retryAfterMs })
     default:
@@ -117,35 +118,9 @@ export function failureToError(failure: AnswerFailure, lane: string): GatewayErr
   }
 }
 
-/** The backend's own words about the request, from any of the usual error bodies. */
-function refusalSentence(body: string | undefined): string | null {
-  const said = membersOf(parse(body))
-  const { error, message, detail } = said
-  const sentences = [membersOf(error).message, error, message, detail]
-  const sentence = sentences.find((text): text is string => typeof text === 'string' && text !== '')
-  return sentence ?? listed(detail) ?? listed(membersOf(message).detail)
-}
-
-/** FastAPI's and Mistral's: `[{ loc: ['body', 'stop'], msg }]`. */
-function listed(details: unknown): string | null {
-  if (!Array.isArray(details)) return null
-  const sentences = details.map(membersOf).flatMap(({ loc, msg }) => {
-    if (!Array.isArray(loc) || typeof msg !== 'string') return []
-    return [`${loc.filter((step, at) => at > 0 || step !== 'body').join('.')}: ${msg}`]
-  })
-  return sentences.length > 0 ? sentences.slice(0, MOST_LISTED).join('; ') : null
-}
-
-const MOST_LISTED = 5
-
-function membersOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-}
-
-function parse(text: string | undefined): unknown {
-  try {
-    return text ? JSON.parse(text) : null
-  } catch {
-    return null
-  }
+/** What no target has refused is the gateway's own refusal. A router of release 0.1.0 does not say which. */
+function refusalError({ refusal, backendBody, message: ours }: AnswerFailure): GatewayError {
+  if (!refusal) return new GatewayError('VALIDATION_ERROR', refusalSentence(backendBody) ?? ours)
+  const { message, ...words } = refusal
+  return new GatewayError('VALIDATION_ERROR', message, { refusal: words })
 }

@@ -13,6 +13,7 @@ import {
   type AccountTrouble,
 } from './account-trouble.ts'
 import { redactBody } from './redact.ts'
+import { TOO_LONG } from './refusal.ts'
 
 export type FaultKind =
   /** Of this router's own: no free file, port or memory for a connection. */
@@ -126,10 +127,6 @@ export function isContextOverflow(fault: BackendFault): boolean {
   if (!isRequestsOwnFault(fault) || !fault.body) return false
   return TOO_LONG.test(fault.body)
 }
-
-/** In the vendors' words: `test/vendors/error-bodies.ts`. */
-const TOO_LONG =
-  /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i
 
 export interface Blame {
   /** Whose health suffers: the whole backend, this model on it, or nobody's. */

@@ -9,8 +9,9 @@ import type { AnswerEnd, AnswerFailure } from '@gateway/contracts/job'
 import { requestFields } from '@gateway/telemetry/tracing'
 import { earn } from '../core/attempts.ts'
 import { BackendFault, isContextOverflow, isLeftWaiting, isRequestsOwnFault } from '../core/backend-fault.ts'
+import { refusalOf } from '../core/refusal.ts'
 import { kindOf } from '../core/target-kind.ts'
-import { capableTargets, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
+import { capableTargets, clientDialect, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { attempt, blame } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
@@ -119,5 +120,7 @@ function refusal(run: Run, fault: BackendFault): AnswerFailure {
   return failureOf(run, 'BACKEND_REFUSED', 'The backend refused the request', {
     ...(fault.status === undefined ? {} : { backendStatus: fault.status }),
     ...(fault.body === undefined ? {} : { backendBody: fault.body }),
+    // The router's own refusal is the gateway's.
+    ...(fault.isUnsent ? {} : { refusal: refusalOf(clientDialect(run.header), fault.body) }),
   })
 }

@@ -1,0 +1,115 @@
+/**
+ * A target's refusal of a request in words that the client's software knows. The target's sentence stays whole. Where
+ * clients act on a refusal (they shorten a conversation, or tell of a policy), the code and the phrase that they look for
+ * stand beside it.
+ */
+
+import { membersOf } from '@gateway/contracts/json'
+import type { TargetRefusal } from '@gateway/contracts/job'
+import { refusalSentence } from '@gateway/contracts/refusal-sentence'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { isText, readErrorBody } from './error-answer.ts'
+
+/** `body`: of the target, without its secrets. */
+export function refusalOf(dialect: ClientDialect, body: string | undefined): TargetRefusal {
+  const said = membersOf(body === undefined ? null : readErrorBody(body))
+  const error = { ...said, ...membersOf(said.error) }
+  const own = { code: codeIn(error), type: word(error.type), param: isText(error.param) ? error.param : null }
+  const sentence = refusalSentence(JSON.stringify(said)) ?? 'The backend refused the request'
+  const { type = INVALID, param } = own
+  if (isOverflow(sentence, own.code, own.type)) {
+    return { message: overflowIn(dialect, sentence, error), code: 'context_length_exceeded', type, param }
+  }
+  if (isFiltered(sentence, own.code)) {
+    return { message: filteredIn(dialect, sentence), code: own.code ?? 'content_filter', type, param }
+  }
+  return { message: sentence, code: own.code ?? INVALID, type, param }
+}
+
+/** The word that DeepSeek and others write for a code where OpenAI has none. */
+const INVALID = 'invalid_request_error'
+
+const WORD = /^[A-Za-z][\w.-]{0,99}$/
+
+/** A code or type as vendors name them; a number is a status. */
+function word(value: unknown): string | undefined {
+  return isText(value) && WORD.test(value) ? value : undefined
+}
+
+/** Google's is its `status`. */
+function codeIn({ code, status }: Record<string, unknown>): string | undefined {
+  return word(code) ?? word(status)
+}
+
+/** In the vendors' words: `test/vendors/error-bodies.ts`. */
+export const TOO_LONG =
+  /context_length_exceeded|exceed_context_size|context (?:length|window|size|limit)|(?:prompt|input) is too long|exceeds the maximum number of tokens/i
+
+function isOverflow(...words: (string | undefined)[]): boolean {
+  return words.some((text) => text !== undefined && TOO_LONG.test(text))
+}
+
+/**
+ * LangChain and LiteLLM look for it in the sentence, as OpenAI's client of 2026 shows nothing else of an error
+ * (langchain-openai 1.7, litellm 1.110, openai 3.57). Claude Code shortens its conversation by it, and reads the numbers.
+ */
+const PHRASE = 'prompt is too long'
+/** Anthropic's of a prompt that fits, with an answer that does not: Claude Code then asks for a shorter one. */
+const ANSWER_TOO_LONG = 'exceed context limit'
+
+function overflowIn(dialect: ClientDialect, sentence: string, error: Record<string, unknown>): string {
+  if (sentence.includes(PHRASE)) return sentence
+  if (dialect !== 'messages') return `${sentence} (${PHRASE})`
+  if (sentence.includes(ANSWER_TOO_LONG)) return sentence
+  const numbers = numbersIn(sentence, error)
+  return numbers
+    ? `${PHRASE}: ${numbers.asked} tokens > ${numbers.most} maximum. ${sentence}`
+    : `${PHRASE}: ${sentence}`
+}
+
+interface Numbers {
+  asked: number
+  most: number
+}
+
+function numbersIn(sentence: string, { n_prompt_tokens: asked, n_ctx: most }: Record<string, unknown>): Numbers | null {
+  if (typeof asked === 'number' && typeof most === 'number') return { asked, most }
+  const of = (patterns: readonly RegExp[]) => {
+    const found = patterns.map((pattern) => pattern.exec(sentence)?.[1]).find((digits) => digits !== undefined)
+    return found === undefined ? null : Number(found)
+  }
+  const prompt = of(ASKED)
+  const window = of(MOST)
+  return prompt === null || window === null ? null : { asked: prompt, most: window }
+}
+
+const ASKED = [
+  /(?:resulted in|requested(?: about)?|You passed) (\d+) (?:input )?tokens/,
+  /(?:input|request) \((\d+) tokens\)/,
+  /input token count \((\d+)\)/,
+  /n_keep: (\d+)/,
+]
+const MOST = [
+  /maximum input length of (\d+) tokens/,
+  /context length is (?:only )?(\d+) tokens/,
+  /context (?:length|size) \((\d+) tokens\)/,
+  /number of tokens allowed \((\d+)\)/,
+  /n_ctx: (\d+)/,
+]
+
+const FILTER_CODES: ReadonlySet<unknown> = new Set(['content_filter', 'content_policy_violation'])
+/** Anthropic's, Azure's, OpenRouter's, xAI's. */
+const FILTERED =
+  /content filtering policy|content management policy|^Input was flagged|^Content violates usage guidelines/
+
+function isFiltered(sentence: string, code: string | undefined): boolean {
+  return FILTER_CODES.has(code) || FILTERED.test(sentence)
+}
+
+/** LiteLLM looks for this one. */
+const FILTER_PHRASE = 'the request was rejected as a result of the safety system'
+
+function filteredIn(dialect: ClientDialect, sentence: string): string {
+  const isKnown = dialect === 'messages' && sentence.includes('content filtering policy')
+  return isKnown || sentence.includes(FILTER_PHRASE) ? sentence : `${sentence} (${FILTER_PHRASE})`
+}
