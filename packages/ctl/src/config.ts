@@ -84,8 +84,8 @@ export async function importLitellmFile(file: string): Promise<Answer> {
 }
 
 /** One item a line. JSON is YAML, too. */
-function writeYaml({ extends: base, errors: _, ...sections }: ConfigFileInput): string[] {
-  const lines = Object.entries(sections).flatMap(([name, items]) => {
+function writeYaml({ extends: base, backends = [], pools = [], models = [], plans = [] }: ConfigFileInput): string[] {
+  const lines = Object.entries({ backends, pools, models, plans }).flatMap(([name, items]) => {
     return items.length === 0 ? [] : ['', `${name}:`, ...items.map((item) => `  - ${JSON.stringify(item)}`)]
   })
   return [`extends: ${base}`, ...lines]

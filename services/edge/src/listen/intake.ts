@@ -17,7 +17,7 @@ import {
   noteWait,
   WINDOW_MS,
 } from '@gateway/service/intake-limit'
-import { type ErrorSettings, sendError } from './render-errors.ts'
+import { type ErrorSettings, sendError } from './send-error.ts'
 import { measuredOf, type Step } from './take-steps.ts'
 import type { EdgeMetrics } from '../metrics.ts'
 

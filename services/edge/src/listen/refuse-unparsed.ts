@@ -11,20 +11,16 @@ import type { GatewayConfig } from '@gateway/contracts/config'
 import { ERROR_STATUS, type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
 import { dialectOfPath } from '../core/read-path.ts'
+import type { ErrorSettings } from './send-error.ts'
 
 /** Node's error, with the bytes that it could not read. */
 export type UnparsedError = Error & { code?: string; rawPacket?: Buffer }
 export type RefuseUnparsed = (error: UnparsedError, socket: Socket) => void
 
-interface RefusalSettings {
-  settings: ErrorLinks
-  config: { readonly current: Pick<GatewayConfig, 'errors'> }
-}
-
 /** A client may still be sending: the answer is lost where its bytes meet a closed connection. */
 const LINGER_MS = 1_000
 
-export function refuseUnparsed({ settings, config }: RefusalSettings): RefuseUnparsed {
+export function refuseUnparsed({ settings, config }: ErrorSettings): RefuseUnparsed {
   return (error, socket) => {
     if (!socket.writable || isAnswering(socket)) return void socket.destroy(error)
     const bytes = error.code === HTTP_2 ? HTTP_1_1_REQUIRED : refusalOf(error, settings, config.current.errors)

@@ -4,11 +4,11 @@
  */
 
 import type { ErrorRequestHandler, RequestHandler } from 'express'
-import { ERROR_STATUS, GatewayError, renderError, type ToldError } from '@gateway/contracts/errors'
+import { ERROR_STATUS, GatewayError } from '@gateway/contracts/errors'
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
-import { readsNested } from '../core/error-readers.ts'
-import { dialectOfPath, hintFor } from '../core/read-path.ts'
+import { hintFor } from '../core/read-path.ts'
+import { sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** A client whose base URL is wrong is told the path that it meant. */
@@ -43,28 +43,6 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
     }
     sendError(edge, error, request, response)
   }
-}
-
-/** What an error's answer depends on besides the request. */
-export type ErrorSettings = Pick<Edge, 'settings' | 'config'>
-
-export function sendError(
-  { settings, config }: ErrorSettings,
-  error: ToldError,
-  request: StepRequest,
-  response: StepResponse,
-): void {
-  const dialect = dialectOfPath(request.url)
-  const { requestId } = measuredOf(response)
-  const isNested = readsNested(request.headers, config.current.errors)
-  const { status, headers, body } = renderError(error, settings, { dialect, isNested, requestId })
-  response.writeHead(status, {
-    ...headers,
-    ...(dialect === 'messages' && { 'request-id': requestId }),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-  })
-  response.end(body)
 }
 
 function internal(cause: unknown): GatewayError {

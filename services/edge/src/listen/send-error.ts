@@ -1,0 +1,34 @@
+/**
+ * Sends an error in the shape that its reader knows: by the dialect of the path, and by what the client says of itself.
+ */
+
+import type { GatewayConfig } from '@gateway/contracts/config'
+import { type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
+import { readsNested } from '../core/error-readers.ts'
+import { dialectOfPath } from '../core/read-path.ts'
+import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
+
+/** An error's answer depends on these besides the request. */
+export interface ErrorSettings {
+  settings: ErrorLinks
+  config: { readonly current: Pick<GatewayConfig, 'errors'> }
+}
+
+export function sendError(
+  { settings, config }: ErrorSettings,
+  error: ToldError,
+  request: StepRequest,
+  response: StepResponse,
+): void {
+  const dialect = dialectOfPath(request.url)
+  const { requestId } = measuredOf(response)
+  const isNested = readsNested(request.headers, config.current.errors)
+  const { status, headers, body } = renderError(error, settings, { dialect, isNested, requestId })
+  response.writeHead(status, {
+    ...headers,
+    ...(dialect === 'messages' && { 'request-id': requestId }),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
