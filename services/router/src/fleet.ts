@@ -210,15 +210,16 @@ export function capableTargets({ targets }: TargetPool, header: JobHeader): Targ
   return targets.filter(({ backend }) => header.needs.every((need) => backend.config.capabilities.includes(need)))
 }
 
-export function isUsable(target: Target, nowMs: number): boolean {
-  return health.isUsable(target.backend.health, nowMs) && health.isUsable(target.state.health, nowMs)
+/** For the account; without one, for all. */
+export function isUsable({ backend, state }: Target, nowMs: number, account?: string): boolean {
+  return health.isUsable(backend.health, nowMs, account) && health.isUsable(state.health, nowMs, account)
 }
 
-export function isOnTrial({ backend, state }: Target): boolean {
-  return backend.health.onTrial || state.health.onTrial
+export function isOnTrial({ backend, state }: Target, account: string): boolean {
+  return health.isOnTrialFor(backend.health, account) || health.isOnTrialFor(state.health, account)
 }
 
 /** When time alone makes it usable. */
-export function usableFromMs(target: Target): number {
-  return Math.max(health.usableFromMs(target.backend.health), health.usableFromMs(target.state.health))
+export function usableFromMs({ backend, state }: Target, account: string): number {
+  return Math.max(health.usableFromMs(backend.health, account), health.usableFromMs(state.health, account))
 }

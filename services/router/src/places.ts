@@ -6,20 +6,23 @@
  * Attempts tell here how their targets do, so no change of health is missed by the jobs that wait.
  */
 
-import { blameFor, type BackendFault } from './core/backend-fault.ts'
+import { blameFor, type BackendFault, type Blame } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
+import { FailedBodies, type Body } from './core/failed-bodies.ts'
 import { createFairQueue, type Waiter } from './core/fair-queue.ts'
 import { isFullEvenSo, type Backend, type Target } from './fleet.ts'
 
 /** One attempt at a target: a place at its backend, and its trial where it is on one. */
-export interface Seat {
+export interface Seat extends health.Attempt {
   readonly target: Target
-  readonly startedAtMs: number
+  readonly body: Body
 }
 
 export interface Places {
   /** Takes a place, and the trial of a target that is on one. */
-  take(target: Target): Seat
+  take(target: Target, request: Asking): Seat
+  /** Whether the request has failed there so often that others are asked first. */
+  spares(target: Target, body: Body): boolean
   /** The first content of the attempt has come. */
   noteContent(seat: Seat): void
   /** The target has done its part. */
@@ -33,6 +36,12 @@ export interface Places {
   /** Backends have changed, or the process stops: all who wait begin anew. */
   wakeAll(): void
   readonly waiting: number
+}
+
+/** Who asks, and with which body. */
+export interface Asking {
+  account: string
+  body: Body
 }
 
 export interface Wait<T> {
@@ -60,12 +69,13 @@ const MOST_WAITING = 1_024
 
 export function openPlaces(): Places {
   const queue = createFairQueue<Waiting>(MOST_WAITING, (evicted) => evicted.resolve('in_vain'))
+  const failed = new FailedBodies()
   let timer: NodeJS.Timeout | undefined
   let timerAtMs = Infinity
 
-  function take(target: Target): Seat {
+  function take(target: Target, { account, body }: Asking): Seat {
     const { backend, state } = target
-    const seat: Seat = { target, startedAtMs: performance.now() }
+    const seat: Seat = { target, startedAtMs: performance.now(), account, body }
     backend.outstanding++
     backend.health = health.afterStart(backend.health, seat)
     state.health = health.afterStart(state.health, seat)
@@ -90,6 +100,7 @@ export function openPlaces(): Places {
 
   function noteSuccess(seat: Seat): void {
     const nowMs = performance.now()
+    failed.noteSuccess(seat.body, seat.target.key)
     change(seat, (before) => health.afterSuccess(before, seat, nowMs))
   }
 
@@ -98,10 +109,19 @@ export function openPlaces(): Places {
     if (blame.on === 'nobody') return 'none'
     const blamed = blame.on === 'backend' ? seat.target.backend : seat.target.state
     const before = blamed.health
-    blamed.health = health.afterFault(before, seat, blame, performance.now(), Math.random())
+    const nowMs = performance.now()
+    blamed.health = health.afterFault(before, seat, blamedFault(seat, blame, nowMs), nowMs, Math.random())
     const changed = health.changeOf(before, blamed.health)
     if (changed !== 'none') look()
     return changed
+  }
+
+  /** Only what a body can cause is remembered of it. */
+  function blamedFault({ target: { key, backend }, body }: Seat, blame: Blame, nowMs: number): health.BlamedFault {
+    if (blame.weight === 'hard' || blame.coolMs !== undefined) return { ...blame, body: '', failsElsewhere: false }
+    const { id } = backend.config
+    failed.noteFailure(body, { key, backend: id }, nowMs)
+    return { ...blame, body: body.digest(), failsElsewhere: failed.failsElsewhere(body, id) }
   }
 
   function free(backend: Backend): void {
@@ -159,6 +179,7 @@ export function openPlaces(): Places {
 
   return {
     take,
+    spares: (target, body) => failed.spares(body, target.key, performance.now()),
     noteContent,
     noteSuccess,
     noteFault,

@@ -54,7 +54,32 @@ test('a backend that is dead is probed again at the end of its next ejection', a
 
 test('a late router leaves a backend to the request that tries it', async () => {
   using router = openRouter()
-  router.backend.health = { ...router.backend.health, trial: { startedAtMs: 1_050 } }
+  router.backend.health = { ...router.backend.health, trial: { startedAtMs: 1_050, account: 'acc' } }
   await router.look(1_100)
   expect(router.probe).not.toHaveBeenCalled()
+})
+
+/** As repeats of one request leave it. */
+const doubted = (doubtedAtMs: number) => ({ ...newHealth(), faultsInARow: 3, doubtedAtMs })
+
+test.each(['dead', 'failing'] as const)(
+  'a backend that fails at repeats of one request and is %s is out for all',
+  async (found) => {
+    using router = openRouter()
+    router.probe.mockResolvedValue(found)
+    router.backend.health = doubted(90)
+    await router.look(100)
+    expect(router.backend.health).toMatchObject({ onTrial: true, outFor: null, ejections: 1 })
+  },
+)
+
+test('a backend that fails at repeats of one request and is alive stays, and is asked again only if it fails again', async () => {
+  using router = openRouter()
+  router.backend.health = doubted(90)
+  for (const atMs of [100, 400, 5_400, 10_900]) await router.look(atMs)
+  expect(router.backend.health.onTrial).toBe(false)
+  expect(router.probe).toHaveBeenCalledOnce()
+  router.backend.health = doubted(11_000)
+  await router.look(11_100)
+  expect(router.probe).toHaveBeenCalledTimes(2)
 })

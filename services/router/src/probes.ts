@@ -1,6 +1,7 @@
 /**
  * Asks ejected backends whether they are back when their interval is over, so that no client's request has to find
- * out. A backend that answers goes on trial with one request; one that does not is ejected for longer.
+ * out. A backend that answers goes on trial with one request; one that does not is ejected for longer. A backend that
+ * fails at repeats of one request is asked, too: if its probe fails, the fault is not the request's.
  */
 
 import * as health from './core/backend-health.ts'
@@ -10,14 +11,18 @@ import type { RouterMetrics } from './metrics.ts'
 const LOOK_EVERY_MS = 250
 /** A probe in time for the end of the interval. */
 const PROBE_AHEAD_MS = 300
+/** A backend in doubt is asked this often at most. */
+const DOUBTED_EVERY_MS = 5_000
 
 export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
   /** By backend, the end of the ejection that it was last probed for. */
   const probedFor = new WeakMap<Backend, number>()
+  const probedAtMs = new WeakMap<Backend, number>()
 
   async function probe(backend: Backend): Promise<void> {
     const startedAtMs = performance.now()
     probedFor.set(backend, backend.health.ejectedUntilMs)
+    probedAtMs.set(backend, startedAtMs)
     const found = await backend.client.probe()
     const before = backend.health
     backend.health = health.afterProbe(before, { startedAtMs }, found, performance.now(), Math.random())
@@ -31,6 +36,8 @@ export function startProbes(fleet: Fleet, metrics: RouterMetrics): Disposable {
       // A look may come late, so a probe is due as long as no request tries the backend.
       const isDue = onTrial && trial === null && ejectedUntilMs - nowMs < PROBE_AHEAD_MS
       if (isDue && probedFor.get(backend) !== ejectedUntilMs) void probe(backend)
+      const lastMs = probedAtMs.get(backend) ?? -Infinity
+      if (nowMs - lastMs >= DOUBTED_EVERY_MS && health.isDoubted(backend.health, lastMs)) void probe(backend)
     }
   }, LOOK_EVERY_MS)
   timer.unref()

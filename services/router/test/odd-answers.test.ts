@@ -257,7 +257,7 @@ const JINJA = 'Jinja Exception: Conversation roles must alternate user/assistant
 const OWN_FAULT = { asking: 'plain', health: 'untouched' } as const
 
 rows.push(
-  ...[400, 413, 414, 415, 422, 451].flatMap((status): Row[] => [
+  ...[400, 406, 413, 414, 415, 422, 424, 431, 451].flatMap((status): Row[] => [
     {
       answers: `status ${status}`,
       ...OWN_FAULT,

@@ -26,7 +26,6 @@ const FAILURES: [string, Answer][] = [
   ],
 ]
 
-/** `marks` distinguish bodies: each asking has a member for them. */
 function bodyOf(asking: Asking, text: string): object {
   if (asking === 'embeddings') return { input: text }
   return asking === 'images' ? { prompt: text } : { messages: [{ role: 'user', content: text }] }
@@ -43,8 +42,7 @@ async function open(asking: Asking, answer: Answer, reserve: Answer = answer) {
   const [a, b, c] = [await backend(answer), await backend(answer), await backend(reserve)]
   const targets = [{ priority: 1 }, { priority: 1 }, { priority: 2 }]
   const under = await router(poolOver([a.url, b.url, c.url], { targets }))
-  const ask = (account: string, text: string) =>
-    under.ask({ ...askOf(asking).header, account }, bodyOf(asking, text))
+  const ask = (account: string, text: string) => under.ask({ ...askOf(asking).header, account }, bodyOf(asking, text))
   return { a, b, c, ask }
 }
 
@@ -67,14 +65,21 @@ describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
     for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
   })
 
-  test.for(FAILURES)('%s: others keep their targets, however many different ones a client sends', async ([, failure]) => {
-    const { ask } = await open(asking, survives(asking, failure))
-    for (let i = 0; i < 8; i++) await ask('mallory', `poison ${i}`)
-    for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
-  })
+  test.for(FAILURES)(
+    '%s: others keep their targets, however many different ones a client sends',
+    async ([, failure]) => {
+      const { ask } = await open(asking, survives(asking, failure), (response, request) =>
+        askOf(asking).good(response, request),
+      )
+      for (let i = 0; i < 8; i++) await ask('mallory', `poison ${i}`)
+      for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
+    },
+  )
 
   test('sent by many accounts is one request, too', async () => {
-    const { ask } = await open(asking, survives(asking, FAILURES[0]![1]))
+    const { ask } = await open(asking, survives(asking, FAILURES[0]![1]), (response, request) =>
+      askOf(asking).good(response, request),
+    )
     for (let i = 0; i < 8; i++) await ask(`account ${i}`, 'poison')
     for (let i = 0; i < 5; i++) expect(backendOf(await ask('alice', 'good'))).toMatch(/^[ab]$/)
   })
@@ -82,7 +87,10 @@ describe.each(ASKING)('a request that no target survives (%s)', (asking) => {
 
 describe('a backend that fails whatever it is asked', () => {
   const dead = async (failure: Answer) => {
-    const [a, b] = [await backend(failure), await backend((response, request) => askOf('plain').good(response, request))]
+    const [a, b] = [
+      await backend(failure),
+      await backend((response, request) => askOf('plain').good(response, request)),
+    ]
     return { a, under: await router(poolOver([a.url, b.url])) }
   }
   const ask = async (under: RouterUnderTest, account: string, text: string) => {
@@ -101,11 +109,11 @@ describe('a backend that fails whatever it is asked', () => {
     expect(a.seen).toHaveLength(3)
   })
 
-  test('that one client has met is out for all with the first request of another', async () => {
+  test('that one client has met is out for all with the first request of another, at the latest', async () => {
     const { a, under } = await dead(FAILURES[0]![1])
     for (let i = 0; i < 6; i++) await ask(under, 'alice', `request ${i}`)
     for (let i = 0; i < 3; i++) for (const account of ['bob', 'carol']) await ask(under, account, `request ${i}`)
-    expect(a.seen).toHaveLength(4)
+    expect(a.seen.length).toBeLessThanOrEqual(4)
   })
 
   test('is not asked for ever by a client that sends the same request again and again', async () => {

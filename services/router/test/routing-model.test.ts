@@ -10,7 +10,7 @@ import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { isFull } from '../src/fleet.ts'
-import type { Mood } from './simulated-network.ts'
+import { POISONS, type Mood, type Poison } from './simulated-network.ts'
 import { FIRST_BYTE_MS, LONG_MS, World, type Plan, type Sending, type SentJob } from './routing-world.ts'
 
 vi.mock('node:timers/promises', () => ({ setTimeout: sleepOnTheReplacedClock }))
@@ -31,6 +31,8 @@ type Event =
   | { kind: 'time'; ms: number }
   | { kind: 'leave'; which: number }
   | { kind: 'share'; others: number }
+  /** One client sends what no backend survives: one request again and again, or many. */
+  | { kind: 'poison'; router: number; poison: Poison; stream: boolean; count: number; isRepeated: boolean }
 
 const SLOW: Mood[] = ['well', 'thinks', 'stalls']
 const MOODS: Mood[] = [...SLOW, 'refuses', 'fails', 'denies', 'hangs', 'limits', 'breaks', 'hides']
@@ -85,6 +87,15 @@ const eventAmong = (moods: Mood[]): fc.Arbitrary<Event> =>
     { weight: 1, arbitrary: fc.record({ kind: fc.constant('share' as const), others: fc.nat(2) }) },
   )
 
+const poison: fc.Arbitrary<Event> = fc.record({
+  kind: fc.constant('poison' as const),
+  router: fc.nat(1),
+  poison: fc.constantFrom(...POISONS),
+  stream: fc.boolean(),
+  count: fc.integer({ min: 1, max: 8 }),
+  isRepeated: fc.boolean(),
+})
+
 /** A backend is out, comes back in another mood, and is tried in that. */
 const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
   fc
@@ -110,12 +121,13 @@ const outageAmong = (moods: Mood[]): fc.Arbitrary<Event[]> =>
       ]
     })
 
-const happenings = (moods: Mood[]): fc.Arbitrary<Event[]> =>
+const happenings = (moods: Mood[], withPoison = false): fc.Arbitrary<Event[]> =>
   fc
     .array(
       fc.oneof(
         { weight: 3, arbitrary: eventAmong(moods).map((one) => [one]) },
         { weight: 1, arbitrary: outageAmong(moods) },
+        ...(withPoison ? [{ weight: 2, arbitrary: poison.map((one) => [one]) }] : []),
       ),
       { maxLength: 24 },
     )
@@ -175,6 +187,15 @@ async function play(world: World, happening: Event): Promise<void> {
     case 'share':
       world.share(happening.others)
       return pass(world, 1)
+    case 'poison': {
+      const { router, stream, count, isRepeated, poison } = happening
+      for (let i = 0; i < count; i++) {
+        const wish = { lastsMs: 5, poison, ...(isRepeated ? { number: -1 } : {}) }
+        world.send(router % world.routers.length, wish, { stream, account: 'mallory' })
+        if (i % 3 === 2) await pass(world, 40)
+      }
+      return pass(world, 1)
+    }
   }
 }
 
@@ -298,7 +319,7 @@ test('no sequence of events leaves a job beside a target that could serve it, or
   await fc.assert(
     fc.asyncProperty(
       plan,
-      happenings(MOODS),
+      happenings(MOODS, true),
       fc.tuple(fc.boolean(), fc.boolean(), fc.boolean(), fc.boolean()),
       fc.integer(),
       async (planned, events, recovers, seed) => {
@@ -318,6 +339,73 @@ test('no sequence of events leaves a job beside a target that could serve it, or
       },
     ),
     { numRuns: 100, examples: FOUND },
+  )
+})
+
+test('whatever one client sends, the backends that are well stay there for all others', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plan,
+      happenings(['well', 'fails', 'refuses'], true),
+      fc.integer(),
+      async (planned, events, seed) => {
+        seedChance(seed)
+        const world = new World(planned)
+        try {
+          for (const happening of events) await play(world, happening)
+          await pass(world, 1_000)
+        } finally {
+          await world.close()
+          vi.clearAllTimers()
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+})
+
+/** What soft faults a dead backend shows; a hard one puts it out at once. */
+const DEAD: Mood[] = ['fails', 'breaks']
+
+test('a dead backend is out after three requests of one client, and at the first of another, whatever was before', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      plan.filter(({ backends }) => backends.length > 1),
+      happenings(['well'], true),
+      fc.constantFrom(...DEAD),
+      fc.constantFrom<(string | null)[]>(['a', null], ['a', 'b'], [null]),
+      fc.integer(),
+      async (planned, events, mood, accounts, seed) => {
+        seedChance(seed)
+        const world = new World({
+          ...planned,
+          backends: planned.backends.map((one) => ({ ...one, maxConcurrent: 100 })),
+        })
+        try {
+          for (const happening of events) await play(world, happening)
+          await pass(world, 70_000)
+          const dead = world.network.backends.get('b0')!
+          dead.change(mood)
+          let asked = 0
+          let lone = 0
+          for (const account of accounts) {
+            for (let i = 0; i < 8; i++) {
+              // Without a name, each request is another client's.
+              const sent = world.send(0, { lastsMs: 5 }, { stream: false, account: account ?? `client ${lone++}` })
+              for (let waited = 0; world.open.has(sent) && waited < 1_000; waited += 25) await pass(world, 25)
+              const { attempts } = (sent.job.end ?? sent.job.failure)!
+              if (attempts.some(({ backend }) => backend === 'b0')) asked++
+            }
+          }
+          if (asked > 3 + (accounts[0] === null ? 0 : 1)) world.broken.push(`a dead backend was asked ${asked} times`)
+          expect(world.broken).toEqual([])
+        } finally {
+          await world.close()
+          vi.clearAllTimers()
+        }
+      },
+    ),
+    { numRuns: 100 },
   )
 })
 

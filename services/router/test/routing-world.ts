@@ -34,6 +34,8 @@ export interface SentJob {
   requestId: string
   router: number
   pool: string
+  account: string
+  isPoison: boolean
   sentAtMs: number
   remainingMs: number
   left: boolean
@@ -59,11 +61,15 @@ export class World {
   #isMerelySlow: boolean
   #probes: Disposable[]
   #outstanding = new Map<Backend, number>()
+  #sent = 0
+  /** Backends that have failed nobody but by poison. */
+  #unharmed: Set<string>
 
   /** `isMerelySlow`: backends may be late, but none of them ever fails. */
   constructor(plan: Plan, { isMerelySlow = false } = {}) {
     this.#isMerelySlow = isMerelySlow
     this.routers = Array.from({ length: plan.routers }, () => this.#openRouter(plan))
+    this.#unharmed = new Set(this.network.backends.keys())
     this.share(0)
     this.#probes = this.routers.map((router) => startProbes(router.fleet, router.metrics))
   }
@@ -106,9 +112,20 @@ export class World {
   send(router: number, wish: Wish, sending: Sending): SentJob {
     const { stream, dialect = 'chat', pool = 'all', account = 'a', remainingMs = LONG_MS } = sending
     const header = headerOf({ stream, dialect, includeUsage: dialect === 'messages', pool, account, remainingMs })
-    const job = fakeJob(header, { messages: [{ role: 'user', content: JSON.stringify(wish) }] })
+    const content = JSON.stringify({ number: this.#sent++, ...wish })
+    const job = fakeJob(header, { messages: [{ role: 'user', content }] })
     const { requestId } = header
-    const sent: SentJob = { job, requestId, router, pool, sentAtMs: performance.now(), remainingMs, left: false }
+    const sent: SentJob = {
+      job,
+      requestId,
+      router,
+      pool,
+      account,
+      isPoison: wish.poison !== undefined,
+      sentAtMs: performance.now(),
+      remainingMs,
+      left: false,
+    }
     this.open.add(sent)
     serveJob(this.routers[router]!, job.job)
     void job.over.then(() => {
@@ -133,12 +150,12 @@ export class World {
   }
 
   /** A job that failed before its first content, with time left, beside a target that was well all the while. */
-  #judgeEnd({ job, router, pool, sentAtMs, remainingMs, left }: SentJob): void {
+  #judgeEnd({ job, router, pool, isPoison, sentAtMs, remainingMs, left }: SentJob): void {
     const isAlone = this.targets(router, pool).length === 1
     if (this.#isMerelySlow && isAlone && (job.end?.attempts.length ?? 0) > 1) {
       this.broken.push('the only target of a pool that is slow was given up')
     }
-    if (!job.failure || job.head || left) return
+    if (!job.failure || job.head || left || isPoison) return
     if (performance.now() >= sentAtMs + remainingMs - 1_000) return
     if (this.#isMerelySlow && job.failure.attempted.length > 0) this.broken.push('a job failed in a pool that is slow')
     for (const target of this.targets(router, pool)) {
@@ -157,12 +174,24 @@ export class World {
     const nowMs = performance.now()
     for (const sent of this.waiting()) {
       for (const target of this.targets(sent.router, sent.pool)) {
-        if (!isUsable(target, nowMs) || isFull(target.backend)) continue
+        if (!isUsable(target, nowMs, sent.account) || isFull(target.backend)) continue
         this.broken.push(`a job waits beside ${target.key}, which is usable and has a place`)
       }
     }
     if (this.#isMerelySlow) this.#judgeSlowPool(nowMs)
     for (const { fleet } of this.routers) for (const backend of fleet.backends()) this.#judgeLimit(backend)
+    this.#judgeUnharmed(nowMs)
+  }
+
+  /** Whatever the one client sends that sends poison: a backend that has failed at nothing else is there for the others. */
+  #judgeUnharmed(nowMs: number): void {
+    for (const [id, { mood }] of this.network.backends) if (mood !== 'well') this.#unharmed.delete(id)
+    for (const router of this.routers.keys()) {
+      for (const target of this.targets(router, 'all')) {
+        if (!this.#unharmed.has(target.backend.config.id) || isUsable(target, nowMs, 'a')) continue
+        this.broken.push(`${target.key} has always been well, and is out for those who send no poison`)
+      }
+    }
   }
 
   #judgeSlowPool(nowMs: number): void {

@@ -38,7 +38,14 @@ export interface SimulatedBackend {
 /** What a client asks of the backend, as the text of its message. */
 export interface Wish {
   lastsMs: number
+  /** Tells requests apart: those with the same number are repeats of one. */
+  number?: number
+  /** No backend survives the request: it fails, drops the connection, answers nonsense, or dies after the first content. */
+  poison?: Poison
 }
+
+export const POISONS = ['fails', 'drops', 'garbles', 'breaks'] as const
+export type Poison = (typeof POISONS)[number]
 
 const CONNECTED_AFTER_MS = 1
 const BEGINS_AFTER_MS = 10
@@ -176,7 +183,9 @@ function probeAnswer(mood: Mood): Step[] {
   return wholeAnswer(1, mood === 'denies' || mood === 'hides' ? 403 : 200)
 }
 
-function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish, { plain, first, piece, last }: Words): Step[] {
+function answerOf(mood: Mood, stream: boolean, { lastsMs, poison }: Wish, words: Words): Step[] {
+  const { plain, first, piece, last } = words
+  if (poison !== undefined && (serves(mood) || mood === 'thinks' || mood === 'stalls')) return poisoned(poison, words)
   switch (mood) {
     case 'refuses':
       return [{ afterMs: 0, say: 'error', code: 'ECONNREFUSED' }]
@@ -207,6 +216,17 @@ function answerOf(mood: Mood, stream: boolean, { lastsMs }: Wish, { plain, first
   return [...steps, { afterMs: 0, say: 'data', text: last }, { afterMs: 0, say: 'end' }]
 }
 
+function poisoned(poison: Poison, { plain, first }: Words): Step[] {
+  if (poison === 'fails') return wholeAnswer(1, 500)
+  if (poison === 'drops') return [{ afterMs: 2, say: 'error', code: 'ECONNRESET' }]
+  if (poison === 'garbles') return wholeAnswer(1, 200, plain.slice(0, 20))
+  return [
+    { afterMs: 1, say: 'begin', status: 200, headers: { 'content-type': 'text/event-stream' } },
+    { afterMs: 1, say: 'data', text: first },
+    { afterMs: 1, say: 'error', code: 'ECONNRESET' },
+  ]
+}
+
 /** One request on its connection. */
 class Call {
   #handler: Dispatcher.DispatchHandler
@@ -229,7 +249,7 @@ class Call {
   }
 
   play(steps: Step[]): void {
-    if (steps[0]?.say === 'error') return this.#playOn(steps)
+    if (steps[0]?.say === 'error' && steps[0].code === 'ECONNREFUSED') return this.#playOn(steps)
     this.#timer = setTimeout(() => {
       this.#handler.onRequestStart?.(this.#controller, {})
       this.#playOn(steps)

@@ -10,6 +10,7 @@ function candidate(key: string, overrides: Partial<Candidate> = {}): Candidate {
     outstanding: 0,
     full: false,
     usable: true,
+    spared: false,
     fitsPrompt: true,
     isNative: true,
     ...overrides,
@@ -22,6 +23,7 @@ const anyCandidate = fc.record({
   outstanding: fc.nat(20),
   full: fc.boolean(),
   usable: fc.boolean(),
+  spared: fc.boolean(),
   fitsPrompt: fc.boolean(),
   isNative: fc.boolean(),
 })

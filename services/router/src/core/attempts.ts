@@ -17,6 +17,8 @@ export interface Candidate {
   outstanding: number
   full: boolean
   usable: boolean
+  /** The same request has failed there of late, several times in a row. */
+  spared: boolean
   fitsPrompt: boolean
   /** It speaks the client's dialect: nothing is lost by a translation. */
   isNative: boolean
@@ -33,7 +35,8 @@ const AFFINITY_OVERLOAD = 1.5
 
 /**
  * Every distinct target is offered once. Order: those that can hold the prompt before those that probably cannot,
- * usable ones before ejected ones (which come last rather than never), lower priority number first, those that speak the
+ * usable ones before ejected ones (which come last rather than never), those at which the same request has not failed of
+ * late, lower priority number first, those that speak the
  * client's dialect before those that need a translation, then either the conversation's own target (affinity) or the one
  * with the least outstanding work for its weight; ties fall by weight.
  */
@@ -45,8 +48,10 @@ export function chooseTarget<T extends Candidate>(
   if (rank.length === 0) return { kind: 'none' }
   const free = rank.filter((candidate) => !candidate.full)
   if (free.length === 0) return { kind: 'wait', targets: rank }
-  const priority = Math.min(...free.map((candidate) => candidate.priority))
-  const prior = free.filter((candidate) => candidate.priority === priority)
+  const unspared = free.filter((candidate) => !candidate.spared)
+  const willing = unspared.length > 0 ? unspared : free
+  const priority = Math.min(...willing.map((candidate) => candidate.priority))
+  const prior = willing.filter((candidate) => candidate.priority === priority)
   const native = prior.filter((candidate) => candidate.isNative)
   const tier = native.length > 0 ? native : prior
   const target =

@@ -100,7 +100,7 @@ function accountIn(status: number | undefined, body: string, asked: Buffer): Acc
 }
 
 /** Statuses by which a backend says that the request itself is wrong. */
-const OWN_FAULT_STATUSES = new Set([400, 413, 414, 415, 422, 451])
+const OWN_FAULT_STATUSES = new Set([400, 406, 413, 414, 415, 422, 424, 431, 451])
 /** A 403 that does not refuse our credential, and a 404 that misses no model, count as the 400 that other vendors answer. */
 const REFUSED = 400
 

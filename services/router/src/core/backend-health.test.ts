@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Blame } from './backend-fault.ts'
 import {
   afterContent,
   afterEnd,
@@ -11,16 +10,20 @@ import {
   isUsable,
   newHealth,
   type Attempt,
+  type BlamedFault,
   type Health,
   usableFromMs,
   viewHealth,
 } from './backend-health.ts'
 
-const hard: Blame = { on: 'backend', weight: 'hard' }
-const soft: Blame = { on: 'backend', weight: 'soft' }
-const at = (startedAtMs: number): Attempt => ({ startedAtMs })
+let bodies = 0
+const hard: BlamedFault = { on: 'backend', weight: 'hard', body: '', failsElsewhere: false }
+/** Each of another request, unless told otherwise. */
+const softOf = (body: string): BlamedFault => ({ on: 'backend', weight: 'soft', body, failsElsewhere: false })
+const soft = () => softOf(`body ${bodies++}`)
+const at = (startedAtMs: number, account = 'alice'): Attempt => ({ startedAtMs, account })
 /** Of an attempt that has only just begun, unless told otherwise. */
-const fault = (health: Health, blame: Blame, now: number, attempt = at(now)) =>
+const fault = (health: Health, blame: BlamedFault, now: number, attempt = at(now)) =>
   afterFault(health, attempt, blame, now, 0)
 
 describe('the health of a backend', () => {
@@ -31,16 +34,16 @@ describe('the health of a backend', () => {
   })
 
   test('three soft faults in a row eject it, a success between them does not let it come so far', () => {
-    let health = fault(fault(newHealth(), soft, 0), soft, 1)
+    let health = fault(fault(newHealth(), soft(), 0), soft(), 1)
     expect(isUsable(health, 2)).toBe(true)
-    expect(isUsable(fault(health, soft, 2), 3)).toBe(false)
-    health = fault(afterSuccess(health, at(2), 2), soft, 3)
+    expect(isUsable(fault(health, soft(), 2), 3)).toBe(false)
+    health = fault(afterSuccess(health, at(2), 2), soft(), 3)
     expect(isUsable(health, 4)).toBe(true)
   })
 
   test('the first content alone does not interrupt faults in a row: an answer can still break', () => {
-    const health = fault(fault(newHealth(), soft, 0), soft, 1)
-    expect(isUsable(fault(afterContent(health, at(2), 2), soft, 3, at(2)), 4)).toBe(false)
+    const health = fault(fault(newHealth(), soft(), 0), soft(), 1)
+    expect(isUsable(fault(afterContent(health, at(2), 2), soft(), 3, at(2)), 4)).toBe(false)
   })
 
   test('each ejection without a recovery lasts twice as long, up to a minute', () => {
@@ -81,10 +84,89 @@ describe('the health of a backend', () => {
   })
 
   test('a 429 cools it for as long as it asked, without a mark', () => {
-    const cooling = fault(newHealth(), { on: 'target', weight: 'soft', coolMs: 5_000 }, 0)
+    const cooling = fault(newHealth(), { ...softOf(''), coolMs: 5_000 }, 0)
     expect(isUsable(cooling, 4_999)).toBe(false)
     expect(isUsable(cooling, 5_000)).toBe(true)
     expect(cooling.ejections).toBe(0)
+  })
+})
+
+describe('requests that no target survives', () => {
+  const times = (count: number, health: Health, of: (i: number) => [string, BlamedFault]) => {
+    for (let i = 0; i < count; i++) {
+      const [account, blamed] = of(i)
+      health = afterFault(health, at(i, account), blamed, i, 0)
+    }
+    return health
+  }
+
+  test('count once, however often the same one is sent', () => {
+    const health = times(10, newHealth(), () => ['alice', softOf('poison')])
+    expect(isUsable(health, 10, 'alice')).toBe(true)
+  })
+
+  test('count once whoever sends them, if they fail at other backends as well', () => {
+    const poison = { ...softOf('poison'), failsElsewhere: true }
+    expect(
+      isUsable(
+        times(10, newHealth(), (i) => [`account ${i}`, poison]),
+        10,
+      ),
+    ).toBe(true)
+    expect(
+      isUsable(
+        times(3, newHealth(), (i) => [`account ${i}`, softOf('poison')]),
+        10,
+      ),
+    ).toBe(false)
+  })
+
+  const outForAlice = times(3, newHealth(), () => ['alice', soft()])
+
+  test('of one account put the target out for that account alone', () => {
+    expect(isUsable(outForAlice, 10, 'alice')).toBe(false)
+    expect(isUsable(outForAlice, 10, 'bob')).toBe(true)
+    expect(isUsable(outForAlice, 10)).toBe(false)
+  })
+
+  test('put it out for all with the first fault that another account meets, also one that was under way', () => {
+    for (const began of [0, 10]) {
+      const health = afterFault(outForAlice, at(began, 'bob'), soft(), 11, 0)
+      expect(isUsable(health, 12, 'carol')).toBe(false)
+    }
+  })
+
+  test('are forgotten when another account is served', () => {
+    const health = afterSuccess(outForAlice, at(10, 'bob'), 11)
+    expect(isUsable(health, 11)).toBe(true)
+    expect(isUsable(afterFault(health, at(12, 'bob'), soft(), 12, 0), 13, 'bob')).toBe(true)
+  })
+
+  test('fail a trial for their account alone: the others try, one at a time', () => {
+    const dead = afterFault(newHealth(), at(0), hard, 0, 0)
+    const trial = at(1_000, 'alice')
+    let health = afterFault(afterStart(dead, trial), trial, soft(), 1_001, 0)
+    expect(isUsable(health, 1_002, 'alice')).toBe(false)
+    expect(isUsable(health, 1_002, 'bob')).toBe(true)
+    const second = at(1_002, 'bob')
+    health = afterStart(health, second)
+    expect(isUsable(health, 1_003, 'carol')).toBe(false)
+    expect(isUsable(afterContent(health, second, 1_004), 1_005, 'alice')).toBe(true)
+    expect(isUsable(afterEnd(afterFault(health, second, soft(), 1_004, 0), second), 1_005, 'carol')).toBe(false)
+  })
+
+  test('of the only account that there is put the target out for as long as ever', () => {
+    let health = newHealth()
+    const lasted: number[] = []
+    let now = 0
+    for (let i = 0; i < 5; i++) {
+      health = afterFault(health, at(now), soft(), now, 0)
+      if (isUsable(health, now, 'alice')) continue
+      lasted.push(health.ejectedUntilMs - now)
+      now = health.ejectedUntilMs
+      health = afterStart(health, at(now))
+    }
+    expect(lasted).toEqual([1_000, 2_000, 4_000])
   })
 })
 
@@ -122,8 +204,8 @@ describe('a trial', () => {
   })
 
   test('that fails ejects at once, though its fault is a soft one; that of another does not', () => {
-    expect(fault(onTrial, soft, 1_000, trial).ejectedUntilMs).toBe(3_000)
-    expect(fault(onTrial, soft, 1_000, at(900)).trial).toBe(trial)
+    expect(fault(onTrial, soft(), 1_000, trial).ejectedUntilMs).toBe(3_000)
+    expect(fault(onTrial, soft(), 1_000, at(900)).trial).toBe(trial)
   })
 
   test('outweighs a probe that began before it', () => {
@@ -160,16 +242,18 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
     what: fc.constantFrom('start', 'content', 'success', 'hard', 'soft', 'cool', 'nothing', 'probe'),
     which: fc.nat(5),
     afterMs: fc.nat(3_000),
+    account: fc.constantFrom('alice', 'bob'),
+    body: fc.constantFrom('one', 'two', 'three', 'four'),
   })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let now = 0
       let health = newHealth()
       const running: Attempt[] = []
-      for (const { what, which, afterMs } of steps) {
+      for (const { what, which, afterMs, account, body } of steps) {
         now += afterMs
         if (what === 'start') {
-          const attempt = at(now)
+          const attempt = at(now, account)
           running.push(attempt)
           health = afterStart(health, attempt)
           continue
@@ -186,8 +270,8 @@ test('no sequence keeps a target out once nothing runs there and its time is ove
         }
         if (what === 'success') health = afterSuccess(health, attempt, now)
         if (what === 'hard') health = afterFault(health, attempt, hard, now, 0)
-        if (what === 'soft') health = afterFault(health, attempt, soft, now, 0)
-        if (what === 'cool') health = afterFault(health, attempt, { ...soft, coolMs: 2_000 }, now, 0)
+        if (what === 'soft') health = afterFault(health, attempt, softOf(body), now, 0)
+        if (what === 'cool') health = afterFault(health, attempt, { ...soft(), coolMs: 2_000 }, now, 0)
         health = afterEnd(health, attempt)
         running.splice(running.indexOf(attempt), 1)
       }
@@ -205,14 +289,14 @@ const WALL_MS = Date.parse('2026-11-20T10:00:00Z')
 const clocks = (nowMs: number) => ({ nowMs, wallMs: WALL_MS + nowMs })
 
 test('an operator is told how a target is, and until when', () => {
-  const cooling = afterFault(newHealth(), { startedAtMs: 100 }, { on: 'target', weight: 'soft', coolMs: 5_000 }, 100, 0)
-  const ejected = afterFault(cooling, { startedAtMs: 200 }, { on: 'backend', weight: 'hard' }, 200, 0)
+  const cooling = afterFault(newHealth(), at(100), { ...softOf(''), coolMs: 5_000 }, 100, 0)
+  const ejected = afterFault(cooling, at(200), hard, 200, 0)
   expect(viewHealth(newHealth(), clocks(0))).toEqual({ state: 'healthy', untilMs: null })
   expect(viewHealth(cooling, clocks(150))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
   expect(viewHealth(ejected, clocks(300))).toEqual({ state: 'ejected', untilMs: WALL_MS + 1_200 })
   expect(viewHealth(ejected, clocks(1_200))).toEqual({ state: 'cooling', untilMs: WALL_MS + 5_100 })
   expect(viewHealth(ejected, clocks(5_100))).toEqual({ state: 'on_trial', untilMs: null })
-  expect(viewHealth(afterSuccess(ejected, { startedAtMs: 5_200 }, 5_200), clocks(5_200))).toEqual({
+  expect(viewHealth(afterSuccess(ejected, at(5_200), 5_200), clocks(5_200))).toEqual({
     state: 'healthy',
     untilMs: null,
   })

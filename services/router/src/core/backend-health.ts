@@ -4,6 +4,10 @@
  * healthy ──faults──> ejected ──interval over──> on trial ──first content──> healthy
  *                        ^───────────fault──────────┘  (with twice the interval)
  *
+ * A client may send what no backend survives. So soft faults count once for each body of a request, and those of a single
+ * account put the target out for that account alone. The others notice nothing, until a second account meets a fault. What
+ * no body can cause puts the target out for all: a hard fault, or a failed probe.
+ *
  * A 429 cools instead: out of the choice for as long as the backend asked, without a mark. A target on trial takes one
  * request at a time, and a further one after five seconds of silence: a plain answer may take minutes. The attempt that
  * holds the trial is named, so no other attempt can end it or keep it. An attempt that began before the last ejection or
@@ -17,13 +21,39 @@ import type { Blame } from './backend-fault.ts'
 /** One attempt; a trial knows its own by identity. */
 export interface Attempt {
   readonly startedAtMs: number
+  readonly account: string
+}
+
+/** The request that met a soft fault. */
+export interface SoftFault {
+  account: string
+  /** A digest of its body. */
+  body: string
+}
+
+/** A fault as its target's health sees it. */
+export interface BlamedFault extends Blame {
+  /** A digest of the request's body. */
+  body: string
+  /** This body has failed at another backend, too: it counts once, whoever sends it. */
+  failsElsewhere: boolean
 }
 
 export interface Health {
-  /** Soft faults in a row. */
+  /** Of different requests and in a row, the newest last. */
+  softFaults: readonly SoftFault[]
+  /** Soft faults in a row, those of repeats too. */
   faultsInARow: number
+  /** The time of the last of three or more faults in a row: a probe is to tell the request's trouble from the target's. */
+  doubtedAtMs: number
   /** Ejections without a recovery that lasted; each doubles the next interval. */
   ejections: number
+  /** The same, of those that were for one account alone. */
+  ejectionsForOne: number
+  /** The one account that the last ejection is for; null: it is for all. */
+  outFor: string | null
+  /** Whether all other accounts try it one at a time, since it had been out for all. */
+  othersTryToo: boolean
   /** Out of the choice until then; 0 when it never was. */
   ejectedUntilMs: number
   coolingUntilMs: number
@@ -34,6 +64,8 @@ export interface Health {
   recoveredAtMs: number
   /** Of the last ejection, or the start of the attempt that proved the last recovery. Older attempts are old news. */
   turnedAtMs: number
+  /** The same, without ejections for one account. */
+  turnedForAllAtMs: number
 }
 
 const SOFT_FAULTS_IN_A_ROW = 3
@@ -45,30 +77,51 @@ const FORGIVEN_AFTER_MS = 60_000
 
 export function newHealth(): Health {
   return {
+    softFaults: [],
     faultsInARow: 0,
+    doubtedAtMs: -Infinity,
     ejections: 0,
+    ejectionsForOne: 0,
+    outFor: null,
+    othersTryToo: false,
     ejectedUntilMs: 0,
     coolingUntilMs: 0,
     onTrial: false,
     trial: null,
     recoveredAtMs: 0,
     turnedAtMs: -Infinity,
+    turnedForAllAtMs: -Infinity,
   }
 }
 
-export function isUsable(health: Health, nowMs: number): boolean {
-  return nowMs >= usableFromMs(health)
+/** Without an account: whether it is usable for every one. */
+export function isUsable(health: Health, nowMs: number, account?: string): boolean {
+  return nowMs >= usableFromMs(health, account)
 }
 
 /** When time alone makes it usable. */
-export function usableFromMs({ trial, ejectedUntilMs, coolingUntilMs }: Health): number {
-  const aloneUntilMs = trial === null ? 0 : trial.startedAtMs + TRIAL_ALONE_MS
-  return Math.max(ejectedUntilMs, coolingUntilMs, aloneUntilMs)
+export function usableFromMs(health: Health, account?: string): number {
+  const { trial, ejectedUntilMs, coolingUntilMs } = health
+  const outUntilMs = isOutFor(health, account) ? ejectedUntilMs : 0
+  const aloneUntilMs = trial === null || !isOnTrialFor(health, account) ? 0 : trial.startedAtMs + TRIAL_ALONE_MS
+  return Math.max(outUntilMs, coolingUntilMs, aloneUntilMs)
+}
+
+/** Whether the last ejection is for the account. */
+function isOutFor({ outFor }: Health, account: string | undefined): boolean {
+  return outFor === null || account === undefined || outFor === account
+}
+
+/** Whether a request of the account would be a trial. */
+export function isOnTrialFor(health: Health, account: string | undefined): boolean {
+  return health.onTrial && (isOutFor(health, account) || health.othersTryToo)
 }
 
 /** An attempt starts. On trial it goes first; one that comes as the last resort, earlier, is no trial. */
 export function afterStart(health: Health, attempt: Attempt): Health {
-  return health.onTrial && isUsable(health, attempt.startedAtMs) ? { ...health, trial: attempt } : health
+  const { startedAtMs, account } = attempt
+  if (!isOnTrialFor(health, account) || !isUsable(health, startedAtMs, account)) return health
+  return { ...health, trial: attempt }
 }
 
 /** The first content of an attempt proves that the target is back. */
@@ -76,36 +129,67 @@ export function afterContent(health: Health, attempt: Attempt, nowMs: number): H
   if (!health.onTrial || isOldNews(health, attempt)) return health
   return {
     ...health,
+    softFaults: [],
     faultsInARow: 0,
+    outFor: null,
+    othersTryToo: false,
     ejectedUntilMs: 0,
     onTrial: false,
     trial: null,
     recoveredAtMs: nowMs,
     turnedAtMs: attempt.startedAtMs,
+    turnedForAllAtMs: attempt.startedAtMs,
   }
 }
 
 /** An attempt has ended well. */
 export function afterSuccess(health: Health, attempt: Attempt, nowMs: number): Health {
-  if (!health.onTrial && health.faultsInARow === 0 && health.ejections === 0) return health
+  if (!health.onTrial && health.faultsInARow === 0 && !hasEjections(health)) return health
   if (isOldNews(health, attempt)) return health
   const back = afterContent(health, attempt, nowMs)
   const forgiven = nowMs - back.recoveredAtMs > FORGIVEN_AFTER_MS
-  if (back.faultsInARow === 0 && !(forgiven && back.ejections > 0)) return back
-  return { ...back, faultsInARow: 0, ejections: forgiven ? 0 : back.ejections }
+  if (back.faultsInARow === 0 && !(forgiven && hasEjections(back))) return back
+  return { ...back, softFaults: [], faultsInARow: 0, ...(forgiven ? { ejections: 0, ejectionsForOne: 0 } : {}) }
+}
+
+function hasEjections({ ejections, ejectionsForOne }: Health): boolean {
+  return ejections > 0 || ejectionsForOne > 0
 }
 
 /** `jitter` in [0, 1) spreads the returns of many routers. */
-export function afterFault(health: Health, attempt: Attempt, blame: Blame, nowMs: number, jitter: number): Health {
-  if (blame.coolMs !== undefined) {
-    return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + blame.coolMs) }
+export function afterFault(
+  health: Health,
+  attempt: Attempt,
+  fault: BlamedFault,
+  nowMs: number,
+  jitter: number,
+): Health {
+  if (fault.coolMs !== undefined) {
+    return { ...health, coolingUntilMs: Math.max(health.coolingUntilMs, nowMs + fault.coolMs) }
   }
+  const { account } = attempt
   // Requests that were under way when it was ejected tell nothing new, nor do those of the last resort.
-  if (isOldNews(health, attempt) || nowMs < health.ejectedUntilMs) return health
-  const faultsInARow = health.faultsInARow + 1
-  const isTrial = health.trial === attempt
-  const ejects = blame.weight === 'hard' || isTrial || faultsInARow >= SOFT_FAULTS_IN_A_ROW
-  return ejects ? ejected(health, nowMs, jitter) : { ...health, faultsInARow }
+  if (isOldFault(health, attempt) || (isOutFor(health, account) && nowMs < health.ejectedUntilMs)) return health
+  if (fault.weight === 'hard') return ejected(health, nowMs, jitter)
+  const softFaults = withFault(health.softFaults, account, fault)
+  const isSecondAccount = health.onTrial && !isOutFor(health, account)
+  const isEnough =
+    health.trial === attempt ||
+    softFaults.length >= SOFT_FAULTS_IN_A_ROW ||
+    (isSecondAccount && softFaults !== health.softFaults)
+  if (!isEnough) {
+    const faultsInARow = health.faultsInARow + 1
+    const doubtedAtMs = faultsInARow >= SOFT_FAULTS_IN_A_ROW ? nowMs : health.doubtedAtMs
+    return { ...health, softFaults, faultsInARow, doubtedAtMs }
+  }
+  const isOfOneAccount = new Set(softFaults.map((one) => one.account)).size === 1
+  return isOfOneAccount ? ejectedForOne(health, { softFaults, account }, nowMs, jitter) : ejected(health, nowMs, jitter)
+}
+
+/** A request's repeats change nothing. */
+function withFault(faults: Health['softFaults'], account: string, { body, failsElsewhere }: BlamedFault) {
+  const isRepeat = faults.some((one) => one.body === body && (failsElsewhere || one.account === account))
+  return isRepeat ? faults : [...faults, { account, body }].slice(-SOFT_FAULTS_IN_A_ROW)
 }
 
 /** An attempt is over, however it ended: a trial of its own is, too. */
@@ -117,42 +201,78 @@ export type Change = 'ejected' | 'cooled' | 'none'
 
 /** The effect of a fault. */
 export function changeOf(before: Health, after: Health): Change {
-  if (after.ejections > before.ejections) return 'ejected'
+  if (after.ejections > before.ejections || after.ejectionsForOne > before.ejectionsForOne) return 'ejected'
   return after.coolingUntilMs > before.coolingUntilMs ? 'cooled' : 'none'
 }
 
 /** `failing`: it answers, but with an error of its own. `unasked`: this process could not ask it. */
 export type Probed = 'alive' | 'failing' | 'dead' | 'unasked'
 
+/** Repeats of one request are the faults: a probe finds out whether the target fails without it, too. */
+export function isDoubted(health: Health, sinceMs: number): boolean {
+  return !health.onTrial && health.faultsInARow >= SOFT_FAULTS_IN_A_ROW && health.doubtedAtMs > sinceMs
+}
+
 /**
  * A probe found it dead when its interval was over: another, longer interval. A backend that answers may serve although
  * its probe fails, so at the longest interval a request decides. Attempts since the probe began outweigh it.
  */
-export function afterProbe(health: Health, probe: Attempt, found: Probed, nowMs: number, jitter: number): Health {
-  if (found === 'alive' || found === 'unasked' || !health.onTrial || health.trial !== null || isOldNews(health, probe))
-    return health
+export function afterProbe(health: Health, probe: Started, found: Probed, nowMs: number, jitter: number): Health {
+  if (found === 'alive' || found === 'unasked' || health.trial !== null || isOldNews(health, probe)) return health
+  if (!health.onTrial && !isDoubted(health, -Infinity)) return health
   if (found === 'failing' && intervalMs(health.ejections - 1) >= LONGEST_EJECTION_MS) return health
   return ejected(health, nowMs, jitter)
 }
 
+type Started = Pick<Attempt, 'startedAtMs'>
+
+/** For all. */
 function ejected(health: Health, nowMs: number, jitter: number): Health {
   return {
     ...health,
-    faultsInARow: 0,
+    ...out(nowMs, health.ejections, jitter),
+    softFaults: [],
     ejections: health.ejections + 1,
-    ejectedUntilMs: nowMs + intervalMs(health.ejections) * (1 + jitter * 0.2),
-    onTrial: true,
-    trial: null,
-    turnedAtMs: nowMs,
+    outFor: null,
+    othersTryToo: false,
+    turnedForAllAtMs: nowMs,
   }
+}
+
+/** It keeps the faults: with that of a second account they put it out for all. */
+function ejectedForOne(
+  health: Health,
+  { softFaults, account }: { softFaults: Health['softFaults']; account: string },
+  nowMs: number,
+  jitter: number,
+): Health {
+  return {
+    ...health,
+    softFaults,
+    ...out(nowMs, health.ejections + health.ejectionsForOne, jitter),
+    ejectionsForOne: health.ejectionsForOne + 1,
+    outFor: account,
+    othersTryToo: health.onTrial && (health.outFor === null || health.othersTryToo),
+  }
+}
+
+function out(nowMs: number, ejections: number, jitter: number) {
+  const ejectedUntilMs = nowMs + intervalMs(ejections) * (1 + jitter * 0.2)
+  return { ejectedUntilMs, onTrial: true, trial: null, turnedAtMs: nowMs, faultsInARow: 0 }
 }
 
 function intervalMs(ejections: number): number {
   return Math.min(FIRST_EJECTION_MS * 2 ** ejections, LONGEST_EJECTION_MS)
 }
 
-function isOldNews(health: Health, attempt: Attempt): boolean {
+function isOldNews(health: Health, attempt: Started): boolean {
   return attempt.startedAtMs < health.turnedAtMs
+}
+
+/** An ejection for one account makes no old news of the faults that others meet. */
+function isOldFault(health: Health, { startedAtMs, account }: Attempt): boolean {
+  const isConcerned = !health.onTrial || isOnTrialFor(health, account)
+  return startedAtMs < (isConcerned ? health.turnedAtMs : health.turnedForAllAtMs)
 }
 
 /** Health goes by the process' own clock, operators by the wall's. */

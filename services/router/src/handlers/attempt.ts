@@ -220,7 +220,7 @@ function judgeHealth(course: Course, seat: Seat, error: unknown, wasCalled: bool
     router.places.noteSuccess(seat)
   } else if (run.shown && fault.kind === 'idle_timeout') {
     judgeSilence(course, seat, nowMs - idleMs)
-  } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isOnTrial(seat.target))) {
+  } else if (isLeftWaiting(fault) || (mayBeTheRequests(fault) && !isOnTrial(seat.target, seat.account))) {
     course.suspects.push({ seat, fault, afterMs: nowMs - seat.startedAtMs })
   } else {
     blame(seat, fault, router)
@@ -236,7 +236,9 @@ function judgeSilence({ capable, router }: Course, seat: Seat, silentSinceMs: nu
   const nowMs = performance.now()
   const haveOthersAnswered = capable.some(
     (other) =>
-      other.backend !== seat.target.backend && other.backend.answeredFromMs >= silentSinceMs && isUsable(other, nowMs),
+      other.backend !== seat.target.backend &&
+      other.backend.answeredFromMs >= silentSinceMs &&
+      isUsable(other, nowMs, seat.account),
   )
   if (haveOthersAnswered) blame(seat, new BackendFault('idle_timeout', 'silent'), router)
 }
@@ -251,10 +253,11 @@ function judgeSuspects(course: Course, answering: Seat): void {
 
 /** The last usable target stays, however slow: there is nobody to go to instead. */
 function isTooSlow({ seat, afterMs }: Suspect, answering: Seat, { capable }: Course): boolean {
+  const { account } = seat
   const { backend } = seat.target
   const nowMs = performance.now()
   if (backend === answering.target.backend || !wasFaster(nowMs - answering.startedAtMs, afterMs)) return false
-  return capable.some((other) => other.backend !== backend && isUsable(other, nowMs))
+  return capable.some((other) => other.backend !== backend && isUsable(other, nowMs, account))
 }
 
 export function blame(seat: Seat, fault: BackendFault, router: Router): void {

@@ -37,7 +37,7 @@ async function tryTargets(course: Course): Promise<Outcome> {
   for (;;) {
     const capable = capableTargets(router.fleet.pool(pool.id) ?? pool, run.header)
     if (capable.length === 0) return incapable(run)
-    course.capable = refused ? targetsOfOtherKind(refused.by, capable) : capable
+    course.capable = refused ? targetsOfOtherKind(refused.by, capable, run) : capable
     let next: Next | undefined = await nextUntried(course)
     if (refused && next?.kind !== 'attempt') return refusal(run, refused.fault)
     next ??= await nextRepeat(course)
@@ -84,11 +84,12 @@ interface Refused {
 }
 
 /** Only one that could serve it at once: its client has its answer already. */
-function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[]): Target[] {
+function targetsOfOtherKind({ backend: refusing }: Target, capable: Target[], { header }: Run): Target[] {
   const kind = kindOf(refusing.config)
   const nowMs = performance.now()
   return capable.filter(
-    (target) => kindOf(target.backend.config) !== kind && isUsable(target, nowMs) && !isFull(target.backend),
+    (target) =>
+      kindOf(target.backend.config) !== kind && isUsable(target, nowMs, header.account) && !isFull(target.backend),
   )
 }
 

@@ -125,7 +125,7 @@ export async function nextRepeat(course: Course): Promise<Next> {
   if (router.expired) return { kind: 'give_up', reason: 'stopping' }
   if (remainingMs(run) <= 0) return exhausted
   const ready = promising.filter(({ key }) => (faults.get(key)!.retryAfterMs ?? 0) <= pauseMs)
-  const proven = ready.filter((target) => !isOnTrial(target))
+  const proven = ready.filter((target) => !isOnTrial(target, run.header.account))
   const untried = untriedOf(course)
   const again = proven.length > 0 ? proven : ready
   const next = takeBest(course, untried) ?? (await haveNext(course, [...untried, ...again]))
@@ -141,7 +141,7 @@ function haveNext(course: Course, targets: Target[]): Next | Promise<Next> {
 /** Takes a place at the best target; null while those of the best rank are all full. */
 function takeBest(course: Course, targets: Target[]): Next | null {
   const { run } = course
-  const candidates = targets.map((target) => candidateOf(target, run))
+  const candidates = targets.map((target) => candidateOf(target, course))
   let choice = chooseTarget(candidates, choiceOptions(run))
   // Where this router has no place at any of them, one request that nobody else can serve goes even so.
   if (choice.kind === 'wait' && !choice.targets.some(({ target }) => hasPlaceAt(target.backend))) {
@@ -153,8 +153,9 @@ function takeBest(course: Course, targets: Target[]): Next | null {
 
 function take(course: Course, targets: Target[], target: Target, untried: number): Next {
   const { run, router } = course
-  const isTrial = isOnTrial(target)
-  const seat = router.places.take(target)
+  const { account } = run.header
+  const isTrial = isOnTrial(target, account)
+  const seat = router.places.take(target, { account, body: run.asked })
   return {
     kind: 'attempt',
     seat,
@@ -168,17 +169,18 @@ function take(course: Course, targets: Target[], target: Target, untried: number
 function isAnyReady(targets: Target[], target: Target, run: Run): boolean {
   const nowMs = performance.now()
   return targets.some((other) => {
-    if (other === target || isFull(other.backend) || !isUsable(other, nowMs)) return false
+    if (other === target || isFull(other.backend) || !isUsable(other, nowMs, run.header.account)) return false
     return fitsPrompt(other, run) || !fitsPrompt(target, run)
   })
 }
 
 /** A target that was left waiting may have been at work: it is asked again before a trial is trusted with all the time. */
-function canGoBack({ capable, faults, repeats, pool }: Course): boolean {
+function canGoBack({ run, capable, faults, repeats, pool }: Course): boolean {
   if (repeats >= MAX_REPEATS_PER_REQUEST || spend(pool.retryBudget) === null) return false
   const nowMs = performance.now()
   const wasLeft = ({ key }: Target) => isLeftWaiting(faults.get(key))
-  return capable.some((other) => wasLeft(other) && isUsable(other, nowMs) && !isFull(other.backend))
+  const { account } = run.header
+  return capable.some((other) => wasLeft(other) && isUsable(other, nowMs, account) && !isFull(other.backend))
 }
 
 async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
@@ -188,7 +190,7 @@ async function waitForPlace(course: Course, targets: Target[]): Promise<Next> {
     account: run.header.account,
     wants: (backend) => targets.some((target) => target.backend === backend),
     choose: () => takeBest(course, targets),
-    choiceAtMs: () => nextChoiceAtMs(targets),
+    choiceAtMs: () => nextChoiceAtMs(targets, run.header.account),
     timeoutMs: remainingMs(run) * MOST_OF_TIME_WAITING,
     signal: run.job.signal,
   })
@@ -207,11 +209,11 @@ function giveBack(seat: Seat, router: Router): void {
 }
 
 /** When the next of those that are out is usable. */
-function nextChoiceAtMs(targets: Target[]): number {
+function nextChoiceAtMs(targets: Target[], account: string): number {
   const nowMs = performance.now()
   let at = Infinity
   for (const target of targets) {
-    const from = usableFromMs(target)
+    const from = usableFromMs(target, account)
     if (from > nowMs) at = Math.min(at, from)
   }
   return at
@@ -223,7 +225,7 @@ function giveUpWaiting(course: Course, targets: Target[]): Next {
   return takeBest(course, free) ?? { kind: 'give_up', reason: 'busy' }
 }
 
-function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
+function candidateOf(target: Target, { run, router }: Course): Candidate & { target: Target } {
   const { key, priority, weight, backend } = target
   return {
     target,
@@ -232,7 +234,8 @@ function candidateOf(target: Target, run: Run): Candidate & { target: Target } {
     weight,
     outstanding: backend.outstanding,
     full: isFull(backend),
-    usable: isUsable(target, performance.now()),
+    usable: isUsable(target, performance.now(), run.header.account),
+    spared: router.places.spares(target, run.asked),
     fitsPrompt: fitsPrompt(target, run),
     isNative: isNative(target, run.header),
   }

@@ -11,6 +11,7 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange } from '../clients/exchange.ts'
+import type { Body } from '../core/failed-bodies.ts'
 import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
@@ -42,6 +43,7 @@ export interface Run {
 export interface AskedRun extends Run {
   /** The question as backends get it, bar the members that each dialect writes itself. */
   readonly body: Buffer
+  readonly asked: Body
   /** embeddings: vectors to expect. */
   readonly inputs: number
 }

@@ -6,6 +6,7 @@
  * lost before, this router reports the cost.
  */
 
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeJson, encodeJson } from '@gateway/service/talk-as'
 import type { IncomingJob, JobAborted, JobOver } from '@gateway/bus/port'
@@ -13,6 +14,7 @@ import { jobHeader, type AnswerFailure, type JobHeader } from '@gateway/contract
 import { NO_SPAN, requestFields, type Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import { BackendFault } from '../core/backend-fault.ts'
+import type { Body } from '../core/failed-bodies.ts'
 import { readEmbeddingsQuestion, withTexts } from '../core/embeddings-question.ts'
 import { capableTargets, hasPlaceAt, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
@@ -115,10 +117,15 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
 async function readBody(run: Run, { tokens }: Router): Promise<AskedRun> {
   const bytes = await run.job.body()
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (run.header.kind !== 'embeddings') return Object.assign(run, { body, inputs: 0 })
+  if (run.header.kind !== 'embeddings') return Object.assign(run, { body, asked: bodyOf(body), inputs: 0 })
   const { tokens: asked, ...question } = readEmbeddingsQuestion(body)
   const texts = asked ? withTexts(question.body, await tokens.textsOf(asked)) : question.body
-  return Object.assign(run, { body: texts, inputs: question.inputs })
+  return Object.assign(run, { body: texts, asked: bodyOf(body), inputs: question.inputs })
+}
+
+function bodyOf(bytes: Buffer): Body {
+  let digest: string | undefined
+  return { bytes: bytes.length, digest: () => (digest ??= hash('sha256', bytes, 'base64')) }
 }
 
 function onAbort(run: Run, aborted: JobAborted, { metrics }: Router): void {
