@@ -1,7 +1,6 @@
 /**
- * Exchanges that vendors' documents print, and that the tests of public projects have recorded in front of the real
- * vendors: `recorded/` holds the bytes of each answer, this table their sources and their meaning. Long ones are shortened
- * in the middle, and signatures to some letters.
+ * Responses in the form of each vendor: `recorded/` holds their bytes, this table the source of the form and the meaning.
+ * Members, order, chunks and counts are those that the source shows. The texts and ids in them are our own.
  */
 
 import { readFileSync } from 'node:fs'
@@ -11,7 +10,7 @@ export interface Recorded {
   vendor: Vendor
   /** In `recorded/`: `.json` is a plain answer, `.sse` a stream. */
   file: string
-  /** Who printed or recorded it, and when. */
+  /** Who printed or recorded this form, and when. */
   source: string
   text?: string
   reasoning?: string
@@ -34,7 +33,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'openai',
     file: 'openai.json',
     source: 'openapi.yaml of openai/openai-openapi, 2026-08-21',
-    text: 'Hello! How can I assist you today?',
+    text: 'Good evening. The library opens at ten.',
     finishReason: 'stop',
     usage: { promptTokens: 19, completionTokens: 10 },
   },
@@ -42,7 +41,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'openai',
     file: 'openai.sse',
     source: `${PYDANTIC_AI}, test_openai, 2026-07-22`,
-    text: 'Paris.',
+    text: 'Oslo.',
     finishReason: 'stop',
     usage: { promptTokens: 13, completionTokens: 11 },
   },
@@ -50,7 +49,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'azure',
     file: 'azure.json',
     source: `${PYDANTIC_AI}, test_azure, 2025-03-13`,
-    text: 'The capital of France is **Paris**.',
+    text: 'Water boils at **100 °C**.',
     finishReason: 'stop',
     usage: { promptTokens: 14, completionTokens: 9 },
   },
@@ -58,7 +57,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'azure',
     file: 'azure.sse',
     source: 'test_azure of traceloop/openllmetry, 2024-04-25',
-    text: 'Why did the Open-per-minute rate!',
+    text: 'A short walk before the evening meal!',
     finishReason: 'stop',
     usage: null,
   },
@@ -66,7 +65,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'anthropic',
     file: 'anthropic.json',
     source: `${PYDANTIC_AI}, test_anthropic, 2025-08-14`,
-    text: 'The capital of France is Paris.',
+    text: 'Lisbon lies on the Tagus.',
     finishReason: 'stop',
     usage: { promptTokens: 20, completionTokens: 10 },
   },
@@ -74,7 +73,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'anthropic',
     file: 'anthropic.sse',
     source: `${PYDANTIC_AI}, test_anthropic, 2026-03-02`,
-    text: '2',
+    text: '7',
     finishReason: 'stop',
     usage: { promptTokens: 20, completionTokens: 5 },
   },
@@ -82,7 +81,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'gemini',
     file: 'gemini.json',
     source: `${PYDANTIC_AI}, test_openai, 2025-06-02`,
-    text: 'The current time is Noon.',
+    text: 'It is half past nine.',
     finishReason: 'stop',
     usage: { promptTokens: 66, completionTokens: 34, reasoningTokens: 28 },
   },
@@ -90,7 +89,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'gemini',
     file: 'gemini-tool.json',
     source: `${PYDANTIC_AI}, test_openai, 2025-06-02`,
-    calls: [{ name: 'get_current_time', arguments: {} }],
+    calls: [{ name: 'read_clock', arguments: {} }],
     finishReason: 'tool_calls',
     usage: { promptTokens: 35, completionTokens: 74, reasoningTokens: 62 },
   },
@@ -101,7 +100,7 @@ export const RECORDED: Recorded[] = [
     calls: [
       {
         name: 'read',
-        arguments: { offset: 1, limit: 100, path: '/app/skills/agent-runtime/stage-design/SKILL.md' },
+        arguments: { offset: 1, limit: 100, path: '/srv/notes/chapter-three.md' },
       },
     ],
     finishReason: 'tool_calls',
@@ -119,8 +118,8 @@ export const RECORDED: Recorded[] = [
     file: 'vertex.sse',
     source: `${VERTEX}, 2026-02-11`,
     calls: [
-      { name: 'get_current_weather', arguments: { location: 'Boston, MA', unit: 'celsius' } },
-      { name: 'get_current_weather', arguments: { location: 'New Delhi, India', unit: 'celsius' } },
+      { name: 'get_tide', arguments: { harbour: 'Brest, FR', unit: 'metre' } },
+      { name: 'get_tide', arguments: { harbour: 'Cuxhaven, DE', unit: 'metre' } },
     ],
     finishReason: 'tool_calls',
     usage: { promptTokens: 27, completionTokens: 549, reasoningTokens: 504 },
@@ -129,7 +128,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'bedrock',
     file: 'bedrock.json',
     source: `${PYDANTIC_AI}, test_bedrock_mantle, 2026-07-24`,
-    text: 'SAFE',
+    text: 'CALM',
     finishReason: 'stop',
     usage: { promptTokens: 72, completionTokens: 56 },
   },
@@ -137,7 +136,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'bedrock',
     file: 'bedrock.sse',
     source: `${LLAMA_STACK}, 2026-04-17`,
-    text: '<reasoning>The user says "Hello, world!" Maybe a greeting. We need to respond politely. Possibly ask or do something? Keep it simple.</reasoning>Hello! 👋\n\nHow can I help you today?',
+    text: '<reasoning>A short greeting. I answer with one as short.</reasoning>Good morning! 🌞\n\nWhere shall we begin?',
     finishReason: 'stop',
     usage: null,
   },
@@ -145,7 +144,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'openrouter',
     file: 'openrouter.json',
     source: `${PYDANTIC_AI}, test_openrouter, 2025-10-03`,
-    text: "I'm Grok, a helpful and maximally truthful AI built by xAI. I'm not based on any other companies' models—instead, I'm inspired by the Hitchhiker's Guide to the Galaxy and JARVIS from Iron Man. My goal is to assist with questions, provide information, and maybe crack a joke or two along the way.\n\nWhat can I help you with today?",
+    text: "Three ways lead to the harbour: the tram, the river path and the old stairs—the stairs are steep. With a heavy bag I'd take the tram.\n\nShall I look for its stop?",
     finishReason: 'stop',
     usage: { promptTokens: 687, completionTokens: 240, cachedTokens: 682, reasoningTokens: 165 },
   },
@@ -153,8 +152,8 @@ export const RECORDED: Recorded[] = [
     vendor: 'openrouter',
     file: 'openrouter.sse',
     source: `${PYDANTIC_AI}, test_openrouter, 2025-12-08`,
-    text: '2 + 2 = 4',
-    reasoning: 'This is a simple arithmetic question. 2+2 equals 4.',
+    text: '3 + 6 = 9',
+    reasoning: 'Two numbers are to be added. 3+6 gives 9.',
     finishReason: 'stop',
     usage: { promptTokens: 43, completionTokens: 36, reasoningTokens: 13 },
   },
@@ -162,7 +161,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'vllm',
     file: 'vllm.json',
     source: 'test_chat of traceloop/openllmetry, 2024-11-20',
-    text: 'Why did the OpenTelemetry metric go to therapy?\n\nBecause it was feeling a little "trapped" in its logging function, and wanted to "release" its stress.',
+    text: 'A sundial keeps no secrets.\n\nIt shows "noon" to everyone, and sleeps when the clouds "close" the sky.',
     finishReason: 'stop',
     usage: { promptTokens: 43, completionTokens: 36 },
   },
@@ -171,7 +170,7 @@ export const RECORDED: Recorded[] = [
     file: 'vllm.sse',
     source: `${LLAMA_STACK}, 2025-11-06`,
     text: '<think>\n',
-    calls: [{ name: 'get_weather', arguments: { location: 'San Francisco, CA' } }],
+    calls: [{ name: 'get_forecast', arguments: { place: 'Alt Schwerin, MV' } }],
     finishReason: 'tool_calls',
     usage: null,
   },
@@ -179,7 +178,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'sglang',
     file: 'sglang.json',
     source: 'a guide to SGLang on Ascend, 2025-09-29',
-    text: 'The capital of France is Paris.',
+    text: 'Basalt is a volcanic rock.',
     finishReason: 'stop',
     usage: { promptTokens: 36, completionTokens: 8 },
   },
@@ -187,7 +186,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'sglang',
     file: 'sglang.sse',
     source: 'the form of sgl-project/sglang#7860, 2025-07-08; its end assumed',
-    text: 'The capital of China is Beijing.',
+    text: 'The longest side is opposite the right angle.',
     finishReason: 'stop',
     usage: { promptTokens: 36, completionTokens: 8 },
   },
@@ -211,7 +210,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'ollama',
     file: 'ollama.json',
     source: `${PYDANTIC_AI}, test_ollama, 2026-04-16`,
-    text: '{ "city": "Paris", "country": "France" }',
+    text: '{ "river": "Elbe", "sea": "North Sea" }',
     finishReason: 'stop',
     usage: { promptTokens: 136, completionTokens: 15 },
   },
@@ -219,7 +218,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'ollama',
     file: 'ollama.sse',
     source: `${LLAMA_STACK}, 2025-11-07`,
-    text: `{"name":"get_weather","parameters':{'city':'New York'}}`,
+    text: `{"name":"find_train","parameters':{'to':'Dresden'}}`,
     finishReason: 'stop',
     usage: { promptTokens: 176, completionTokens: 14 },
   },
@@ -227,7 +226,7 @@ export const RECORDED: Recorded[] = [
     vendor: 'lm-studio',
     file: 'lm-studio.json',
     source: 'lmstudio.ai/docs/developer/rest/endpoints, 2026-04-29',
-    text: "Greetings, I'm a helpful AI, here to assist,\nIn providing answers, with no distress.\nI'll keep it short and sweet, in rhyme you'll find,\nA friendly companion, all day long you'll bind.",
+    text: "A kettle sings, the window turns to grey,\nA neighbour's dog has chased the night away.\nThe first train hums along the river's bend,\nAnd rain begins where yesterday should end.",
     finishReason: 'stop',
     usage: { promptTokens: 24, completionTokens: 53 },
   },
