@@ -17,7 +17,6 @@ import { makeImage } from './images/images.ts'
 import { canMakeBase } from './images/minimal-base.ts'
 import { npmPackage } from './npm-package.ts'
 import { type Made, provenanceOf } from './provenance.ts'
-import { servicesPackage } from './services-package.ts'
 import { differingVersions, versionOf, versionOfImage } from './versions.ts'
 import { sha256, writeTarball } from './write-tar.ts'
 
@@ -49,7 +48,6 @@ async function release(out: string, givenBase: string | undefined): Promise<void
     console.log(`${String(bytes.length).padStart(10)} bytes  ${join(out, name)}`)
   }
   write(`model-gateway-${version}.tgz`, writeTarball('package', npmPackage(ROOT), createdAt))
-  write(`model-gateway-services-${version}.tgz`, writeTarball('services', servicesPackage(ROOT), createdAt))
   const chart = filesBelow(join(ROOT, 'deploy/chart'))
   write(`model-gateway-chart-${version}.tgz`, writeTarball('model-gateway', chart, createdAt))
   const images = await writeImages(givenBase, write)

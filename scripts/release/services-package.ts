@@ -1,6 +1,5 @@
 /**
- * The services of a release, as their images run them. The repository keeps the last release's in `releases/`, so that
- * `tests/skew.test.ts` can run them beside the next version's.
+ * The services of a release, as their images run them. `last-release.ts` makes those of the last release from its commit.
  */
 
 import { foldersNeededBy } from '../deploy/workspace-parts.ts'

@@ -1,14 +1,13 @@
 /**
- * The gateway's services in the last release, as the repository keeps them, and those of this checkout with a change. Each
- * lies in a folder of its own, whose imports lead to itself alone.
+ * The gateway's services in the last release, and those of this checkout with a change. Each lies in a folder of its own,
+ * whose imports lead to itself alone.
  */
 
-import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
-import { mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, realpath, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import type { Versions } from '../../chaos/stage/versions.ts'
+import { writeFiles, writeLastRelease } from '../../scripts/release/last-release.ts'
 import { servicesPackage } from '../../scripts/release/services-package.ts'
 import type { ArchivedFile } from '../../scripts/release/write-tar.ts'
 
@@ -19,10 +18,7 @@ export const ROOT = join(import.meta.dirname, '../..')
 export const PRESENT: Version = { folder: ROOT, isCompiled: false }
 
 export async function unpackLastRelease(folder: string): Promise<Version> {
-  const [archive, ...others] = globSync('releases/model-gateway-services-*.tgz', { cwd: ROOT })
-  if (!archive || others.length > 0) throw new Error('releases/ must hold one archive, that of the last release')
-  await mkdir(folder, { recursive: true })
-  await promisify(execFile)('tar', ['-xzf', join(ROOT, archive), '--strip-components', '1', '-C', folder])
+  await writeLastRelease(ROOT, folder)
   await linkDependencies(folder)
   return { folder, isCompiled: true }
 }
@@ -32,10 +28,7 @@ export async function writeChanged(
   folder: string,
   change: (files: ArchivedFile[]) => ArchivedFile[],
 ): Promise<Version> {
-  for (const { path, content } of change(servicesPackage(ROOT))) {
-    await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), content)
-  }
+  await writeFiles(folder, change(servicesPackage(ROOT)))
   await linkDependencies(folder)
   return { folder, isCompiled: true }
 }

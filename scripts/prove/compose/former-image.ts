@@ -1,10 +1,8 @@
-/** An image with the services of the last release, as `releases/` keeps them, on this version's base. */
+/** An image with the services of the last release, on this version's base. */
 
-import { execFile } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
+import { writeLastRelease } from '../../release/last-release.ts'
 import { CACHE } from '../engine/engine.ts'
 import { build, imageOf } from '../engine/images.ts'
 import { FORMER_IMAGE, PRESENT_TAG } from './project.ts'
@@ -15,9 +13,7 @@ export async function makeFormerImage(): Promise<void> {
   const context = await mkdtemp(join(CACHE, 'former-'))
   try {
     const services = join(context, 'services')
-    await mkdir(services)
-    const [archive] = globSync('releases/model-gateway-services-*.tgz', { cwd: ROOT })
-    await promisify(execFile)('tar', ['-xzf', join(ROOT, archive!), '--strip-components', '1', '-C', services])
+    await writeLastRelease(ROOT, services)
     await cp(join(ROOT, 'deploy/healthcheck.mjs'), join(services, 'healthcheck.mjs'))
     const dockerfile = join(import.meta.dirname, 'former.Dockerfile')
     await build([

@@ -28,7 +28,7 @@ try {
   const sizes = await (values.images === 'released' ? loadImages() : build())
   await step('the last release', async () => {
     await makeFormerImage()
-    return 'its services, out of releases/'
+    return 'its services, out of the history'
   })
   const { healthy, memory } = await prove(await openProject())
   if (sizes) await writeFigures(sizes, healthy, memory)
