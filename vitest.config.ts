@@ -67,7 +67,7 @@ export default defineConfig({
         test: {
           name: 'parts',
           exclude: [...units, ...alone],
-          include: ['{packages,services}/*/{src,test,train}/**/*.test.ts', '{scripts,bench,chaos}/**/*.test.ts'],
+          include: ['{packages,services}/*/{src,test}/**/*.test.ts', '{scripts,bench,chaos,training}/**/*.test.ts'],
           maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },
         },

@@ -11,9 +11,9 @@ const ROOT = join(import.meta.dirname, '..')
 const SOURCES = [
   'package.json',
   '{packages,services}/*/package.json',
-  '{packages,services}/*/{src,test,train}/**/*.{ts,tsx,mts}',
+  '{packages,services}/*/{src,test}/**/*.{ts,tsx,mts}',
 ]
-const ROOT_SOURCES = ['{tests,scripts,bench,chaos}/**/*.ts', 'vitest.config.ts']
+const ROOT_SOURCES = ['{tests,scripts,bench,chaos,training}/**/*.ts', 'vitest.config.ts']
 
 /** Every source file and manifest of the repository, by its path. */
 export function readRepository(): Map<string, string> {

@@ -12,7 +12,7 @@ const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const rooms = globSync('{packages,services}/*/package.json', { cwd: ROOT }).map((path) =>
   path.replace('/package.json', ''),
 )
-const topFolders = ['tests', 'chaos', 'bench', 'deploy', 'docs', 'scripts']
+const topFolders = ['tests', 'chaos', 'bench', 'deploy', 'docs', 'scripts', 'training']
 const places = [...rooms, ...topFolders]
 
 const floorPlan =

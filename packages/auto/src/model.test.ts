@@ -38,7 +38,7 @@ test('the mark of the features changes with what a text reads as', () => {
 })
 
 test('a model of other features is refused with what to do', () => {
-  expect(() => unpackModel({ ...modelFile, features: 'other' })).toThrow('npm run auto:train')
+  expect(() => unpackModel({ ...modelFile, features: 'other' })).toThrow('training/auto/README.md')
 })
 
 test('the files that Auto ships stay below four megabytes together', () => {

@@ -1,6 +1,6 @@
 /**
  * The trained chooser: one hidden layer over the dense features plus a linear layer over dense features, words, pieces and
- * senses of words. `npm run auto:train` writes `model.json.br`: weights as bytes with a scale per row, in base64. It is
+ * senses of words. `training/auto/train.ts` writes `model.json.br`: weights as bytes with a scale per row, in base64. It is
  * refused when it was trained on other features than these.
  */
 
@@ -156,7 +156,9 @@ export function packModel({ hidden, inner, outer, words, pieces, senses }: Netwo
 
 export function unpackModel(file: ModelFile): Network {
   if (file.features !== featureMark()) {
-    throw new Error('auto/model.json.br was trained on other features than the code reads: run npm run auto:train')
+    throw new Error(
+      'auto/model.json.br was trained on other features than the code reads: train it again (training/auto/README.md)',
+    )
   }
   return {
     hidden: file.hidden,

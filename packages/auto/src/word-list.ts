@@ -6,7 +6,7 @@
 import { endsWord } from './fold-text.ts'
 import { unpackPairs } from './read-packed.ts'
 
-/** As `npm run auto:train` writes it. */
+/** As `training/auto/write-words.ts` writes it. */
 export interface WordListFile {
   /** Folded forms, each on a line. One that may go on stands before one of the same letters that may not. */
   forms: string

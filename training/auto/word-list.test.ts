@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { readForms, packForms } from '../train/pack-words.ts'
-import { lengthOf, longestForm, openWordList, type WordList } from './word-list.ts'
+import { readForms, packForms } from './pack-words.ts'
+import { lengthOf, longestForm, openWordList, type WordList } from '../../packages/auto/src/word-list.ts'
 
 function listOf(text: string): WordList {
   const forms = readForms(text, 'xx')

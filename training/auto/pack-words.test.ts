@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { readPacked } from '../src/read-packed.ts'
-import { PLACE_OF } from '../src/vocabulary.ts'
-import { FUNCTION_WORDS } from '../src/lexicon/function-words.ts'
-import { LANGUAGES_OF_LETTERS } from '../src/tell-language.ts'
+import { readPacked } from '../../packages/auto/src/read-packed.ts'
+import { PLACE_OF } from '../../packages/auto/src/vocabulary.ts'
+import { FUNCTION_WORDS } from '../../packages/auto/src/lexicon/function-words.ts'
+import { LANGUAGES_OF_LETTERS } from '../../packages/auto/src/tell-language.ts'
 import { packWords, readForms } from './pack-words.ts'
 
-test('the words that ship are those of the lists: after a change run npm run auto:train', () => {
+test('the words that ship are those of the lists: after a change run training/auto/write-words.ts', () => {
   expect(readPacked('words.json.br')).toEqual(packWords())
 })
 

@@ -2,7 +2,7 @@
  * What people say after an answer when they want more of the same kind. Their lane is the lane of the message before.
  */
 
-import type { Lane } from '../src/lanes.ts'
+import type { Lane } from '../../packages/auto/src/lanes.ts'
 
 export const FOLLOW_UPS: Partial<Record<Lane, string[]>> = {
   bolt: [

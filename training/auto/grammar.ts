@@ -4,7 +4,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { type Lane, LANES } from '../src/lanes.ts'
+import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
 import { mulberry32 } from './fit.ts'
 import type { Prompt } from './prompts.ts'
 

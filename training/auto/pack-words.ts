@@ -5,10 +5,10 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import { charClass, foldText, HANGUL } from '../src/fold-text.ts'
-import { functionWordsOf } from '../src/tell-language.ts'
-import type { WordsFile } from '../src/translate.ts'
-import { GOES_ON, SAYS_NOTHING, type WordListFile } from '../src/word-list.ts'
+import { charClass, foldText, HANGUL } from '../../packages/auto/src/fold-text.ts'
+import { functionWordsOf } from '../../packages/auto/src/tell-language.ts'
+import type { WordsFile } from '../../packages/auto/src/translate.ts'
+import { GOES_ON, SAYS_NOTHING, type WordListFile } from '../../packages/auto/src/word-list.ts'
 
 const SMALL_ENGLISH = new Set(functionWordsOf('en'))
 const FOLDER = new URL('words/', import.meta.url)

@@ -7,6 +7,6 @@ import { brotliCompressSync, constants } from 'node:zlib'
 export function writePacked(name: string, content: object): number {
   const text = Buffer.from(JSON.stringify(content))
   const packed = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length } })
-  writeFileSync(new URL(`../src/${name}`, import.meta.url), packed)
+  writeFileSync(new URL(`../../packages/auto/src/${name}`, import.meta.url), packed)
   return packed.length
 }

@@ -3,16 +3,15 @@
  * weight that keeps any one source from ruling.
  */
 
-import { type Features, follow, readFeatures } from '../src/features.ts'
-import { type Lane, LANES } from '../src/lanes.ts'
-import type { PhraseTrie } from '../src/phrase-trie.ts'
-import { laneShares, type Network, packModel, unpackModel } from '../src/model.ts'
-import { readTurns, type Turns } from '../src/read-text.ts'
+import { type Features, follow, readFeatures } from '../../packages/auto/src/features.ts'
+import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
+import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
+import { laneShares, type Network, packModel, unpackModel } from '../../packages/auto/src/model.ts'
+import { readTurns, type Turns } from '../../packages/auto/src/read-text.ts'
 import { augment } from './augment.ts'
 import { type Example, fit, FIT, type FitOptions, joinNetworks } from './fit.ts'
 import { origins, type Prompt } from './prompts.ts'
 import { readGrammars } from './grammar.ts'
-import { readPublic } from './public.ts'
 import { readWritten } from './written.ts'
 
 /** The label's share where other lanes are acceptable too. An unsure choice then takes a lane that several labels accept. */
@@ -39,7 +38,7 @@ const known = new WeakMap<Prompt, Read>()
 
 /** The prompts that this repository holds itself. */
 export function readOwn(): Prompt[] {
-  return [...readWritten(), ...readGrammars(), ...readPublic()]
+  return [...readWritten(), ...readGrammars()]
 }
 
 /** The network as it will be loaded: packed to bytes and back. */

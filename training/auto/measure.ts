@@ -1,5 +1,5 @@
 /**
- * Time per choice of the shipped chooser, and its memory: `npm run auto:measure`, on some of this repository's own
+ * Prints the time per choice of the shipped classifier and its memory (run with `--expose-gc`), on some of this repository's own
  * prompts, or on those of a named file. Each prompt is chosen for several times; the median of its times leaves out what
  * other processes did, and all times together leave it in.
  */
@@ -12,8 +12,8 @@ const MOST_PROMPTS = 3_000
 const MIB = 2 ** 20
 
 const before = await heldMib()
-const { chooseAuto } = await import('../src/choose-auto.ts')
-const { LANE_IDS } = await import('../src/lanes.ts')
+const { chooseAuto } = await import('../../packages/auto/src/choose-auto.ts')
+const { LANE_IDS } = await import('../../packages/auto/src/lanes.ts')
 const laneIds = Object.values(LANE_IDS)
 timeMs('Hello there')
 console.log(`memory: ${((await heldMib()) - before).toFixed(1)} MiB`)

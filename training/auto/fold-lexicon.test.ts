@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { countCues, CUES, LEXICON_TRIE } from '../src/find-cues.ts'
-import { foldText } from '../src/fold-text.ts'
-import type { PhraseTrie } from '../src/phrase-trie.ts'
+import { countCues, CUES, LEXICON_TRIE } from '../../packages/auto/src/find-cues.ts'
+import { foldText } from '../../packages/auto/src/fold-text.ts'
+import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { lexiconWithout } from './fold-lexicon.ts'
 import type { Prompt } from './prompts.ts'
 
-/** The lexicon has it, and none of our prompts. */
 const RARE = 'arrivederci'
 const COMMON = 'weather'
 
@@ -27,16 +26,17 @@ test('a phrase that one source alone attests goes with the source', () => {
       ['one', [prompt(RARE)]],
       ['other', [prompt('hello')]],
     ]),
+    [],
   )
   expect(cuesOf(lexicon, RARE)).toBeLessThan(cuesOf(LEXICON_TRIE, RARE))
   expect(cuesOf(lexicon, COMMON)).toBe(cuesOf(LEXICON_TRIE, COMMON))
 })
 
-test('a phrase that another source or our own prompts attest stays', () => {
+test('a phrase that another source or a training prompt attests stays', () => {
   const bySource = new Map([
     ['one', [prompt(RARE), prompt(COMMON)]],
     ['other', [prompt(RARE)]],
   ])
-  const lexicon = lexiconWithout('one', bySource)
+  const lexicon = lexiconWithout('one', bySource, [prompt(COMMON)])
   for (const text of [RARE, COMMON]) expect(cuesOf(lexicon, text)).toBe(cuesOf(LEXICON_TRIE, text))
 })

@@ -1,24 +1,26 @@
 /**
- * The lexicon as it would be if nobody had seen a source: without the phrases that this source alone attests. Our own
- * prompts hold none of those, so the trained network is the same with and without them.
+ * The lexicon as it would be if nobody had seen a source: without the phrases that this source alone attests. The
+ * prompts that the network learnt from hold none of those, so the trained network is the same with and without them.
  */
 
-import { countCues, LEXICON_TRIE, PHRASES } from '../src/find-cues.ts'
-import { foldText } from '../src/fold-text.ts'
-import { buildTrie, type PhraseTrie } from '../src/phrase-trie.ts'
-import { readTurns } from '../src/read-text.ts'
-import { readOwn } from './examples.ts'
+import { countCues, LEXICON_TRIE, PHRASES } from '../../packages/auto/src/find-cues.ts'
+import { foldText } from '../../packages/auto/src/fold-text.ts'
+import { buildTrie, type PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
+import { readTurns } from '../../packages/auto/src/read-text.ts'
 import type { Prompt } from './prompts.ts'
 
 const BY_PHRASE = buildTrie(PHRASES.map((phrase, mark) => ({ ...phrase, mark })))
 
 /** The phrases that each list of prompts attests; the same list is read once. */
 const known = new WeakMap<readonly Prompt[], Set<number>>()
-const OWN = readOwn()
 
-export function lexiconWithout(source: string, bySource: ReadonlyMap<string, readonly Prompt[]>): PhraseTrie {
+export function lexiconWithout(
+  source: string,
+  bySource: ReadonlyMap<string, readonly Prompt[]>,
+  learnt: readonly Prompt[],
+): PhraseTrie {
   const here = attested(bySource.get(source) ?? [])
-  const elsewhere = [OWN, ...[...bySource].filter(([name]) => name !== source).map(([, prompts]) => prompts)].map(
+  const elsewhere = [learnt, ...[...bySource].filter(([name]) => name !== source).map(([, prompts]) => prompts)].map(
     attested,
   )
   const kept = PHRASES.filter((_, mark) => !here.has(mark) || elsewhere.some((marks) => marks.has(mark)))

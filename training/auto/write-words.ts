@@ -1,4 +1,4 @@
-/** Writes the lists of words as the chooser reads them. `npm run auto:train` does this first: features depend on them. */
+/** Writes the lists of words as the classifier reads them. Run it before `train.ts`: features depend on them. */
 
 import { packWords } from './pack-words.ts'
 import { writePacked } from './write-packed.ts'

@@ -4,9 +4,16 @@
  * random, so that those which carry over between sources win.
  */
 
-import { LANES } from '../src/lanes.ts'
-import { cellScale, type CellWeights, type Network, softmax } from '../src/model.ts'
-import { CELL_LISTS, CELLS, type Cells, DENSE_NAMES, type Features, MEANING_AT } from '../src/features.ts'
+import { LANES } from '../../packages/auto/src/lanes.ts'
+import { cellScale, type CellWeights, type Network, softmax } from '../../packages/auto/src/model.ts'
+import {
+  CELL_LISTS,
+  CELLS,
+  type Cells,
+  DENSE_NAMES,
+  type Features,
+  MEANING_AT,
+} from '../../packages/auto/src/features.ts'
 
 export interface Example {
   features: Features

@@ -4,7 +4,7 @@
  */
 
 import type { ChatMessage } from '@gateway/contracts/chat'
-import { LANES } from '../src/lanes.ts'
+import { LANES } from '../../packages/auto/src/lanes.ts'
 import { mulberry32 } from './fit.ts'
 import { answerTo } from './answers.ts'
 import { FOLLOW_UPS, REPLIES } from './follow-ups.ts'

@@ -1,31 +1,31 @@
 /**
- * How often the chooser is right on sources that it never trained on: `npm run auto:evaluate`.
+ * Prints how often the classifier is right on sources that it never trained on.
  *
- * The public prompts of this repository are judged in parts: networks that learnt from all other sources judge each part.
- * The prompts of a labelled file that is named are none of ours, so every source of it is unseen. Its nested estimate
- * gives no source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks the phrases
- * that it alone attests. With `--quick` the shipped network judges the file, and nothing is trained.
+ * It judges the prompts of `--prompts <folder>` in parts: networks that learnt from all other sources judge each part.
+ * No network learns from a labelled file that is named, so every source of it is unseen. Its nested estimate gives no
+ * source a say in its own figure: all others choose the setting of the fit, and the lexicon lacks the phrases that it
+ * alone attests. With `--quick` the shipped network judges the file, and nothing is trained.
  */
 
 import { createHash } from 'node:crypto'
-import { LANE_IDS, type Lane, LANES } from '../src/lanes.ts'
-import { laneShares, type Network, readModel } from '../src/model.ts'
-import type { PhraseTrie } from '../src/phrase-trie.ts'
+import { LANE_IDS, type Lane, LANES } from '../../packages/auto/src/lanes.ts'
+import { laneShares, type Network, readModel } from '../../packages/auto/src/model.ts'
+import type { PhraseTrie } from '../../packages/auto/src/phrase-trie.ts'
 import { findEchoes } from './echoes.ts'
+import { readArguments, repositoryOf } from './collections.ts'
 import { isRight, readInContext, readOwn, train } from './examples.ts'
 import type { FitOptions } from './fit.ts'
 import { lexiconWithout } from './fold-lexicon.ts'
 import { origins, type Prompt, readPrompts } from './prompts.ts'
-import { readPublic, repositoryOf } from './public.ts'
 
 const SETTINGS: Partial<FitOptions>[] = [
   {},
   { dropAll: { words: 0.3, pieces: 0.3, senses: 0.3 } },
   { dropMeaning: 0.6 },
 ]
-/** One network for each setting of the nested estimate; the shipped model joins four, and so do the judges of public prompts. */
+/** One network for each setting of the nested estimate; the shipped model joins four, and so do the judges of collected prompts. */
 const NESTED_SEEDS = [7]
-/** Parts of the public sources. */
+/** Parts of the collected sources. */
 const PARTS = 3
 /** Smaller groups of prompts say too little by themselves. */
 const LEAST_OF_A_GROUP = 20
@@ -76,35 +76,36 @@ interface Verdict {
   confidence: number
 }
 
-const paths = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const isQuick = process.argv.includes('--quick')
-if (isQuick && paths.length === 0)
-  throw new Error('usage: npm run auto:evaluate -- [<labelled.jsonl>…], or --quick <labelled.jsonl>…')
-if (!isQuick) reportPublic()
+const { collected, others } = readArguments(process.argv.slice(2))
+const paths = others.filter((argument) => !argument.startsWith('--'))
+const isQuick = others.includes('--quick')
+if (paths.length === 0 && (isQuick || collected.length === 0))
+  throw new Error('usage: node training/auto/evaluate.ts [--quick] [--prompts <folder>] [<labelled.jsonl>…]')
+const learnt = [...readOwn(), ...collected]
+if (!isQuick && collected.length > 0) reportCollected()
 const prompts = paths.flatMap((path) => readPrompts(path))
-const echoes = findEchoes(prompts)
+const echoes = findEchoes(prompts, learnt)
 if (prompts.length > 0) reportFiles(readModel())
 
 /** Parts by repository, so that no source, nor its kind of prompt, is both learnt from and judged. */
-function reportPublic(): void {
-  const parts = Map.groupBy(readPublic(), ({ source }) => partOf(repositoryOf(source)))
-  const own = readOwn()
+function reportCollected(): void {
+  const parts = Map.groupBy(collected, ({ source }) => partOf(repositoryOf(source)))
   const verdicts = [...parts].flatMap(([part, list]) => {
-    const others = own.filter(({ source, after = source }) => partOf(repositoryOf(after)) !== part || isOurs(after))
+    const others = learnt.filter(({ source, after = source }) => partOf(repositoryOf(after)) !== part || isOurs(after))
     const network = train(others)
     return list.map((prompt) => judge(prompt, network))
   })
   const shares = [...Map.groupBy(verdicts, ({ prompt }) => repositoryOf(prompt.source)).values()]
     .filter((list) => list.length >= LEAST_OF_A_GROUP)
     .map(share)
-  console.log(`## ${verdicts.length} public prompts, judged by networks that know none of their sources\n`)
+  console.log(`## ${verdicts.length} collected prompts, judged by networks that know none of their sources\n`)
   console.log(`right: ${share(verdicts).toFixed(3)}`)
   console.log(spreadOf(shares))
   reportAll(verdicts)
 }
 
 function reportFiles(shippedNetwork: Network): void {
-  const networks = isQuick ? [shippedNetwork] : SETTINGS.map((options) => train(readOwn(), options, NESTED_SEEDS))
+  const networks = isQuick ? [shippedNetwork] : SETTINGS.map((options) => train(learnt, options, NESTED_SEEDS))
   const bySource = Map.groupBy(prompts, sourceOf)
   const byFamily = Map.groupBy(prompts, (prompt) => FAMILIES[sourceOf(prompt)] ?? sourceOf(prompt))
   reportNested('source', bySource, networks)
@@ -119,7 +120,7 @@ function isOurs(source: string): boolean {
   return source.startsWith('gateway/')
 }
 
-/** Which part of the public sources a repository is in, evenly and for good. */
+/** The part of the collected sources that holds a repository: even parts, the same at each run. */
 function partOf(repository: string): number {
   return createHash('sha256').update(repository).digest().readUInt16BE(0) % PARTS
 }
@@ -144,7 +145,7 @@ function reportNested(name: string, groups: ReadonlyMap<string, Prompt[]>, netwo
   const nested = [...groups].map(([group, list]) => {
     const others = right.map((set) => set.difference(new Set(list)).size)
     const best = networks[others.indexOf(Math.max(...others))] ?? networks[0]!
-    const lexicon = lexiconWithout(group, groups)
+    const lexicon = lexiconWithout(group, groups, learnt)
     return list.filter((prompt) => !echoes.has(prompt)).map((prompt) => judge(prompt, best, lexicon))
   })
   const shares = nested.filter((list) => list.length >= LEAST_OF_A_GROUP).map(share)

@@ -2,7 +2,7 @@
  * Answers as an assistant gives them on each lane, for prompts that follow one. Their words are not read, only their form.
  */
 
-import type { Lane } from '../src/lanes.ts'
+import type { Lane } from '../../packages/auto/src/lanes.ts'
 
 const SHORT = [
   'Yes.',

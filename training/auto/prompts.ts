@@ -4,7 +4,7 @@
 
 import { readFileSync } from 'node:fs'
 import type { ChatMessage } from '@gateway/contracts/chat'
-import { type Lane, LANES } from '../src/lanes.ts'
+import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
 
 export interface Prompt {
   id: string

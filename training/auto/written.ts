@@ -4,7 +4,7 @@
  */
 
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Lane } from '../src/lanes.ts'
+import type { Lane } from '../../packages/auto/src/lanes.ts'
 import type { Prompt } from './prompts.ts'
 
 const FOLDER = new URL('written/', import.meta.url)

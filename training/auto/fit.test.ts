@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { DENSE_NAMES, type Features } from '../src/features.ts'
-import { type Lane, LANES } from '../src/lanes.ts'
-import { laneShares } from '../src/model.ts'
+import { DENSE_NAMES, type Features } from '../../packages/auto/src/features.ts'
+import { type Lane, LANES } from '../../packages/auto/src/lanes.ts'
+import { laneShares } from '../../packages/auto/src/model.ts'
 import { type Example, fit, FIT } from './fit.ts'
 
 const dense = new Float32Array(DENSE_NAMES.length)

@@ -1,17 +1,16 @@
 /**
- * Whether a labelled prompt echoes one of ours: it shares a run of six words, or of twelve characters of ideographic text.
+ * Whether a labelled prompt echoes one that the model learnt from: it shares a run of six words, or of twelve characters of ideographic text.
  * An echo says little of unseen prompts, so the evaluation tells the figure without echoes too.
  */
 
-import { readOwn } from './examples.ts'
 import type { Prompt } from './prompts.ts'
 
 const WORDS = 6
 const IDEOGRAPHS = 12
 
-export function findEchoes(prompts: readonly Prompt[]): Set<Prompt> {
-  const ours = new Set(readOwn().flatMap(runs))
-  return new Set(prompts.filter((prompt) => runs(prompt).some((run) => ours.has(run))))
+export function findEchoes(prompts: readonly Prompt[], learnt: readonly Prompt[]): Set<Prompt> {
+  const known = new Set(learnt.flatMap(runs))
+  return new Set(prompts.filter((prompt) => runs(prompt).some((run) => known.has(run))))
 }
 
 function runs({ messages }: Prompt): string[] {
