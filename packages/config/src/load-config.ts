@@ -15,6 +15,7 @@ import {
   type ServedModelConfig,
 } from '@gateway/contracts/config'
 import { listRates } from '@gateway/pricing/list-rates'
+import { toolPricesOf } from '@gateway/pricing/tool-prices'
 import { ConfigError, writePath, type LocatedProblem } from './config-error.ts'
 import { readConfigDocument, type Locate } from './config-document.ts'
 
@@ -45,7 +46,10 @@ export function loadConfig(text: string, source: string): LoadedConfig {
     )
 
   const notices: string[] = []
-  const { sections, unservedModels } = completeConfig(parsed.data, (model) => ratesOf(model, notices))
+  const { sections, unservedModels } = completeConfig(parsed.data, {
+    ratesOf: (model) => ratesOf(model, notices),
+    toolsOf: (model) => toolPricesOf(model, listRates(model)?.tools),
+  })
   const named = new Set(SECTIONS.filter((section) => parsed.data[section] !== undefined))
   const inFile = (path: ConfigPath) => (parsed.data.extends ? ownPath(path, sections, parsed.data) : path)
   const problems = checkConfig(sections, named)

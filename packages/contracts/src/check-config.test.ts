@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkConfig } from './check-config.ts'
-import { completeConfig, type ListRates } from './complete-config.ts'
+import { completeConfig, type ListPrices } from './complete-config.ts'
 import { configFile, type ConfigFileInput, type ConfigSections } from './config.ts'
 
 const gpu = { id: 'gpu', url: 'http://gpu/v1', capabilities: ['chat' as const] }
@@ -21,12 +21,15 @@ const small: Required<Pick<ConfigFileInput, keyof ConfigSections>> = {
 }
 
 /** A price list that knows the models of vendors and no others. */
-const list: ListRates = ({ ownedBy }) => (ownedBy === 'svc' ? undefined : rates)
+const prices: ListPrices = {
+  ratesOf: ({ ownedBy }) => (ownedBy === 'svc' ? undefined : rates),
+  toolsOf: () => ({ web_search: 0.01 }),
+}
 
 /** `path: message` of each problem of the small config with some sections replaced. */
 function problemsOf(replaced: ConfigFileInput): string[] {
   const file = configFile.parse({ ...small, ...replaced })
-  return checkConfig(completeConfig(file, list).sections).map(({ path, message }) => `${path.join('.')}: ${message}`)
+  return checkConfig(completeConfig(file, prices).sections).map(({ path, message }) => `${path.join('.')}: ${message}`)
 }
 
 const lane = { id: 'm', type: 'chat' as const, pool: 'chat', multiplier: 1 }
@@ -239,7 +242,7 @@ describe('where a file leaves sections out', () => {
   const problemsOfFile = (input: ConfigFileInput) => {
     const file = configFile.parse(input)
     const named = new Set(Object.keys(file) as (keyof ConfigSections)[])
-    return checkConfig(completeConfig(file, list).sections, named).map(
+    return checkConfig(completeConfig(file, prices).sections, named).map(
       ({ path, message }) => `${path.join('.')}: ${message}`,
     )
   }
@@ -266,24 +269,24 @@ describe('where a file leaves sections out', () => {
 
   test('Auto keeps the lanes that are left', () => {
     const pools = ['spark', 'code'].map((id) => ({ id, targets: [{ backend: 'gpu', model: 'qwen' }] }))
-    const { sections } = completeConfig(configFile.parse({ backends: small.backends, pools }), list)
+    const { sections } = completeConfig(configFile.parse({ backends: small.backends, pools }), prices)
     expect(sections.models.map((model) => model.id)).toEqual(['svc-best', 'svc-instant', 'svc-code', 'svc-chat-sm'])
     expect(sections.models[0]).toMatchObject({ lanes: ['svc-instant', 'svc-code'] })
   })
 })
 
 describe('a file that extends the defaults', () => {
-  const complete = (input: ConfigFileInput) => completeConfig(configFile.parse({ extends: 'default', ...input }), list)
+  const complete = (input: ConfigFileInput) => completeConfig(configFile.parse({ extends: 'default', ...input }), prices)
   const LEGACY = ['svc-ultra', 'svc-ultra-pro', 'svc-ultra-research', 'svc-chat-sm', 'svc-chat-md', 'svc-chat-lg']
 
   test('with nothing in it is the defaults', () => {
-    expect(complete({}).sections).toEqual(completeConfig(configFile.parse({}), list).sections)
+    expect(complete({}).sections).toEqual(completeConfig(configFile.parse({}), prices).sections)
   })
 
   test('keeps every model that it does not name, in place, and puts new ones at the end', () => {
     const renamed = { id: 'svc-core', type: 'chat' as const, pool: 'nova', multiplier: 2 }
     const { models } = complete({ models: [renamed, lane].map((one) => ({ ...one, pool: 'nova' })) }).sections
-    const defaults = completeConfig(configFile.parse({}), list).sections.models
+    const defaults = completeConfig(configFile.parse({}), prices).sections.models
     expect(models.map(({ id }) => id)).toEqual([...defaults.map(({ id }) => id), 'm'])
     expect(models.find(({ id }) => id === 'svc-core')).toMatchObject({ multiplier: 2 })
     // A legacy model costs what its replacement costs.
@@ -363,7 +366,7 @@ describe('aliases', () => {
   test('of a file that extends the defaults may not be a default model’s id', () => {
     const { sections } = completeConfig(
       configFile.parse({ extends: 'default', models: [{ ...named('a', 'svc-core'), pool: 'nova' }] }),
-      list,
+      prices,
     )
     const problems = checkConfig(sections)
     expect(problems.map(({ message }) => message)).toEqual([expect.stringContaining('"svc-core" is the id of models[')])

@@ -183,6 +183,7 @@ function servedProblems(model: ServedModelConfig, path: ConfigPath, config: Conf
   return [
     ...(pool ? capabilityProblems(model, pool, path, config) : [unknownPool(model, path, config)]),
     ...priceProblems(model, path),
+    ...hostedToolProblems(model, path),
     ...dimensionProblems(model, path),
   ]
 }
@@ -234,6 +235,17 @@ function unknownRates({ id, type, ownedBy }: ServedModelConfig): string {
       ? 'no list rates are kept for images'
       : `no list rate is known for "${id}" of "${ownedBy}" (ownedBy names the vendor: openai, anthropic, google, …)`
   return `is required: a direct model is billed at vendor rates, and ${why}`
+}
+
+/** Run without a price, they would be run free. */
+function hostedToolProblems({ type, hostedTools, toolUsdPerCall }: ServedModelConfig, path: ConfigPath): ConfigProblem[] {
+  return hostedTools.flatMap((tool, index) => {
+    const at = [...path, 'hostedTools', index]
+    if (type !== 'chat') return [{ path: at, message: 'belongs to chat models only' }]
+    if (toolUsdPerCall?.[tool] !== undefined) return []
+    const message = `"${tool}" has no list price for this model: name its price for each call in toolUsdPerCall`
+    return [{ path: at, message }]
+  })
 }
 
 function planProblems(plans: PlanConfig[]): ConfigProblem[] {

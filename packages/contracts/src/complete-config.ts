@@ -3,6 +3,7 @@
  * from others. Pure; `check-config.ts` names the faults of the result.
  */
 
+import type { HostedTool } from './hosted-tools.ts'
 import type { ConfigFile, ConfigSections, ModelConfig, PoolConfig, ServedModelConfig, VendorRates } from './config.ts'
 import { createDefaultConfig, LEGACY_DEPRECATED_AT } from './default-config.ts'
 
@@ -12,16 +13,21 @@ export interface CompletedConfig {
   unservedModels: string[]
 }
 
-/** The list rates of a direct model that names none; undefined: no list knows it. */
-export type ListRates = (model: ServedModelConfig) => VendorRates | undefined
+/** Prices of vendors' lists, for what the file leaves out. */
+export interface ListPrices {
+  /** Of a direct model; undefined: no list knows it. */
+  ratesOf(model: ServedModelConfig): VendorRates | undefined
+  /** In US dollars for each call. */
+  toolsOf(model: ServedModelConfig): Partial<Record<HostedTool, number>>
+}
 
-export function completeConfig(file: ConfigFile, listRates: ListRates): CompletedConfig {
+export function completeConfig(file: ConfigFile, prices: ListPrices): CompletedConfig {
   const defaults = createDefaultConfig()
   const { backends, pools, models, plans } = file.extends ? extended(file, defaults) : replaced(file, defaults)
   const served = new Set(models.map((model) => model.id))
   const keepsDefaults = file.extends !== undefined || file.models === undefined
   return {
-    sections: { backends, pools, models: models.map((model) => completeModel(model, models, listRates)), plans },
+    sections: { backends, pools, models: models.map((model) => completeModel(model, models, prices)), plans },
     unservedModels: keepsDefaults ? ownModels(defaults.models).filter((id) => !served.has(id)) : [],
   }
 }
@@ -92,11 +98,20 @@ function servableModels(models: ModelConfig[], pools: PoolConfig[]): ModelConfig
   })
 }
 
-function completeModel(model: ModelConfig, models: ModelConfig[], listRates: ListRates): ModelConfig {
+function completeModel(model: ModelConfig, models: ModelConfig[], prices: ListPrices): ModelConfig {
   const deprecatedAt = model.deprecatedAt ?? (model.replacement ? LEGACY_DEPRECATED_AT : undefined)
   const dated = deprecatedAt ? { ...model, deprecatedAt } : model
   if (dated.type === 'auto') return dated
-  if (dated.direct) return { ...dated, rates: dated.rates ?? listRates(dated) }
+  return withToolPrices(withRates(dated, models, prices), prices)
+}
+
+function withToolPrices(model: ServedModelConfig, prices: ListPrices): ServedModelConfig {
+  const toolUsdPerCall = { ...prices.toolsOf(model), ...model.toolUsdPerCall }
+  return Object.keys(toolUsdPerCall).length > 0 ? { ...model, toolUsdPerCall } : model
+}
+
+function withRates(dated: ServedModelConfig, models: ModelConfig[], prices: ListPrices): ServedModelConfig {
+  if (dated.direct) return { ...dated, rates: dated.rates ?? prices.ratesOf(dated) }
   if (dated.multiplier !== undefined) return dated
   const multiplier = impliedMultiplier(dated, models)
   return multiplier === undefined ? dated : { ...dated, multiplier }

@@ -5,6 +5,7 @@
  */
 
 import * as z from 'zod'
+import { hostedTools, USUAL_MOST_TOOL_CALLS } from './hosted-tools.ts'
 import { capability } from './job.ts'
 import { planUnit } from './usage.ts'
 import { dialectNames, PLAIN, SPOKEN, targetDialects, VENDORS, type Vendor, type VendorSettings } from './vendors.ts'
@@ -113,7 +114,17 @@ const ratesPerToken = {
   cachedInputUsdPerMillion: usdPerMillion.optional(),
   cacheWriteUsdPerMillion: usdPerMillion.optional(),
   cacheWriteHourUsdPerMillion: usdPerMillion.optional(),
+  audioInputUsdPerMillion: usdPerMillion.optional(),
+  cachedAudioInputUsdPerMillion: usdPerMillion.optional(),
+  audioOutputUsdPerMillion: usdPerMillion.optional(),
 }
+
+/** Up to nine decimals, so that a thousand calls cost a whole number of nano-dollars. */
+const usdPerCall = z
+  .number()
+  .min(0)
+  .max(1_000)
+  .refine((value) => hasDecimals(value, 9), 'may have nine decimals at the most')
 
 /** A vendor's prices for a model's tokens. Where it is left out, it comes from the vendor's price list. */
 export const vendorRates = z.strictObject({
@@ -160,6 +171,12 @@ export const servedModelConfig = z.strictObject({
   /** A vendor's own model, billed at its list rates on pay-as-you-go plans only. */
   direct: z.boolean().default(false),
   rates: vendorRates.optional(),
+  /** The tools of a vendor that requests may have it run. */
+  hostedTools: z.array(z.enum(hostedTools)).default([]),
+  /** Their price for each call. Where it is left out, it comes from the vendor's price list. */
+  toolUsdPerCall: z.partialRecord(z.enum(hostedTools), usdPerCall).optional(),
+  /** The most calls of one request. */
+  maxToolCalls: z.int().min(1).max(1_000).default(USUAL_MOST_TOOL_CALLS),
   /** Embeddings: how long the vectors are, unless a client asks for shorter ones. */
   dimensions: z.int().min(1).max(MOST_DIMENSIONS).optional().meta({ default: DEFAULT_DIMENSIONS }),
   /** Embeddings: the shortest vectors that a client may ask for. */

@@ -22,6 +22,8 @@ export type Capability = z.infer<typeof capability>
 /** Where a member's value stands in a job's body, in bytes. */
 const place = z.object({ at: z.int().min(0), length: z.int().min(0) })
 
+const hostedCalls = z.object({ calls: z.record(z.string(), z.int().min(0)), total: z.int().min(0) })
+
 export const jobHeader = z.object({
   /** The router reports by it if it loses its edge. */
   ...bill.shape,
@@ -58,6 +60,10 @@ export const jobHeader = z.object({
   quotable: z.object({ instructions: place.optional(), tools: place.optional() }).optional(),
   /** images: the tokens that admission reserved for the pictures. They cost as many when their backend does not count them. */
   reservedOutputTokens: z.int().min(0).optional(),
+  /** Whether the request may ask a vendor to run a tool. An edge of the former version does not say. */
+  asksHostedTools: z.boolean().optional(),
+  /** Those that the price covers: the most calls of each tool, and of all together. The router leaves all others out. */
+  hostedTools: hostedCalls.optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
   /** Always set, for routers of release 0.1.0. They report a client that leaves an edge without it. */

@@ -14,14 +14,21 @@ const vendorPrice = {
   cache_write_usd_per_million: z.number().optional(),
   cache_write_hour_usd_per_million: z.number().optional(),
   output_usd_per_million: z.number(),
+  audio_input_usd_per_million: z.number().optional(),
+  cached_audio_input_usd_per_million: z.number().optional(),
+  audio_output_usd_per_million: z.number().optional(),
 }
+
+/** Of tools that the vendor runs, by name. */
+const perCall = z.record(z.string(), z.number()).optional()
 
 /** In the units of the catalog and of vendors' price lists. */
 export const quotedPrice = z.union([
-  z.object({ multiplier: z.number() }),
-  z.object({ usd_per_million: z.number() }),
+  z.object({ multiplier: z.number(), tokens_per_call: perCall }),
+  z.object({ usd_per_million: z.number(), usd_per_call: perCall }),
   z.object({
     ...vendorPrice,
+    usd_per_call: perCall,
     /** The price of the whole request when its prompt has more tokens than this. */
     long_prompt: z.object({ above_tokens: z.int(), ...vendorPrice }).optional(),
     rates_from: z.object({ source: z.string(), date: z.iso.date().optional() }).optional(),

@@ -18,8 +18,16 @@ export const tokenUsage = z.object({
   cacheWriteTokens: count.optional(),
   /** Part of `cacheWriteTokens`: those that stay in the cache for an hour. */
   cacheWriteHourTokens: count.optional(),
+  /** Parts of `promptTokens`, `cachedTokens` and `completionTokens`: sound, where the backend tells its tokens apart. */
+  audioPromptTokens: count.optional(),
+  cachedAudioTokens: count.optional(),
+  audioCompletionTokens: count.optional(),
   /** Part of `completionTokens`. */
   reasoningTokens: count.default(0),
+  /** Calls of tools that the vendor ran, by the tool's name. */
+  toolCalls: z.record(z.string(), count).optional(),
+  /** What the vendor says that the request costs the operator, in nano-dollars. */
+  vendorCostNanoUsd: count.optional(),
   /** True where the backend reported no usage and the router counted with a tokenizer. */
   estimated: z.boolean().default(false),
 })
@@ -41,7 +49,14 @@ const ratesPerKiloToken = {
   cacheWriteNanoUsdPerKiloToken: count.optional(),
   /** For an hour; else as other writes. */
   cacheWriteHourNanoUsdPerKiloToken: count.optional(),
+  /** Where sound has rates of its own; else it costs as text does. */
+  audioInputNanoUsdPerKiloToken: count.optional(),
+  cachedAudioNanoUsdPerKiloToken: count.optional(),
+  audioOutputNanoUsdPerKiloToken: count.optional(),
 }
+
+/** Of a vendor's tools, by name: a thousand calls, in the unit of the price. */
+const perKiloCall = z.record(z.string(), count).optional()
 
 /**
  * The price that a request was admitted at, pinned for its whole life.
@@ -50,11 +65,12 @@ const ratesPerKiloToken = {
  * `rates`: nano-dollars per thousand tokens, by kind of token.
  */
 export const price = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('multiplier'), milliTokensPerToken: count }),
-  z.object({ kind: z.literal('base'), nanoUsdPerKiloToken: count }),
+  z.object({ kind: z.literal('multiplier'), milliTokensPerToken: count, perKiloCall }),
+  z.object({ kind: z.literal('base'), nanoUsdPerKiloToken: count, perKiloCall }),
   z.object({
     kind: z.literal('rates'),
     ...ratesPerKiloToken,
+    perKiloCall,
     /** Instead of the above, for the whole request, where its prompt has more tokens than `aboveTokens`. */
     longPrompt: z.object({ aboveTokens: count, ...ratesPerKiloToken }).optional(),
     /** The list that the rates were taken from, and its day where that is known. */

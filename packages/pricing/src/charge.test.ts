@@ -1,5 +1,5 @@
 import { servedModelConfig, planConfig } from '@gateway/contracts/config'
-import type { Price } from '@gateway/contracts/usage'
+import type { Price, TokenUsage } from '@gateway/contracts/usage'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chargeFor, priceFor, worstCharge, fromPlanUnit, toPlanUnit, writeInPlanUnit } from './charge.ts'
@@ -29,8 +29,33 @@ const used = (promptTokens: number, completionTokens: number, cachedTokens = 0, 
   cacheWriteHourTokens: forAnHour,
 })
 
+/** Gemini's proportions. */
+const gemini = {
+  ...rates(300_000, 2_500_000, 30_000),
+  audioInputNanoUsdPerKiloToken: 1_000_000,
+  cachedAudioNanoUsdPerKiloToken: 100_000,
+  audioOutputNanoUsdPerKiloToken: 12_000_000,
+}
+const searching = (price: Price): Price => ({ ...price, perKiloCall: { web_search: 10_000_000_000, file_search: 500 } })
+const called = (web_search: number, more: object = {}) => ({ ...used(10, 20), toolCalls: { web_search, ...more } })
+const heard = (audioPromptTokens: number, cachedAudioTokens?: number) => ({
+  ...used(1_000, 10, 200),
+  audioPromptTokens,
+  ...(cachedAudioTokens === undefined ? {} : { cachedAudioTokens }),
+})
+
 describe('a charge', () => {
-  test.each<[string, Price, ReturnType<typeof used>, number]>([
+  test.each<[string, Price, ReturnType<typeof used> & Partial<TokenUsage>, number]>([
+    ['five searches, a cent each', searching(rates(1_000_000, 5_000_000, 0)), called(5), 50_110_000],
+    ['searches where they have no price', rates(1_000_000, 5_000_000, 0), called(5), 110_000],
+    ['a tool that the price does not know', searching(base(0)), called(1, { constructor: 9 }), 10_000_000],
+    ['half a unit for a call, rounded once with the tokens', searching(base(0)), called(0, { file_search: 1 }), 1],
+    ['searches on the allowance', searching(multiplier(1_000)), called(1), 30_000 + 10_000_000],
+    ['sound beside text', gemini, heard(900), 100 * 30 + 100 * 100 + 800 * 1_000 + 10 * 2_500],
+    ['sound of which some is known to be cached', gemini, heard(500, 150), 450 * 300 + 350 * 1_000 + 50 * 30 + 150 * 100 + 25_000],
+    ['more cached sound than sound', gemini, heard(10, 999), 190 * 30 + 10 * 100 + 800 * 300 + 25_000],
+    ['spoken answers', gemini, { ...used(0, 100), audioCompletionTokens: 60 }, 40 * 2_500 + 60 * 12_000],
+    ['sound where it has no rate', rates(1_000_000, 0, 0), { ...used(10, 0), audioPromptTokens: 9 }, 10_000],
     ['1,000 tokens at 1x', multiplier(1_000), used(200, 800), 1_000_000],
     ['1,000 tokens at 13.3x', multiplier(13_300), used(200, 800), 13_300_000],
     ['one token at 3.75x', multiplier(3_750), used(1, 0), 3_750],
@@ -66,40 +91,78 @@ describe('a charge', () => {
 const count = fc.oneof(fc.nat(200_000), fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }))
 const rate = fc.oneof(fc.nat(50_000_000), fc.integer({ min: 0, max: 1_000_000_000_000 }))
 const anyRates = fc
-  .tuple(rate, rate, rate, fc.option(rate, { nil: undefined }), fc.option(rate, { nil: undefined }))
-  .map(([input, output, cached, write, hour]): Price => ({
-    ...(rates(input, output, cached) as Extract<Price, { kind: 'rates' }>),
-    ...(write === undefined ? {} : { cacheWriteNanoUsdPerKiloToken: write }),
-    ...(hour === undefined ? {} : { cacheWriteHourNanoUsdPerKiloToken: hour }),
-  }))
-const steadyPrice = fc.oneof(fc.nat(1_000_000).map(multiplier), fc.nat(3_000_000_000).map(base), anyRates)
+  .tuple(
+    fc.tuple(rate, rate, rate),
+    fc.record(
+      {
+        cacheWriteNanoUsdPerKiloToken: rate,
+        cacheWriteHourNanoUsdPerKiloToken: rate,
+        audioInputNanoUsdPerKiloToken: rate,
+        cachedAudioNanoUsdPerKiloToken: rate,
+        audioOutputNanoUsdPerKiloToken: rate,
+      },
+      { requiredKeys: [] },
+    ),
+  )
+  .map(([of, more]): Price => ({ ...(rates(...of) as Extract<Price, { kind: 'rates' }>), ...more }))
+const TOOLS = ['web_search', 'file_search', 'code_interpreter'] as const
+const perKiloCall = fc.dictionary(fc.constantFrom(...TOOLS), fc.nat(2 ** 31 - 1))
+const steadyPrice = fc
+  .tuple(fc.oneof(fc.nat(1_000_000).map(multiplier), fc.nat(3_000_000_000).map(base), anyRates), perKiloCall)
+  .map(([price, calls]): Price => ({ ...price, perKiloCall: calls }))
 const anyPrice = fc.oneof(
   steadyPrice,
   fc.tuple(anyRates, count, anyRates).map((each) => withLongPrompt(...each)),
 )
-const anyUsage = fc.tuple(count, count, count, count, count).map((each) => used(...each))
+const toolCalls = fc.dictionary(fc.constantFrom(...TOOLS), fc.nat(1_000))
+const sounds = fc.record(
+  { audioPromptTokens: count, cachedAudioTokens: count, audioCompletionTokens: count, toolCalls },
+  { requiredKeys: [] },
+)
+type Usage = ReturnType<typeof used> & Partial<TokenUsage>
+const anyUsage = fc
+  .tuple(fc.tuple(count, count, count, count, count), sounds)
+  .map(([each, more]): Usage => ({ ...used(...each), ...more }))
 
 /** The same sum in arbitrary precision: the definition that the fast one is held against. */
-function exactCharge(price: Price, usage: ReturnType<typeof used>): number {
+function exactCharge(price: Price, usage: Usage): number {
   const [prompt, completion] = [BigInt(usage.promptTokens), BigInt(usage.completionTokens)]
   const most = BigInt(Number.MAX_SAFE_INTEGER)
-  const capped = (value: bigint) => Number(value > most ? most : value)
-  const halfUp = (thousandths: bigint) => capped((thousandths + 500n) / 1_000n)
-  if (price.kind === 'multiplier') return capped((prompt + completion) * BigInt(price.milliTokensPerToken))
-  if (price.kind === 'base') return halfUp((prompt + completion) * BigInt(price.nanoUsdPerKiloToken))
+  const halfUp = (thousandths: bigint) => {
+    const value = (thousandths + 500n) / 1_000n
+    return Number(value > most ? most : value)
+  }
+  const ofCalls = Object.entries(price.perKiloCall ?? {}).reduce(
+    (sum, [tool, rate]) => sum + BigInt(usage.toolCalls?.[tool] ?? 0) * BigInt(rate),
+    0n,
+  )
+  if (price.kind === 'multiplier') {
+    return halfUp((prompt + completion) * BigInt(price.milliTokensPerToken) * 1_000n + ofCalls)
+  }
+  if (price.kind === 'base') return halfUp((prompt + completion) * BigInt(price.nanoUsdPerKiloToken) + ofCalls)
   const { longPrompt = price } = price
   const at = usage.promptTokens > (price.longPrompt?.aboveTokens ?? Infinity) ? longPrompt : price
   const least = (...counts: bigint[]) => counts.reduce((a, b) => (a < b ? a : b))
+  const greatest = (...counts: bigint[]) => counts.reduce((a, b) => (a > b ? a : b))
   const cached = least(BigInt(usage.cachedTokens), prompt)
-  const written = least(BigInt(usage.cacheWriteTokens), prompt - cached)
-  const hour = least(BigInt(usage.cacheWriteHourTokens), written)
+  const written = least(BigInt(usage.cacheWriteTokens ?? 0), prompt - cached)
+  const hour = least(BigInt(usage.cacheWriteHourTokens ?? 0), written)
+  const sound = least(BigInt(usage.audioPromptTokens ?? 0), prompt)
+  const text = prompt - sound
+  const cachedSound = greatest(0n, cached - text, least(BigInt(usage.cachedAudioTokens ?? 0), cached, sound))
+  const newSound = least(sound - cachedSound, prompt - cached - written)
+  const spoken = least(BigInt(usage.audioCompletionTokens ?? 0), completion)
   const writeRate = at.cacheWriteNanoUsdPerKiloToken ?? at.inputNanoUsdPerKiloToken
   return halfUp(
-    (prompt - cached - written) * BigInt(at.inputNanoUsdPerKiloToken) +
+    (prompt - cached - written - newSound) * BigInt(at.inputNanoUsdPerKiloToken) +
+      newSound * BigInt(at.audioInputNanoUsdPerKiloToken ?? at.inputNanoUsdPerKiloToken) +
       (written - hour) * BigInt(writeRate) +
       hour * BigInt(at.cacheWriteHourNanoUsdPerKiloToken ?? writeRate) +
-      cached * BigInt(at.cachedNanoUsdPerKiloToken) +
-      completion * BigInt(at.outputNanoUsdPerKiloToken),
+      (cached - cachedSound) * BigInt(at.cachedNanoUsdPerKiloToken) +
+      cachedSound * BigInt(at.cachedAudioNanoUsdPerKiloToken ?? at.cachedNanoUsdPerKiloToken) +
+      (completion - spoken) * BigInt(at.outputNanoUsdPerKiloToken) +
+      spoken * BigInt(at.audioOutputNanoUsdPerKiloToken ?? at.outputNanoUsdPerKiloToken) +
+      ofCalls,
   )
 }
 
@@ -113,14 +176,16 @@ describe('whatever the price and the usage', () => {
     )
   })
 
-  test('more tokens never cost less', () => {
+  test('more tokens or calls never cost less', () => {
+    const textOf = ({ audioPromptTokens: _1, cachedAudioTokens: _2, ...usage }: Usage): Usage => usage
     fc.assert(
-      fc.property(steadyPrice, anyUsage, fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
+      fc.property(steadyPrice, anyUsage.map(textOf), fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
         const more = {
           ...usage,
           promptTokens: Math.min(usage.promptTokens + morePrompt, Number.MAX_SAFE_INTEGER),
           completionTokens: Math.min(usage.completionTokens + moreCompletion, Number.MAX_SAFE_INTEGER),
           cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
+          toolCalls: { ...usage.toolCalls, web_search: (usage.toolCalls?.['web_search'] ?? 0) + moreCompletion },
         }
         expect(chargeFor(price, more)).toBeGreaterThanOrEqual(chargeFor(price, usage))
       }),
@@ -128,15 +193,36 @@ describe('whatever the price and the usage', () => {
   })
 
   test('no request within its bounds costs more than the worst case that was reserved', () => {
+    const spare = fc.tuple(fc.nat(10_000), fc.nat(10_000), fc.nat(3), fc.nat(5))
     fc.assert(
-      fc.property(anyPrice, anyUsage, fc.nat(10_000), fc.nat(10_000), (price, usage, sparePrompt, spareOutput) => {
+      fc.property(anyPrice, anyUsage, spare, (price, usage, [sparePrompt, spareOutput, spareCalls, spareTotal]) => {
+        const calls = Object.fromEntries(
+          Object.entries(usage.toolCalls ?? {}).map(([tool, made]) => [tool, made + spareCalls]),
+        )
+        const total = Object.values(usage.toolCalls ?? {}).reduce((sum, made) => sum + made, spareTotal)
+        const holdsSound = usage.audioPromptTokens !== undefined || usage.audioCompletionTokens !== undefined
         const bounds = {
           promptTokens: Math.min(usage.promptTokens + sparePrompt, Number.MAX_SAFE_INTEGER),
           maxOutputTokens: Math.min(usage.completionTokens + spareOutput, Number.MAX_SAFE_INTEGER),
+          mayHoldSound: holdsSound,
+          ...(usage.toolCalls && { hosted: { calls, total } }),
         }
         expect(worstCharge(price, bounds)).toBeGreaterThanOrEqual(chargeFor(price, usage))
       }),
+      { numRuns: 1_000 },
     )
+  })
+
+  test('the worst case of a request without sound has the rates of text', () => {
+    const bounds = { promptTokens: 1_000, maxOutputTokens: 10 }
+    expect(worstCharge(gemini, bounds)).toBe(1_000 * 300 + 10 * 2_500)
+    expect(worstCharge(gemini, { ...bounds, mayHoldSound: true })).toBe(1_000 * 1_000 + 10 * 12_000)
+  })
+
+  test('calls beyond the limit of all together are not reserved', () => {
+    const price: Price = { ...base(0), perKiloCall: { web_search: 10_000, file_search: 2_000 } }
+    const hosted = { calls: { file_search: 5, web_search: 2 }, total: 4 }
+    expect(worstCharge(price, { promptTokens: 0, maxOutputTokens: 0, hosted })).toBe(2 * 10 + 2 * 2)
   })
 })
 
@@ -173,6 +259,14 @@ describe('the price of a lane', () => {
         expect(priceFor(lane(milli / 1_000), payg)).toEqual({ kind: 'base', nanoUsdPerKiloToken: milli * 3_000 })
       }),
     )
+  })
+
+  test('with a tool that its operator allows has the price of a call, in dollars or in tokens of the base rate', () => {
+    const searching = { ...lane(2), hostedTools: ['web_search' as const], toolUsdPerCall: { web_search: 0.01, mcp: 0 } }
+    expect(priceFor(searching, payg)).toMatchObject({ perKiloCall: { web_search: 10_000_000_000 } })
+    const price = priceFor(searching, free)
+    expect(price).toMatchObject({ perKiloCall: { web_search: 3_333_333_333 } })
+    expect(chargeFor(price, { ...used(0, 0), toolCalls: { web_search: 3 } })).toBe(10_000_000)
   })
 
   test('a lane without a multiplier is never served for free', () => {

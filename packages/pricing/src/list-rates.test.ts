@@ -16,12 +16,20 @@ describe("a vendor's list rates", () => {
   test.each([
     ['openai', 'gpt-5', 1.25, 0.125, 10],
     ['openai', 'gpt-5-mini', 0.25, 0.025, 2],
-    ['google', 'gemini-2.5-flash', 0.3, 0.03, 2.5],
     ['OpenAI', 'gpt-5', 1.25, 0.125, 10],
   ])('%s %s: input %s, cached %s, output %s dollars per million', (vendor, id, input, cached, output) => {
     expect(chat(vendor, id)).toEqual({
       rates: { inputUsdPerMillion: input, cachedInputUsdPerMillion: cached, outputUsdPerMillion: output, ...from },
+      tools: { web_search: 0.01, file_search: 0.0025 },
     })
+  })
+
+  test('have those of sound, where it costs more than text', () => {
+    expect(chat('google', 'gemini-2.5-flash')?.rates).toEqual({
+      ...{ inputUsdPerMillion: 0.3, cachedInputUsdPerMillion: 0.03, outputUsdPerMillion: 2.5, ...from },
+      ...{ audioInputUsdPerMillion: 1, cachedAudioInputUsdPerMillion: 0.1 },
+    })
+    expect(chat('openai', 'gpt-realtime')?.rates).toMatchObject({ audioOutputUsdPerMillion: 64 })
   })
 
   test.each([
@@ -82,6 +90,7 @@ describe('no rates are told of', () => {
     ['a vendor that only resembles one', 'openai-reseller', 'gpt-5'],
     ['rates that change with the hour', 'deepseek', 'deepseek-chat'],
     ['a fee per request beside the tokens', 'perplexity', 'sonar'],
+    ['searches that no answer counts', 'openai', 'gpt-4o-search-preview'],
     ['a rate of its own for reasoning', 'perplexity', 'sonar-deep-research'],
   ])('%s (%s %s)', (_, vendor, id) => {
     expect(chat(vendor, id)).toBeNull()

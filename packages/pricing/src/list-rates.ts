@@ -7,6 +7,7 @@
  * model is refused when the configuration is checked, never served at a guess.
  */
 
+import type { HostedTool } from '@gateway/contracts/hosted-tools'
 import type { ServedModelConfig, VendorRates } from '@gateway/contracts/config'
 import { calcPrice, REMOTE_DATA_JSON_URL, type ModelPrice, type Provider } from '@pydantic/genai-prices'
 
@@ -16,8 +17,12 @@ export const PRICE_LIST = { source: '@pydantic/genai-prices 0.1.8', asOf: '2026-
 /** Where the package's authors publish the list between two releases. */
 export const PUBLISHED_AT = REMOTE_DATA_JSON_URL
 
+/** Prices of a vendor's tools in US dollars for each call, where the list has them for the model. */
+export type ListedTools = Partial<Record<HostedTool, number>>
+
 export interface ListedRates {
   rates: VendorRates
+  tools?: ListedTools
   /** The list announces other rates from this day on; they hold with a release of the list that is as late. */
   changesOn?: string
 }
@@ -47,7 +52,7 @@ export function listRates(
   { id, type, ownedBy }: Pick<ServedModelConfig, 'id' | 'type' | 'ownedBy'>,
   list: PriceList = PRICE_LIST,
 ): ListedRates | null {
-  if (type === 'images') return null
+  if (type === 'images' || SEARCHES_ALWAYS.test(id)) return null
   const vendor = ownedBy.toLowerCase()
   const provider = list.providers?.find((one) => one.id === vendor)
   if (list.providers && !provider) return null
@@ -59,7 +64,28 @@ export function listRates(
   if (Array.isArray(prices) && prices.some(({ constraint }) => constraint?.type === 'time_of_date')) return null
   const rates = toRates(listed.model_price, type)
   const { source, asOf } = list
-  return rates && { rates: { ...rates, source, asOf }, ...nextChange(prices, asOf) }
+  if (!rates) return null
+  const tools = toolsIn(listed.model_price)
+  return {
+    rates: { ...rates, source, asOf },
+    ...(Object.keys(tools).length > 0 && { tools }),
+    ...nextChange(prices, asOf),
+  }
+}
+
+/** OpenAI's chat models that search for every answer, as often as they like, and tell no count (community.openai.com 1369991, 2025). */
+const SEARCHES_ALWAYS = /-search-(?:preview|api)(?:-|$)/
+
+const TOOLS: Record<string, HostedTool> = { web_searches_kcount: 'web_search', storage_searches_kcount: 'file_search' }
+
+/** The list counts them by the thousand. */
+function toolsIn(price: ModelPrice): ListedTools {
+  return Object.fromEntries(
+    Object.entries(TOOLS).flatMap(([unit, tool]) => {
+      const usdPerThousand = price[unit]
+      return typeof usdPerThousand === 'number' ? [[tool, Number((usdPerThousand / 1_000).toFixed(9))]] : []
+    }),
+  )
 }
 
 type Prices = NonNullable<ReturnType<typeof calcPrice>>['model']['prices']
@@ -79,10 +105,13 @@ function toRates(price: ModelPrice, type: 'chat' | 'embeddings'): VendorRates | 
     cache_read_mtok: cached,
     cache_write_mtok: written,
     cache_write_1h_mtok: writtenForAnHour,
+    input_audio_mtok: sound,
+    cache_audio_read_mtok: cachedSound,
+    output_audio_mtok: spoken,
   } = price
   if (unknown || input === undefined || output === undefined) return null
   const steps = new Set(
-    [input, output, cached, written, writtenForAnHour].flatMap((rate) =>
+    [input, output, cached, written, writtenForAnHour, sound, cachedSound, spoken].flatMap((rate) =>
       typeof rate === 'object' ? startsOf(rate) : [],
     ),
   )
@@ -94,6 +123,9 @@ function toRates(price: ModelPrice, type: 'chat' | 'embeddings'): VendorRates | 
     ...(cached === undefined ? {} : { cachedInputUsdPerMillion: rateAt(cached, index) }),
     ...(written === undefined ? {} : { cacheWriteUsdPerMillion: rateAt(written, index) }),
     ...(writtenForAnHour === undefined ? {} : { cacheWriteHourUsdPerMillion: rateAt(writtenForAnHour, index) }),
+    ...(sound === undefined ? {} : { audioInputUsdPerMillion: rateAt(sound, index) }),
+    ...(cachedSound === undefined ? {} : { cachedAudioInputUsdPerMillion: rateAt(cachedSound, index) }),
+    ...(spoken === undefined ? {} : { audioOutputUsdPerMillion: rateAt(spoken, index) }),
   })
   return { ...at(0), ...(aboveTokens === undefined ? {} : { longPrompt: { aboveTokens, ...at(1) } }) }
 }
@@ -110,6 +142,9 @@ function rateAt(rate: Rate, index: 0 | 1): number {
   return index === 0 ? rate.base : (rate.tiers[0]?.price ?? rate.base)
 }
 
-const BILLED = ['input_mtok', 'output_mtok', 'cache_read_mtok', 'cache_write_mtok', 'cache_write_1h_mtok']
-/** Other media, a vendor's own tools: a request here neither asks for them nor reports them apart. */
-const BESIDE_TEXT = /^(?:cache_write_|web_searches|storage_searches)|_(?:audio|image|video|document)_/
+const BILLED = [
+  ...['input_mtok', 'output_mtok', 'cache_read_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'],
+  ...['input_audio_mtok', 'cache_audio_read_mtok', 'output_audio_mtok', ...Object.keys(TOOLS)],
+]
+/** Other media: no backend reports their tokens apart. */
+const BESIDE_TEXT = /^cache_write_|_(?:image|video|document)_/

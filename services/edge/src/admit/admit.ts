@@ -8,10 +8,12 @@
 import type { AdmitAnswer, AdmitAsk, PlanLimits, Standing } from '@gateway/admission/port'
 import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
+import type { HostedCalls } from '@gateway/contracts/hosted-tools'
 import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
 import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
 import { fillKey, invalidKey, orUnavailable, type Caller } from '../credentials/authenticate.ts'
+import { chargeBounds } from '../core/charge-bounds.ts'
 import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
 import { LARGEST_WINDOW_TOKENS, type TokenEstimate } from '../core/estimate-tokens.ts'
 import type { Edge } from '../edge.ts'
@@ -22,6 +24,8 @@ export interface Admitted extends LaneChoice {
   plan: PlanConfig
   price: Price
   estimate: TokenEstimate
+  /** Calls of a vendor's tools that the request may make; undefined where it asks for none. */
+  hosted?: HostedCalls | undefined
   /** What the request holds of the allowance while it runs. */
   worstCharge: number
   standing: Standing
@@ -114,12 +118,11 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
     : null
   if (!choice) return { plan, chosen: null }
   const price = priceFor(choice.lane, plan)
-  const estimate = asked.estimate(choice.lane, windowOf(config, choice.lane))
-  const { maxPromptTokens: promptTokens, maxOutputTokens } = estimate
-  return {
-    plan,
-    chosen: { ...choice, price, estimate, worstCharge: worstCharge(price, { promptTokens, maxOutputTokens }) },
-  }
+  const windowTokens = windowOf(config, choice.lane)
+  const estimate = asked.estimate(choice.lane, windowTokens)
+  const hosted = asked.hostedCalls?.(choice.lane)
+  const bounds = chargeBounds(estimate, hosted, windowTokens)
+  return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
 
 /** The largest of the lane's targets. */

@@ -3,18 +3,20 @@
  */
 
 import type { QuotedPrice } from '@gateway/contracts/quote'
-import type { Price } from '@gateway/contracts/usage'
+import type { PlanUnit, Price } from '@gateway/contracts/usage'
+import { toPlanUnit } from '@gateway/pricing/charge'
 
 export function describePrice(price: Price): QuotedPrice {
   switch (price.kind) {
     case 'multiplier':
-      return { multiplier: price.milliTokensPerToken / 1_000 }
+      return { multiplier: price.milliTokensPerToken / 1_000, ...perCall('tokens_per_call', price, 'tokens') }
     case 'base':
-      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken) }
+      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken), ...perCall('usd_per_call', price, 'usd') }
     case 'rates': {
       const { longPrompt, ratesFrom } = price
       return {
         ...describeRates(price),
+        ...perCall('usd_per_call', price, 'usd'),
         ...(longPrompt && { long_prompt: { above_tokens: longPrompt.aboveTokens, ...describeRates(longPrompt) } }),
         ...(ratesFrom && { rates_from: ratesFrom }),
       }
@@ -22,16 +24,28 @@ export function describePrice(price: Price): QuotedPrice {
   }
 }
 
-type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind'>
+/** Tools that the vendor runs. */
+function perCall<Name extends string>(name: Name, { perKiloCall }: Price, unit: PlanUnit) {
+  if (perKiloCall === undefined) return {}
+  const prices = Object.entries(perKiloCall).map(([tool, amount]) => [tool, toPlanUnit(amount, unit) / 1_000])
+  return { [name]: Object.fromEntries(prices) as Record<string, number> } as Record<Name, Record<string, number>>
+}
+
+type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind' | 'perKiloCall'>
 
 function describeRates(rates: Rates) {
   const { cacheWriteNanoUsdPerKiloToken: write, cacheWriteHourNanoUsdPerKiloToken: writeHour } = rates
+  const { audioInputNanoUsdPerKiloToken: sound, cachedAudioNanoUsdPerKiloToken: cachedSound } = rates
+  const { audioOutputNanoUsdPerKiloToken: spoken } = rates
   return {
     input_usd_per_million: usdPerMillion(rates.inputNanoUsdPerKiloToken),
     cached_input_usd_per_million: usdPerMillion(rates.cachedNanoUsdPerKiloToken),
     ...(write !== undefined && { cache_write_usd_per_million: usdPerMillion(write) }),
     ...(writeHour !== undefined && { cache_write_hour_usd_per_million: usdPerMillion(writeHour) }),
     output_usd_per_million: usdPerMillion(rates.outputNanoUsdPerKiloToken),
+    ...(sound !== undefined && { audio_input_usd_per_million: usdPerMillion(sound) }),
+    ...(cachedSound !== undefined && { cached_audio_input_usd_per_million: usdPerMillion(cachedSound) }),
+    ...(spoken !== undefined && { audio_output_usd_per_million: usdPerMillion(spoken) }),
   }
 }
 

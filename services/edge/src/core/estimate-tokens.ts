@@ -71,6 +71,8 @@ export interface TokenEstimate {
   /** Bounds from above. */
   maxPromptTokens: number
   maxOutputTokens: number
+  /** Some of the tokens may be of sound: in a part that only the backend reads, or in the answer. */
+  mayHoldSound?: boolean
   /** The usual tokens of a prompt of this size. */
   usualPromptTokens: number
   /** What the request usually takes, prompt and answer together. */
@@ -118,6 +120,7 @@ export function estimateChat(
   return {
     maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostBeside)),
     maxOutputTokens,
+    mayHoldSound: unreadPieces > 0 || request['audio'] != null || request['modalities'] != null,
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }

@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import { chatRequest, embeddingsRequest, imagesRequest, type ChatMessage } from '@gateway/contracts/chat'
 import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@gateway/contracts/config'
 import { defaultModelId, type KindWithDefault } from '@gateway/contracts/models'
+import { asksHostedTools, hostedCallsOf, type HostedCalls } from '@gateway/contracts/hosted-tools'
 import { GatewayError } from '@gateway/contracts/errors'
 import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
@@ -45,9 +46,16 @@ export interface AskedRequest extends OutputWish {
   conversationKey?(): string
   /** `windowTokens`: the most that a prompt can have on the lane. */
   estimate(lane: ServedModelConfig, windowTokens?: number): TokenEstimate
+  /** Set where the request asks a vendor to run tools: the calls of them that the lane allows. */
+  hostedCalls?: ((lane: ServedModelConfig) => HostedCalls) | undefined
   body: Uint8Array
   /** responses: members of the body that the answer repeats. */
   quotable?: JobHeader['quotable']
+}
+
+export function hostedCallsIn(dialect: ClientDialect, request: Record<string, unknown>): AskedRequest['hostedCalls'] {
+  if (!asksHostedTools(dialect, request)) return undefined
+  return ({ hostedTools, maxToolCalls }) => hostedCallsOf(dialect, request, hostedTools, maxToolCalls)
 }
 
 /** `models`: those of the config, for requests that name none. */
@@ -70,6 +78,7 @@ export const chat: InferenceKind = (body, models) => {
     thinkingDisabled: request.chat_template_kwargs?.['enable_thinking'] === false,
     conversationKey: () => conversationKey(request.messages),
     estimate: (lane, windowTokens) => estimateChat(request, lane.maxOutputTokens, windowTokens, places),
+    hostedCalls: hostedCallsIn('chat', request),
     body: bytes,
   }
 }

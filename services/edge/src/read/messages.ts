@@ -8,7 +8,7 @@ import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import { countTokensRequest, messagesRequest, type CountTokensRequest } from '@gateway/contracts/messages'
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
-import { conversationKey, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
+import { conversationKey, hostedCallsIn, jobBody, parseBody, type InferenceKind } from './inference-kinds.ts'
 
 export const messages: InferenceKind = (body) => {
   const request = parseBody(messagesRequest, body)
@@ -30,6 +30,7 @@ export const messages: InferenceKind = (body) => {
     conversationKey: () => conversationKey(view),
     estimate: (_lane, windowTokens) =>
       estimateChat(asChat(request, view, request.max_tokens), undefined, windowTokens, places),
+    hostedCalls: hostedCallsIn('messages', request),
     body: bytes,
   }
 }

@@ -9,7 +9,7 @@ import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@ga
 import { chatNeeds } from '../core/choose-lane.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { type Places, writeBody, type WrittenBody } from '../core/write-body.ts'
-import { conversationKey, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
+import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'
 
 export const responses: InferenceKind = (body, models) => {
   const request = parseBody(responsesRequest, withModel(body, models, 'chat'))
@@ -29,6 +29,7 @@ export const responses: InferenceKind = (body, models) => {
     thinkingDisabled: request.reasoning?.effort === 'none',
     conversationKey: () => request.prompt_cache_key ?? conversationKey(view.messages),
     estimate: (lane, windowTokens) => estimateChat(view, lane.maxOutputTokens, windowTokens, { tools: places.tools }),
+    hostedCalls: hostedCallsIn('responses', request),
     body: bytes,
     quotable: request.stream === true ? quotableOf(places) : undefined,
   }

@@ -52,6 +52,10 @@ export interface MeteringTables {
     claim: string | null
     voided_by: string | null
     voided_charge: number | null
+    tool_calls: ColumnType<unknown, string | undefined, string>
+    vendor_cost: number | null
+    audio_prompt_tokens: Generated<number>
+    audio_completion_tokens: Generated<number>
   }
   'metering.owed_totals': {
     id: GeneratedAlways<number>
