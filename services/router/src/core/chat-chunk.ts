@@ -4,6 +4,7 @@
  */
 
 import { BackendFault } from './backend-fault.ts'
+import { billedBeside } from './billed-beside.ts'
 import { isObject, objectsOf, membersOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
@@ -172,6 +173,7 @@ export function readUsage(value: unknown, rules: UsageRules = {}): TokenUsage | 
     completionTokens,
     cachedTokens,
     ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
+    ...billedBeside(value),
     reasoningTokens: Math.min(completionTokens, Math.max(reasoningTokensOf(value), untold)),
     estimated: false,
   }

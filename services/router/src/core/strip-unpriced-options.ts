@@ -12,16 +12,6 @@ export interface PricedOption {
   free: readonly unknown[]
 }
 
-/** A tool that a vendor runs itself and charges apart. */
-export interface HostedTool {
-  /** As the config and the price list name it: `web_search`. */
-  name: string
-  /** How it stands in a request: the `type` of an entry of `tools`, without the day of its version. */
-  types?: readonly string[]
-  /** A member of the request that asks for it: `web_search_options`. */
-  member?: string
-}
-
 /** Those that go on where the first one fails: OpenRouter's; Anthropic's (the types of `@anthropic-ai/sdk` 1.12, 2026) and LiteLLM's. */
 const MEMBERS = ['models', 'fallbacks'] as const
 /** Tools that ask another model: Anthropic's `advisor_20260301`, OpenRouter's `openrouter:advisor`. */

@@ -5,6 +5,8 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
+import type { ToolCalls } from '../core/billed-beside.ts'
+import type { HostedWish } from '../core/hosted-tools.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
@@ -42,6 +44,8 @@ export interface Question {
   profile?: VendorProfile
   /** chat: the members of a request that the target takes, where it ignores all others. */
   accepted?: ReadonlySet<string> | undefined
+  /** chat, where client and target speak the same dialect: what the request may have the vendor run. */
+  hosted?: HostedWish | undefined
 }
 
 export interface BackendRequest {
@@ -60,6 +64,8 @@ export interface PlainAnswer {
   bytes: Buffer
   json: JsonObject
   usage: TokenUsage | null
+  /** Calls of the vendor's tools that the answer holds, whether its usage tells them or not. */
+  toolCalls?: ToolCalls
 }
 
 export interface StreamOptions {
@@ -90,6 +96,8 @@ export interface Progress {
   usageAt: number
   /** Where the backend tells it ahead of the whole usage. */
   prompt: TokenUsage | null
+  /** Calls of the vendor's tools so far, for an answer that breaks off before its usage. */
+  toolCalls?: ToolCalls
   /** What has been generated so far, for counting tokens where the backend did not. */
   readonly text: GeneratedText
 }
@@ -101,6 +109,16 @@ export function noProgress(): Progress {
 export function noteUsage(progress: Progress, usage: TokenUsage | null): void {
   progress.usage = usage
   progress.usageAt = progress.text.length
+}
+
+/** Kinds of tools that one answer may call. */
+const MOST_TOOLS = 64
+
+export function noteCall(progress: Progress, name: string): void {
+  progress.toolCalls ??= {}
+  const { toolCalls } = progress
+  if (!Object.hasOwn(toolCalls, name) && Object.keys(toolCalls).length >= MOST_TOOLS) return
+  toolCalls[name] = (Object.hasOwn(toolCalls, name) ? toolCalls[name]! : 0) + 1
 }
 
 /**

@@ -7,7 +7,6 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
-import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
 import { type JsonObject, isObject } from '@gateway/contracts/json'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/parameter-support.ts'
@@ -24,6 +23,7 @@ import { errorMessageOf, faultOf, readMessagesError } from './messages/errors.ts
 import { withoutUnsigned } from './messages/unsigned.ts'
 import { MessageWatch } from './messages/watch-message.ts'
 import { prependMembers } from './openai.ts'
+import { withoutUnpriced } from './unpriced.ts'
 
 export const messages: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
@@ -36,8 +36,9 @@ export const messages: Dialect = {
 }
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
-function writeBody({ body, model, stream, form }: Question): { body: Buffer; dropped: string[] } {
-  const ofOne = stripUnpricedOptions(body)
+function writeBody(question: Question): { body: Buffer; dropped: string[] } {
+  const { model, stream, form } = question
+  const ofOne = withoutUnpriced(question)
   const signed = withoutUnsigned(ofOne.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
   const members = stream ? { model, stream } : { model }

@@ -22,7 +22,6 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
-import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
 import { isObject } from '@gateway/contracts/json'
 import { readErrorBody } from '../core/error-answer.ts'
@@ -48,6 +47,7 @@ import {
   type Question,
   type StreamOptions,
 } from './dialect.ts'
+import { withoutUnpriced } from './unpriced.ts'
 
 const PATHS: Record<JobKind, string> = {
   chat: '/chat/completions',
@@ -78,7 +78,7 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   }
   const cap = question.maxTokens === undefined ? null : capName(form)
   if (cap) members[cap] = question.maxTokens
-  const { body: ofOne, dropped: others } = stripUnpricedOptions(question.body)
+  const { body: ofOne, dropped: others } = withoutUnpriced(question)
   const called = question.kind === 'chat' ? writeToolCalls(ofOne, question.model, profile.toolCalls) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
   const { body, dropped } = question.accepted ? keepAccepted(fitted.body, question.accepted) : fitted

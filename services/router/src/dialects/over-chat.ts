@@ -62,7 +62,7 @@ function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Quest
   const { chat, dropped, echo } = front.writeChat(request)
   const messages = messagesFor((question.profile ?? plain).messages, objectsOf(chat.messages))
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
-  const written = target.request({ ...question, body: asChat })
+  const written = target.request({ ...question, body: asChat, hosted: undefined })
   const names = written.dropped.map((name) => front.names[name] ?? name)
   return { ...written, dropped: [...new Set([...dropped, ...names])].toSorted(), asChat, echo }
 }

@@ -9,7 +9,7 @@ import { parseExactly, type JsonObject, isObject, membersOf } from '@gateway/con
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
-import { stripUnpricedOptions } from '../core/strip-unpriced-options.ts'
+import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
 import { invalid, parseAnswer } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import {
@@ -22,13 +22,14 @@ import {
   type StreamReading,
 } from './dialect.ts'
 import { openai, prependMembers } from './openai.ts'
+import { withoutUnpriced } from './unpriced.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 
 export const responses: Dialect = {
   headers: openai.headers,
   request(question) {
-    const { body, dropped } = stripUnpricedOptions(question.body)
+    const { body, dropped } = withoutUnpriced(question)
     return { path: '/responses', body: writeBody({ ...question, body }), dropped }
   },
   readAnswer: (_, bytes) => readResponse(bytes),
@@ -63,7 +64,9 @@ function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject)
 
 function readResponse(bytes: Buffer): PlainAnswer {
   const json = parseResponse(bytes)
-  return { bytes, json, usage: readUsage(json.usage) }
+  const usage = readUsage(json.usage)
+  const calls = callsMember(callsOfResponse(json))
+  return { bytes, json, usage: usage && { ...usage, ...calls }, ...calls }
 }
 
 /** Throws `BackendFault` where the response failed or is none. */
@@ -129,6 +132,7 @@ class ResponsesStream implements StreamReading {
   #unbegunBytes = 0
   #opened = new Set<unknown>()
   #last: LastEvent | null = null
+  #calls = new ItemCalls()
 
   read({ name, data, raw }: SseEvent): Buffer | null {
     if (data === '[DONE]') {
@@ -168,6 +172,7 @@ class ResponsesStream implements StreamReading {
 
   /** Whether it brings content. */
   #note({ type, delta, item }: JsonObject): boolean {
+    if (type === 'response.output_item.done' && isObject(item)) this.#noteCall(item)
     if (typeof delta === 'string' && delta !== '') {
       addText(this.progress.text, delta)
       return true
@@ -175,6 +180,17 @@ class ResponsesStream implements StreamReading {
     if (type !== 'response.output_item.added' || !isObject(item)) return false
     if (typeof item.name === 'string') addText(this.progress.text, item.name)
     return item.type !== 'message' && item.type !== 'reasoning'
+  }
+
+  /** Only a response with calls is parsed for the vendor's count of them. */
+  #callsIn({ data }: LastEvent): ToolCalls {
+    const { toolCalls } = this.progress
+    return toolCalls ? callsOfResponse(membersOf(parseChunk(data).response), toolCalls) : {}
+  }
+
+  #noteCall(item: JsonObject): void {
+    this.#calls.note(item)
+    if (Object.keys(this.#calls.counts).length > 0) this.progress.toolCalls = this.#calls.counts
   }
 
   #hold(type: unknown, raw: Buffer): null {
@@ -186,7 +202,8 @@ class ResponsesStream implements StreamReading {
   }
 
   #end(last: LastEvent, usage: unknown): Buffer | null {
-    noteUsage(this.progress, readUsage(usage))
+    const counted = readUsage(usage)
+    noteUsage(this.progress, counted && { ...counted, ...callsMember(this.#callsIn(last)) })
     this.#last = last
     this.progress.begun = true
     this.progress.complete = true

@@ -20,9 +20,10 @@ import {
   type Circumstances,
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
+import { allowedAt, type HostedWish } from '../core/hosted-tools.ts'
 import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
-import { isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
+import { clientDialect, isNative, isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
 import type { Seat } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
 import type { Router } from '../router.ts'
@@ -106,6 +107,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     form,
     profile: target.backend.profile,
     accepted: kind === 'chat' && asked === 'chat' ? target.accepted : undefined,
+    hosted: hostedWish(run.header, target),
   })
   const exchange = target.backend.client.call({
     path,
@@ -118,6 +120,14 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     patience: { stream, shareMs, othersLeft },
   })
   return { target, exchange, span, dropped, echo, waitingSinceMs, usage: null }
+}
+
+/** A translation leaves the vendor's tools out by itself. */
+function hostedWish(header: JobHeader, target: Target): HostedWish | undefined {
+  if (header.kind !== 'chat' || !isNative(target, header)) return undefined
+  const dialect = clientDialect(header)
+  const allowed = allowedAt(dialect, target.backend.profile, header.hostedTools)
+  return { dialect, isAsked: header.asksHostedTools, allowed }
 }
 
 /** Headers by which a client chooses a version of the Messages API and its features, beside those of the config. */

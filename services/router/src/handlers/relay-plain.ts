@@ -20,6 +20,7 @@ import {
   remainingMs,
   show,
   telling,
+  withCalls,
   type AskedRun,
   type Call,
   type Run,
@@ -48,7 +49,7 @@ export async function relayPlain(
   const told = usageTold(run, answer, dialect)
   const usage = told
     ? await ofAllChoices(told, answer, tokens)
-    : estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens))
+    : withCalls(estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens)), answer)
   const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
   onContent()
   show(run, call, 'application/json', telling(usage))

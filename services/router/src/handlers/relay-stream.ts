@@ -28,6 +28,7 @@ import {
   remainingMs,
   show,
   telling,
+  withCalls,
   type AskedRun,
   type Call,
   type Run,
@@ -208,12 +209,12 @@ function split(push: () => SseEvent[]): SseEvent[] {
 
 /** The backend's own figures, as far as they count the prompt and the text: some servers write them before the answer. */
 async function usageOf({ progress }: StreamReading, run: Run, tokens: TokenCounter): Promise<TokenUsage> {
-  const { usage, usageAt, prompt, text } = progress
+  const { usage, usageAt, prompt, text, toolCalls } = progress
   const counted = usage !== null && usage.completionTokens > 0 ? usageAt : 0
   const uncounted = text.length - counted
   if (usage !== null && usage.promptTokens > 0 && uncounted === 0) return usage
   const completionTokens = (usage?.completionTokens ?? 0) + (await tokensOf(text, uncounted, tokens))
-  return estimatedUsage(run, usage ?? prompt, Math.min(MOST_TOKENS, completionTokens))
+  return withCalls(estimatedUsage(run, usage ?? prompt, Math.min(MOST_TOKENS, completionTokens)), { toolCalls })
 }
 
 /** Of so many characters of the text. */

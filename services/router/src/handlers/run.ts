@@ -10,6 +10,7 @@ import type { AttemptRecord } from '@gateway/contracts/usage-event'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
+import type { ToolCalls } from '../core/billed-beside.ts'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Body } from '../core/failed-bodies.ts'
 import type { Identity } from '../core/whole-record.ts'
@@ -135,6 +136,11 @@ export function owed(run: Run): Shown | null {
 export function estimatedUsage({ header }: Run, told: TokenUsage | null, completionTokens: number): TokenUsage {
   const promptTokens = told?.promptTokens || header.promptTokensEstimate
   return { ...NO_TOKENS, ...told, promptTokens, completionTokens, estimated: true }
+}
+
+/** Calls that the answer holds, where the usage does not tell them. */
+export function withCalls(usage: TokenUsage, { toolCalls }: { toolCalls?: ToolCalls | undefined }): TokenUsage {
+  return toolCalls === undefined || usage.toolCalls !== undefined ? usage : { ...usage, toolCalls: { ...toolCalls } }
 }
 
 export function failureOf(

@@ -9,5 +9,7 @@ export const anthropic: VendorProfile = {
   rejectedParameters: rejectedByName,
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
+  // `max_uses` of each tool (the types of `@anthropic-ai/sdk` 1.12, 2026).
+  hostedTools: ['messages'],
   usage: {},
 }

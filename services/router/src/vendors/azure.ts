@@ -16,5 +16,6 @@ export const azure: VendorProfile = {
   rejectedParameters: rejectedByName,
   toolCalls: { ids: OPENAI_IDS },
   messages: { order: 'any', takesReasoning: false },
+  hostedTools: ['responses'],
   usage: {},
 }

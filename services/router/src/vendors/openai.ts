@@ -20,5 +20,7 @@ export const openai: VendorProfile = {
   rejectedParameters: () => rejections('max_tokens'),
   toolCalls: { ids: OPENAI_IDS },
   messages: { order: 'any', takesReasoning: false },
+  // `max_tool_calls` (the types of `openai` 7.55, 2026).
+  hostedTools: ['responses'],
   usage: {},
 }

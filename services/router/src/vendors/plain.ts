@@ -9,5 +9,6 @@ export const plain: VendorProfile = {
   rejectedParameters: rejectedByName,
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
+  hostedTools: ['responses', 'messages'],
   usage: {},
 }

@@ -7,10 +7,10 @@
  */
 
 import type { BackendConfig } from '@gateway/contracts/config'
-import type { VendorName } from '@gateway/contracts/vendors'
+import type { TargetDialect, VendorName } from '@gateway/contracts/vendors'
 import type { UsageRules } from '../core/chat-chunk.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
-import type { HostedTool, PricedOption } from '../core/strip-unpriced-options.ts'
+import type { PricedOption } from '../core/strip-unpriced-options.ts'
 import type { ToolCallRules } from '../core/tool-calls.ts'
 import type { MessageRules } from '../core/translated-messages.ts'
 import type { Credential } from '../credentials/credential.ts'
@@ -32,8 +32,8 @@ export interface VendorProfile {
   acceptedParameters?(model: string): ReadonlySet<string> | undefined
   /** Members of a request, in any dialect, by which a client could change the price; those of all vendors where left out. */
   pricedOptions?: Readonly<Record<string, PricedOption>>
-  /** Tools that the vendor runs itself and charges apart. */
-  hostedTools?: readonly HostedTool[]
+  /** The dialects in which a limit that the router sends bounds the calls of tools that the vendor runs. Elsewhere none is allowed. */
+  hostedTools?: readonly TargetDialect[]
   toolCalls: ToolCallRules
   /** Of conversations that the router has translated. */
   messages: MessageRules

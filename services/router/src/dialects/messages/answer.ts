@@ -5,6 +5,7 @@
 
 import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
+import { billedBeside, type ToolCalls } from '../../core/billed-beside.ts'
 import { invalid, parseObject } from '../../core/plain-answer.ts'
 import { addText, noText } from '../dialect.ts'
 import { faultOf } from './errors.ts'
@@ -35,6 +36,7 @@ export const COUNTS = [
   'cache_read_input_tokens',
   'output_tokens_details',
   'iterations',
+  'server_tool_use',
 ] as const
 
 /** Entries that stand beside the sums, and not in them (the types of `@anthropic-ai/sdk` 1.12, 2026). */
@@ -58,6 +60,7 @@ export function readMessagesUsage(told: unknown): TokenUsage | null {
     ...usage,
     ...(cacheWriteTokens > 0 && { cacheWriteTokens }),
     ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
+    ...billedBeside(value),
   }
 }
 
@@ -93,13 +96,17 @@ export function writeMessagesUsage(usage: TokenUsage): JsonObject {
 
 /** Of the event that ends a message. */
 export function writeDeltaUsage(usage: TokenUsage): JsonObject {
-  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens } = usage
+  const { promptTokens, completionTokens, cachedTokens, cacheWriteTokens = 0, reasoningTokens, toolCalls } = usage
   return {
     input_tokens: Math.max(0, promptTokens - cachedTokens - cacheWriteTokens),
     cache_creation_input_tokens: cacheWriteTokens,
     cache_read_input_tokens: cachedTokens,
     output_tokens: completionTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    server_tool_use: null,
+    server_tool_use: toolCalls ? writeToolCalls(toolCalls) : null,
   }
+}
+
+function writeToolCalls({ web_search = 0, web_fetch = 0 }: ToolCalls): JsonObject {
+  return { web_search_requests: web_search, web_fetch_requests: web_fetch }
 }

@@ -3,7 +3,7 @@
  */
 
 import { type JsonObject, isObject } from '@gateway/contracts/json'
-import { addText, noProgress, noteUsage } from '../dialect.ts'
+import { addText, noProgress, noteCall, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 import { COUNTS, readMessagesUsage } from './answer.ts'
 
@@ -44,6 +44,7 @@ export class MessageWatch {
   /** Blocks of text and of thoughts begin empty; any other one is content. */
   #noteBlock(block: unknown): boolean {
     if (!isObject(block)) return false
+    if (block.type === 'server_tool_use') noteCall(this.progress, String(block.name))
     if (typeof block.name === 'string') addText(this.progress.text, block.name)
     return block.type === 'text' || block.type === 'thinking' ? this.#add(block[block.type]) : true
   }

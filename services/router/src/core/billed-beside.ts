@@ -1,0 +1,120 @@
+/**
+ * What vendors bill beside a prompt's and an answer's tokens, or tell of it: sound, calls of their tools, and their own price of the
+ * request. The names are published: OpenAI's and Google's `audio_tokens`, Anthropic's and OpenRouter's `server_tool_use`, xAI's
+ * `server_side_tool_usage_details`, `num_sources_used` and `cost_in_usd_ticks` (docs.x.ai/developers/cost-tracking), Perplexity's
+ * `num_search_queries`, OpenRouter's and Perplexity's `cost` (each read on 2026-11-28).
+ *
+ * A figure that cannot be is none.
+ */
+
+import { isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import type { TokenUsage } from '@gateway/contracts/usage'
+
+/** More calls are a backend's mistake. */
+const MOST_CALLS = 10_000
+const MOST_COST_NANO_USD = 1e15
+const TICKS_PER_NANO_USD = 10
+
+export type ToolCalls = Record<string, number>
+type Beside = Pick<
+  TokenUsage,
+  'audioPromptTokens' | 'cachedAudioTokens' | 'audioCompletionTokens' | 'toolCalls' | 'vendorCostNanoUsd'
+>
+
+export function billedBeside(usage: JsonObject): Beside {
+  const prompt = membersOf(usage.prompt_tokens_details ?? usage.input_tokens_details)
+  const answer = membersOf(usage.completion_tokens_details ?? usage.output_tokens_details)
+  return {
+    ...some('audioPromptTokens', count(prompt.audio_tokens)),
+    ...some('cachedAudioTokens', count(membersOf(prompt.cached_tokens_details).audio_tokens)),
+    ...some('audioCompletionTokens', count(answer.audio_tokens)),
+    ...callsMember(callsIn(usage)),
+    ...costIn(usage),
+  }
+}
+
+function some<Name extends keyof Beside>(name: Name, value: number): Partial<Record<Name, number>> {
+  return value > 0 ? ({ [name]: value } as Record<Name, number>) : {}
+}
+
+export function callsMember(calls: ToolCalls): Pick<TokenUsage, 'toolCalls'> {
+  return Object.keys(calls).length > 0 ? { toolCalls: calls } : {}
+}
+
+function callsIn(usage: JsonObject): ToolCalls {
+  const { server_tool_use: requests, server_side_tool_usage_details: ofXai } = usage
+  const told = [
+    ...namesOf(requests, '_requests'),
+    ...namesOf(ofXai, '_calls'),
+    ['search_sources', usage.num_sources_used] as const,
+    ['web_search', usage.num_search_queries] as const,
+  ]
+  return Object.fromEntries(told.flatMap(([name, value]) => (callCount(value) > 0 ? [[name, callCount(value)]] : [])))
+}
+
+function namesOf(counts: unknown, ending: string): (readonly [string, unknown])[] {
+  return Object.entries(membersOf(counts)).flatMap(([name, value]) =>
+    name.endsWith(ending) && name.length <= 64 ? [[name.slice(0, -ending.length), value] as const] : [],
+  )
+}
+
+function costIn({ cost, cost_in_usd_ticks: ticks }: JsonObject): Pick<Beside, 'vendorCostNanoUsd'> {
+  const usd = isObject(cost) ? cost.total_cost : cost
+  const nanoUsd = typeof ticks === 'number' ? ticks / TICKS_PER_NANO_USD : typeof usd === 'number' ? usd * 1e9 : NaN
+  return nanoUsd >= 0 && nanoUsd <= MOST_COST_NANO_USD ? { vendorCostNanoUsd: Math.round(nanoUsd) } : {}
+}
+
+function count(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}
+
+function callCount(value: unknown): number {
+  return Math.min(count(value), MOST_CALLS)
+}
+
+const OF_ITEM: Record<string, string> = {
+  web_search_call: 'web_search',
+  file_search_call: 'file_search',
+  image_generation_call: 'image_generation',
+  mcp_call: 'mcp',
+}
+
+/**
+ * Counts a response's calls by its items. OpenAI bills a search and not the pages that it opens, and a container however often
+ * code runs in it.
+ */
+export class ItemCalls {
+  readonly counts: ToolCalls = {}
+  readonly #containers = new Set<unknown>()
+
+  /** An item that is whole. */
+  note({ type, action, container_id: container }: JsonObject): void {
+    if (type === 'code_interpreter_call') {
+      if (this.#containers.size >= MOST_CALLS || this.#containers.has(container)) return
+      this.#containers.add(container)
+      return this.#add('code_interpreter')
+    }
+    const name = typeof type === 'string' && Object.hasOwn(OF_ITEM, type) ? OF_ITEM[type] : undefined
+    if (name === undefined || (name === 'web_search' && (membersOf(action).type ?? 'search') !== 'search')) return
+    this.#add(name)
+  }
+
+  #add(name: string): void {
+    this.counts[name] = Math.min((this.counts[name] ?? 0) + 1, MOST_CALLS)
+  }
+}
+
+/** The calls of a whole response. Where the vendor has counted the searches that it bills, its figure stands. */
+export function callsOfResponse(response: JsonObject, counted?: ToolCalls): ToolCalls {
+  const calls = { ...(counted ?? countItems(response)) }
+  const searches = membersOf(membersOf(response.tool_usage).web_search).num_requests
+  if (typeof searches !== 'number') return calls
+  const { web_search: _, ...others } = calls
+  return callCount(searches) > 0 ? { ...others, web_search: callCount(searches) } : others
+}
+
+function countItems({ output }: JsonObject): ToolCalls {
+  const items = new ItemCalls()
+  for (const item of objectsOf(output)) items.note(item)
+  return items.counts
+}
