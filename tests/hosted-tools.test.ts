@@ -41,7 +41,7 @@ beforeAll(async () => {
     models: MODELS,
   })
   key = await gateway.newKey('payg')
-  await vi.waitFor(async () => expect(await servesOwn()).toBe(true), { timeout: 20_000, interval: 100 })
+  await vi.waitUntil(servesOwn, { timeout: 20_000, interval: 100 })
 })
 afterAll(async () => {
   await gateway?.[Symbol.asyncDispose]()

@@ -110,6 +110,7 @@ describe('a direct model', () => {
       inputNanoUsdPerKiloToken: 1_250_000,
       cachedNanoUsdPerKiloToken: 125_000,
       outputNanoUsdPerKiloToken: 10_000_000,
+      perKiloCall: { web_search: 10_000_000_000, file_search: 2_500_000_000, code_interpreter: 30_000_000_000 },
       ratesFrom: { source: '@pydantic/genai-prices 0.1.8', date: '2026-09-23' },
     })
   })

@@ -57,4 +57,3 @@ export const completion = (usage: object): object => ({
   choices: [{ index: 0, message: { role: 'assistant', content: 'Found.' }, finish_reason: 'stop' }],
   usage,
 })
-

@@ -276,7 +276,8 @@ describe('where a file leaves sections out', () => {
 })
 
 describe('a file that extends the defaults', () => {
-  const complete = (input: ConfigFileInput) => completeConfig(configFile.parse({ extends: 'default', ...input }), prices)
+  const complete = (input: ConfigFileInput) =>
+    completeConfig(configFile.parse({ extends: 'default', ...input }), prices)
   const LEGACY = ['svc-ultra', 'svc-ultra-pro', 'svc-ultra-research', 'svc-chat-sm', 'svc-chat-md', 'svc-chat-lg']
 
   test('with nothing in it is the defaults', () => {

@@ -238,7 +238,10 @@ function unknownRates({ id, type, ownedBy }: ServedModelConfig): string {
 }
 
 /** Run without a price, they would be run free. */
-function hostedToolProblems({ type, hostedTools, toolUsdPerCall }: ServedModelConfig, path: ConfigPath): ConfigProblem[] {
+function hostedToolProblems(
+  { type, hostedTools, toolUsdPerCall }: ServedModelConfig,
+  path: ConfigPath,
+): ConfigProblem[] {
   return hostedTools.flatMap((tool, index) => {
     const at = [...path, 'hostedTools', index]
     if (type !== 'chat') return [{ path: at, message: 'belongs to chat models only' }]

@@ -4,10 +4,13 @@ import { completeConfig } from './complete-config.ts'
 import type { ModelConfig } from './config.ts'
 import { createDefaultConfig } from './default-config.ts'
 
-const { sections: config, unservedModels } = completeConfig({}, {
-  ratesOf: () => ({ inputUsdPerMillion: 1, outputUsdPerMillion: 2 }),
-  toolsOf: () => ({}),
-})
+const { sections: config, unservedModels } = completeConfig(
+  {},
+  {
+    ratesOf: () => ({ inputUsdPerMillion: 1, outputUsdPerMillion: 2 }),
+    toolsOf: () => ({}),
+  },
+)
 
 function model(id: string): ModelConfig {
   const found = config.models.find((candidate) => candidate.id === id)

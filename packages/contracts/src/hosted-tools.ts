@@ -34,7 +34,9 @@ export function hostedEntryOf(dialect: ClientDialect, tool: unknown): HostedEntr
   if (!isObject(tool) || tool.type == null) return null
   const { type } = tool
   if (typeof type !== 'string') return { type: '', name: undefined }
-  return isRunByClient(dialect, type, tool) ? null : { type, name: NAMES[dialect].get(type) ?? versioned(dialect, type) }
+  return isRunByClient(dialect, type, tool)
+    ? null
+    : { type, name: NAMES[dialect].get(type) ?? versioned(dialect, type) }
 }
 
 /** By the types of `openai` 7.55 and `@anthropic-ai/sdk` 1.12 (2026): their clients execute these. */

@@ -52,7 +52,12 @@ describe('a charge', () => {
     ['half a unit for a call, rounded once with the tokens', searching(base(0)), called(0, { file_search: 1 }), 1],
     ['searches on the allowance', searching(multiplier(1_000)), called(1), 30_000 + 10_000_000],
     ['sound beside text', gemini, heard(900), 100 * 30 + 100 * 100 + 800 * 1_000 + 10 * 2_500],
-    ['sound of which some is known to be cached', gemini, heard(500, 150), 450 * 300 + 350 * 1_000 + 50 * 30 + 150 * 100 + 25_000],
+    [
+      'sound of which some is known to be cached',
+      gemini,
+      heard(500, 150),
+      450 * 300 + 350 * 1_000 + 50 * 30 + 150 * 100 + 25_000,
+    ],
     ['more cached sound than sound', gemini, heard(10, 999), 190 * 30 + 10 * 100 + 800 * 300 + 25_000],
     ['spoken answers', gemini, { ...used(0, 100), audioCompletionTokens: 60 }, 40 * 2_500 + 60 * 12_000],
     ['sound where it has no rate', rates(1_000_000, 0, 0), { ...used(10, 0), audioPromptTokens: 9 }, 10_000],
@@ -179,16 +184,22 @@ describe('whatever the price and the usage', () => {
   test('more tokens or calls never cost less', () => {
     const textOf = ({ audioPromptTokens: _1, cachedAudioTokens: _2, ...usage }: Usage): Usage => usage
     fc.assert(
-      fc.property(steadyPrice, anyUsage.map(textOf), fc.nat(1_000), fc.nat(1_000), (price, usage, morePrompt, moreCompletion) => {
-        const more = {
-          ...usage,
-          promptTokens: Math.min(usage.promptTokens + morePrompt, Number.MAX_SAFE_INTEGER),
-          completionTokens: Math.min(usage.completionTokens + moreCompletion, Number.MAX_SAFE_INTEGER),
-          cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
-          toolCalls: { ...usage.toolCalls, web_search: (usage.toolCalls?.['web_search'] ?? 0) + moreCompletion },
-        }
-        expect(chargeFor(price, more)).toBeGreaterThanOrEqual(chargeFor(price, usage))
-      }),
+      fc.property(
+        steadyPrice,
+        anyUsage.map(textOf),
+        fc.nat(1_000),
+        fc.nat(1_000),
+        (price, usage, morePrompt, moreCompletion) => {
+          const more = {
+            ...usage,
+            promptTokens: Math.min(usage.promptTokens + morePrompt, Number.MAX_SAFE_INTEGER),
+            completionTokens: Math.min(usage.completionTokens + moreCompletion, Number.MAX_SAFE_INTEGER),
+            cachedTokens: Math.min(usage.cachedTokens, usage.promptTokens),
+            toolCalls: { ...usage.toolCalls, web_search: (usage.toolCalls?.['web_search'] ?? 0) + moreCompletion },
+          }
+          expect(chargeFor(price, more)).toBeGreaterThanOrEqual(chargeFor(price, usage))
+        },
+      ),
     )
   })
 

@@ -142,7 +142,11 @@ function partsByKind(rates: Rates, { promptTokens, completionTokens, ...usage }:
 }
 
 function ratesByKind(rates: Rates) {
-  const { inputNanoUsdPerKiloToken: input, cachedNanoUsdPerKiloToken: cached, outputNanoUsdPerKiloToken: output } = rates
+  const {
+    inputNanoUsdPerKiloToken: input,
+    cachedNanoUsdPerKiloToken: cached,
+    outputNanoUsdPerKiloToken: output,
+  } = rates
   const { cacheWriteNanoUsdPerKiloToken: write = input } = rates
   return {
     ...{ input, cached, write, output },

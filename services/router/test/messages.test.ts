@@ -9,10 +9,10 @@ import { goodChat, sendJson, type Answer } from './http-backend.ts'
 
 test('a backend that speaks the dialect gets the client’s bytes, version and features, and its own bytes come back', async () => {
   const { opened, ask } = await routerOver('messages', [['messages', good('messages')]])
-  const job = await ask(true, { container: 'c' })
+  const job = await ask(true, { context_management: {} })
   expect(job.text()).toBe(WRITTEN.messages.whole)
   const { text, headers, path } = opened[0]!.seen[0]!
-  const own = '"max_tokens":50,"messages":[{"role":"user","content":"Say hello"}],"container":"c"}'
+  const own = '"max_tokens":50,"messages":[{"role":"user","content":"Say hello"}],"context_management":{}}'
   expect([path, text]).toEqual(['/v1/messages', `{"model":"model-a","stream":true,${own}`])
   expect(headers).toMatchObject({ 'anthropic-version': '2024-01-01', 'anthropic-beta': 'ours,theirs' })
 })

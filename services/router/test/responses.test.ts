@@ -9,13 +9,25 @@ import type { ClientDialect } from '@gateway/contracts/vendors'
 import { eventsOf, good, routerOver } from './dialect-backends.ts'
 import { chunk, goodChat, openStream, ROLE, sendJson, type Answer } from './http-backend.ts'
 
-test('a tool that only a vendor runs stays with a backend of the same dialect, and is told where it is left out', async () => {
+test('a tool that only a vendor runs stays with a backend of the same dialect within its limit, and is told where it is left out', async () => {
   const { opened, ask } = await routerOver('responses', [
     ['responses', (response) => sendJson(response, 500, {})],
     ['chat', goodChat],
   ])
-  const job = await ask(false, { tools: [{ type: 'web_search' }] })
-  expect(opened.map(({ seen }) => seen[0]!.body['tools'])).toEqual([[{ type: 'web_search' }], undefined])
+  const hostedTools = { calls: { web_search: 3 }, total: 3 }
+  const job = await ask(false, { tools: [{ type: 'web_search' }] }, { asksHostedTools: true, hostedTools })
+  expect(opened.map(({ seen }) => [seen[0]!.body['tools'], seen[0]!.body['max_tool_calls']])).toEqual([
+    [[{ type: 'web_search' }], 3],
+    [undefined, undefined],
+  ])
+  expect(job.head?.droppedParams).toEqual(['tools.web_search'])
+})
+
+test('a tool that the vendor runs stays behind where the price does not cover it, also for an edge that says nothing', async () => {
+  const { opened, ask } = await routerOver('responses', [['responses', good('responses')]])
+  const job = await ask(false, { tools: [{ type: 'web_search' }], tool_choice: 'auto' })
+  expect(opened[0]!.seen[0]!.body).not.toHaveProperty('tools')
+  expect(opened[0]!.seen[0]!.body).not.toHaveProperty('tool_choice')
   expect(job.head?.droppedParams).toEqual(['tools.web_search'])
 })
 

@@ -9,14 +9,14 @@ import { toPlanUnit } from '@gateway/pricing/charge'
 export function describePrice(price: Price): QuotedPrice {
   switch (price.kind) {
     case 'multiplier':
-      return { multiplier: price.milliTokensPerToken / 1_000, ...perCall('tokens_per_call', price, 'tokens') }
+      return { multiplier: price.milliTokensPerToken / 1_000, tokens_per_call: perCall(price, 'tokens') }
     case 'base':
-      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken), ...perCall('usd_per_call', price, 'usd') }
+      return { usd_per_million: usdPerMillion(price.nanoUsdPerKiloToken), usd_per_call: perCall(price, 'usd') }
     case 'rates': {
       const { longPrompt, ratesFrom } = price
       return {
         ...describeRates(price),
-        ...perCall('usd_per_call', price, 'usd'),
+        usd_per_call: perCall(price, 'usd'),
         ...(longPrompt && { long_prompt: { above_tokens: longPrompt.aboveTokens, ...describeRates(longPrompt) } }),
         ...(ratesFrom && { rates_from: ratesFrom }),
       }
@@ -24,11 +24,12 @@ export function describePrice(price: Price): QuotedPrice {
   }
 }
 
-/** Tools that the vendor runs. */
-function perCall<Name extends string>(name: Name, { perKiloCall }: Price, unit: PlanUnit) {
-  if (perKiloCall === undefined) return {}
-  const prices = Object.entries(perKiloCall).map(([tool, amount]) => [tool, toPlanUnit(amount, unit) / 1_000])
-  return { [name]: Object.fromEntries(prices) as Record<string, number> } as Record<Name, Record<string, number>>
+/** Of tools that the vendor runs; undefined where there are none. */
+function perCall({ perKiloCall }: Price, unit: PlanUnit): Record<string, number> | undefined {
+  if (perKiloCall === undefined) return undefined
+  return Object.fromEntries(
+    Object.entries(perKiloCall).map(([tool, amount]) => [tool, toPlanUnit(amount, unit) / 1_000]),
+  )
 }
 
 type Rates = Omit<Extract<Price, { kind: 'rates' }>, 'kind' | 'perKiloCall'>
