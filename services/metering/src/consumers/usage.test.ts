@@ -36,7 +36,12 @@ const WHOLE = usageEvent({
     cachedTokens: 20,
     cacheWriteTokens: 12,
     cacheWriteHourTokens: 3,
+    audioPromptTokens: 9,
+    cachedAudioTokens: 4,
+    audioCompletionTokens: 8,
     reasoningTokens: 5,
+    toolCalls: { web_search: 2 },
+    vendorCostNanoUsd: 20_000_000,
     estimated: true,
   },
   outcome: 'client_gone',
@@ -81,7 +86,8 @@ test('all that an event says is in its row', async () => {
 function otherThan(value: unknown): unknown {
   if (typeof value === 'number') return value - 1
   if (typeof value === 'boolean') return !value
-  return typeof value === 'string' ? `other ${value}` : []
+  if (typeof value === 'string') return `other ${value}`
+  return Array.isArray(value) ? [] : {}
 }
 
 test('a report that replaces another replaces all that was not settled at admission', async () => {

@@ -38,7 +38,7 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       model_asked, lane, pool, backend, backend_model,
       prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens,
       cache_write_hour_tokens, reasoning_tokens, estimated,
-      audio_prompt_tokens, audio_completion_tokens, tool_calls, vendor_cost,
+      audio_prompt_tokens, cached_audio_tokens, audio_completion_tokens, tool_calls, vendor_cost_nano_usd,
       price, charge, outcome, delivered, streamed, attempts, started_at, ended_at
     )
     select
@@ -47,7 +47,8 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       (usage->'promptTokens')::bigint, (usage->'completionTokens')::bigint, (usage->'cachedTokens')::bigint,
       coalesce((usage->'cacheWriteTokens')::bigint, 0), coalesce((usage->'cacheWriteHourTokens')::bigint, 0),
       (usage->'reasoningTokens')::bigint, (usage->'estimated')::boolean,
-      coalesce((usage->'audioPromptTokens')::bigint, 0), coalesce((usage->'audioCompletionTokens')::bigint, 0),
+      coalesce((usage->'audioPromptTokens')::bigint, 0), coalesce((usage->'cachedAudioTokens')::bigint, 0),
+      coalesce((usage->'audioCompletionTokens')::bigint, 0),
       coalesce(usage->'toolCalls', '{}'), (usage->'vendorCostNanoUsd')::bigint,
       price, charge, outcome, delivered, streamed, attempts,
       to_timestamp("startedAtMs" / 1000.0), to_timestamp("endedAtMs" / 1000.0)
@@ -61,8 +62,9 @@ const record = (records: string) => sql<WindowTotal & { written: number }>`
       cached_tokens = excluded.cached_tokens, cache_write_tokens = excluded.cache_write_tokens,
       cache_write_hour_tokens = excluded.cache_write_hour_tokens, reasoning_tokens = excluded.reasoning_tokens,
       estimated = excluded.estimated,
-      audio_prompt_tokens = excluded.audio_prompt_tokens, audio_completion_tokens = excluded.audio_completion_tokens,
-      tool_calls = excluded.tool_calls, vendor_cost = excluded.vendor_cost,
+      audio_prompt_tokens = excluded.audio_prompt_tokens, cached_audio_tokens = excluded.cached_audio_tokens,
+      audio_completion_tokens = excluded.audio_completion_tokens,
+      tool_calls = excluded.tool_calls, vendor_cost_nano_usd = excluded.vendor_cost_nano_usd,
       price = excluded.price, charge = excluded.charge, replaced_charge = held.charge,
       voided_by = null, voided_charge = null,
       outcome = excluded.outcome, delivered = excluded.delivered, streamed = excluded.streamed,

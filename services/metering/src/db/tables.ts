@@ -53,8 +53,9 @@ export interface MeteringTables {
     voided_by: string | null
     voided_charge: number | null
     tool_calls: ColumnType<unknown, string | undefined, string>
-    vendor_cost: number | null
+    vendor_cost_nano_usd: number | null
     audio_prompt_tokens: Generated<number>
+    cached_audio_tokens: Generated<number>
     audio_completion_tokens: Generated<number>
   }
   'metering.owed_totals': {
