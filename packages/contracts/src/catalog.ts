@@ -24,6 +24,30 @@ export const modelEntry = z.looseObject({
 export type ModelEntry = z.infer<typeof modelEntry>
 export const modelList = z.object({ object: z.literal('list'), data: z.array(modelEntry) })
 
+/** The same as Anthropic's clients read it. */
+export const modelInfo = z.object({
+  type: z.literal('model'),
+  id: z.string(),
+  display_name: z.string(),
+  created_at: z.iso.datetime(),
+  lifecycle: z.enum(['active', 'deprecated']),
+  deprecated_at: z.iso.datetime().nullable(),
+  retires_at: z.iso.datetime().nullable(),
+  /** The gateway's models are of no line of Anthropic's. */
+  line: z.null(),
+  /** Each target has its own. */
+  capabilities: z.null(),
+  max_input_tokens: z.null(),
+  max_tokens: z.int().nullable(),
+})
+export type ModelInfo = z.infer<typeof modelInfo>
+export const modelsPage = z.object({
+  data: z.array(modelInfo),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+})
+
 const tierEntry = z.object({
   id: z.string(),
   name: z.string(),

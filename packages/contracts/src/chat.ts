@@ -115,7 +115,9 @@ export const imagesRequest = z.looseObject({
     .transform((size) => size ?? DEFAULT_IMAGE_SIZE),
   n: z.int().min(1).max(10).nullish(),
   // The answer is always a JSON object with PNGs in base64. The gateway refuses a wish that it cannot grant.
-  response_format: z.literal('b64_json', 'must be b64_json').nullish(),
+  response_format: z
+    .literal('b64_json', 'must be b64_json or left out: the gateway keeps no pictures, so it has no address to answer')
+    .nullish(),
   output_format: z.literal('png', 'must be png').nullish(),
   stream: z.literal(false, 'must be false: images are not streamed').nullish(),
   partial_images: z.literal(0, 'must be 0: images are not streamed').nullish(),

@@ -73,6 +73,8 @@ export const errorDetails = z.object({
   attempted: z.array(z.string()).optional(),
   /** VALIDATION_ERROR: a target refused the request, in these words of its own. */
   refusal: z.object({ code: z.string(), type: z.string(), param: z.string().nullable() }).optional(),
+  /** INVALID_TOKEN: the caller's likely mistake. The contract fixes the words of the flat body, so it stands beside them. */
+  hint: z.string().optional(),
   /** METHOD_NOT_ALLOWED: the value of `Allow`. */
   allow: z.string().optional(),
 })
@@ -184,6 +186,8 @@ function additions({ code, details }: ToldError, links: ErrorLinks): object {
         topupUrl: links.topupUrl,
         overageEnabled: details.overageEnabled ?? false,
       }
+    case 'INVALID_TOKEN':
+      return details.hint === undefined ? {} : { hint: details.hint }
     case 'UPSTREAMS_EXHAUSTED':
       return { tier: details.tier ?? '', attempted: details.attempted ?? [] }
     default:
@@ -205,6 +209,7 @@ function chatErrorBody(error: ToldError, links: ErrorLinks, { isNested = false }
       return { error: { code, message, ...additions(error, links) } }
     default:
       if (isNested || !isFlat(code) || details.refusal) return openAiErrorBody(error, links)
+      if (code === 'INVALID_TOKEN') return { error: messageOf(error), code }
       return { error: messageOf(error), code, ...additions(error, links) }
   }
 }
@@ -251,6 +256,10 @@ function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, st
     return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
   }
   if (code === 'METHOD_NOT_ALLOWED' && details.allow) return { allow: details.allow }
+  if (details.hint !== undefined) {
+    const said = `Bearer error="invalid_token", error_description="${details.hint}"`
+    return { 'www-authenticate': said, 'x-should-retry': 'false' }
+  }
   const retryHelps = ERROR_STATUS[code] >= 500 || code === 'CLIENT_TIMEOUT'
   return retryHelps ? {} : { 'x-should-retry': 'false' }
 }

@@ -27,6 +27,8 @@ export interface EdgeSettings {
   edgesMax: number
   /** Of clients' bodies and unread answers; null: a part of the memory that there is. */
   bytesInFlightMax: number | null
+  /** The console's address, here or on a host of its own. */
+  consoleUrl: string
   /** Null: the console has a host of its own. */
   console: ConsoleSettings | null
   /** Whose sign-in tokens are taken; null: none are. */
@@ -76,6 +78,7 @@ export function loadEdgeSettings(environment: NodeJS.ProcessEnv): EdgeSettings {
     publicBaseUrl,
     docsUrl,
     topupUrl,
+    consoleUrl,
     corsOrigins: servesConsole ? parsed.CORS_ORIGINS : withOrigin(parsed.CORS_ORIGINS, consoleUrl),
     trustProxy: parsed.TRUST_PROXY,
     drainMs: parsed.DRAIN_MS,

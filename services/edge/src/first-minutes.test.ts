@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Anthropic from '@anthropic-ai/sdk'
-import { createDefaultConfig } from '@gateway/contracts/default-config'
+import { loadDefaultConfig } from '@gateway/config/load-config'
 import { createLogger } from '@gateway/telemetry/logger'
 import { createMetrics } from '@gateway/telemetry/metrics'
 import { NO_TRACING } from '@gateway/telemetry/tracing'
@@ -25,7 +25,7 @@ async function open(environment: NodeJS.ProcessEnv = {}): Promise<string> {
   const settings = loadEdgeSettings(environment)
   const edge = {
     settings,
-    config: { current: { revision: 'r', ...createDefaultConfig() } },
+    config: { current: loadDefaultConfig().config },
     intake: opened.use(openIntake()),
     plans: { isDeadKey: () => false, planOf: () => null },
     verifySignIn: refuseEveryToken,

@@ -18,6 +18,7 @@ import { mintGuestKey } from './routes/mint-guest-key.ts'
 import { quote } from './routes/quote.ts'
 import { showConsole, showConsoleConfig } from './routes/show-console.ts'
 import { showPlan, showQuota, showUsage } from './routes/show-account.ts'
+import { showStart } from './routes/show-start.ts'
 import { showOpenApi, showReference, showReferenceStyles, STYLESHEET } from './routes/show-reference.ts'
 
 type Page = Extract<Route, { credential: 'none' }>
@@ -70,6 +71,7 @@ export const reference: Operation[] = Object.entries<DocumentedRoutes[string]>(r
 export function pages(settings: EdgeSettings): Record<string, { GET: Page }> {
   const { console } = settings
   return {
+    '/': { GET: { credential: 'none', handle: () => showStart(settings) } },
     '/openapi.json': { GET: { credential: 'none', handle: () => showOpenApi(settings, reference) } },
     '/docs': { GET: { credential: 'none', handle: () => showReference(settings, reference) } },
     [STYLESHEET]: { GET: { credential: 'none', handle: () => showReferenceStyles } },

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { announceReady } from './announce-ready.ts'
+import { announceReady, announceStop } from './announce-ready.ts'
 import { loadSettings } from './config.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -22,4 +22,19 @@ test('the reference of the API is named', () => {
 test('where guests have no model, nothing is printed that would be refused', () => {
   expect(announced(undefined)).not.toContain('Try it')
   expect(announced(undefined)).toContain('/console  (start here)')
+})
+
+test.each([
+  [1, /^Stopping: 1 answer is still on its way, for up to 10 minutes\. Ctrl-C once more ends it now\.$/m],
+  [3, /^Stopping: 3 answers are still on their way, for up to 10 minutes\. Ctrl-C once more ends them now\.$/m],
+])('somebody who presses Ctrl-C reads for what the gateway waits (%i), and how to end it at once', (count, line) => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  announceStop(count, 600_000)
+  expect(String(write.mock.calls[0]![0])).toMatch(line)
+})
+
+test('a gateway that has nothing to wait for stops without a word', () => {
+  const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+  announceStop(0, 600_000)
+  expect(write).not.toHaveBeenCalled()
 })

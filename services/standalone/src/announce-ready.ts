@@ -19,12 +19,24 @@ export function announceReady(
   process.stdout.write(`
 Model Gateway is ready at ${url}
   console        ${settings.consoleUrl}  (start here)
+  docs           ${settings.edge.docsUrl}
   data           ${settings.dataDir}
   configuration  ${configuration}
   sign-in        ${issuer}${settings.edge.signIn ? '' : '  (development only: takes any name, asks for no password)'}
   health         http://127.0.0.1:${settings.healthPort}/readyz
 ${lanes ? `\nWho answers:\n\n${describeLanes(lanes)}\n` : ''}${guestModel ? tryIt(url, guestModel) : ''}
 `)
+}
+
+/** `answering`: requests that are not answered whole. */
+export function announceStop(answering: number, drainMs: number): void {
+  if (answering === 0) return
+  const [are, their, them] = answering === 1 ? ['answer is', 'its', 'it'] : ['answers are', 'their', 'them']
+  const minutes = Math.ceil(drainMs / 60_000)
+  process.stdout.write(
+    `\nStopping: ${answering} ${are} still on ${their} way, for up to ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}. ` +
+      `Ctrl-C once more ends ${them} now.\n`,
+  )
 }
 
 /** Each model of the gateway that has a pool of its own name, with the server's; and those that nobody serves. */

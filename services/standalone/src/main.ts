@@ -8,7 +8,7 @@ import { countBuffersWithHeap } from '@gateway/service/memory'
 import { START_WITH } from '@gateway/service/own-command'
 import { reportFatal } from '@gateway/service/report-fatal'
 import { endOnSignal, stopSignal } from '@gateway/service/stop-signal'
-import { announceHints, announceReady } from './announce-ready.ts'
+import { announceHints, announceReady, announceStop } from './announce-ready.ts'
 import { loadSettings } from './config.ts'
 import { startStandalone } from './start.ts'
 import { readCommandLine } from './usage.ts'
@@ -42,6 +42,7 @@ try {
   const servers = await Promise.race([found, new Promise<[]>((resolve) => setTimeout(() => resolve([]), LOOK_MS))])
   announceHints(servers.map((server) => ({ ...server, command: commandFor(server, START_WITH) })))
   await stopped
+  announceStop(gateway.answering(), running.edge.drainMs)
 } catch (error) {
   reportFatal(error)
 }

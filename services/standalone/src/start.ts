@@ -35,6 +35,8 @@ export interface Standalone extends AsyncDisposable {
   readonly url: string
   /** Whose sign-in tokens it takes. */
   readonly issuer: string
+  /** Requests that are not answered whole. */
+  answering(): number
   /** One that answers guests; undefined where none does. */
   readonly guestModel: string | undefined
 }
@@ -103,7 +105,13 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const opened = opening.move()
   const forGuests = config.current.models.filter(({ guest, type }) => guest && type === 'chat').map(({ id }) => id)
   const guestModel = forGuests.includes(FIRST_CHOICE) ? FIRST_CHOICE : forGuests[0]
-  return { url: edge.url, issuer: signIn.issuer, guestModel, [Symbol.asyncDispose]: () => opened.disposeAsync() }
+  return {
+    url: edge.url,
+    issuer: signIn.issuer,
+    guestModel,
+    answering: edge.answering,
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  }
 }
 
 /** An operator can put the folder right, so the failure is told without a stack. */

@@ -7,12 +7,16 @@ import type { DeprecationNotice, ModelEntry, TierEntry } from '@gateway/contract
 import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
 
 /** The configuration knows no creation dates; a fixed one keeps clients' caches quiet. 2026-01-01. */
-const CREATED_S = 1_767_225_600
+export const CREATED_S = 1_767_225_600
 
 /** A model has one entry for each of its names that are listed. */
 export function toModelEntries(model: ModelConfig): ModelEntry[] {
-  const names = model.listed ? [model.id, ...model.aliases] : [model.id]
-  return names.map((name) => toModelEntry(model, name))
+  return namesOf(model).map((name) => toModelEntry(model, name))
+}
+
+/** Those that are listed. */
+export function namesOf({ id, aliases, listed }: ModelConfig): string[] {
+  return listed ? [id, ...aliases] : [id]
 }
 
 /** `name`: its id, or an alias. */

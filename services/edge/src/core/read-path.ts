@@ -3,6 +3,7 @@
  * before anything is read: also for a method that the path does not take, and for a caller that nobody knows.
  */
 
+import type { IncomingHttpHeaders } from 'node:http'
 import { type ClientDialect, clientDialects } from '@gateway/contracts/vendors'
 
 /** The resources of a conversation, each below `/v1`. */
@@ -11,10 +12,23 @@ const RESOURCES: Record<ClientDialect, string> = { chat: 'chat', responses: 'res
 /** As proxies are asked, a target may begin with its host. */
 const ORIGIN = /^https?:\/\/[^/?]*/i
 
-/** `target`: the request's, with its query. Everything that is no conversation answers as chat does. */
-export function dialectOfPath(target = ''): ClientDialect {
+/** Anthropic's clients send it with every request. */
+export const ANTHROPIC_VERSION = 'anthropic-version'
+
+/** Everything that is no conversation answers a client of Anthropic's as Messages does, and others as chat does. */
+export function dialectOf(target: string | undefined, headers: IncomingHttpHeaders): ClientDialect {
+  return conversationOf(target) ?? (headers[ANTHROPIC_VERSION] === undefined ? 'chat' : 'messages')
+}
+
+/** The same for a client that nothing is known of. */
+export function dialectOfPath(target: string | undefined): ClientDialect {
+  return conversationOf(target) ?? 'chat'
+}
+
+/** `target`: the request's, with its query. */
+function conversationOf(target = ''): ClientDialect | undefined {
   const [, version, resource] = target.replace(ORIGIN, '').split(/[/?]/, 3)
-  return (version === 'v1' && clientDialects.find((dialect) => RESOURCES[dialect] === resource)) || 'chat'
+  return version === 'v1' ? clientDialects.find((dialect) => RESOURCES[dialect] === resource) : undefined
 }
 
 /** The words for a client that asked in vain; `known` are told without parameters. */

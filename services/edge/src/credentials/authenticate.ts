@@ -72,9 +72,15 @@ function noAuth(): GatewayError {
   return new GatewayError('NO_AUTH', 'Unauthorized')
 }
 
-/** Throws where the request names two credentials. */
+/** Keys of OpenAI, Anthropic and others begin with it. */
+const FOREIGN_PREFIX = 'sk-'
+const FOREIGN_HINT =
+  'This looks like the key of another service: keys of this gateway begin with svc_, and its console makes them'
+
+/** Throws where the request names two credentials, or one that no token can be. */
 function credentialOf({ headers }: IncomingMessage): Bearer {
   const claimed = readCredential(headers)
+  if (claimed.kind === 'other' && claimed.value.startsWith(FOREIGN_PREFIX)) throw invalidToken(undefined, FOREIGN_HINT)
   if (claimed.kind !== 'ambiguous') return claimed
   throw new GatewayError('VALIDATION_ERROR', 'x-api-key: is another credential than authorization; send one of them')
 }

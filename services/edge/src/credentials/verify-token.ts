@@ -84,6 +84,6 @@ export const refuseEveryToken: VerifySignIn = async () => {
   throw invalidToken()
 }
 
-export function invalidToken(cause?: unknown): GatewayError {
-  return new GatewayError('INVALID_TOKEN', 'Invalid token format', {}, { cause })
+export function invalidToken(cause?: unknown, hint?: string): GatewayError {
+  return new GatewayError('INVALID_TOKEN', 'Invalid token format', hint === undefined ? {} : { hint }, { cause })
 }

@@ -1,10 +1,11 @@
 /**
  * Lets pages of the configured origins call the API from a browser, and read every header that the API answers with.
- * Without origins, nothing is added and browsers keep other pages out.
+ * A page of any other origin that asks first is told which variable would let it in. Browsers keep it out.
  */
 
 import cors from 'cors'
 import { REPLAYED_HEADER } from '@gateway/contracts/idempotency'
+import { GatewayError } from '@gateway/contracts/errors'
 import type { Step } from './take-steps.ts'
 
 const EXPOSED_HEADERS = [
@@ -44,12 +45,24 @@ const PREFLIGHT_MAX_AGE_S = 7_200
 
 /** Credentials are bearer tokens that a page sends itself, so cookies are never involved. */
 export function allowBrowsers(origins: string[]): Step[] {
-  if (origins.length === 0) return []
+  const isOpen = origins.includes('*')
+  const isAllowed = (origin: string): boolean => isOpen || origins.includes(origin)
+  const refuse: Step = ({ method, headers }, _response, next) => {
+    const { origin } = headers
+    const asks = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
+    if (!asks || origin === undefined || isAllowed(origin)) return next()
+    // The page itself reads nothing of it, but its developer does.
+    throw new GatewayError(
+      'FORBIDDEN',
+      `Pages of ${origin} may not call this gateway; CORS_ORIGINS names those that may`,
+    )
+  }
+  if (origins.length === 0) return [refuse]
   const allow = cors({
-    origin: origins.includes('*') ? '*' : origins,
+    origin: isOpen ? '*' : origins,
     methods: ['GET', 'POST'],
     exposedHeaders: EXPOSED_HEADERS,
     maxAge: PREFLIGHT_MAX_AGE_S,
   })
-  return [allow]
+  return [refuse, allow]
 }

@@ -10,7 +10,7 @@ import { v7 as uuidv7 } from 'uuid'
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { ERROR_STATUS, type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
-import { dialectOfPath } from '../core/read-path.ts'
+import { dialectOf } from '../core/read-path.ts'
 import type { ErrorSettings } from './send-error.ts'
 
 /** Node's error, with the bytes that it could not read. */
@@ -42,7 +42,7 @@ function refusalOf({ code, rawPacket }: UnparsedError, links: ErrorLinks, shape:
   const { target, headers } = linesOf(rawPacket)
   const requestId = uuidv7()
   const refusal = sayingWhy(code)
-  const reader = { dialect: dialectOfPath(target), isNested: readsNested(headers, shape), requestId }
+  const reader = { dialect: dialectOf(target, headers), isNested: readsNested(headers, shape), requestId }
   const { body, headers: ofError } = renderError(refusal, links, reader)
   const status = code === LONG_HEADERS ? 431 : ERROR_STATUS[refusal.code]
   const lines = Object.entries({

@@ -5,7 +5,7 @@
 import type { GatewayConfig } from '@gateway/contracts/config'
 import { type ErrorLinks, renderError, type ToldError } from '@gateway/contracts/errors'
 import { readsNested } from '../core/error-readers.ts'
-import { dialectOfPath } from '../core/read-path.ts'
+import { dialectOf } from '../core/read-path.ts'
 import { measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
 /** An error's answer depends on these besides the request. */
@@ -20,7 +20,7 @@ export function sendError(
   request: StepRequest,
   response: StepResponse,
 ): void {
-  const dialect = dialectOfPath(request.url)
+  const dialect = dialectOf(request.url, request.headers)
   const { requestId } = measuredOf(response)
   const isNested = readsNested(request.headers, config.current.errors)
   const { status, headers, body } = renderError(error, settings, { dialect, isNested, requestId })

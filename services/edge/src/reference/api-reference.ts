@@ -103,7 +103,7 @@ export const errorMeanings: Record<ErrorCode, { condition: string; action: strin
     condition: 'The body, a parameter or a header is malformed; the message names it.',
     action: 'Correct the request.',
   },
-  FORBIDDEN: { condition: 'The credential does not open this.', action: 'Use one that does.' },
+  FORBIDDEN: { condition: 'The caller may not do this; the message says why.', action: 'Do as the message says.' },
   MODEL_NOT_FOUND: { condition: 'There is no such model.', action: 'Pick one of GET /v1/models.' },
   NOT_FOUND: { condition: 'There is nothing at this path.', action: 'Correct the path.' },
   METHOD_NOT_ALLOWED: { condition: 'The path does not take this method.', action: 'Use one that Allow names.' },

@@ -5,7 +5,8 @@
 
 import { chatChunk, chatCompletion, embeddingList, imageGeneration } from '@gateway/contracts/answers'
 import { TOKENS_PER_MINUTE, type Documentation } from './api-reference.ts'
-import { modelEntry, modelList, tierCatalog } from '@gateway/contracts/catalog'
+import { ANTHROPIC_VERSION } from '../core/read-path.ts'
+import { modelEntry, modelInfo, modelList, modelsPage, tierCatalog } from '@gateway/contracts/catalog'
 import { chatRequest, embeddingsRequest, imagesRequest } from '@gateway/contracts/chat'
 import {
   currentKeyRequest,
@@ -39,6 +40,12 @@ const IDEMPOTENCY_HEADER = {
   schema: idempotencyKey,
   description:
     '1 to 255 visible ASCII characters. The same key and body again within 24 hours joins the request that runs, or gets its answer (up to 1 MB) again, charged once. With it, a request runs on when its client leaves.',
+}
+
+const OF_ANTHROPIC = {
+  name: ANTHROPIC_VERSION,
+  description:
+    'With it, as Anthropic’s clients send it, the answer has Anthropic’s shape; a list comes in pages (limit, after_id, before_id).',
 }
 
 export const operations = {
@@ -241,7 +248,8 @@ export const operations = {
     group: 'Models',
     summary: 'The live list of models',
     description: ['The authority for which models are available now.'],
-    responseSchema: modelList,
+    headers: [OF_ANTHROPIC],
+    responseSchema: z.union([modelList, modelsPage]),
     examples: [{ name: 'All models' }],
     errors: [],
   },
@@ -250,7 +258,8 @@ export const operations = {
     summary: 'One model',
     description: [],
     pathParameters: [{ name: 'id', description: 'As in the list.', example: 'svc-instant' }],
-    responseSchema: modelEntry,
+    headers: [OF_ANTHROPIC],
+    responseSchema: z.union([modelEntry, modelInfo]),
     examples: [{ name: 'Spark' }],
     errors: ['MODEL_NOT_FOUND'],
   },

@@ -3,19 +3,28 @@
  * slashes, sent as they are or as `%2F`, and `GET /v1/catalog?view=tiers`.
  */
 
+import type { Request } from 'express'
 import type { z } from 'zod'
 import type { modelList, tierCatalog } from '@gateway/contracts/catalog'
 import { GatewayError } from '@gateway/contracts/errors'
 import { findModel, liveModels } from '@gateway/contracts/models'
 import { answerCacheable } from './answer-cacheable.ts'
+import { ANTHROPIC_VERSION } from '../core/read-path.ts'
 import { noticeHeaders } from '../core/answer-headers.ts'
+import { pageOf, toModelInfo, toModelInfos } from '../core/anthropic-models.ts'
 import { tiersOf, toModelEntries, toModelEntry } from '../core/public-lists.ts'
 import type { Edge } from '../edge.ts'
 import type { Handler } from '../listen/route.ts'
 
 export function listModels(edge: Edge): Handler<'none'> {
-  return (_request, response) => {
-    const data = liveModels(edge.config.current.models, Date.now()).flatMap(toModelEntries)
+  return (request, response) => {
+    const models = liveModels(edge.config.current.models, Date.now())
+    response.vary(ANTHROPIC_VERSION)
+    if (isOfAnthropic(request)) {
+      const infos = models.flatMap((model) => toModelInfos(model, Date.now()))
+      return answerCacheable(response, pageOf(infos, request.query))
+    }
+    const data = models.flatMap(toModelEntries)
     answerCacheable(response, { object: 'list', data } satisfies z.infer<typeof modelList>)
   }
 }
@@ -24,9 +33,16 @@ export function showModel(edge: Edge): Handler<'none'> {
   return (request, response) => {
     const id = [request.params['id'] ?? []].flat().join('/')
     const model = findModel(liveModels(edge.config.current.models, Date.now()), id)
+    response.vary(ANTHROPIC_VERSION)
     if (!model) throw new GatewayError('MODEL_NOT_FOUND', `The model ${id} does not exist`)
-    answerCacheable(response, toModelEntry(model, id), noticeHeaders(model))
+    const entry = isOfAnthropic(request) ? toModelInfo(model, id, Date.now()) : toModelEntry(model, id)
+    answerCacheable(response, entry, noticeHeaders(model))
   }
+}
+
+/** Every client of Anthropic's API sends it, and reads the list in Anthropic's shape. */
+function isOfAnthropic({ headers }: Request): boolean {
+  return headers[ANTHROPIC_VERSION] !== undefined
 }
 
 /** The brand tiers in order, with what a token costs on each. */
