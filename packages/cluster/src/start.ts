@@ -11,6 +11,7 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { freePorts, isFree } from '@gateway/embedded-postgres/free-port'
 import { ownFolder } from '@gateway/embedded-postgres/own-folder'
+import { openDataFolder } from '@gateway/service/data-folder'
 import { EnvironmentError } from '@gateway/service/environment'
 import { keepMasterSecret } from '@gateway/service/keep-master-secret'
 import { type ClusterWish, planProcesses } from './plan-processes.ts'
@@ -47,6 +48,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const { dataDir, log = () => {} } = options
   await using opening = new AsyncDisposableStack()
+  await openDataFolder(dataDir)
   const logDir = join(dataDir, 'logs')
   await mkdir(logDir, { recursive: true })
   await mkdir(join(dataDir, 'cluster'), { recursive: true })

@@ -26,7 +26,11 @@ test.each([
         ['where nothing can be written', async () => '/proc/self'],
       ] as const)
     : []),
-] as const)('one %s ends with a sentence that names it and its variable', async (_, path) => {
-  const dataDir = await path()
-  await expect(openDataFolder(dataDir)).rejects.toThrow(`The data folder ${dataDir} (DATA_DIR) cannot be used: `)
-}, 20_000)
+] as const)(
+  'one %s ends with a sentence that names it and its variable',
+  async (_, path) => {
+    const dataDir = await path()
+    await expect(openDataFolder(dataDir)).rejects.toThrow(`The data folder ${dataDir} (DATA_DIR) cannot be used: `)
+  },
+  20_000,
+)

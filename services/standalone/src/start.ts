@@ -6,7 +6,6 @@
  * PostgreSQL. The first one opened is the last one closed: the edge finishes its answers while everything behind it still runs.
  */
 
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openMemoryAdmission } from '@gateway/admission/memory'
 import { createMemoryHub, openMemoryBus } from '@gateway/bus/memory'
@@ -23,7 +22,7 @@ import { openConfigSource } from '@gateway/config/config-source'
 import { openHealthServer } from '@gateway/service/health'
 import { createLogger } from '@gateway/telemetry/logger'
 import { countLapsedLeases, createProcessMetrics, measureBus } from '@gateway/telemetry/process-metrics'
-import { UsageError } from '@gateway/service/report-fatal'
+import { inDataFolder, openDataFolder } from '@gateway/service/data-folder'
 import { openOperatorDoor, OPERATOR_SOCKET } from '@gateway/service/operator-door'
 import { openTracing } from '@gateway/telemetry/open-tracing'
 import { startBackend } from '@gateway/stand-ins/backend'
@@ -52,7 +51,7 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const environment = { ...settings.environment, [SIMULATED_BACKEND_VARIABLE]: backend.url }
   const config = opening.use(await openConfigSource({ path: settings.configPath, environment, logger, metrics }))
   const { dataDir } = settings
-  await inDataFolder(dataDir, mkdir(dataDir, { recursive: true }))
+  await openDataFolder(dataDir)
   const log = (line: string) => logger.debug({ line }, 'postgres')
   const [postgres, masterSecret] = await inDataFolder(
     dataDir,
@@ -112,11 +111,4 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
     answering: edge.answering,
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   }
-}
-
-/** An operator can put the folder right, so the failure is told without a stack. */
-async function inDataFolder<Result>(dataDir: string, work: Promise<Result>): Promise<Result> {
-  return work.catch((error: Error) => {
-    throw new UsageError(`The data folder ${dataDir} (DATA_DIR) cannot be used: ${error.message}`)
-  })
 }

@@ -3,13 +3,14 @@
  * lanes. The file lies in the data folder, ready to be edited; it never holds the key.
  */
 
-import { mkdir, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describeServer, dialectByHost } from '@gateway/probe/describe-server'
 import { choosePossible, type LaneChoice } from '@gateway/probe/map-lanes'
 import { probe, type Probed } from '@gateway/probe/probe'
 import { openServer, type ServerAddress } from '@gateway/probe/server'
 import { configFor, KEY_VARIABLE, lanesFor } from '@gateway/probe/write-config'
+import { openDataFolder } from '@gateway/service/data-folder'
 import { UsageError } from '@gateway/service/report-fatal'
 
 export interface UsedBackend {
@@ -25,6 +26,8 @@ export async function useBackend(
   { environment, dataDir }: { environment: NodeJS.ProcessEnv; dataDir: string },
   tell: (line: string) => void,
 ): Promise<UsedBackend> {
+  // Before minutes of questions.
+  await openDataFolder(dataDir)
   const apiKey = environment[KEY_VARIABLE] || undefined
   const address: ServerAddress = { url: url.replace(/\/+$/, ''), apiKey, dialect: dialectByHost(url) }
   const server = openServer(address)
@@ -46,7 +49,6 @@ export async function useBackend(
   }
   const config = configFor(address, description, probed)
   if (config === null) throw new UsageError(`${url} cannot be used: ${whyNone(probed)}`)
-  await mkdir(dataDir, { recursive: true })
   const configPath = join(dataDir, 'backend.yaml')
   const head = `# Written by npm start -- --backend ${url}, anew at each such start. Copy it to change it.\n\n`
   await writeFile(configPath, head + config)
