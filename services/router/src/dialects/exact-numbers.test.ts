@@ -1,0 +1,246 @@
+/**
+ * Numbers that only pass through keep the text in which they came: ids of 64 bits among a tool's arguments, the bounds of an
+ * int64 in a schema, prices with more digits than a double holds, `1.0` for readers that tell it from `1`.
+ */
+
+import fc from 'fast-check'
+import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
+import { describe, expect, test } from 'vitest'
+import { createSseSplitter } from '../core/sse-events.ts'
+import { keepAccepted } from '../core/accepted-parameters.ts'
+import { writeToolCalls } from '../core/tool-calls.ts'
+import { VENDOR_PROFILES } from '../vendors/index.ts'
+import type { Dialect, Question } from './dialect.ts'
+import { wayTo } from './dialects.ts'
+import { UNSIGNED } from './messages/unsigned.ts'
+
+const NUMBERS = [
+  ...['12345678901234567.89', '1234567890123456789012345678901234567890', '1e400', '-1E-400', '9007199254740993'],
+  ...['1.0', '-0', '-0.0', '0.10', '1e5', '1E+2', '0.0000001', '123456789012345678901234', '0.1', '7', '-3'],
+]
+const digits = (most: number) => fc.stringMatching(new RegExp(`^[0-9]{1,${most}}$`))
+const ofDigits = fc
+  .tuple(fc.constantFrom('', '-'), fc.constantFrom('0', '1', '90'), digits(30), digits(30), fc.nat({ max: 4 }))
+  .map(([sign, first, more, fraction, form]) => {
+    const whole = first === '0' ? '0' : first + more
+    return sign + [whole, `${whole}.${fraction}`, `${whole}e${more.slice(0, 3)}`, `${whole}.${fraction}E-2`, '1'][form]!
+  })
+const numberText = fc.oneof(fc.constantFrom(...NUMBERS), ofDigits, fc.double({ noNaN: true }).map(String)).filter(isJson)
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const name = fc.constantFrom('a', 'b', 'id', 'price', 'x y', 'ü"', '__proto__', 'toString')
+const { object: objectText } = fc.letrec<{ value: string; object: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    numberText,
+    fc.oneof(fc.string(), fc.constant('9007199254740993.10')).map((text) => JSON.stringify(text)),
+    fc.constantFrom('true', 'null'),
+    tie('object'),
+    fc.array(tie('value'), { maxLength: 3 }).map((values) => `[${values.join(', ')}]`),
+  ),
+  object: fc
+    .uniqueArray(fc.tuple(name, tie('value')), { selector: ([key]) => key, minLength: 1, maxLength: 3 })
+    .map((members) => `{${members.map(([key, value]) => `${JSON.stringify(key)}: ${value}`).join(',')}}`),
+}))
+
+/** A JSON text whose numbers are texts, so that two of them compare by every digit. */
+function asTexts(text: string): unknown {
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
+    typeof value === 'number' ? `number ${context!.source}` : value,
+  )
+}
+
+interface Paths {
+  /** The places where the object must stand again: a value, or a text that is its JSON. */
+  [place: string]: unknown
+}
+
+/** All values of the members of this name, wherever they stand. Texts are read as JSON. */
+function valuesOf(written: string, member: string): unknown[] {
+  const found: unknown[] = []
+  JSON.parse(written, function (this: Paths, key: string, value: unknown, context?: { source?: string }) {
+    if (typeof value === 'number') return `number ${context!.source}`
+    if (key === member) found.push(value)
+    return value
+  })
+  return found.map((value) => (typeof value === 'string' && value.startsWith('{') ? asTexts(value) : value))
+}
+
+const SCHEMA = (object: string) => `{"type":"object","properties":{},"x-bounds":${object}}`
+const REQUESTS: Record<ClientDialect, (object: string) => string> = {
+  chat: (object) =>
+    `{"temperature":0.5,"metadata":${object},"messages":[{"role":"user","content":"Hi"},{"role":"assistant","tool_calls":[{"id":"a b","type":"function","function":{"name":"f","arguments":${JSON.stringify(object)}}}]},{"role":"tool","tool_call_id":"a b","content":"y"}],"tools":[{"type":"function","function":{"name":"f","parameters":${SCHEMA(object)}}}],"response_format":{"type":"json_schema","json_schema":{"name":"n","schema":${SCHEMA(object)}}}}`,
+  responses: (object) =>
+    `{"temperature":0.5,"input":[{"role":"user","content":"Hi"},{"type":"reasoning","summary":[]},{"type":"function_call","call_id":"c","name":"f","arguments":${JSON.stringify(object)}},{"type":"function_call_output","call_id":"c","output":"y"}],"tools":[{"type":"function","name":"f","parameters":${SCHEMA(object)}}],"text":{"format":{"type":"json_schema","name":"n","schema":${SCHEMA(object)}}}}`,
+  messages: (object) =>
+    `{"temperature":0.5,"max_tokens":99,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"${UNSIGNED}"},{"type":"tool_use","id":"t","name":"f","input":${object}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"y"}]}],"tools":[{"name":"f","input_schema":${SCHEMA(object)}}],"output_config":{"format":{"type":"json_schema","schema":${SCHEMA(object)}}}}`,
+}
+
+const PAIRS: [ClientDialect, TargetDialect][] = [
+  ['chat', 'chat'],
+  ['chat', 'messages'],
+  ['responses', 'chat'],
+  ['responses', 'responses'],
+  ['responses', 'messages'],
+  ['messages', 'chat'],
+  ['messages', 'messages'],
+]
+const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => wayTo(client, [target])!.dialect
+const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
+/** The target refuses a parameter and ids of calls, so that whoever may write a request anew does. */
+const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }
+
+function questionFor(client: ClientDialect, object: string): Question {
+  const body = Buffer.from(REQUESTS[client](object))
+  return { kind: 'chat', body, model: 'claude-sonnet-4-6', stream: true, maxTokens: undefined, form: [] }
+}
+
+describe.each(PAIRS)('of %s at a backend of %s', (client, target) => {
+  test.each([
+    ['as it is', {}],
+    ['written anew', REWRITING],
+  ])('a request %s keeps its arguments and schemas', (_, more) => {
+    fc.assert(
+      fc.property(objectText, (object) => {
+        const question = { ...questionFor(client, object), ...more }
+        const sent = dialectOf(client, target).request(question).body.toString()
+        const bounds = valuesOf(sent, 'x-bounds')
+        expect(bounds.length).toBeGreaterThanOrEqual(2)
+        const calls = valuesOf(sent, target === 'messages' ? 'input' : 'arguments')
+        const inputs = calls.filter((call) => !Array.isArray(call))
+        expect(inputs).toHaveLength(1)
+        for (const value of [...bounds, ...inputs]) expect(value).toEqual(asTexts(object))
+      }),
+    )
+  })
+
+  test.each([false, true])('an answer keeps the arguments of its call (streamed: %s)', (stream) => {
+    fc.assert(
+      fc.property(objectText, fc.constantFrom(...Object.keys(FORMS[target])), (object, form) => {
+        const { plain, events } = FORMS[target][form]!(object)
+        const dialect = dialectOf(client, target)
+        const { echo } = dialect.request(questionFor(client, '{}'))
+        const seen = stream
+          ? argumentsIn(client, streamed(dialect, echo, events))
+          : valuesOf(
+              dialect.readAnswer('chat', Buffer.from(plain), IDENTITY, echo).bytes.toString(),
+              client === 'messages' ? 'input' : 'arguments',
+            ).at(-1)
+        expect(seen).toEqual(asTexts(object))
+      }),
+    )
+  })
+})
+
+interface Told {
+  plain: string
+  events: string[]
+}
+
+const completion = (args: string): Told => {
+  const call = `"id":"t","type":"function","function":{"name":"f","arguments":${args}}`
+  const whole = `{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{${call}}]},"finish_reason":"tool_calls"}`
+  const head = '"id":"c","created":1,"model":"m"'
+  return {
+    plain: `{${head},"object":"chat.completion","choices":[${whole}]}`,
+    events: [
+      `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,${call}}]},"finish_reason":null}]}`,
+      `{${head},"object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
+    ],
+  }
+}
+const message = (input: string, deltas: string[]): Told => {
+  const block = (given: string) => `{"type":"tool_use","id":"t","name":"f","input":${given}}`
+  const whole = input === '{}' ? deltas.map((text) => JSON.parse(text) as string).join('') : input
+  const head = '"type":"message","id":"m","model":"m","role":"assistant","stop_sequence":null'
+  return {
+    plain: `{${head},"content":[${block(whole)}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2}}`,
+    events: [
+      `{"type":"message_start","message":{${head},"content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`,
+      `{"type":"content_block_start","index":0,"content_block":${block(input)}}`,
+      ...deltas.map(
+        (text) =>
+          `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${text}}}`,
+      ),
+      '{"type":"content_block_stop","index":0}',
+      '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2}}',
+      '{"type":"message_stop"}',
+    ],
+  }
+}
+const response = (args: string): Told => {
+  const item = (text: string) => `{"type":"function_call","id":"fc","call_id":"t","name":"f","arguments":${text}}`
+  const whole = `{"id":"r","object":"response","created_at":1,"status":"completed","model":"m","output":[${item(args)}]}`
+  return {
+    plain: whole,
+    events: [
+      `{"type":"response.output_item.added","output_index":0,"item":${item('""')}}`,
+      `{"type":"response.function_call_arguments.delta","item_id":"fc","output_index":0,"delta":${args}}`,
+      `{"type":"response.completed","response":${whole}}`,
+    ],
+  }
+}
+
+/** How backends write one call. */
+const FORMS: Record<TargetDialect, Record<string, (object: string) => Told>> = {
+  chat: {
+    'as a text': (object) => completion(JSON.stringify(object)),
+    'as an object': completion,
+  },
+  messages: {
+    'in pieces': (object) => message('{}', [JSON.stringify(object.slice(0, 3)), JSON.stringify(object.slice(3))]),
+    'whole at the start': (object) => message(object, []),
+  },
+  responses: { 'as a text': (object) => response(JSON.stringify(object)) },
+}
+
+function streamed(dialect: Dialect, echo: unknown, events: string[]): string {
+  const bytes = events.map((event) => `event: ${(JSON.parse(event) as { type?: string }).type}\ndata: ${event}\n\n`)
+  const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
+  const read = createSseSplitter()
+    .push(Buffer.from(bytes.join('').replaceAll('event: undefined\n', '')))
+    .map((event) => reading.read(event))
+  const usage = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: true }
+  return Buffer.concat([...read, reading.usageChunk(usage)].flatMap((written) => written ?? [])).toString()
+}
+
+/** The arguments of the only call, as a client of each dialect collects them. */
+function argumentsIn(client: ClientDialect, stream: string): unknown {
+  const events = createSseSplitter()
+    .push(Buffer.from(stream))
+    .map(({ data }) => data)
+  if (client === 'responses') return valuesOf(events.at(-1)!, 'arguments').at(-1)
+  if (client === 'chat') {
+    const pieces = events.flatMap((event) => {
+      const { choices } = JSON.parse(event) as { choices: { delta?: { tool_calls?: unknown } }[] }
+      const calls = choices[0]?.delta?.tool_calls as { function: { arguments?: string } }[] | undefined
+      return calls?.map((call) => call.function.arguments ?? '') ?? []
+    })
+    return asTexts(pieces.join(''))
+  }
+  const starts = events.flatMap((event) => valuesOf(event, 'input'))
+  const pieces = events.flatMap((event) => (JSON.parse(event) as { delta?: { partial_json?: string } }).delta?.partial_json ?? [])
+  return pieces.length === 0 ? starts.at(-1) : asTexts(pieces.join(''))
+}
+
+test.each([
+  ['without members that its target ignores', (body: Buffer) => keepAccepted(body, new Set(['tools', 'messages'])).body],
+  ['with ids that its target takes', (body: Buffer) => writeToolCalls(body, 'm', VENDOR_PROFILES.mistral.toolCalls)],
+  ['with the signatures of its target', (body: Buffer) => writeToolCalls(body, 'gemini-3-pro', VENDOR_PROFILES.gemini.toolCalls)],
+])('a request %s keeps its arguments and schemas', (_, write) => {
+  fc.assert(
+    fc.property(objectText, (object) => {
+      const sent = write(Buffer.from(REQUESTS.chat(object))).toString()
+      expect(valuesOf(sent, 'x-bounds')[0]).toEqual(asTexts(object))
+      expect(valuesOf(sent, 'arguments')).toEqual([asTexts(object)])
+    }),
+  )
+})
