@@ -1,4 +1,3 @@
-import { parseExactly } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MOST_LEVELS, MOST_VALUES, readShape } from './json.ts'
@@ -38,20 +37,6 @@ describe('the shape of a body', () => {
         expect(problemOf(deep) === null).toBe(levelsOf(value) <= 4)
       }),
     )
-  })
-
-  test('tells of long integers, so that a body keeps all their digits', () => {
-    const integer = fc.bigInt({ min: -(2n ** 127n), max: 2n ** 127n }).map(String)
-    const number = fc.oneof(integer, fc.double({ noNaN: true, noDefaultInfinity: true }).map(String))
-    const text = fc.string({ unit: fc.constantFrom('1', '9', '"', '\\', '.', 'e') }).map((each) => JSON.stringify(each))
-    fc.assert(
-      fc.property(fc.array(fc.oneof(number, text)), (parts) => {
-        const list = `[${parts.join(',')}]`
-        const { mayHoldLongIntegers } = readShape(Buffer.from(list))
-        expect(JSON.stringify(parseExactly(list, mayHoldLongIntegers))).toBe(JSON.stringify(parseExactly(list)))
-      }),
-    )
-    expect(readShape(Buffer.from(`{"a":"${'9'.repeat(40)}","b":123456789012345}`)).mayHoldLongIntegers).toBe(false)
   })
 
   test('of no JSON at all is the parser’s to judge', () => {

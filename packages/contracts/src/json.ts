@@ -5,7 +5,7 @@
 export type JsonObject = Record<string, unknown>
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber)
 }
 
 /** None where the value is no object. */
@@ -18,41 +18,104 @@ export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []
 }
 
-const LONG_INTEGER = /[^.\d]\d{16}/
-/** Of 128 bits at most. A bigint of a megabyte would take this process a second to read and to write. */
-const INTEGER = /^-?\d{16,39}$/
+// Of Node's JSON, which its types do not know yet.
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
 /**
- * Reads JSON that is written anew later. Beyond 2^53 a number has no place for all digits of an integer, and many write
- * such ones: ids of 64 bits among a tool's arguments, the bounds of an int64 in a schema. They are read as bigints, and
- * `JSON.stringify` writes their digits as they came. Everything else is as `JSON.parse` reads it.
- *
- * `mayHoldLong`: for a caller that has looked already.
+ * A number in the text in which it came, where `JSON.stringify` would write another one: it has more digits than a double
+ * holds, or it is written as `1.0` or `1e400`. Code that calculates asks {@link plainNumber} for its value.
  */
-export function parseExactly(text: string, mayHoldLong = LONG_INTEGER.test(text)): unknown {
-  return mayHoldLong ? JSON.parse(text, exactInteger) : JSON.parse(text)
+export class ExactNumber {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  toJSON(): unknown {
+    return rawJSON(this.text)
+  }
+
+  valueOf(): number {
+    return Number(this.text)
+  }
+}
+
+/** Returns a number for an {@link ExactNumber}, and any other value as it is. */
+export function plainNumber(value: unknown): unknown {
+  return value instanceof ExactNumber ? value.valueOf() : value
+}
+
+/**
+ * Reads JSON that is written anew later: `JSON.stringify` writes every number in the text in which it came. A tool's arguments
+ * hold ids of 64 bits, a schema the bounds of an int64, and some readers tell `1.0` from `1`.
+ */
+export function parseExactly(text: string): unknown {
+  return mayHoldExactNumbers(text) ? JSON.parse(text, exactNumber) : JSON.parse(text)
 }
 
 /** For `JSON.parse`. */
-export function exactInteger(_name: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
-  const source = context?.source ?? ''
-  return INTEGER.test(source) ? BigInt(source) : value
+function exactNumber(_name: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined) return value
+  return JSON.stringify(value) === source ? value : new ExactNumber(source)
 }
 
-// Of Node's JSON, which its types do not know yet.
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
-// oxlint-disable-next-line no-extend-native -- JSON.stringify calls this method of a bigint, and ECMAScript defines none
-Object.defineProperty(BigInt.prototype, 'toJSON', {
-  configurable: true,
-  value(this: bigint) {
-    return rawJSON(this.toString())
-  },
-})
+/** Whether some number may need an {@link ExactNumber}. A parser that looks at each value takes several times as long. */
+export function mayHoldExactNumbers(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfText(text, at + 1)
+    else if (code === MINUS || isDigit(code)) {
+      const start = at
+      while (isOfNumber(text.charCodeAt(at + 1))) at++
+      if (!isWrittenAsRead(text, start, at + 1)) return true
+    }
+  }
+  return false
+}
+
+/** Where the closing quote stands, or the end. */
+function endOfText(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let first = quote
+    while (first > start && text.charCodeAt(first - 1) === BACKSLASH) first--
+    if ((quote - first) % 2 === 0) return quote
+  }
+  return text.length
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE
+}
+
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === POINT || code === SMALL_E || code === LARGE_E || code === MINUS || code === PLUS
+}
+
+/** A double keeps so many digits of every number. */
+const DIGITS_OF_DOUBLE = 15
+/** Smaller ones are written with an exponent. */
+const BELOW_A_MILLIONTH = '0.000000'
+
+/** True only for numbers that `JSON.stringify` writes in the same text. */
+function isWrittenAsRead(text: string, start: number, end: number): boolean {
+  let digits = 0
+  let hasPoint = false
+  for (let at = start; at < end; at++) {
+    const code = text.charCodeAt(at)
+    if (code === SMALL_E || code === LARGE_E) return false
+    if (code === POINT) hasPoint = true
+    else digits++
+  }
+  const first = text.charCodeAt(start) === MINUS ? start + 1 : start
+  if (digits > DIGITS_OF_DOUBLE) return false
+  if (!hasPoint) return first === start || text.charCodeAt(first) !== ZERO
+  return text.charCodeAt(end - 1) !== ZERO && !text.startsWith(BELOW_A_MILLIONTH, first)
+}
 
 /**
- * Whether a JSON text is of a shape that readers can be asked to take, told before anyone parses it, and whether its integers
- * need care.
+ * Whether a JSON text is of a shape that readers can be asked to take, told before anyone parses it.
  *
  * A parser's time depends on shape more than on size: 25 MB of text take it 0.1 s, 25 MB of empty lists 6 s, in which an
  * edge serves nobody. And readers elsewhere give up at a depth (Python's at 1,000) with a failure of their own, by which
@@ -61,34 +124,23 @@ Object.defineProperty(BigInt.prototype, 'toJSON', {
 export interface JsonShape {
   /** A sentence for the client; null for a text that may be parsed, which may still be no JSON. */
   problem: string | null
-  /** Some number may be an integer beyond 2^53. Of a text with a problem this is not known. */
-  mayHoldLongIntegers: boolean
 }
 
 export const MOST_LEVELS = 200
 /** Members and elements. The largest that people send (long conversations, tools, biases by token) stay far below. */
 export const MOST_VALUES = 250_000
-/** {@link parseExactly} cares for no shorter ones. */
-const SHORTEST_LONG_INTEGER = 16
 
 const [QUOTE, BACKSLASH, COMMA, ZERO, NINE] = [0x22, 0x5c, 0x2c, 0x30, 0x39]
+const [PLUS, MINUS, POINT, LARGE_E, SMALL_E] = [0x2b, 0x2d, 0x2e, 0x45, 0x65]
 const [OPENING_BRACKET, CLOSING_BRACKET, OPENING_BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /** `bytes` are UTF-8. */
 export function readShape(bytes: Uint8Array): JsonShape {
   let levels = 0
   let values = 0
-  let digits = 0
-  let mayHoldLongIntegers = false
-  const refused = (problem: string): JsonShape => ({ problem, mayHoldLongIntegers })
+  const refused = (problem: string): JsonShape => ({ problem })
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
-    if (byte >= ZERO && byte <= NINE) {
-      if (++digits === SHORTEST_LONG_INTEGER) mayHoldLongIntegers = true
-      continue
-    }
-    digits = 0
-    switch (byte) {
+    switch (bytes[at]) {
       case QUOTE:
         at = endOfString(bytes, at + 1)
         break
@@ -107,7 +159,7 @@ export function readShape(bytes: Uint8Array): JsonShape {
     }
     if (values > MOST_VALUES) return refused(`has more than ${MOST_VALUES} values`)
   }
-  return { problem: null, mayHoldLongIntegers }
+  return { problem: null }
 }
 
 /** Where the closing quote stands, or the end. */

@@ -1,3 +1,4 @@
+import { ExactNumber } from '@gateway/contracts/json'
 import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer'
 import { decode } from 'gpt-tokenizer/encoding/cl100k_base'
@@ -46,7 +47,7 @@ describe('a reservation', () => {
     ['the larger of two caps, for backends know one of them', { max_completion_tokens: 1, max_tokens: 50 }, 8_192, 50],
     ['the cap by its name at llama.cpp', { max_tokens: 1, n_predict: 9_000 }, 8_192, 9_000],
     ['as much as any cap where the request lifts it there', { max_tokens: 1, n_predict: -1 }, 8_192, 10_000_000],
-    ['the same where it names more', { max_tokens: 1, n_predict: 10n ** 20n }, 8_192, 10_000_000],
+    ['the same where it names more', { max_tokens: 1, n_predict: new ExactNumber('1e20') }, 8_192, 10_000_000],
     ['whole tokens', { n_predict: 9_000.5 }, 8_192, 9_001],
     ["the lane's cap where the request has a smaller one by that name", { n_predict: 5 }, 8_192, 8_192],
     ['the cap where that name holds no number', { max_tokens: 50, n_predict: 'many' }, 8_192, 50],

@@ -14,6 +14,7 @@ import {
   type EmbeddingsRequest,
   type ImagesRequest,
 } from '@gateway/contracts/chat'
+import { plainNumber } from '@gateway/contracts/json'
 import type { Place, Places } from './write-body.ts'
 import longTokens from './long-tokens.json' with { type: 'json' }
 
@@ -143,19 +144,21 @@ function isUnread({ type, source }: { type: string; source?: unknown }): boolean
 }
 
 /** llama.cpp knows another name of `n`, too. */
-function choicesOf({ n, n_cmpl: ofLlamaCpp }: ChatRequest): number {
+function choicesOf({ n, n_cmpl }: ChatRequest): number {
+  const ofLlamaCpp = plainNumber(n_cmpl)
   const more = typeof ofLlamaCpp === 'number' && ofLlamaCpp > 1 ? Math.ceil(ofLlamaCpp) : 1
   return Math.max(n ?? 1, Math.min(MOST_CHOICES, more))
 }
 
 /** A backend knows some of the names of the cap, and the request may give each another value. */
 function mostOutputTokens(request: ChatRequest, uncapped: number): number {
-  const { max_tokens: older, max_completion_tokens: newer, n_predict: ofLlamaCpp } = request
+  const { max_tokens: older, max_completion_tokens: newer } = request
+  const ofLlamaCpp = plainNumber(request.n_predict)
   const asked = older == null && newer == null ? uncapped : Math.max(older ?? 0, newer ?? 0)
-  if (typeof ofLlamaCpp !== 'number' && typeof ofLlamaCpp !== 'bigint') return asked
+  if (typeof ofLlamaCpp !== 'number') return asked
   // Below zero it lifts the cap.
   const isLifted = ofLlamaCpp < 0 || ofLlamaCpp > LARGEST_CAP_TOKENS
-  return Math.max(asked, isLifted ? LARGEST_CAP_TOKENS : Math.ceil(Number(ofLlamaCpp)))
+  return Math.max(asked, isLifted ? LARGEST_CAP_TOKENS : Math.ceil(ofLlamaCpp))
 }
 
 export function estimateEmbeddings(request: EmbeddingsRequest): TokenEstimate {

@@ -3,7 +3,6 @@
  * number, however its client wrote it.
  */
 
-import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,7 +19,7 @@ async function parsed(text: string): Promise<unknown> {
   const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
   const request = Object.assign(Readable.from([bytes]), { headers, httpVersion: '1.1', complete: true, body: undefined })
   const fault = await new Promise((resolve) => {
-    void readJsonBody(request as never, { locals: {} } as never as ServerResponse & { locals: object }, resolve)
+    void readJsonBody(request as never, { locals: {} } as never, resolve)
   })
   if (fault !== undefined) throw fault
   return request.body
@@ -92,7 +91,6 @@ test.each([
   ['{"model":"m","max_tokens":12345678901234567.89,"messages":[{"role":"user","content":"x"}]}', 'max_tokens'],
   ['{"model":"m","messages":[{"role":"user","content":1.0}]}', 'messages[0].content'],
   ['{"model":"m","messages":[1.0]}', 'messages[0]'],
-  ['{"model":"m","stream_options":1.0,"messages":[{"role":"user","content":"x"}]}', 'stream_options'],
 ])('%s is refused by the name of the field', async (text, field) => {
   await expect(sent(chat, text)).rejects.toMatchObject({
     code: 'VALIDATION_ERROR',

@@ -10,6 +10,7 @@ import { DEFAULT_DIMENSIONS, type ModelConfig, type ServedModelConfig } from '@g
 import { defaultModelId, type KindWithDefault } from '@gateway/contracts/models'
 import { asksHostedTools, hostedCallsOf, type HostedCalls } from '@gateway/contracts/hosted-tools'
 import { GatewayError } from '@gateway/contracts/errors'
+import { ExactNumber } from '@gateway/contracts/json'
 import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/answer-headers.ts'
@@ -142,16 +143,33 @@ function vectorsOf(model: ModelConfig, asked: number | null | undefined) {
 
 /** The first message that fails decides: its path names the field as the client wrote it. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(body)
+  const first = schema.safeParse(body)
+  const parsed = first.success || !makeNumbersPlain(body, first.error.issues) ? first : schema.safeParse(body)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
   const field = issue?.path.reduce<string>(
     (path, step) => (typeof step === 'number' ? `${path}[${step}]` : path ? `${path}.${String(step)}` : String(step)),
     '',
   )
-  // `contracts/src/json.ts` reads such integers as bigints.
-  const message = issue?.message.replace('received bigint', 'received an integer beyond 2^53')
-  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${message ?? 'is not valid'}`)
+  throw new GatewayError('VALIDATION_ERROR', `${field || 'body'}: ${issue?.message ?? 'is not valid'}`)
+}
+
+/** A member that the schema reads is a number, in whatever form it is written. False where none was in the way. */
+function makeNumbersPlain(body: unknown, issues: readonly z.core.$ZodIssue[]): boolean {
+  return issues.map(({ path }) => makePlainAt(body, path)).includes(true)
+}
+
+function makePlainAt(body: unknown, path: readonly PropertyKey[]): boolean {
+  const [step, ...rest] = path
+  if (step === undefined || typeof body !== 'object' || body === null) return false
+  const owner = body as Record<PropertyKey, unknown>
+  if (!Object.hasOwn(owner, step)) return false
+  const value = owner[step]
+  if (value instanceof ExactNumber) owner[step] = value.valueOf()
+  else if (rest.length > 0) return makePlainAt(value, rest)
+  else if (Array.isArray(value)) return value.map((_, index) => makePlainAt(value, [index])).includes(true)
+  else return false
+  return true
 }
 
 /** Turns of one conversation share their beginning: the first user message and what stands before it. */

@@ -189,11 +189,11 @@ function readJson(
 }
 
 function parseBytes(bytes: Buffer): object {
-  const { problem, mayHoldLongIntegers } = readShape(bytes)
+  const { problem } = readShape(bytes)
   if (problem !== null) throw invalid(`body: ${problem}`)
   let body: unknown
   try {
-    body = parseExactly(withoutMark(bytes.toString()), mayHoldLongIntegers)
+    body = parseExactly(withoutMark(bytes.toString()))
   } catch (cause) {
     throw invalid('body: is not valid JSON', cause)
   }

@@ -5,7 +5,7 @@
 
 import { BackendFault } from './backend-fault.ts'
 import { billedBeside } from './billed-beside.ts'
-import { isObject, objectsOf, membersOf } from '@gateway/contracts/json'
+import { isObject, objectsOf, membersOf, plainNumber } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 
 export type Chunk = Record<string, unknown>
@@ -218,6 +218,7 @@ export function writeUsage(usage: TokenUsage, kind: 'chat' | 'embeddings' | 'ima
   }
 }
 
-function count(value: unknown): number | null {
+function count(told: unknown): number | null {
+  const value = plainNumber(told)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
 }

@@ -6,7 +6,7 @@
  * order of the inputs, images inline, a usage block where the backend left it out).
  */
 
-import { type JsonObject, isObject } from '@gateway/contracts/json'
+import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
 import type { JobKind } from '@gateway/contracts/job'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from './backend-fault.ts'
@@ -136,7 +136,11 @@ export function withInlineImages(answer: JsonObject, images: readonly string[]):
 /** The bytes of an answer that lacks its usage, with one: written in front of the closing brace, not re-serialised. */
 export function withUsage(bytes: Buffer, answer: JsonObject, usage: TokenUsage, kind: JobKind): Buffer {
   const block = writeUsage(usage, kind)
-  if ('usage' in answer) return Buffer.from(JSON.stringify({ ...answer, usage: block }))
+  if ('usage' in answer) {
+    // Vectors are doubles by contract, and too many to keep the text of each.
+    const whole = kind === 'chat' ? parseObject(bytes, parseExactly) : answer
+    return Buffer.from(JSON.stringify({ ...whole, usage: block }))
+  }
   const end = bytes.lastIndexOf('}')
   return Buffer.concat([bytes.subarray(0, end), Buffer.from(`,"usage":${JSON.stringify(block)}`), bytes.subarray(end)])
 }

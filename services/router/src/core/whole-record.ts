@@ -7,7 +7,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
-import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, plainNumber } from '@gateway/contracts/json'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
@@ -135,8 +135,10 @@ function finishReasonOf(message: unknown): string {
   return isObject(message) && Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? 'tool_calls' : 'stop'
 }
 
-function indexGap({ index }: JsonObject, position: number): JsonObject {
-  return Number.isInteger(index) ? {} : { index: position }
+function indexGap({ index: told }: JsonObject, position: number): JsonObject {
+  const index = plainNumber(told)
+  if (!Number.isInteger(index)) return { index: position }
+  return index === told ? {} : { index }
 }
 
 function isName(value: unknown): boolean {
@@ -150,7 +152,8 @@ const MILLISECONDS = 100_000_000_000
  * SambaNova writes fractions (spiceai/spiceai#5418, 2025-04-17), some servers milliseconds (zed-industries/zed#32982,
  * 2025-06-18): strict clients refuse both. Azure writes 0 into a chunk that holds nothing but its filters' results.
  */
-function secondsOf(told: unknown, now: number): number {
+function secondsOf(created: unknown, now: number): number {
+  const told = plainNumber(created)
   if (typeof told !== 'number' || told <= 0) return now
   return Math.floor(told < MILLISECONDS ? told : told / 1_000)
 }
@@ -252,7 +255,8 @@ export class StreamedToolCalls {
     return gaps
   }
 
-  #pieceGaps(choice: unknown, piece: JsonObject): JsonObject {
+  #pieceGaps(choice: unknown, told: JsonObject): JsonObject {
+    const piece: JsonObject = { ...told, index: plainNumber(told.index) }
     const calls = this.#callsOf(choice)
     const known = find(calls, piece)
     const call = known ?? { id: piece.id, index: calls.last ? calls.last.index + 1 : 0 }
@@ -264,7 +268,7 @@ export class StreamedToolCalls {
     else calls.byIndex.set(piece.index, call)
     const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
     const gaps = { ...began, ...argumentsGap(piece) }
-    return piece.index === call.index ? gaps : { ...gaps, index: call.index }
+    return told.index === call.index ? gaps : { ...gaps, index: call.index }
   }
 
   hasCalls(choice: unknown): boolean {

@@ -7,7 +7,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
-import { type JsonObject, isObject } from '@gateway/contracts/json'
+import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/whole-record.ts'
@@ -67,26 +67,28 @@ class MessagesPassing implements StreamReading {
   readonly progress = this.#watch.progress
   #identity: Identity
   /** From the first event that names a reason to stop. */
-  #closing: { event: JsonObject; raw: Buffer }[] = []
+  #closing: SseEvent[] = []
 
   constructor({ identity }: StreamOptions) {
     this.#identity = identity
   }
 
-  read({ name, data, raw }: SseEvent): Buffer | null {
+  read(sent: SseEvent): Buffer | null {
+    const { name, data, raw } = sent
     if (name === 'error') throw faultOf(errorMessageOf(data))
     const event = parseChunk(data)
     if (this.#watch.note(event)) this.progress.begun = true
     if (this.progress.complete) {
-      this.#closing.push({ event, raw })
+      this.#closing.push(sent)
       return null
     }
-    return event.type === 'message_start' ? this.#start(event, raw) : raw
+    return event.type === 'message_start' ? this.#start(sent) : raw
   }
 
   usageChunk(usage: TokenUsage): Buffer {
     const isCounted = this.progress.usage !== null && !usage.estimated
-    const closing = this.#closing.flatMap(({ event, raw }) => {
+    const closing = this.#closing.flatMap(({ data, raw }) => {
+      const event = parseExactly(data) as JsonObject
       if (event.type === 'message_stop') return []
       const lacksUsage = event.type === 'message_delta' && !isCounted
       return [lacksUsage ? writeEvent({ ...event, usage: writeDeltaUsage(usage) }) : raw]
@@ -95,7 +97,8 @@ class MessagesPassing implements StreamReading {
     return Buffer.concat([...closing, writeEvent({ type: 'message_stop' })])
   }
 
-  #start(event: JsonObject, raw: Buffer): Buffer {
+  #start({ data, raw }: SseEvent): Buffer {
+    const event = parseExactly(data) as JsonObject
     if (!isObject(event.message)) return raw
     const { id, model } = this.#identity
     const message = event.message

@@ -22,8 +22,8 @@ import {
 } from '../core/chat-chunk.ts'
 import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
-import { checkChatAnswer, generatedTextOf, parseAnswer, withUsage } from '../core/plain-answer.ts'
-import { isObject } from '@gateway/contracts/json'
+import { checkChatAnswer, generatedTextOf, parseAnswer, parseObject, withUsage } from '../core/plain-answer.ts'
+import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
 import { readErrorBody } from '../core/error-answer.ts'
 import {
   StreamedToolCalls,
@@ -106,8 +106,13 @@ function readAnswer(kind: JobKind, bytes: Buffer, identity: Identity): PlainAnsw
   const json = parseAnswer(bytes)
   if (kind === 'chat') checkChatAnswer(json)
   const usage = readUsage(json.usage, identity.usageRules)
-  const whole = wholeAnswer(kind, json, identity)
+  const whole = wholeAnswer(kind, json, identity) && wholeAnswer(kind, exactly(kind, json, bytes), identity)
   return whole ? { bytes: Buffer.from(JSON.stringify(whole)), json: whole, usage } : { bytes, json, usage }
+}
+
+/** What is written anew keeps its numbers. Vectors are doubles by contract, and too many to keep the text of each. */
+function exactly(kind: JobKind, json: JsonObject, bytes: Buffer): JsonObject {
+  return kind === 'chat' ? parseObject(bytes, parseExactly) : json
 }
 
 class OpenAiStream implements ChatReading {
@@ -166,7 +171,6 @@ class OpenAiStream implements ChatReading {
     if (event.name === 'ping') return null
     if (event.name === 'error') throw errorEvent(event.data)
     const chunk = parseChunk(event.data)
-    this.#own = chunk
     const fault = errorIn(chunk)
     if (fault) throw fault
     if (this.#isFirst) {
@@ -176,7 +180,10 @@ class OpenAiStream implements ChatReading {
         return null
       }
     }
-    const named = wholeChunk(chunk, this.#last) ?? chunk
+    const isRewritten = wholeChunk(chunk, this.#last) !== null || choicesOf(chunk).some(hasCalls)
+    const own = isRewritten && mayHoldExactNumbers(event.data) ? (parseExactly(event.data) as Chunk) : chunk
+    this.#own = own
+    const named = wholeChunk(own, this.#last) ?? own
     const whole = this.#calls.whole(named) ?? named
     this.#last = whole as Chunk & AnswerName
     const choices = choicesOf(chunk)
@@ -189,7 +196,7 @@ class OpenAiStream implements ChatReading {
     this.#readUsage(isOfOne ? this.#withFormerChoices(chunk.usage) : chunk.usage)
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
-    const isWhole = whole === chunk && this.#told === chunk.usage
+    const isWhole = whole === own && this.#told === chunk.usage
     this.#usageEvent = isWhole ? event.raw : writeChunk({ ...whole, usage: this.#told })
     return null
   }
@@ -247,4 +254,8 @@ class OpenAiStream implements ChatReading {
     }
     return writeChunk(chunk)
   }
+}
+
+function hasCalls({ delta }: Record<string, unknown>): boolean {
+  return isObject(delta) && delta.tool_calls != null
 }

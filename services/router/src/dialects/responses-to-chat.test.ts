@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { describe, expect, test } from 'vitest'
+import { ExactNumber } from '@gateway/contracts/json'
 import { responsesRequest } from '@gateway/contracts/responses'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
@@ -577,9 +578,8 @@ describe('a stream', () => {
 
   test('has the same bytes where it quotes the request', () => {
     const odd = fc.string({ unit: 'binary', maxLength: 12 })
-    const tools = fc.array(
-      fc.record({ type: fc.constant('x'), text: odd, most: fc.bigInt({ min: 2n ** 54n, max: 2n ** 64n }) }),
-    )
+    const exact = fc.bigInt({ min: 2n ** 54n, max: 2n ** 64n }).map((digits) => new ExactNumber(`${digits}.0`))
+    const tools = fc.array(fc.record({ type: fc.constant('x'), text: odd, most: exact }))
     const quoted = fc.subarray(['instructions', 'tools', 'metadata', 'background', 'user'] as const)
     fc.assert(
       fc.property(answer, odd, tools, quoted, (generated, instructions, tools, names) => {

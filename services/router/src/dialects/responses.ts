@@ -10,7 +10,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
-import { invalid, parseAnswer } from '../core/plain-answer.ts'
+import { invalid, parseAnswer, parseObject } from '../core/plain-answer.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import {
   addText,
@@ -34,7 +34,7 @@ export const responses: Dialect = {
   },
   readAnswer: (_, bytes) => readResponse(bytes),
   textOf: generatedTextOf,
-  withUsage: ({ json }, usage) => Buffer.from(JSON.stringify(withUsage(json, usage))),
+  withUsage: ({ bytes }, usage) => Buffer.from(JSON.stringify(withUsage(parseObject(bytes, parseExactly), usage))),
   readStream: () => new ResponsesStream(),
   readErrorBody: openai.readErrorBody,
 }
@@ -165,7 +165,7 @@ class ResponsesStream implements StreamReading {
     const named = `event: ${type}\n`
     const isCounted = this.progress.usage !== null && !usage.estimated
     if (isCounted && raw.toString('latin1', 0, named.length) === named) return raw
-    const event = parseChunk(data)
+    const event = parseExactly(data) as JsonObject
     const whole = isCounted ? event : { ...event, response: withUsage(event.response as JsonObject, usage) }
     return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
   }

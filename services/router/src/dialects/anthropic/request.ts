@@ -3,7 +3,7 @@
  * refusal where the loss would change the meaning.
  */
 
-import { parseExactly, objectsOf } from '@gateway/contracts/json'
+import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/parameter-support.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
@@ -69,11 +69,12 @@ function refuseEssentials(chat: Json): void {
 
 /** While a model thinks it samples in its own way, and the newest ones always do. OpenAI's scale of temperature ends at 2, this one at 1. */
 function samplingOf(chat: Json, { form, model }: Question, thinks: boolean): { members: Json; dropped: string[] } {
-  const given = ['temperature', 'top_p', 'top_k'].filter((name) => typeof chat[name] === 'number')
+  const asked = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
+  const given = Object.keys(asked).filter((name) => typeof asked[name] === 'number')
   const refused = applyingTo(form, chat)
   const isRefused = (name: string) => thinks || refused.some(({ parameter }) => parameter === name)
   const taken = given.filter((name) => !isRefused(name))
-  const members: Json = Object.fromEntries(taken.map((name) => [name, chat[name]]))
+  const members: Json = Object.fromEntries(taken.map((name) => [name, asked[name]]))
   if (typeof members.temperature === 'number') members.temperature = Math.min(1, members.temperature)
   const spare = TAKES_BOTH.test(model) ? null : spareOf(members)
   if (spare === null) return { members, dropped: given.filter(isRefused) }

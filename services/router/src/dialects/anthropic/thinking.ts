@@ -6,6 +6,7 @@
  * `@anthropic-ai/sdk` 1.12 (all read in November 2026).
  */
 
+import { plainNumber } from '@gateway/contracts/json'
 import type { Json } from './content.ts'
 
 /** Claude Opus 4.7 and later refuse a budget, older models than 4.6 know no effort. */
@@ -58,7 +59,8 @@ export function thinkingMembers(effort: unknown, circumstances: Circumstances): 
 }
 
 /** The way back: a Messages client's budget as the effort that it would have come from. */
-export function effortOfBudget(budget: unknown): string | undefined {
+export function effortOfBudget(asked: unknown): string | undefined {
+  const budget = plainNumber(asked)
   if (typeof budget !== 'number') return undefined
   return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS[effort]!)
 }

@@ -3,7 +3,7 @@
  * beside `input_tokens`.
  */
 
-import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { parseExactly, plainNumber, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { billedBeside, type ToolCalls } from '../../core/billed-beside.ts'
 import { invalid, parseObject } from '../../core/plain-answer.ts'
@@ -74,7 +74,8 @@ function withApart(usage: JsonObject): JsonObject {
 
 const SUMS = ['input_tokens', 'output_tokens', 'cache_creation_input_tokens', 'cache_read_input_tokens']
 
-function count(value: unknown): number {
+function count(told: unknown): number {
+  const value = plainNumber(told)
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 

@@ -1,0 +1,219 @@
+/**
+ * A backend of the Messages API may bring a block whole as it starts, in pieces behind the start, or some of it here and some
+ * there. Clients of every dialect read the same answer.
+ */
+
+import fc from 'fast-check'
+import type { ClientDialect } from '@gateway/contracts/vendors'
+import { describe, expect, test } from 'vitest'
+import { createSseSplitter } from '../core/sse-events.ts'
+import { ANSWER_TOOL } from './anthropic/tools.ts'
+import { wayTo } from './dialects.ts'
+
+type Json = Record<string, unknown>
+type Block = { type: 'text' | 'thinking'; text: string } | { type: 'tool_use'; name: string; input: Json }
+
+interface Cut {
+  /** Of the text that the start brings: none, some, or all of it. */
+  atStart: number
+  /** The length of each piece behind it. */
+  pieceLength: number
+  /** Some servers end no block. */
+  isStopped: boolean
+}
+
+const IDENTITY = { id: 'own', created: 1, model: 'm', vendor: '' }
+const USAGE = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: false }
+
+function requestBy(client: ClientDialect): Json {
+  const messages = [{ role: 'user', content: 'x' }]
+  if (client === 'messages') return { max_tokens: 9, messages }
+  return client === 'chat' ? { messages } : { input: 'x' }
+}
+
+function opened(client: ClientDialect) {
+  const { dialect } = wayTo(client, ['messages'])!
+  const body = Buffer.from(JSON.stringify(requestBy(client)))
+  const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
+  return { dialect, echo: dialect.request(question).echo }
+}
+
+const written = (block: Block, index: number): Json => {
+  if (block.type === 'tool_use') return { ...block, id: `toolu_${index}` }
+  return block.type === 'text' ? block : { type: 'thinking', thinking: block.text, signature: 's' }
+}
+
+const stopOf = (blocks: Block[]) => (blocks.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn')
+
+function pieces(text: string, length: number): string[] {
+  const found = []
+  for (let at = 0; at < text.length; at += length) found.push(text.slice(at, at + length))
+  return found
+}
+
+function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
+  const events = blocks.flatMap((block, index): Json[] => {
+    const { atStart, pieceLength, isStopped } = cuts[index % cuts.length]!
+    const delta = (given: Json) => ({ type: 'content_block_delta', index, delta: given })
+    const stop = isStopped ? [{ type: 'content_block_stop', index }] : []
+    if (block.type === 'tool_use') {
+      const isWhole = atStart > 0
+      const text = isWhole ? '' : JSON.stringify(block.input)
+      const start = { ...written(block, index), input: isWhole ? block.input : {} }
+      const deltas = pieces(text, pieceLength).map((partial_json) => delta({ type: 'input_json_delta', partial_json }))
+      return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
+    }
+    const field = block.type
+    const whole = block.text
+    const at = Math.round(whole.length * atStart)
+    const start = { type: field, [field]: whole.slice(0, at), ...(field === 'thinking' ? { signature: '' } : {}) }
+    const deltas = pieces(whole.slice(at), pieceLength).map((piece) => delta({ type: `${field}_delta`, [field]: piece }))
+    return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
+  })
+  const message = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: [], stop_reason: null }
+  return [
+    { type: 'message_start', message: { ...message, usage: { input_tokens: 1, output_tokens: 1 } } },
+    ...events,
+    { type: 'message_delta', delta: { stop_reason: stopOf(blocks), stop_sequence: null }, usage: { output_tokens: 2 } },
+    { type: 'message_stop' },
+  ]
+}
+
+function streamed(client: ClientDialect, events: Json[]): Json[] {
+  const { dialect, echo } = opened(client)
+  const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
+  const bytes = events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
+  const read = createSseSplitter().push(Buffer.from(bytes)).map((event) => reading.read(event))
+  const sent = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((each) => each ?? []))
+  return createSseSplitter()
+    .push(sent)
+    .map(({ data }) => JSON.parse(data) as Json)
+}
+
+interface Seen {
+  text: string
+  thoughts: string
+  calls: [name: string, args: unknown][]
+  end: unknown
+}
+
+function plain(client: ClientDialect, blocks: Block[]): Seen {
+  const { dialect, echo } = opened(client)
+  const answer = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: blocks.map(written) }
+  const whole = { ...answer, stop_reason: stopOf(blocks), stop_sequence: null, usage: { input_tokens: 1, output_tokens: 2 } }
+  return readPlain(client, dialect.readAnswer('chat', Buffer.from(JSON.stringify(whole)), IDENTITY, echo).json)
+}
+
+function readPlain(client: ClientDialect, answer: Json): Seen {
+  if (client === 'responses') return readResponse(answer)
+  if (client === 'messages') return readBlocks(answer.content as Json[], answer.stop_reason)
+  const [choice] = answer.choices as { message: Json; finish_reason: string }[]
+  const { content, reasoning_content: thoughts, tool_calls: calls } = choice!.message
+  return {
+    text: (content as string | null) ?? '',
+    thoughts: (thoughts as string | undefined) ?? '',
+    calls: callsOf((calls as { function: Json }[] | undefined) ?? []),
+    end: choice!.finish_reason,
+  }
+}
+
+const callsOf = (calls: { function: Json }[]): Seen['calls'] =>
+  calls.map(({ function: called }) => [String(called.name), JSON.parse(String(called.arguments))])
+
+function readResponse(response: Json): Seen {
+  const items = response.output as Json[]
+  const textsOf = (type: string) =>
+    items.flatMap((item) => (item.type === type ? (item.content as { text: string }[]) : [])).map(({ text }) => text)
+  const calls = items.filter(({ type }) => type === 'function_call')
+  return {
+    text: textsOf('message').join(''),
+    thoughts: textsOf('reasoning').join(''),
+    calls: calls.map((call) => [String(call.name), JSON.parse(String(call.arguments))]),
+    end: response.status,
+  }
+}
+
+function readBlocks(blocks: Json[], end: unknown): Seen {
+  const join = (type: string) => blocks.flatMap((block) => (block.type === type ? [String(block[type])] : [])).join('')
+  const calls = blocks.filter(({ type }) => type === 'tool_use')
+  return { text: join('text'), thoughts: join('thinking'), calls: calls.map(({ name, input }) => [String(name), input]), end }
+}
+
+/** What the SDK of each dialect collects of a stream. */
+function collected(client: ClientDialect, events: Json[]): Seen {
+  if (client === 'responses') return readResponse(events.at(-1)!.response as Json)
+  return client === 'chat' ? collectChunks(events) : collectBlocks(events)
+}
+
+function collectChunks(events: Json[]): Seen {
+  const calls: { function: { name: string; arguments: string } }[] = []
+  const seen: Seen = { text: '', thoughts: '', calls: [], end: null }
+  for (const event of events) {
+    const [choice] = event.choices as { delta: Json; finish_reason: string | null }[]
+    if (!choice) continue
+    seen.text += (choice.delta.content as string | undefined) ?? ''
+    seen.thoughts += (choice.delta.reasoning_content as string | undefined) ?? ''
+    seen.end ??= choice.finish_reason
+    for (const { index, function: called } of (choice.delta.tool_calls ?? []) as { index: number; function: Json }[]) {
+      calls[index] ??= { function: { name: String(called.name), arguments: '' } }
+      calls[index].function.arguments += String(called.arguments ?? '')
+    }
+  }
+  return { ...seen, calls: callsOf(calls) }
+}
+
+function collectBlocks(events: Json[]): Seen {
+  const blocks: (Json & { json?: string })[] = []
+  let end: unknown = null
+  for (const { type, index, content_block: start, delta } of events as Record<string, Json & number>[]) {
+    const { text, thinking, partial_json: json, stop_reason: reason } = delta ?? {}
+    const block = blocks[index!]
+    if (type === 'content_block_start') blocks[index!] = { ...(start as Json) }
+    if (text !== undefined) block!.text = String(block!.text) + String(text)
+    if (thinking !== undefined) block!.thinking = String(block!.thinking) + String(thinking)
+    if (json !== undefined) block!.json = (block!.json ?? '') + String(json)
+    if (reason != null) end = reason
+  }
+  return readBlocks(blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block)), end)
+}
+
+const CALL: Block = { type: 'tool_use', name: 'look', input: { path: '/etc', lines: [1, 2] } }
+
+describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of %s', (client) => {
+  test('a call whose arguments come with its start has them', () => {
+    const whole = { atStart: 1, pieceLength: 9, isStopped: true }
+    const seen = collected(client, streamed(client, eventsOf([CALL], [whole])))
+    expect(seen.calls).toEqual([['look', { path: '/etc', lines: [1, 2] }]])
+  })
+
+  test('thoughts that come with their start are thoughts', () => {
+    const whole = { atStart: 1, pieceLength: 9, isStopped: true }
+    const blocks: Block[] = [{ type: 'thinking', text: 'Hm' }, { type: 'text', text: 'Yes' }]
+    expect(collected(client, streamed(client, eventsOf(blocks, [whole])))).toMatchObject({ text: 'Yes', thoughts: 'Hm' })
+  })
+
+  test('pieces behind a start that was whole replace its arguments, as the SDK has it', () => {
+    const events = eventsOf([CALL], [{ atStart: 0, pieceLength: 5, isStopped: true }])
+    ;(events[1]!.content_block as Json).input = { path: '/e' }
+    expect(collected(client, streamed(client, events)).calls).toEqual([['look', { path: '/etc', lines: [1, 2] }]])
+  })
+
+  test('any split of a message is the message', () => {
+    const text = fc.string({ minLength: 1, maxLength: 8 })
+    const block: fc.Arbitrary<Block> = fc.oneof(
+      fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
+      fc.record({
+        type: fc.constant('tool_use' as const),
+        name: fc.constantFrom('look', 'list', ...(client === 'messages' ? [] : [ANSWER_TOOL])),
+        input: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
+      }),
+    )
+    const cut = fc.record({ atStart: fc.constantFrom(0, 0.5, 1), pieceLength: fc.integer({ min: 1, max: 5 }), isStopped: fc.boolean() })
+    fc.assert(
+      fc.property(fc.array(block, { minLength: 1, maxLength: 5 }), fc.array(cut, { minLength: 1 }), (blocks, cuts) => {
+        expect(collected(client, streamed(client, eventsOf(blocks, cuts)))).toEqual(plain(client, blocks))
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
