@@ -31,11 +31,20 @@ function requestBy(client: ClientDialect): Json {
   return client === 'chat' ? { messages } : { input: 'x' }
 }
 
-function opened(client: ClientDialect) {
+type Asked = 'nothing' | 'json_object' | 'json_schema'
+
+function opened(client: ClientDialect, asked: Asked) {
   const { dialect } = wayTo(client, ['messages'])!
-  const body = Buffer.from(JSON.stringify(requestBy(client)))
+  const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, asked) }))
   const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   return { dialect, echo: dialect.request(question).echo }
+}
+
+function formatOf(client: ClientDialect, asked: Asked): Json {
+  if (asked === 'nothing' || client === 'messages') return {}
+  const schema = { name: 'n', schema: { type: 'object' } }
+  if (client === 'responses') return { text: { format: { type: asked, ...(asked === 'json_schema' ? schema : {}) } } }
+  return { response_format: { type: asked, ...(asked === 'json_schema' ? { json_schema: schema } : {}) } }
 }
 
 const written = (block: Block, index: number): Json => {
@@ -67,7 +76,9 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
     const whole = block.text
     const at = Math.round(whole.length * atStart)
     const start = { type: field, [field]: whole.slice(0, at), ...(field === 'thinking' ? { signature: '' } : {}) }
-    const deltas = pieces(whole.slice(at), pieceLength).map((piece) => delta({ type: `${field}_delta`, [field]: piece }))
+    const deltas = pieces(whole.slice(at), pieceLength).map((piece) =>
+      delta({ type: `${field}_delta`, [field]: piece }),
+    )
     return [{ type: 'content_block_start', index, content_block: start }, ...deltas, ...stop]
   })
   const message = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: [], stop_reason: null }
@@ -79,11 +90,13 @@ function eventsOf(blocks: Block[], cuts: Cut[]): Json[] {
   ]
 }
 
-function streamed(client: ClientDialect, events: Json[]): Json[] {
-  const { dialect, echo } = opened(client)
+function streamed(client: ClientDialect, events: Json[], asked: Asked = 'nothing'): Json[] {
+  const { dialect, echo } = opened(client, asked)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity: IDENTITY, echo })
   const bytes = events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-  const read = createSseSplitter().push(Buffer.from(bytes)).map((event) => reading.read(event))
+  const read = createSseSplitter()
+    .push(Buffer.from(bytes))
+    .map((event) => reading.read(event))
   const sent = Buffer.concat([...read, reading.usageChunk(USAGE)].flatMap((each) => each ?? []))
   return createSseSplitter()
     .push(sent)
@@ -97,10 +110,15 @@ interface Seen {
   end: unknown
 }
 
-function plain(client: ClientDialect, blocks: Block[]): Seen {
-  const { dialect, echo } = opened(client)
+function plain(client: ClientDialect, blocks: Block[], asked: Asked): Seen {
+  const { dialect, echo } = opened(client, asked)
   const answer = { type: 'message', role: 'assistant', id: 'msg_1', model: 'm', content: blocks.map(written) }
-  const whole = { ...answer, stop_reason: stopOf(blocks), stop_sequence: null, usage: { input_tokens: 1, output_tokens: 2 } }
+  const whole = {
+    ...answer,
+    stop_reason: stopOf(blocks),
+    stop_sequence: null,
+    usage: { input_tokens: 1, output_tokens: 2 },
+  }
   return readPlain(client, dialect.readAnswer('chat', Buffer.from(JSON.stringify(whole)), IDENTITY, echo).json)
 }
 
@@ -136,7 +154,12 @@ function readResponse(response: Json): Seen {
 function readBlocks(blocks: Json[], end: unknown): Seen {
   const join = (type: string) => blocks.flatMap((block) => (block.type === type ? [String(block[type])] : [])).join('')
   const calls = blocks.filter(({ type }) => type === 'tool_use')
-  return { text: join('text'), thoughts: join('thinking'), calls: calls.map(({ name, input }) => [String(name), input]), end }
+  return {
+    text: join('text'),
+    thoughts: join('thinking'),
+    calls: calls.map(({ name, input }) => [String(name), input]),
+    end,
+  }
 }
 
 /** What the SDK of each dialect collects of a stream. */
@@ -162,19 +185,27 @@ function collectChunks(events: Json[]): Seen {
   return { ...seen, calls: callsOf(calls) }
 }
 
+interface MessageEvent {
+  type: string
+  index: number
+  content_block: Json
+  delta?: { text?: string; thinking?: string; partial_json?: string; stop_reason?: string }
+}
+
 function collectBlocks(events: Json[]): Seen {
   const blocks: (Json & { json?: string })[] = []
   let end: unknown = null
-  for (const { type, index, content_block: start, delta } of events as Record<string, Json & number>[]) {
+  for (const { type, index, content_block: start, delta } of events as unknown as MessageEvent[]) {
     const { text, thinking, partial_json: json, stop_reason: reason } = delta ?? {}
-    const block = blocks[index!]
-    if (type === 'content_block_start') blocks[index!] = { ...(start as Json) }
-    if (text !== undefined) block!.text = String(block!.text) + String(text)
-    if (thinking !== undefined) block!.thinking = String(block!.thinking) + String(thinking)
-    if (json !== undefined) block!.json = (block!.json ?? '') + String(json)
+    const block = blocks[index]
+    if (type === 'content_block_start') blocks[index] = { ...start }
+    if (text !== undefined) block!.text = String(block!.text) + text
+    if (thinking !== undefined) block!.thinking = String(block!.thinking) + thinking
+    if (json !== undefined) block!.json = (block!.json ?? '') + json
     if (reason != null) end = reason
   }
-  return readBlocks(blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block)), end)
+  const whole = blocks.map(({ json, ...block }) => (json ? { ...block, input: JSON.parse(json) as unknown } : block))
+  return readBlocks(whole, end)
 }
 
 const CALL: Block = { type: 'tool_use', name: 'look', input: { path: '/etc', lines: [1, 2] } }
@@ -188,8 +219,14 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
 
   test('thoughts that come with their start are thoughts', () => {
     const whole = { atStart: 1, pieceLength: 9, isStopped: true }
-    const blocks: Block[] = [{ type: 'thinking', text: 'Hm' }, { type: 'text', text: 'Yes' }]
-    expect(collected(client, streamed(client, eventsOf(blocks, [whole])))).toMatchObject({ text: 'Yes', thoughts: 'Hm' })
+    const blocks: Block[] = [
+      { type: 'thinking', text: 'Hm' },
+      { type: 'text', text: 'Yes' },
+    ]
+    expect(collected(client, streamed(client, eventsOf(blocks, [whole])))).toMatchObject({
+      text: 'Yes',
+      thoughts: 'Hm',
+    })
   })
 
   test('pieces behind a start that was whole replace its arguments, as the SDK has it', () => {
@@ -199,21 +236,39 @@ describe.each<ClientDialect>(['chat', 'responses', 'messages'])('for a client of
   })
 
   test('any split of a message is the message', () => {
-    const text = fc.string({ minLength: 1, maxLength: 8 })
+    const text = fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', ' ', '{', '}', '"', '\\', '`') })
+    const asks = fc.constantFrom<Asked>('nothing', 'json_object', 'json_schema')
     const block: fc.Arbitrary<Block> = fc.oneof(
       fc.record({ type: fc.constantFrom('text' as const, 'thinking' as const), text }),
       fc.record({
         type: fc.constant('tool_use' as const),
-        name: fc.constantFrom('look', 'list', ...(client === 'messages' ? [] : [ANSWER_TOOL])),
+        name: fc.constantFrom('look', 'list'),
         input: fc.dictionary(text, fc.jsonValue({ maxDepth: 1 }), { maxKeys: 3 }),
       }),
     )
-    const cut = fc.record({ atStart: fc.constantFrom(0, 0.5, 1), pieceLength: fc.integer({ min: 1, max: 5 }), isStopped: fc.boolean() })
+    const cut = fc.record({
+      atStart: fc.constantFrom(0, 0.5, 1),
+      pieceLength: fc.integer({ min: 1, max: 5 }),
+      isStopped: fc.boolean(),
+    })
     fc.assert(
-      fc.property(fc.array(block, { minLength: 1, maxLength: 5 }), fc.array(cut, { minLength: 1 }), (blocks, cuts) => {
-        expect(collected(client, streamed(client, eventsOf(blocks, cuts)))).toEqual(plain(client, blocks))
-      }),
+      fc.property(
+        fc.array(block, { minLength: 1, maxLength: 5 }),
+        fc.array(cut, { minLength: 1 }),
+        asks,
+        (given, cuts, asked) => {
+          const blocks = asked === 'json_schema' && client !== 'messages' ? given.map(asAnswer) : given
+          expect(collected(client, streamed(client, eventsOf(blocks, cuts), asked))).toEqual(
+            plain(client, blocks, asked),
+          )
+        },
+      ),
       { numRuns: 300 },
     )
   })
 })
+
+/** Where the model must answer by our tool, it calls no other. */
+function asAnswer(block: Block): Block {
+  return block.type === 'tool_use' ? { ...block, name: ANSWER_TOOL } : block
+}
