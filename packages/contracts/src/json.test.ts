@@ -9,11 +9,18 @@ const numberText = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
   fc.bigInt({ min: -(2n ** 130n), max: 2n ** 130n }).map(String),
   fc
-    .tuple(fc.constantFrom('', '-'), fc.constantFrom('0', '1', '90'), digits, fc.constantFrom('', 'e7', 'E-30', 'e+400'))
+    .tuple(
+      fc.constantFrom('', '-'),
+      fc.constantFrom('0', '1', '90'),
+      digits,
+      fc.constantFrom('', 'e7', 'E-30', 'e+400'),
+    )
     .map(([sign, whole, fraction, exponent]) => `${sign}${whole}.${fraction}${exponent}`),
   fc.constantFrom('-0', '1e400', '1.0', '0.000001', '0.0000001', '123456789012345', '9007199254740993'),
 )
-const stringText = fc.string({ unit: fc.constantFrom('1', '.', 'e', '0', '"', '\\', '-') }).map((text) => JSON.stringify(text))
+const stringText = fc
+  .string({ unit: fc.constantFrom('1', '.', 'e', '0', '"', '\\', '-') })
+  .map((text) => JSON.stringify(text))
 
 test('every number is written in the text in which it came, whatever strings stand beside it', () => {
   fc.assert(
@@ -27,7 +34,8 @@ test('every number is written in the text in which it came, whatever strings sta
 })
 
 test('a number that is written as it is read is a number', () => {
-  const text = '{"a":0.1,"b":9007199254740991,"c":"9007199254740993.10","d":[true,null,-0.5],"e":1e+21,"__proto__":{"f":1}}'
+  const text =
+    '{"a":0.1,"b":9007199254740991,"c":"9007199254740993.10","d":[true,null,-0.5],"e":1e+21,"__proto__":{"f":1}}'
   expect(parseExactly(text)).toEqual(JSON.parse(text))
   expect(parseExactly('[1.0]')).toEqual([new ExactNumber('1.0')])
   expect(isObject(parseExactly('1.0'))).toBe(false)

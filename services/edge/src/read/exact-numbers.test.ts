@@ -17,7 +17,12 @@ const MODELS = [{ id: 'm', type: 'chat', maxOutputTokens: 100 }] as never
 async function parsed(text: string): Promise<unknown> {
   const bytes = Buffer.from(text)
   const headers = { 'content-type': 'application/json', 'content-length': String(bytes.length) }
-  const request = Object.assign(Readable.from([bytes]), { headers, httpVersion: '1.1', complete: true, body: undefined })
+  const request = Object.assign(Readable.from([bytes]), {
+    headers,
+    httpVersion: '1.1',
+    complete: true,
+    body: undefined,
+  })
   const fault = await new Promise((resolve) => {
     void readJsonBody(request as never, { locals: {} } as never, resolve)
   })

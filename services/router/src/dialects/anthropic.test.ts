@@ -403,6 +403,7 @@ describe('a stream', () => {
       { tool_calls: [{ index: 0, function: { arguments: '{"location": "San' } }] },
       { tool_calls: [{ index: 0, function: { arguments: ' Francisco"}' } }] },
       { tool_calls: [{ index: 1, id: 'toolu_2', type: 'function', function: { name: 'get_time', arguments: '' } }] },
+      { tool_calls: [{ index: 1, function: { arguments: '{}' } }] },
       {},
     ])
     expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('tool_calls')

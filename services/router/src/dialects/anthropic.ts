@@ -7,7 +7,8 @@
 
 import { generatedTextOf, withUsage } from '../core/plain-answer.ts'
 import { readMessage } from './anthropic/answer.ts'
-import { writeMessagesRequest } from './anthropic/request.ts'
+import type { JsonBy } from './anthropic/json-text.ts'
+import { writeMessagesRequest, type Echo } from './anthropic/request.ts'
 import { MessagesStream } from './anthropic/stream.ts'
 import type { ChatDialect } from './dialect.ts'
 import { messages } from './messages.ts'
@@ -15,9 +16,14 @@ import { messages } from './messages.ts'
 export const anthropic: ChatDialect = {
   headers: messages.headers,
   request: (question) => ({ path: '/messages', ...writeMessagesRequest(question) }),
-  readAnswer: (_, bytes, identity) => readMessage(bytes, identity),
+  readAnswer: (_, bytes, identity, echo) => readMessage(bytes, identity, jsonBy(echo)),
   textOf: generatedTextOf,
   withUsage: ({ bytes, json }, usage, kind) => withUsage(bytes, json, usage, kind),
-  readStream: ({ identity }) => new MessagesStream(identity),
+  readStream: ({ identity, echo }) => new MessagesStream(identity, jsonBy(echo)),
   readErrorBody: messages.readErrorBody,
+}
+
+/** Null where the request asked for none, or the model has a parameter for it. */
+function jsonBy(echo: unknown): JsonBy | null {
+  return (echo as Echo | undefined)?.json ?? null
 }

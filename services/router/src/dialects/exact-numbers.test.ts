@@ -25,7 +25,9 @@ const ofDigits = fc
     const whole = first === '0' ? '0' : first + more
     return sign + [whole, `${whole}.${fraction}`, `${whole}e${more.slice(0, 3)}`, `${whole}.${fraction}E-2`, '1'][form]!
   })
-const numberText = fc.oneof(fc.constantFrom(...NUMBERS), ofDigits, fc.double({ noNaN: true }).map(String)).filter(isJson)
+const numberText = fc
+  .oneof(fc.constantFrom(...NUMBERS), ofDigits, fc.double({ noNaN: true }).map(String))
+  .filter(isJson)
 
 function isJson(text: string): boolean {
   try {
@@ -167,8 +169,7 @@ const message = (input: string, deltas: string[]): Told => {
       `{"type":"message_start","message":{${head},"content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}`,
       `{"type":"content_block_start","index":0,"content_block":${block(input)}}`,
       ...deltas.map(
-        (text) =>
-          `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${text}}}`,
+        (text) => `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":${text}}}`,
       ),
       '{"type":"content_block_stop","index":0}',
       '{"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":2}}',
@@ -227,7 +228,9 @@ function argumentsIn(client: ClientDialect, stream: string): unknown {
     return asTexts(pieces.join(''))
   }
   const starts = events.flatMap((event) => valuesOf(event, 'input'))
-  const pieces = events.flatMap((event) => (JSON.parse(event) as { delta?: { partial_json?: string } }).delta?.partial_json ?? [])
+  const pieces = events.flatMap(
+    (event) => (JSON.parse(event) as { delta?: { partial_json?: string } }).delta?.partial_json ?? [],
+  )
   return pieces.length === 0 ? starts.at(-1) : asTexts(pieces.join(''))
 }
 

@@ -39,19 +39,26 @@ export interface FrontStream {
   close(usage: TokenUsage): Written
 }
 
+/** What the second translation of an answer needs of its request. */
+interface OfTarget {
+  ofTarget: unknown
+}
+
 export function overChat<Echo>(front: Front<Echo>, target: ChatDialect): Dialect {
   return {
     headers: (apiKey) => target.headers(apiKey),
     request: (question) => writeRequest(front, target, question),
     readAnswer(kind, bytes, identity, echo) {
-      const { json, usage } = target.readAnswer(kind, bytes, identity, undefined)
-      return plainAnswer(front.readCompletion(json, usage, echo as Echo, identity), usage)
+      const own = echo as Echo & OfTarget
+      const { json, usage } = target.readAnswer(kind, bytes, identity, own.ofTarget)
+      return plainAnswer(front.readCompletion(json, usage, own, identity), usage)
     },
     textOf: (answer) => front.textOf(answer),
     withUsage: ({ json }, usage) => plainAnswer(front.withUsage(json, usage), usage).bytes,
     readStream(options) {
-      const inner = target.readStream({ ...options, includeUsage: false, echo: undefined })
-      return new StreamOverChat(inner, front.openStream(options.echo as Echo, options))
+      const own = options.echo as Echo & OfTarget
+      const inner = target.readStream({ ...options, includeUsage: false, echo: own.ofTarget })
+      return new StreamOverChat(inner, front.openStream(own, options))
     },
     readErrorBody: (body) => target.readErrorBody(body),
   }
@@ -64,7 +71,12 @@ function writeRequest<Echo>(front: Front<Echo>, target: Dialect, question: Quest
   const asChat = Buffer.from(JSON.stringify({ ...chat, messages }))
   const written = target.request({ ...question, body: asChat, hosted: undefined })
   const names = written.dropped.map((name) => front.names[name] ?? name)
-  return { ...written, dropped: [...new Set([...dropped, ...names])].toSorted(), asChat, echo }
+  return {
+    ...written,
+    dropped: [...new Set([...dropped, ...names])].toSorted(),
+    asChat,
+    echo: { ...echo, ofTarget: written.echo },
+  }
 }
 
 function plainAnswer(json: JsonObject, usage: TokenUsage | null): PlainAnswer {

@@ -3,17 +3,19 @@
  */
 
 import type { TokenUsage } from '@gateway/contracts/usage'
+import { textOf } from '../../core/chat-chunk.ts'
 import { isText } from '../../core/error-answer.ts'
 import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages/answer.ts'
+import { JsonText, type JsonBy, type Split } from './json-text.ts'
 import { ANSWER_TOOL } from './tools.ts'
 
-export function readMessage(bytes: Buffer, { id, created, model }: Identity): PlainAnswer {
+export function readMessage(bytes: Buffer, { id, created, model }: Identity, by: JsonBy | null): PlainAnswer {
   const message = parseMessage(bytes)
   const blocks = (message.content as unknown[]).filter(isObject)
-  const answer = chatMessageOf(blocks)
+  const answer = chatMessageOf(blocks, by)
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
@@ -33,12 +35,8 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity): Pl
   return { bytes: Buffer.from(JSON.stringify(json)), json, usage }
 }
 
-function chatMessageOf(blocks: JsonObject[]): JsonObject {
-  const join = (type: string, field: string) =>
-    blocks.flatMap((block) => (block.type === type && typeof block[field] === 'string' ? [block[field]] : [])).join('')
-  const answers = blocks.filter(isAnswer).map(({ input }) => JSON.stringify(input ?? {}))
-  const text = join('text', 'text') + answers.join('')
-  const reasoning = join('thinking', 'thinking')
+function chatMessageOf(blocks: JsonObject[], by: JsonBy | null): JsonObject {
+  const { content: text, thoughts: reasoning } = wordsOf(blocks, by)
   const calls = blocks.filter((block) => block.type === 'tool_use' && !isAnswer(block))
   return {
     role: 'assistant',
@@ -46,6 +44,26 @@ function chatMessageOf(blocks: JsonObject[]): JsonObject {
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(toolCallOf) }),
   }
+}
+
+/** In their order, as a stream tells them. */
+function wordsOf(blocks: JsonObject[], by: JsonBy | null): Split {
+  const json = by === null && !blocks.some(isAnswer) ? null : new JsonText(by ?? 'call')
+  let [content, thoughts] = ['', '']
+  for (const block of blocks) {
+    if (block.type === 'thinking') thoughts += textOf(block.thinking)
+    else if (block.type === 'text') {
+      const words = textOf(block.text)
+      const split = json?.take(words) ?? { content: words, thoughts: '' }
+      content += split.content
+      thoughts += split.thoughts
+    } else if (json && isAnswer(block)) {
+      const call = json.beginCall()
+      thoughts += call.thoughts
+      if (call.isFirst) content += argumentsOf(block.input)
+    }
+  }
+  return { content: content + (json?.end() ?? ''), thoughts }
 }
 
 /** The call of our own tool, whose arguments are the answer's text. */
@@ -63,8 +81,14 @@ function toolCallOf(block: JsonObject): JsonObject {
   return {
     id: block.id,
     type: 'function',
-    function: { name: block.name, arguments: JSON.stringify(block.input ?? {}) },
+    function: { name: block.name, arguments: argumentsOf(block.input) },
   }
+}
+
+/** Some proxies write the text of them. */
+export function argumentsOf(input: unknown): string {
+  if (typeof input === 'string') return input.trim() === '' ? '{}' : input
+  return JSON.stringify(input ?? {})
 }
 
 const FINISH_REASONS: Record<string, string> = {

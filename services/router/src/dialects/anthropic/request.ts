@@ -8,6 +8,7 @@ import { applyingTo } from '../../core/parameter-support.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
+import type { JsonBy } from './json-text.ts'
 import { thinkingMembers } from './thinking.ts'
 import { toolMembers } from './tools.ts'
 
@@ -27,14 +28,19 @@ const ESSENTIAL: Record<string, string> = {
   web_search_options: 'is not known to this model',
 }
 
-export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
+/** What reading the answer needs of the request. */
+export interface Echo {
+  json: JsonBy | null
+}
+
+export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> & { echo: Echo } {
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
   const chat = parseExactly(question.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
   const turns = turnsOf(messages)
   const maxTokens = Number(chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS)
-  const { dropped: lost, output_config: output, ...tools } = toolMembers(chat, question.model)
+  const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, question.model)
   const thoughts = thinkingMembers(chat.reasoning_effort, {
     model: question.model,
     maxTokens,
@@ -47,7 +53,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
     model: question.model,
     max_tokens: maxTokens,
     cache_control: chat.cache_control ?? undefined,
-    system: systemOf(messages),
+    system: json === 'text' ? withInstruction(systemOf(messages)) : systemOf(messages),
     messages: turns,
     ...sampling.members,
     stop_sequences: stopSequencesOf(chat.stop),
@@ -59,7 +65,15 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
   }
   const unknown = Object.keys(chat).filter((name) => !TRANSLATED.has(name) && chat[name] != null)
   const dropped = [...unknown, ...lost, ...sampling.dropped, ...(thoughts === null ? ['reasoning_effort'] : [])]
-  return { body: Buffer.from(JSON.stringify(request)), dropped: dropped.toSorted() }
+  return { body: Buffer.from(JSON.stringify(request)), dropped: dropped.toSorted(), echo: { json } }
+}
+
+/** No model has a parameter for JSON of any shape, and a tool without a schema is called with `{}`. */
+const IN_JSON = 'Answer with one JSON object and nothing else: no words around it, no code fence.'
+
+function withInstruction(system: string | Json[] | undefined): string | Json[] {
+  if (Array.isArray(system)) return [...system, { type: 'text', text: IN_JSON }]
+  return system === undefined ? IN_JSON : `${system}\n\n${IN_JSON}`
 }
 
 function refuseEssentials(chat: Json): void {

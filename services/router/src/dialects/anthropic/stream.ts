@@ -5,13 +5,14 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
 import { isText } from '../../core/error-answer.ts'
-import { isObject, type JsonObject } from '@gateway/contracts/json'
+import { isObject, type JsonObject, membersOf, parseExactly } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { SseEvent } from '../../core/sse-events.ts'
 import type { ChatReading } from '../dialect.ts'
 import { errorMessageOf, faultOf } from '../messages/errors.ts'
 import { MessageWatch } from '../messages/watch-message.ts'
-import { finishReasonOf, isAnswer, refusalOf, writeUsage } from './answer.ts'
+import { JsonText, type JsonBy } from './json-text.ts'
+import { argumentsOf, finishReasonOf, isAnswer, refusalOf, writeUsage } from './answer.ts'
 
 export class MessagesStream implements ChatReading {
   #watch = new MessageWatch()
@@ -23,36 +24,44 @@ export class MessagesStream implements ChatReading {
   #toolCalls = new Map<unknown, number>()
   /** The blocks that are calls of our own tool. */
   #answers = new Set<unknown>()
+  /** Arguments that came with the start of a call, by the index of its block: pieces behind it replace them. */
+  #waiting = new Map<unknown, string>()
 
-  constructor(identity: Identity) {
+  /** Set where the client asked for an answer in JSON that the model has no parameter for. */
+  #json: JsonText | null
+
+  constructor(identity: Identity, json: JsonBy | null) {
     this.#identity = identity
+    this.#json = json && new JsonText(json)
   }
 
   read(event: SseEvent): Buffer | null {
-    const [chunk] = this.chunks(event)
-    return chunk ? writeChunk(chunk) : null
+    const chunks = this.chunks(event)
+    if (chunks.length < 2) return chunks.length === 0 ? null : writeChunk(chunks[0]!)
+    return Buffer.concat(chunks.map(writeChunk))
   }
 
   chunks(event: SseEvent): Chunk[] {
-    const chunk = this.#chunkOf(event)
-    return chunk ? [chunk] : []
-  }
-
-  #chunkOf(event: SseEvent): Chunk | null {
     if (event.name === 'error') throw faultOf(errorMessageOf(event.data))
     const message = parseChunk(event.data)
     this.#watch.note(message)
+    if (message.type === 'message_delta') return this.#finish(message)
+    const chunk = this.#chunkOf(message, event)
+    return chunk ? [chunk] : []
+  }
+
+  #chunkOf(message: JsonObject, { data }: SseEvent): Chunk | null {
     switch (message.type) {
       case 'message_start':
         return this.#start(message)
       case 'content_block_start':
-        return this.#startBlock(message)
+        return this.#startBlock(message, data)
       case 'content_block_delta':
         return this.#delta(message)
-      case 'message_delta':
-        return this.#finish(message)
+      case 'content_block_stop':
+        return this.#sayWaiting(message.index)
       default:
-        // Pings, ends of blocks, and kinds of events yet to come.
+        // Pings, and kinds of events yet to come.
         return null
     }
   }
@@ -72,14 +81,13 @@ export class MessagesStream implements ChatReading {
     return this.#chunk({ role: 'assistant', content: '' })
   }
 
-  #startBlock({ index, content_block: block }: JsonObject): Chunk | null {
+  #startBlock({ index, content_block: block }: JsonObject, data: string): Chunk | null {
     if (!isObject(block)) return null
-    if (block.type === 'text') return this.#content('content', block.text)
-    if (isAnswer(block)) {
-      this.#answers.add(index)
-      return null
-    }
+    if (block.type === 'text') return this.#text(block.text)
+    if (block.type === 'thinking') return this.#content('reasoning_content', block.thinking)
     if (block.type !== 'tool_use') return null
+    if (isAnswer(block)) return this.#startAnswer(index, argumentsIn(block, data))
+    this.#waiting.set(index, argumentsIn(block, data))
     this.progress.begun = true
     const position = this.#toolCalls.size
     this.#toolCalls.set(index, position)
@@ -91,7 +99,7 @@ export class MessagesStream implements ChatReading {
     if (!isObject(delta)) return null
     switch (delta.type) {
       case 'text_delta':
-        return this.#content('content', delta.text)
+        return this.#text(delta.text)
       case 'thinking_delta':
         return this.#content('reasoning_content', delta.thinking)
       case 'input_json_delta':
@@ -101,25 +109,53 @@ export class MessagesStream implements ChatReading {
     }
   }
 
+  /** Another call than the first would be glued to it. */
+  #startAnswer(index: unknown, args: string): Chunk | null {
+    const { isFirst, thoughts } = (this.#json ??= new JsonText('call')).beginCall()
+    if (isFirst) {
+      this.#answers.add(index)
+      this.#waiting.set(index, args)
+    }
+    return this.#content('reasoning_content', thoughts)
+  }
+
+  #text(text: unknown): Chunk | null {
+    if (this.#json === null || typeof text !== 'string') return this.#content('content', text)
+    const { content, thoughts } = this.#json.take(text)
+    if (content === '') return this.#content('reasoning_content', thoughts)
+    this.progress.begun = true
+    return this.#chunk({ ...(thoughts === '' ? {} : { reasoning_content: thoughts }), content })
+  }
+
   #content(field: 'content' | 'reasoning_content', text: unknown): Chunk | null {
     if (typeof text !== 'string' || text === '') return null
     this.progress.begun = true
     return this.#chunk({ [field]: text })
   }
 
+  #sayWaiting(index: unknown): Chunk | null {
+    return this.#arguments(index, this.#waiting.get(index))
+  }
+
   /** Of a tool that the backend runs itself (it has no position) the client learns the outcome only. */
   #arguments(index: unknown, fragment: unknown): Chunk | null {
+    if (fragment !== '') this.#waiting.delete(index)
     if (this.#answers.has(index)) return this.#content('content', fragment)
     const position = this.#toolCalls.get(index)
     if (position === undefined || typeof fragment !== 'string' || fragment === '') return null
     return this.#chunk({ tool_calls: [{ index: position, function: { arguments: fragment } }] })
   }
 
-  #finish({ delta }: JsonObject): Chunk | null {
-    if (!isObject(delta) || delta.stop_reason == null) return null
+  #finish({ delta }: JsonObject): Chunk[] {
+    if (!isObject(delta) || delta.stop_reason == null) return []
     this.progress.begun = true
+    // Some servers end no block.
+    const late = [...this.#waiting.keys()].map((index) => this.#sayWaiting(index))
+    const words = this.#content('content', this.#json?.end())
     const refusal = refusalOf(delta.stop_details)
-    return this.#chunk(refusal === null ? {} : { refusal }, finishReasonOf(delta.stop_reason, this.#answers.size > 0))
+    const reason = finishReasonOf(delta.stop_reason, this.#answers.size > 0)
+    const end = this.#chunk(refusal === null ? {} : { refusal }, reason)
+    return [...late, words, end].filter((chunk) => chunk !== null)
   }
 
   #chunk(delta: JsonObject, finishReason: string | null = null): Chunk {
@@ -130,4 +166,11 @@ export class MessagesStream implements ChatReading {
     const { id, created, model } = this.#identity
     return { id, object: 'chat.completion.chunk', created, model, ...rest }
   }
+}
+
+/** `data`: the event, for the text of the numbers. */
+function argumentsIn({ input }: JsonObject, data: string): string {
+  if (!isObject(input)) return argumentsOf(input)
+  for (const _ in input) return argumentsOf(membersOf((parseExactly(data) as JsonObject).content_block).input)
+  return '{}'
 }

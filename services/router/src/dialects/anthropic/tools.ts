@@ -1,10 +1,11 @@
 /**
  * Tools, the choice among them, and answers in JSON: by the API's structured outputs where the model has them, else by a
- * tool of our own that the model must call and whose arguments are the answer.
+ * tool of our own that the model must call and whose arguments are the answer. JSON of any shape is asked for in words.
  */
 
 import { isObject } from '@gateway/contracts/json'
 import { cached, type Json } from './content.ts'
+import type { JsonBy } from './json-text.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A call of it is the answer's text. */
@@ -14,6 +15,7 @@ export interface ToolMembers {
   tools?: Json[]
   tool_choice?: Json
   output_config?: { format: Json }
+  json: JsonBy | null
   /** Parameters that could not be kept. */
   dropped: string[]
 }
@@ -24,7 +26,7 @@ const STRUCTURED = /claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|4-\d\d(?!\d)|[5-9](?
 export function toolMembers(chat: Json, model: string): ToolMembers {
   const own = ownTools(chat.tools, STRUCTURED.test(model))
   const choice = toolChoiceOf(chat, own.length > 0)
-  const members: ToolMembers = { dropped: [], ...(own.length > 0 ? { tools: own } : {}) }
+  const members: ToolMembers = { json: null, dropped: [], ...(own.length > 0 ? { tools: own } : {}) }
   if (choice) members.tool_choice = choice
   const schema = schemaOf(chat.response_format)
   if (schema === null) return members
@@ -33,9 +35,10 @@ export function toolMembers(chat: Json, model: string): ToolMembers {
   }
   // The model may not both call the client's tools and be bound to ours.
   if (own.length > 0) return { ...members, dropped: ['response_format'] }
+  if (!schema.isGiven) return { ...members, json: 'text' }
   const description = 'Gives the answer. Its arguments are the whole answer.'
   const tool = { name: ANSWER_TOOL, description, input_schema: schema.schema }
-  return { tools: [tool], tool_choice: { type: 'tool', name: ANSWER_TOOL }, dropped: [] }
+  return { tools: [tool], tool_choice: { type: 'tool', name: ANSWER_TOOL }, json: 'call', dropped: [] }
 }
 
 function schemaOf(format: unknown): { schema: unknown; isGiven: boolean } | null {

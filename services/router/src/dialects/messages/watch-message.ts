@@ -46,6 +46,7 @@ export class MessageWatch {
     if (!isObject(block)) return false
     if (block.type === 'server_tool_use') noteCall(this.progress, String(block.name))
     if (typeof block.name === 'string') addText(this.progress.text, block.name)
+    if (isObject(block.input) && !isEmpty(block.input)) addText(this.progress.text, JSON.stringify(block.input))
     return block.type === 'text' || block.type === 'thinking' ? this.#add(block[block.type]) : true
   }
 
@@ -78,4 +79,9 @@ function tellsOutput(usage: unknown): boolean {
 
 function tellsCount(value: unknown): boolean {
   return isObject(value) ? Object.values(value).some(tellsCount) : value != null && value !== 0
+}
+
+function isEmpty(object: JsonObject): boolean {
+  for (const _ in object) return false
+  return true
 }

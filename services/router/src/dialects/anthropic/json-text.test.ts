@@ -1,0 +1,52 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { JsonText, type JsonBy } from './json-text.ts'
+
+/** What a client reads, however the text is cut. */
+function read(by: JsonBy, pieces: string[]): { content: string; thoughts: string } {
+  const json = new JsonText(by)
+  const split = pieces.map((piece) => json.take(piece))
+  return {
+    content: split.map(({ content }) => content).join('') + json.end(),
+    thoughts: split.map(({ thoughts }) => thoughts).join(''),
+  }
+}
+
+describe('an answer in JSON', () => {
+  test.each([
+    ['alone', '{"a":[1,{"b":"}"}]}', ''],
+    ['in a fence', '```json\n{"a":1}\n```', '```json\n'],
+    ['between words', 'Here it is:\n{"a":"\\"}"} I hope it helps.', 'Here it is:\n I hope it helps.'],
+  ])('%s is the content, and words beside it are thoughts', (_, text, thoughts) => {
+    const seen = read('text', [text])
+    expect(() => JSON.parse(seen.content) as unknown).not.toThrow()
+    expect(seen.thoughts).toBe(thoughts)
+  })
+
+  test('that never comes leaves the words as they are', () => {
+    expect(read('text', ['I can', 'not.'])).toEqual({ content: 'I cannot.', thoughts: '' })
+    expect(read('call', ['I can', 'not {}.'])).toEqual({ content: 'I cannot {}.', thoughts: '' })
+  })
+
+  test('is read alike however it is cut, and is the object that the model wrote', () => {
+    const words = fc.string({ unit: fc.constantFrom('a', ' ', '`', '\n', '"') })
+    const object = fc.dictionary(fc.string(), fc.jsonValue()).map((value) => JSON.stringify(value))
+    fc.assert(
+      fc.property(words, object, words, fc.integer({ min: 1, max: 7 }), (before, written, after, length) => {
+        const text = before + written + after
+        const pieces = Array.from({ length: Math.ceil(text.length / length) }, (_, at) => {
+          return text.slice(at * length, (at + 1) * length)
+        })
+        const seen = read('text', pieces)
+        expect(seen.content).toBe(written)
+        expect(seen.thoughts.startsWith(before)).toBe(true)
+      }),
+    )
+  })
+
+  test('holds no endless preface', () => {
+    const json = new JsonText('text')
+    const told = Array.from({ length: 20 }, () => json.take('a'.repeat(10_000)).thoughts.length)
+    expect(told.reduce((sum, length) => sum + length)).toBeGreaterThan(100_000)
+  })
+})

@@ -1,0 +1,86 @@
+/**
+ * An answer in JSON, out of all that a model writes when it is asked for one. Words before and behind the JSON are thoughts:
+ * glued to it, they would make it unreadable.
+ *
+ * A model that must call our tool answers by the call. One that is told to write an object may write prose or a fence around
+ * it. Where no answer comes, the words are the content, in both cases.
+ */
+
+/** Which of the two the request asked for. */
+export type JsonBy = 'call' | 'text'
+
+export interface Split {
+  content: string
+  thoughts: string
+}
+
+/** Words beyond this are told as thoughts while they come. */
+const MOST_HELD_CHARACTERS = 64 * 1024
+
+export class JsonText {
+  #by: JsonBy
+  #held = ''
+  #hasAnswer = false
+  /** Brackets that are open; the JSON ends when none is. */
+  #open = 0
+  #isInString = false
+  #isEscaped = false
+
+  constructor(by: JsonBy) {
+    this.#by = by
+  }
+
+  /** A piece of text. */
+  take(piece: string): Split {
+    if (this.#open > 0) return this.#read(piece, 0)
+    if (this.#hasAnswer) return { content: '', thoughts: piece }
+    const begin = this.#by === 'text' ? piece.search(/[[{]/) : -1
+    if (begin >= 0) {
+      this.#hasAnswer = true
+      const { content, thoughts } = this.#read(piece, begin)
+      return { content, thoughts: this.#release() + piece.slice(0, begin) + thoughts }
+    }
+    this.#held += piece
+    return { content: '', thoughts: this.#held.length > MOST_HELD_CHARACTERS ? this.#release() : '' }
+  }
+
+  /** The call of our tool has begun. False where it is another one than the first. */
+  beginCall(): { isFirst: boolean; thoughts: string } {
+    const isFirst = !this.#hasAnswer
+    this.#hasAnswer = true
+    return { isFirst, thoughts: this.#release() }
+  }
+
+  /** The content that is left when the answer ends. */
+  end(): string {
+    return this.#hasAnswer ? '' : this.#release()
+  }
+
+  #release(): string {
+    const held = this.#held
+    this.#held = ''
+    return held
+  }
+
+  #read(piece: string, from: number): Split {
+    for (let at = from; at < piece.length; at++) {
+      const letter = piece[at]!
+      if (this.#isInString) {
+        if (this.#isEscaped) this.#isEscaped = false
+        else if (letter === '\\') this.#isEscaped = true
+        else if (letter === '"') this.#isInString = false
+      } else if (letter === '"') this.#isInString = true
+      else if (letter === '{' || letter === '[') this.#open++
+      else if (letter === '}' || letter === ']') {
+        this.#open--
+        if (this.#open === 0) return { content: piece.slice(from, at + 1), thoughts: wordsIn(piece.slice(at + 1)) }
+      }
+    }
+    return { content: piece.slice(from), thoughts: '' }
+  }
+}
+
+/** The end of a fence is no word. */
+function wordsIn(text: string): string {
+  return /^[`\s]*$/.test(text) ? '' : text
+}
