@@ -84,7 +84,7 @@ const ANSWERS: [Json[], Json][] = [
 ]
 
 const NAME = { id: 'chatcmpl-1', created: 1, model: 'm' }
-const identity = { ...NAME, id: 'resp_1', vendor: '' }
+const identity = { ...NAME, id: 'resp_1' }
 const usage = { promptTokens: 9, completionTokens: 4, cachedTokens: 3, cacheWriteTokens: 2, reasoningTokens: 1 }
 const told = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 

@@ -235,9 +235,15 @@ function argumentsIn(client: ClientDialect, stream: string): unknown {
 }
 
 test.each([
-  ['without members that its target ignores', (body: Buffer) => keepAccepted(body, new Set(['tools', 'messages'])).body],
+  [
+    'without members that its target ignores',
+    (body: Buffer) => keepAccepted(body, new Set(['tools', 'messages'])).body,
+  ],
   ['with ids that its target takes', (body: Buffer) => writeToolCalls(body, 'm', VENDOR_PROFILES.mistral.toolCalls)],
-  ['with the signatures of its target', (body: Buffer) => writeToolCalls(body, 'gemini-3-pro', VENDOR_PROFILES.gemini.toolCalls)],
+  [
+    'with the signatures of its target',
+    (body: Buffer) => writeToolCalls(body, 'gemini-3-pro', VENDOR_PROFILES.gemini.toolCalls),
+  ],
 ])('a request %s keeps its arguments and schemas', (_, write) => {
   fc.assert(
     fc.property(objectText, (object) => {

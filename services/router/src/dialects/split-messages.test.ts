@@ -22,7 +22,7 @@ interface Cut {
   isStopped: boolean
 }
 
-const IDENTITY = { id: 'own', created: 1, model: 'm', vendor: '' }
+const IDENTITY = { id: 'own', created: 1, model: 'm' }
 const USAGE = { promptTokens: 1, completionTokens: 2, cachedTokens: 0, reasoningTokens: 0, estimated: false }
 
 function requestBy(client: ClientDialect): Json {

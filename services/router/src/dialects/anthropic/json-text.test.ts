@@ -16,7 +16,7 @@ describe('an answer in JSON', () => {
   test.each([
     ['alone', '{"a":[1,{"b":"}"}]}', ''],
     ['in a fence', '```json\n{"a":1}\n```', '```json\n'],
-    ['between words', 'Here it is:\n{"a":"\\"}"} I hope it helps.', 'Here it is:\n I hope it helps.'],
+    ['between words', 'Here it is:\n{"a":"\\"}"} I hope it helps.', 'Here it is:\nI hope it helps.'],
   ])('%s is the content, and words beside it are thoughts', (_, text, thoughts) => {
     const seen = read('text', [text])
     expect(() => JSON.parse(seen.content) as unknown).not.toThrow()

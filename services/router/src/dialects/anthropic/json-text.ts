@@ -21,6 +21,7 @@ export class JsonText {
   #by: JsonBy
   #held = ''
   #hasAnswer = false
+  #hasWordsBehind = false
   /** Brackets that are open; the JSON ends when none is. */
   #open = 0
   #isInString = false
@@ -33,7 +34,7 @@ export class JsonText {
   /** A piece of text. */
   take(piece: string): Split {
     if (this.#open > 0) return this.#read(piece, 0)
-    if (this.#hasAnswer) return { content: '', thoughts: piece }
+    if (this.#hasAnswer) return { content: '', thoughts: this.#behind(piece) }
     const begin = this.#by === 'text' ? piece.search(/[[{]/) : -1
     if (begin >= 0) {
       this.#hasAnswer = true
@@ -62,6 +63,13 @@ export class JsonText {
     return held
   }
 
+  /** The end of a fence is no word. */
+  #behind(text: string): string {
+    const words = this.#hasWordsBehind ? text : text.replace(/^[`\s]+/, '')
+    this.#hasWordsBehind ||= words !== ''
+    return words
+  }
+
   #read(piece: string, from: number): Split {
     for (let at = from; at < piece.length; at++) {
       const letter = piece[at]!
@@ -73,14 +81,9 @@ export class JsonText {
       else if (letter === '{' || letter === '[') this.#open++
       else if (letter === '}' || letter === ']') {
         this.#open--
-        if (this.#open === 0) return { content: piece.slice(from, at + 1), thoughts: wordsIn(piece.slice(at + 1)) }
+        if (this.#open === 0) return { content: piece.slice(from, at + 1), thoughts: this.#behind(piece.slice(at + 1)) }
       }
     }
     return { content: piece.slice(from), thoughts: '' }
   }
-}
-
-/** The end of a fence is no word. */
-function wordsIn(text: string): string {
-  return /^[`\s]*$/.test(text) ? '' : text
 }
