@@ -179,7 +179,7 @@ function collectChunks(events: Json[]): Seen {
     seen.end ??= choice.finish_reason
     for (const { index, function: called } of (choice.delta.tool_calls ?? []) as { index: number; function: Json }[]) {
       calls[index] ??= { function: { name: String(called.name), arguments: '' } }
-      calls[index].function.arguments += String(called.arguments ?? '')
+      calls[index].function.arguments += typeof called.arguments === 'string' ? called.arguments : ''
     }
   }
   return { ...seen, calls: callsOf(calls) }
