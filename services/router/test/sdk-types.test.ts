@@ -129,8 +129,13 @@ test.each(['responses', 'messages'] as const)("answers in %s are those of the ve
     'declare function own<const T>(value: T): Writable<T>',
     // The SDK itself adds the text of all parts to a whole answer.
     'type Own<T> = T extends { response: object } ? Omit<T, "response"> & { response: Answer } : T',
-    `type Answer = Omit<sdk.${answer}, "output_text">`,
-    `type Event = Own<sdk.${event}>`,
+    // Of Messages, a member that may be null may be absent: strict clients refuse null for some of them.
+    'type Absent<T> = T extends readonly (infer E)[] ? Absent<E>[] : T extends object ? Sparse<T> : T',
+    'type Nullable<T> = { [K in keyof T]: null extends T[K] ? K : never }[keyof T]',
+    'type Sparse<T> = { [K in Exclude<keyof T, Nullable<T>>]: Absent<T[K]> } & { [K in Nullable<T>]?: Absent<T[K]> }',
+    `type Form<T> = ${client === 'messages' ? 'Absent<T>' : 'T'}`,
+    `type Answer = Form<Omit<sdk.${answer}, "output_text">>`,
+    `type Event = Form<Own<sdk.${event}>>`,
     ...lines.map(([type, value], at) => {
       return `export const v${at}: ${type === answer ? 'Answer' : 'Event'} = own(${JSON.stringify(value)})`
     }),

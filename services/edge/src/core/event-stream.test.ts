@@ -74,21 +74,21 @@ function read(event: string): [string | undefined, unknown] {
 describe('a failure after the beginning', () => {
   test('of a chat is an event with an error member', () => {
     const said = { message: error.message, type: 'server_error', code: error.code }
-    expect(read(streamForm('chat').failure(error))).toEqual([undefined, { error: said }])
+    expect(read(streamForm('chat', 'req-1').failure(error))).toEqual([undefined, { error: said }])
   })
 
   test('of a message is an error event in Anthropic’s shape', () => {
     const said = { type: 'overloaded_error', message: error.message, code: error.code }
-    expect(read(streamForm('messages').failure(error))).toEqual([
+    expect(read(streamForm('messages', 'req-1').failure(error))).toEqual([
       'error',
-      { type: 'error', error: said, request_id: null },
+      { type: 'error', error: said, request_id: 'req-1' },
     ])
   })
 
   const created = { type: 'response.created', sequence_number: 0, response: { id: 'resp_1', status: 'in_progress' } }
 
   test('of a response is the response, failed, under the next number', () => {
-    const form = streamForm('responses')
+    const form = streamForm('responses', 'req-1')
     form.note!(
       Buffer.concat([eventOf('response.created', created), eventOf('response.in_progress', { sequence_number: 1 })]),
     )
@@ -111,7 +111,7 @@ describe('a failure after the beginning', () => {
         fc.array(fc.tuple(number, fc.string()), { minLength: 1 }),
         fc.constantFrom(0, 1),
         (events, spaces) => {
-          const form = streamForm('responses')
+          const form = streamForm('responses', 'req-1')
           for (const [sequence_number, delta] of [[0, ''] as const, ...events]) {
             const data = JSON.stringify({ sequence_number, delta }).replace(':', ':' + ' '.repeat(spaces))
             form.note!(Buffer.from(`event: response.output_text.delta\ndata: ${data}\n\n`))
@@ -124,14 +124,14 @@ describe('a failure after the beginning', () => {
   })
 
   test('of a response reads the events of a backend that ends its lines with CRLF', () => {
-    const form = streamForm('responses')
+    const form = streamForm('responses', 'req-1')
     form.note!(Buffer.from(eventOf('response.created', created).toString().replaceAll('\n', '\r\n')))
     expect(read(form.failure(error))).toMatchObject(['response.failed', { sequence_number: 1 }])
   })
 
   test('of a response that has not begun is an error event', () => {
     const said = { type: 'error', sequence_number: 0, code: error.code, message: error.message, param: null }
-    expect(read(streamForm('responses').failure(error))).toEqual(['error', said])
+    expect(read(streamForm('responses', 'req-1').failure(error))).toEqual(['error', said])
   })
 })
 
@@ -141,7 +141,7 @@ describe('the terminal event', () => {
 
   test('of a chat is the edge’s to write', () => {
     expect(terminalEventOf('chat')).toBeUndefined()
-    expect(streamForm('chat').done).toBe('data: [DONE]\n\n')
+    expect(streamForm('chat', 'req-1').done).toBe('data: [DONE]\n\n')
   })
 
   const names = {

@@ -122,20 +122,20 @@ const COMMENT = ': keep-alive\n\n'
 const PING = 'event: ping\ndata: {"type": "ping"}\n\n'
 
 const CHAT: StreamForm = { keepAlive: COMMENT, done: 'data: [DONE]\n\n', failure: chatFailure }
-const MESSAGES: StreamForm = {
+const messagesForm = (requestId: string): StreamForm => ({
   keepAlive: PING,
   done: '',
-  failure: (error) => eventOf('error', messagesErrorBody(error)),
-}
-const FORMS: Record<ClientDialect, () => StreamForm> = {
+  failure: (error) => eventOf('error', messagesErrorBody(error, undefined, requestId)),
+})
+const FORMS: Record<ClientDialect, (requestId: string) => StreamForm> = {
   chat: () => CHAT,
-  messages: () => MESSAGES,
+  messages: messagesForm,
   responses: responsesForm,
 }
 
 /** One stream's. */
-export function streamForm(dialect: ClientDialect): StreamForm {
-  return FORMS[dialect]()
+export function streamForm(dialect: ClientDialect, requestId: string): StreamForm {
+  return FORMS[dialect](requestId)
 }
 
 function eventOf(name: string, data: object): string {

@@ -53,7 +53,9 @@ function open(dialect: ClientDialect | null) {
   const onSilence = () => ({ 'x-committed': 'on silence' })
   const count = (bytes: number): void => void (consumed += bytes)
   const answering = response as unknown as Response
-  const writer = dialect ? streamAnswer(answering, dialect, count, onSilence) : jsonAnswer(answering, count)
+  const writer = dialect
+    ? streamAnswer(answering, { dialect, requestId: 'req-1' }, count, onSilence)
+    : jsonAnswer(answering, count)
   return { response, writer, consumed: () => consumed }
 }
 

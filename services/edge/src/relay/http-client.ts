@@ -41,7 +41,7 @@ export function httpClient(
   function openWriter(): AnswerWriter {
     const consumed = (bytes: number): void => source.consumed(bytes)
     if (!stream) return jsonAnswer(response, consumed)
-    return streamAnswer(response, dialect, consumed, () => source.headersOnSilence())
+    return streamAnswer(response, { dialect, requestId: ownId }, consumed, () => source.headersOnSilence())
   }
 
   response.once('close', () => {
@@ -156,12 +156,12 @@ export const KEEP_ALIVE_AFTER_MS = 15_000
 
 export function streamAnswer(
   response: ServerResponse,
-  dialect: ClientDialect,
+  { dialect, requestId }: { dialect: ClientDialect; requestId: string },
   consumed: Consumed,
   headersOnSilence: () => Headers,
 ): AnswerWriter {
   const send = sendingTo(response, consumed)
-  const form = streamForm(dialect)
+  const form = streamForm(dialect, requestId)
   const keepAlive = setInterval(() => {
     // It was refused before it began, and the refusal waits for its client.
     if (response.writableEnded) return clearInterval(keepAlive)

@@ -504,7 +504,7 @@ const STREAMS = [
     failed: (code: string) => ({
       type: 'error',
       error: expect.objectContaining({ code }) as unknown,
-      request_id: null,
+      request_id: expect.any(String) as string,
     }),
   },
   ...['response.completed', 'response.incomplete'].map((type) => ({

@@ -17,7 +17,7 @@ const NAME = { id: 'chatcmpl-own', created: 1_790_000_000, model: 'of-the-target
 const USAGE = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
 
 const COMPLETION = {
-  id: 'c1',
+  id: 'chatcmpl-c1',
   object: 'chat.completion',
   created: 1,
   model: 'm',
@@ -32,7 +32,7 @@ const COMPLETION = {
   usage: USAGE,
 }
 const CHUNK = {
-  id: 'c1',
+  id: 'chatcmpl-c1',
   object: 'chat.completion.chunk',
   created: 1,
   model: 'm',

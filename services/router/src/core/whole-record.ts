@@ -8,6 +8,8 @@
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
 import { type JsonObject, isObject, membersOf, plainNumber } from '@gateway/contracts/json'
+import { answerId, isAnswerId } from './answer-id.ts'
+import { endingOf } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
 
 /** What a backend may leave out of its answer, and the router knows. */
@@ -40,7 +42,7 @@ function wholeCompletion(answer: JsonObject, identity: Identity): Completed {
   const gaps = { ...named(answer, 'chat.completion', identity), ...usageGap(answer, 'chat', identity) }
   const choices = filledItems(answer.choices, (choice, position) => ({
     ...indexGap(choice, position),
-    ...(isFinished(choice) ? null : { finish_reason: finishReasonOf(choice.message) }),
+    ...endGap(choice, isFinished(choice) ? choice.finish_reason : 'stop', hasCalls(choice.message)),
     ...messageGap(choice.message, identity.id, position),
   }))
   return filled(answer, choices === null ? gaps : { ...gaps, choices })
@@ -57,7 +59,8 @@ export function wholeChunk(chunk: JsonObject, identity: AnswerName): Completed {
 function chunkGaps(choice: JsonObject, position: number): JsonObject {
   const gaps = indexGap(choice, position)
   // Strict clients refuse an empty one (OpenSecretCloud/maple-proxy#3, 2025-11-15).
-  if (choice.finish_reason !== null && !isFinished(choice)) gaps.finish_reason = null
+  if (isFinished(choice)) Object.assign(gaps, endGap(choice, choice.finish_reason, false))
+  else if (choice.finish_reason !== null) gaps.finish_reason = null
   const { delta } = choice
   if (!isObject(delta)) gaps.delta = {}
   else if (delta.role === null || Array.isArray(delta.content)) {
@@ -94,6 +97,7 @@ function named(record: JsonObject, object: string, { id, created: now, model }: 
   const gaps: JsonObject = {}
   const created = secondsOf(record.created, now)
   if (!isName(record.id)) gaps.id = id
+  else if (!isAnswerId('chat', record.id)) gaps.id = answerId('chat', String(record.id))
   if (record.object !== object) gaps.object = object
   if (created !== record.created) gaps.created = created
   if (!isName(record.model)) gaps.model = model
@@ -131,8 +135,15 @@ function messageGap(message: unknown, answerId: string, choice: number): JsonObj
   return isEmpty(gaps) ? null : { message: { ...message, ...gaps } }
 }
 
-function finishReasonOf(message: unknown): string {
-  return isObject(message) && Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? 'tool_calls' : 'stop'
+/** Strict clients know OpenAI's words alone. Some servers end an answer that calls tools by `stop`. */
+function endGap({ finish_reason: told }: JsonObject, reason: unknown, hasCalled: boolean): JsonObject {
+  const known = reason === 'function_call' ? reason : endingOf(reason)
+  const ending = known === 'stop' && hasCalled ? 'tool_calls' : known
+  return ending === told ? {} : { finish_reason: ending }
+}
+
+function hasCalls(message: unknown): boolean {
+  return isObject(message) && Array.isArray(message.tool_calls) && message.tool_calls.length > 0
 }
 
 function indexGap({ index: told }: JsonObject, position: number): JsonObject {
@@ -221,8 +232,6 @@ interface Calls {
   byId: Map<unknown, Call>
   byIndex: Map<unknown, Call>
   last: Call | undefined
-  /** One had no index. Such a server does not tell either why it stops (googleapis/python-genai#2868, 2026-08-17). */
-  isUnnumbered: boolean
 }
 
 /**
@@ -251,7 +260,8 @@ export class StreamedToolCalls {
     if (pieces == null && reason !== 'stop') return null
     const calls = filledItems(pieces, (piece) => this.#pieceGaps(index, piece))
     const gaps: JsonObject = calls ? { delta: { ...(delta as JsonObject), tool_calls: calls } } : {}
-    if (reason === 'stop' && this.#choices.get(index)?.isUnnumbered) gaps.finish_reason = 'tool_calls'
+    // Gemini's address, and others (googleapis/python-genai#2868, 2026-08-17).
+    if (reason === 'stop' && this.hasCalls(index)) gaps.finish_reason = 'tool_calls'
     return gaps
   }
 
@@ -264,8 +274,7 @@ export class StreamedToolCalls {
       calls.last = call
       calls.byId.set(piece.id, call)
     }
-    if (piece.index === undefined) calls.isUnnumbered = true
-    else calls.byIndex.set(piece.index, call)
+    if (piece.index !== undefined) calls.byIndex.set(piece.index, call)
     const began = known ? null : callGaps(piece, ownIdOf(this.#answerId, choice, call.index))
     const gaps = { ...began, ...argumentsGap(piece) }
     return told.index === call.index ? gaps : { ...gaps, index: call.index }
@@ -278,7 +287,7 @@ export class StreamedToolCalls {
   #callsOf(choice: unknown): Calls {
     let calls = this.#choices.get(choice)
     if (calls === undefined) {
-      calls = { byId: new Map(), byIndex: new Map(), last: undefined, isUnnumbered: false }
+      calls = { byId: new Map(), byIndex: new Map(), last: undefined }
       this.#choices.set(choice, calls)
     }
     return calls

@@ -51,7 +51,13 @@ function readStream(events: object[]): { chunks: OpenAiJson[]; reading: StreamRe
 describe('a request', () => {
   test('tells what it leaves out', () => {
     const body = Buffer.from(
-      JSON.stringify({ messages: [], seed: 1, top_p: 0.5, logprobs: null, presence_penalty: 0.1 }),
+      JSON.stringify({
+        messages: [{ role: 'user', content: 'x' }],
+        seed: 1,
+        top_p: 0.5,
+        logprobs: null,
+        presence_penalty: 0.1,
+      }),
     )
     const question = { kind: 'chat', body, model: 'm', stream: false, maxTokens: undefined, form: [] } as const
     expect(anthropic.request(question).dropped).toEqual(['presence_penalty', 'seed'])
@@ -189,7 +195,7 @@ describe('a plain answer', () => {
   test('becomes a chat completion whose prompt includes what the cache held', () => {
     const { json, usage } = answerTo(message)
     expect(json).toEqual({
-      id: message.id,
+      id: 'chatcmpl-013Zva2CMHLNnXjNJJKqJ2EF',
       object: 'chat.completion',
       created: CREATED,
       model: message.model,
@@ -343,7 +349,7 @@ describe('a stream', () => {
     ])
     for (const chunk of chunks) {
       expect(chunk).toMatchObject({
-        id: start.message.id,
+        id: 'chatcmpl-1nZdL29xx5MUA1yADyHTEsnR8uuvGzszyY',
         object: 'chat.completion.chunk',
         created: CREATED,
         model: start.message.model,

@@ -73,8 +73,6 @@ export interface StreamOptions {
   /** Choices that the request asks for: all must finish. */
   choices: number
   identity: Identity
-  /** The edge's, for what is told before the backend has counted. */
-  promptTokensEstimate?: number
   /** Of the request. */
   echo?: unknown
   /** Members of the request that its answer repeats, as JSON: views of the request's body. */

@@ -14,5 +14,5 @@ export const messagesFront: Front<Echo> = {
   readCompletion: messageOf,
   textOf: textOfMessage,
   withUsage: (answer, usage) => ({ ...answer, usage: writeMessagesUsage(usage) }),
-  openStream: (echo, { promptTokensEstimate = 0 }) => new MessagesEvents(echo, promptTokensEstimate),
+  openStream: (echo) => new MessagesEvents(echo),
 }

@@ -8,6 +8,7 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
 import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
+import { answerId, isAnswerId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/parameter-support.ts'
 import type { Identity } from '../core/whole-record.ts'
@@ -59,7 +60,14 @@ function readAnswer(bytes: Buffer, identity: Identity): PlainAnswer {
 function wholeMessage(message: JsonObject, { id, model }: Identity): JsonObject | null {
   const whole = { id, type: 'message', role: 'assistant', model, stop_sequence: null }
   const gaps = Object.entries(whole).filter(([name]) => message[name] === undefined || message[name] === '')
-  return gaps.length === 0 ? null : { ...message, ...Object.fromEntries(gaps) }
+  const named = { ...Object.fromEntries(gaps), ...idGap(message.id, id) }
+  return Object.keys(named).length === 0 ? null : { ...message, ...named }
+}
+
+/** Other servers of the API than Anthropic's have ids of their own kind. */
+function idGap(told: unknown, own: string): JsonObject | null {
+  if (isAnswerId('messages', told)) return null
+  return { id: answerId('messages', typeof told === 'string' && told !== '' ? told : own) }
 }
 
 class MessagesPassing implements StreamReading {
@@ -102,8 +110,8 @@ class MessagesPassing implements StreamReading {
     if (!isObject(event.message)) return raw
     const { id, model } = this.#identity
     const message = event.message
-    const gaps = Object.entries({ id, model }).filter(([name]) => !message[name])
-    return gaps.length === 0 ? raw : writeEvent({ ...event, message: { ...message, ...Object.fromEntries(gaps) } })
+    const gaps = { ...(message.model ? null : { model }), ...idGap(message.id, id) }
+    return Object.keys(gaps).length === 0 ? raw : writeEvent({ ...event, message: { ...message, ...gaps } })
   }
 }
 

@@ -4,7 +4,7 @@ import { BackendFault, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { openai, prependMembers } from './openai.ts'
 
-const IDENTITY = { id: 'own', created: 9, model: 'of the target' }
+const IDENTITY = { id: 'chatcmpl-own', created: 9, model: 'of the target' }
 
 function read(chunks: (object | string)[], options: { includeUsage?: boolean; choices?: number } = {}) {
   const reading = openai.readStream({ includeUsage: false, choices: 1, identity: IDENTITY, ...options })
@@ -58,7 +58,7 @@ describe('the chunks of one stream have one id', () => {
     const events = passed.flatMap((bytes) => bytes?.split('\n\n').filter(Boolean) ?? [])
     return events.map((event) => (JSON.parse(event.slice('data: '.length)) as { id: string }).id)
   }
-  const named = { id: 'theirs', object: 'chat.completion.chunk', created: 5, model: 'm' }
+  const named = { id: 'chatcmpl-theirs', object: 'chat.completion.chunk', created: 5, model: 'm' }
   const filters = { id: '', object: '', created: 0, model: '', choices: [], prompt_filter_results: [{}] }
   const offsets = { ...filters, choices: [{ index: 0, finish_reason: null, content_filter_offsets: {} }] }
 
@@ -66,11 +66,15 @@ describe('the chunks of one stream have one id', () => {
     ['one that says it once', [{ ...named, ...delta({ content: 'a' }) }, delta({ content: 'b' }), delta({}, 'stop')]],
     ['Azure’s, with filters between', [filters, { ...named, ...delta({ content: 'a' }) }, offsets, delta({}, 'stop')]],
   ])('%s', (_, chunks) => {
-    expect(ids(chunks)).toEqual(chunks.map(() => 'theirs'))
+    expect(ids(chunks)).toEqual(chunks.map(() => 'chatcmpl-theirs'))
   })
 
   test('ours, where the backend says none', () => {
-    expect(ids([filters, delta({ content: 'a' }), delta({}, 'stop')])).toEqual(['own', 'own', 'own'])
+    expect(ids([filters, delta({ content: 'a' }), delta({}, 'stop')])).toEqual([
+      'chatcmpl-own',
+      'chatcmpl-own',
+      'chatcmpl-own',
+    ])
   })
 })
 
@@ -143,7 +147,7 @@ describe('the usage of a stream', () => {
   test('is read from its last chunk, which is passed on at the end as it came', () => {
     const chunks = [
       delta({ content: 'a' }),
-      { id: 'c1', object: 'chat.completion.chunk', created: 5, model: 'm', choices: [], usage },
+      { id: 'chatcmpl-c1', object: 'chat.completion.chunk', created: 5, model: 'm', choices: [], usage },
     ]
     const { passed, reading } = read(chunks, { includeUsage: true })
     expect(passed.map((bytes) => bytes !== null)).toEqual([true, false])
@@ -189,11 +193,11 @@ describe('the usage of a stream', () => {
         .reading.usageChunk(known)
         .toString(),
     ).toContain('"total_tokens":2}')
-    const own = read([{ id: 'c1', model: 'm', created: 5, ...delta({}, 'stop') }])
+    const own = read([{ id: 'chatcmpl-c1', model: 'm', created: 5, ...delta({}, 'stop') }])
       .reading.usageChunk(known)
       .toString()
     expect(JSON.parse(own.slice('data: '.length))).toEqual({
-      id: 'c1',
+      id: 'chatcmpl-c1',
       object: 'chat.completion.chunk',
       created: 5,
       model: 'm',

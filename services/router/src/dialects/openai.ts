@@ -24,6 +24,7 @@ import { writeImagesBody } from '../core/image-form.ts'
 import { capName, fitChat, refuses } from '../core/parameter-support.ts'
 import { checkChatAnswer, generatedTextOf, parseAnswer, parseObject, withUsage } from '../core/plain-answer.ts'
 import { isObject, type JsonObject, mayHoldExactNumbers, parseExactly } from '@gateway/contracts/json'
+import { answerId, isAnswerId, withAnswerId } from '../core/answer-id.ts'
 import { readErrorBody } from '../core/error-answer.ts'
 import {
   StreamedToolCalls,
@@ -136,6 +137,8 @@ class OpenAiStream implements ChatReading {
   #nameless: Chunk | null = null
   /** As the backend wrote it. */
   #own: Chunk | null = null
+  /** Where only the id is another one than the backend's. */
+  #ownBytes: Buffer | null = null
 
   constructor({ includeUsage, choices, identity: { usageRules, ...name } }: StreamOptions) {
     this.#includeUsage = includeUsage
@@ -148,7 +151,7 @@ class OpenAiStream implements ChatReading {
   /** A chunk that is whole keeps its bytes. */
   read(event: SseEvent): Buffer | null {
     const chunks = this.chunks(event)
-    if (chunks.length === 1 && chunks[0] === this.#own) return event.raw
+    if (chunks.length === 1 && chunks[0] === this.#own) return this.#ownBytes ?? event.raw
     return chunks.length > 0 ? Buffer.concat(chunks.map(writeChunk)) : null
   }
 
@@ -180,8 +183,9 @@ class OpenAiStream implements ChatReading {
         return null
       }
     }
-    const isRewritten = wholeChunk(chunk, this.#last) !== null || choicesOf(chunk).some(hasCalls)
-    const own = isRewritten && mayHoldExactNumbers(event.data) ? (parseExactly(event.data) as Chunk) : chunk
+    const renamed = this.#rename(chunk, event)
+    const isRewritten = wholeChunk(renamed, this.#last) !== null || choicesOf(chunk).some(hasCalls)
+    const own = isRewritten && mayHoldExactNumbers(event.data) ? (parseExactly(event.data) as Chunk) : renamed
     this.#own = own
     const named = wholeChunk(own, this.#last) ?? own
     const whole = this.#calls.whole(named) ?? named
@@ -197,8 +201,18 @@ class OpenAiStream implements ChatReading {
     // Some servers count in every chunk, or in that of the finish reason. Clients expect one, at the end, if they asked.
     if (choices.length > 0) return { ...whole, usage: this.#includeUsage ? null : undefined }
     const isWhole = whole === own && this.#told === chunk.usage
-    this.#usageEvent = isWhole ? event.raw : writeChunk({ ...whole, usage: this.#told })
+    this.#usageEvent = isWhole ? (this.#ownBytes ?? event.raw) : writeChunk({ ...whole, usage: this.#told })
     return null
+  }
+
+  /** Servers with ids of their own kind write them into each chunk, and nothing else of it needs another form. */
+  #rename(chunk: Chunk, { raw }: SseEvent): Chunk {
+    const { id } = chunk
+    this.#ownBytes = null
+    if (typeof id !== 'string' || id === '' || isAnswerId('chat', id)) return chunk
+    const own = answerId('chat', id)
+    this.#ownBytes = withAnswerId(raw, id, own)
+    return this.#ownBytes === null ? chunk : { ...chunk, id: own }
   }
 
   /** Some servers say that they are done, and not why (openai/openai-node#1292, 2025-01-30). Clients wait for the reason. */

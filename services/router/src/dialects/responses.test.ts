@@ -158,7 +158,8 @@ describe('the usage of the last event', () => {
     ),
   )
   const name = fc.constantFrom('usage', 'tools', 'output', 'metadata', 'x"usage', 'user')
-  const response = fc.array(fc.tuple(name, fc.oneof(tricky, fc.constant(USAGE)))).map(Object.fromEntries)
+  const members = fc.array(fc.tuple(name, fc.oneof(tricky, fc.constant(USAGE))))
+  const response = members.map((each) => ({ id: 'resp_1', ...(Object.fromEntries(each) as object) }))
   const order = fc.constantFrom(['type', 'sequence_number', 'response'], ['response', 'type'], ['type', 'response'])
 
   test('is that of the whole event, whatever stands in it and in any order', () => {

@@ -11,7 +11,9 @@ import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
 import { invalid, parseAnswer, parseObject } from '../core/plain-answer.ts'
+import { answerId, isAnswerId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
+import type { Identity } from '../core/whole-record.ts'
 import {
   addText,
   noProgress,
@@ -32,10 +34,10 @@ export const responses: Dialect = {
     const { body, dropped } = withoutUnpriced(question)
     return { path: '/responses', body: writeBody({ ...question, body }), dropped }
   },
-  readAnswer: (_, bytes) => readResponse(bytes),
+  readAnswer: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,
   withUsage: ({ bytes }, usage) => Buffer.from(JSON.stringify(withUsage(parseObject(bytes, parseExactly), usage))),
-  readStream: () => new ResponsesStream(),
+  readStream: ({ identity }) => new ResponsesStream(identity),
   readErrorBody: openai.readErrorBody,
 }
 
@@ -62,11 +64,14 @@ function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject)
   return String(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
 }
 
-function readResponse(bytes: Buffer): PlainAnswer {
+function readResponse(bytes: Buffer, identity: Identity): PlainAnswer {
   const json = parseResponse(bytes)
   const usage = readUsage(json.usage)
   const calls = callsMember(callsOfResponse(json))
-  return { bytes, json, usage: usage && { ...usage, ...calls }, ...calls }
+  const counted = { usage: usage && { ...usage, ...calls }, ...calls }
+  if (isAnswerId('responses', json.id)) return { bytes, json, ...counted }
+  const named = { ...parseObject(bytes, parseExactly), id: ownId(json.id, identity) }
+  return { bytes: Buffer.from(JSON.stringify(named)), json: named, ...counted }
 }
 
 /** Throws `BackendFault` where the response failed or is none. */
@@ -75,6 +80,11 @@ export function parseResponse(bytes: Buffer): JsonObject {
   if (!Array.isArray(json.output)) throw invalid('the answer has no output')
   if (json.status === 'failed' || json.status === 'cancelled') throw failureOf(json)
   return json
+}
+
+/** Other servers of the API than OpenAI's have ids of their own kind. */
+function ownId(told: unknown, { id }: Identity): string {
+  return answerId('responses', typeof told === 'string' && told !== '' ? told : id)
 }
 
 /** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
@@ -119,6 +129,16 @@ function usageAtEnd(data: string): unknown {
 
 const END_IN_ORDER = /^\{"type":"response\.(?:completed|incomplete)",(?:"sequence_number":\d+,)?"response":\{"/
 
+/** Null where it is no JSON object, which others judge. */
+function readEvent(data: string): JsonObject | null {
+  try {
+    const event: unknown = parseExactly(data)
+    return isObject(event) ? event : null
+  } catch {
+    return null
+  }
+}
+
 interface LastEvent {
   type: string
   data: string
@@ -133,8 +153,27 @@ class ResponsesStream implements StreamReading {
   #opened = new Set<unknown>()
   #last: LastEvent | null = null
   #calls = new ItemCalls()
+  #identity: Identity
 
-  read({ name, data, raw }: SseEvent): Buffer | null {
+  constructor(identity: Identity) {
+    this.#identity = identity
+  }
+
+  read(sent: SseEvent): Buffer | null {
+    return this.#read(this.#named(sent))
+  }
+
+  /** Events that hold the response name it. Nearly all servers write the id first. */
+  #named(sent: SseEvent): SseEvent {
+    if (!sent.data.includes('"response":') || sent.data.includes('"response":{"id":"resp_')) return sent
+    const event = readEvent(sent.data)
+    if (event === null || !isObject(event.response) || isAnswerId('responses', event.response.id)) return sent
+    const response = { ...event.response, id: ownId(event.response.id, this.#identity) }
+    const data = JSON.stringify({ ...event, response })
+    return { ...sent, data, raw: Buffer.from(`${sent.name === null ? '' : `event: ${sent.name}\n`}data: ${data}\n\n`) }
+  }
+
+  #read({ name, data, raw }: SseEvent): Buffer | null {
     if (data === '[DONE]') {
       this.progress.done = true
       return null

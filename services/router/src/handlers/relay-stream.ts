@@ -51,7 +51,6 @@ export async function relayStream(
     includeUsage: run.header.includeUsage,
     choices: clientDialect(run.header) === 'chat' ? choicesAsked(run.body) : 1,
     identity: identityOf(run, target),
-    promptTokensEstimate: run.header.promptTokensEstimate,
     echo: call.echo,
     quotable: quotableOf(run),
   })

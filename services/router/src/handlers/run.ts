@@ -7,12 +7,12 @@ import type { IncomingJob } from '@gateway/bus/port'
 import type { AnswerFailure, AnswerHead, JobHeader } from '@gateway/contracts/job'
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import type { AttemptRecord } from '@gateway/contracts/usage-event'
-import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { Span } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { ToolCalls } from '../core/billed-beside.ts'
 import type { Exchange } from '../clients/exchange.ts'
 import type { Body } from '../core/failed-bodies.ts'
+import { answerId } from '../core/answer-id.ts'
 import type { Identity } from '../core/whole-record.ts'
 import { clientDialect, type Target } from '../fleet.ts'
 
@@ -154,11 +154,9 @@ export function failureOf(
 
 /** For an answer whose backend leaves these out. */
 export function identityOf({ header }: Run, { model, backend }: Target): Identity {
-  const id = ID_PREFIX[clientDialect(header)] + header.requestId
+  const id = answerId(clientDialect(header), header.requestId)
   return { id, created: Math.floor(Date.now() / 1_000), model, usageRules: backend.profile.usage }
 }
-
-const ID_PREFIX: Record<ClientDialect, string> = { chat: 'chatcmpl-', responses: 'resp_', messages: 'msg_' }
 
 /** The answer, or its first content, is there; or the call has failed. */
 export function endWaiting(run: Run, call: Call): void {

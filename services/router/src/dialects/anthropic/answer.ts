@@ -9,6 +9,7 @@ import { isObject, type JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
 import type { PlainAnswer } from '../dialect.ts'
 import { parseMessage, readMessagesUsage } from '../messages/answer.ts'
+import { answerId } from '../../core/answer-id.ts'
 import { JsonText, type JsonBy, type Split } from './json-text.ts'
 import { ANSWER_TOOL } from './tools.ts'
 
@@ -19,7 +20,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
-    id: message.id || id,
+    id: answerId('chat', String(message.id || id)),
     object: 'chat.completion',
     created,
     model: message.model || model,
@@ -27,7 +28,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
       {
         index: 0,
         message: refusal === null ? answer : { ...answer, refusal },
-        finish_reason: finishReasonOf(message.stop_reason, blocks.some(isAnswer)),
+        finish_reason: finishReasonOf(message.stop_reason, endedBy(blocks)),
       },
     ],
     ...(usage ? { usage: writeUsage(usage) } : {}),
@@ -91,20 +92,33 @@ export function argumentsOf(input: unknown): string {
   return JSON.stringify(input ?? {})
 }
 
-const FINISH_REASONS: Record<string, string> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  pause_turn: 'stop',
-  tool_use: 'tool_calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  refusal: 'content_filter',
+const FINISH_REASONS = new Map<unknown, string>(
+  Object.entries({
+    end_turn: 'stop',
+    stop_sequence: 'stop',
+    pause_turn: 'stop',
+    tool_use: 'tool_calls',
+    max_tokens: 'length',
+    model_context_window_exceeded: 'length',
+    refusal: 'content_filter',
+  }),
+)
+
+export interface Called {
+  /** Our own tool: the model was made to answer by it, and has merely stopped. */
+  answer: boolean
+  /** Tools of the client's. */
+  tools: boolean
 }
 
-/** A model that was made to answer by our own tool has merely stopped. */
-export function finishReasonOf(stopReason: unknown, hasAnswered: boolean): string {
-  if (stopReason === 'tool_use' && hasAnswered) return 'stop'
-  return FINISH_REASONS[String(stopReason)] ?? 'stop'
+function endedBy(blocks: JsonObject[]): Called {
+  return { answer: blocks.some(isAnswer), tools: blocks.some((block) => block.type === 'tool_use' && !isAnswer(block)) }
+}
+
+export function finishReasonOf(stopReason: unknown, { answer, tools }: Called): string {
+  if (stopReason === 'tool_use' && answer) return 'stop'
+  const reason = FINISH_REASONS.get(stopReason) ?? 'stop'
+  return reason === 'stop' && tools ? 'tool_calls' : reason
 }
 
 export function writeUsage(usage: TokenUsage): JsonObject {

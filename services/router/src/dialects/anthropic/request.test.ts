@@ -252,3 +252,24 @@ function catchFault(run: () => unknown): BackendFault {
   }
   throw new Error('nothing was refused')
 }
+
+describe('a chat without a turn of the user', () => {
+  test('asks by the words of its system', () => {
+    const { request } = write({ messages: [{ role: 'system', content: 'Say hello.' }] })
+    expect(request.messages).toEqual([{ role: 'user', content: [{ type: 'text', text: 'Say hello.' }] }])
+    expect(request.system).toBeUndefined()
+  })
+
+  test('keeps the mark of the cache', () => {
+    const part = { type: 'text', text: 'Say hello.', cache_control: { type: 'ephemeral' } }
+    const { request } = write({ messages: [{ role: 'developer', content: [part] }] })
+    expect(request.messages).toEqual([{ role: 'user', content: [part] }])
+  })
+
+  test('and without any word is refused by name', () => {
+    const empty = () => write({ messages: [{ role: 'user', content: ' ' }] })
+    expect(empty).toThrow(
+      expect.objectContaining({ status: 400, body: expect.stringContaining('messages') as string }) as Error,
+    )
+  })
+})

@@ -6,7 +6,7 @@
 import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/parameter-support.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
-import { isInToolLoop, systemOf, turnsOf, type Json } from './content.ts'
+import { isInToolLoop, systemOf, turnsOf, type Json, type Turn } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
 import type { JsonBy } from './json-text.ts'
 import { thinkingMembers } from './thinking.ts'
@@ -38,7 +38,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
   const chat = parseExactly(question.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
-  const turns = turnsOf(messages)
+  const { system, turns } = conversationOf(messages)
   const maxTokens = Number(chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS)
   const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, question.model)
   const thoughts = thinkingMembers(chat.reasoning_effort, {
@@ -53,7 +53,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
     model: question.model,
     max_tokens: maxTokens,
     cache_control: chat.cache_control ?? undefined,
-    system: json === 'text' ? withInstruction(systemOf(messages)) : systemOf(messages),
+    system: json === 'text' ? withInstruction(system) : system,
     messages: turns,
     ...sampling.members,
     stop_sequences: stopSequencesOf(chat.stop),
@@ -74,6 +74,15 @@ const IN_JSON = 'Answer with one JSON object and nothing else: no words around i
 function withInstruction(system: string | Json[] | undefined): string | Json[] {
   if (Array.isArray(system)) return [...system, { type: 'text', text: IN_JSON }]
   return system === undefined ? IN_JSON : `${system}\n\n${IN_JSON}`
+}
+
+/** The API wants a turn of the user's. Where there is none, the system's words are the question. */
+function conversationOf(messages: Json[]): { system: string | Json[] | undefined; turns: Turn[] } {
+  const [system, turns] = [systemOf(messages), turnsOf(messages)]
+  if (turns.length > 0) return { system, turns }
+  if (system === undefined) throw refused('messages', 'must hold words for this model')
+  const content = typeof system === 'string' ? [{ type: 'text', text: system }] : system
+  return { system: undefined, turns: [{ role: 'user', content }] }
 }
 
 function refuseEssentials(chat: Json): void {

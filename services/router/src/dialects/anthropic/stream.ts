@@ -4,6 +4,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk, writeChunk, type Chunk } from '../../core/chat-chunk.ts'
+import { answerId } from '../../core/answer-id.ts'
 import { isText } from '../../core/error-answer.ts'
 import { isObject, type JsonObject, membersOf, parseExactly } from '@gateway/contracts/json'
 import type { Identity } from '../../core/whole-record.ts'
@@ -75,7 +76,7 @@ export class MessagesStream implements ChatReading {
     const { id, model } = message
     this.#identity = {
       ...this.#identity,
-      ...(isText(id) ? { id } : null),
+      id: answerId('chat', isText(id) && id !== '' ? id : this.#identity.id),
       ...(isText(model) ? { model } : null),
     }
     return this.#chunk({ role: 'assistant', content: '' })
@@ -153,7 +154,10 @@ export class MessagesStream implements ChatReading {
     const late = [...this.#waiting.keys()].map((index) => this.#sayWaiting(index))
     const words = this.#content('content', this.#json?.end())
     const refusal = refusalOf(delta.stop_details)
-    const reason = finishReasonOf(delta.stop_reason, this.#answers.size > 0)
+    const reason = finishReasonOf(delta.stop_reason, {
+      answer: this.#answers.size > 0,
+      tools: this.#toolCalls.size > 0,
+    })
     const end = this.#chunk(refusal === null ? {} : { refusal }, reason)
     return [...late, words, end].filter((chunk) => chunk !== null)
   }

@@ -5,6 +5,7 @@
 import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
+import { answerId } from '../../core/answer-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { writeMessagesUsage } from '../messages/answer.ts'
@@ -28,13 +29,14 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
   return { ...writeMessage(completion, content, stop), ...(usage ? { usage: writeMessagesUsage(usage) } : {}) }
 }
 
-/** All but the usage. Only the vendor has what stands under the members that are null. */
-export function writeMessage({ id, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
-  return { id, type: 'message', role: 'assistant', model, content, ...stop, container: null, diagnostics: null }
+/** All but the usage. Strict clients refuse null for a member that only the vendor's own answers have. */
+export function writeMessage({ id: told, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
+  const id = answerId('messages', String(told))
+  return { id, type: 'message', role: 'assistant', model, content, ...stop }
 }
 
 export function writeText(text: string): JsonObject {
-  return { type: 'text', text, citations: null }
+  return { type: 'text', text }
 }
 
 /** The model itself calls: no program of the vendor does. */
@@ -47,12 +49,12 @@ export function stopOf(choice: JsonObject, { hasCalls, refusal }: { hasCalls: bo
   const matched = matchedStop(choice)
   const reason =
     refusal !== '' ? 'refusal' : hasCalls ? callsReason(choice) : STOP_REASONS[endingOf(choice.finish_reason)]
-  const details = refusal === '' ? null : { type: 'refusal', category: null, explanation: refusal }
+  const details = { type: 'refusal', category: null, explanation: refusal }
   const isMatched = matched !== null && reason === 'end_turn'
   return {
     stop_reason: isMatched ? 'stop_sequence' : reason,
     stop_sequence: isMatched ? matched : null,
-    stop_details: details,
+    ...(refusal === '' ? {} : { stop_details: details }),
   }
 }
 

@@ -28,7 +28,6 @@ interface Block {
 
 export class MessagesEvents {
   #echo: Echo
-  #promptTokensEstimate: number
   #written = ''
   #id: string | null = null
   /** The first is under way. */
@@ -39,9 +38,8 @@ export class MessagesEvents {
   #refusal = ''
   #stop: JsonObject | null = null
 
-  constructor(echo: Echo, promptTokensEstimate: number) {
+  constructor(echo: Echo) {
     this.#echo = echo
-    this.#promptTokensEstimate = promptTokensEstimate
   }
 
   /** The bytes to pass on for this chunk, or null. */
@@ -56,17 +54,16 @@ export class MessagesEvents {
     // Some servers say that they are done, and not why.
     this.#stop ??= this.#stopOf({})
     this.#write()
-    this.#event('message_delta', { delta: { ...this.#stop, container: null }, usage: writeDeltaUsage(usage) })
+    this.#event('message_delta', { delta: this.#stop, usage: writeDeltaUsage(usage) })
     this.#event('message_stop', {})
     return this.#flush()!
   }
 
   #begin({ id, model }: JsonObject): void {
     this.#id = String(id)
-    const message = writeMessage({ id, model }, [], { stop_reason: null, stop_sequence: null, stop_details: null })
-    // The backend counts at the end only, and `message_delta` tells its figures. Claude Code's logs keep those of the start
-    // (vercel/ai#17326, 2026-07-20).
-    const usage = writeMessagesUsage({ ...NO_TOKENS, promptTokens: this.#promptTokensEstimate })
+    const message = writeMessage({ id, model }, [], { stop_reason: null, stop_sequence: null })
+    // The backend counts at the end only, and `message_delta` tells its figures. A guess would look as one of them.
+    const usage = writeMessagesUsage(NO_TOKENS)
     this.#event('message_start', { message: { ...message, usage } })
   }
 

@@ -79,7 +79,7 @@ function count(told: unknown): number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0
 }
 
-/** Of a whole message. Nobody here knows the members that are null. */
+/** Of a whole message. */
 export function writeMessagesUsage(usage: TokenUsage): JsonObject {
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = usage
   const written = {
@@ -88,10 +88,7 @@ export function writeMessagesUsage(usage: TokenUsage): JsonObject {
   }
   return {
     ...writeDeltaUsage(usage),
-    cache_creation: cacheWriteTokens > 0 ? written : null,
-    inference_geo: null,
-    service_tier: null,
-    speed: null,
+    ...(cacheWriteTokens > 0 ? { cache_creation: written } : {}),
   }
 }
 
@@ -104,7 +101,7 @@ export function writeDeltaUsage(usage: TokenUsage): JsonObject {
     cache_read_input_tokens: cachedTokens,
     output_tokens: completionTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    server_tool_use: toolCalls ? writeToolCalls(toolCalls) : null,
+    ...(toolCalls ? { server_tool_use: writeToolCalls(toolCalls) } : {}),
   }
 }
 
