@@ -4,7 +4,7 @@
  */
 
 import fc from 'fast-check'
-import type { ClientDialect, TargetDialect } from '@gateway/contracts/vendors'
+import { clientDialects, targetDialects, type ClientDialect, type TargetDialect } from '@gateway/contracts/vendors'
 import { describe, expect, test } from 'vitest'
 import { createSseSplitter } from '../core/sse-events.ts'
 import { keepAccepted } from '../core/accepted-parameters.ts'
@@ -86,16 +86,8 @@ const REQUESTS: Record<ClientDialect, (object: string) => string> = {
     `{"temperature":0.5,"max_tokens":99,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"${UNSIGNED}"},{"type":"tool_use","id":"t","name":"f","input":${object}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"y"}]}],"tools":[{"name":"f","input_schema":${SCHEMA(object)}}],"output_config":{"format":{"type":"json_schema","schema":${SCHEMA(object)}}}}`,
 }
 
-const PAIRS: [ClientDialect, TargetDialect][] = [
-  ['chat', 'chat'],
-  ['chat', 'messages'],
-  ['responses', 'chat'],
-  ['responses', 'responses'],
-  ['responses', 'messages'],
-  ['messages', 'chat'],
-  ['messages', 'messages'],
-]
-const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => wayTo(client, [target])!.dialect
+const PAIRS = clientDialects.flatMap((client) => targetDialects.map((target) => [client, target] as const))
+const dialectOf = (client: ClientDialect, target: TargetDialect): Dialect => wayTo(client, [target]).dialect
 const IDENTITY = { id: 'own', created: 1, model: 'of-the-target' }
 /** The target refuses a parameter and ids of calls, so that whoever may write a request anew does. */
 const REWRITING: Partial<Question> = { form: [{ parameter: 'temperature' }], profile: VENDOR_PROFILES.openai }

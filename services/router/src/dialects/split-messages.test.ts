@@ -34,7 +34,7 @@ function requestBy(client: ClientDialect): Json {
 type Asked = 'nothing' | 'json_object' | 'json_schema'
 
 function opened(client: ClientDialect, asked: Asked) {
-  const { dialect } = wayTo(client, ['messages'])!
+  const { dialect } = wayTo(client, ['messages'])
   const body = Buffer.from(JSON.stringify({ ...requestBy(client), ...formatOf(client, asked) }))
   const question = { kind: 'chat' as const, body, model: 'm', stream: true, maxTokens: undefined, form: [] }
   return { dialect, echo: dialect.request(question).echo }
