@@ -78,7 +78,8 @@ function idsOfStream(client: ClientDialect, target: TargetDialect, events: Json[
   const { dialect, identity, echo } = opened(client, target)
   const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
   const bytes = events.map(
-    (event) => (event.type ? `event: ${String(event.type)}\n` : '') + `data: ${JSON.stringify(event)}\n\n`,
+    ({ type, ...rest }) =>
+      `${typeof type === 'string' ? `event: ${type}\n` : ''}data: ${JSON.stringify({ type, ...rest })}\n\n`,
   )
   const read = createSseSplitter()
     .push(Buffer.from(bytes.join('')))

@@ -20,7 +20,7 @@ export function readMessage(bytes: Buffer, { id, created, model }: Identity, by:
   const refusal = refusalOf(message.stop_details)
   const usage = readMessagesUsage(message.usage)
   const json = {
-    id: answerId('chat', String(message.id || id)),
+    id: answerId('chat', isText(message.id) && message.id !== '' ? message.id : id),
     object: 'chat.completion',
     created,
     model: message.model || model,
