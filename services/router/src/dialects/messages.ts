@@ -21,6 +21,7 @@ import {
   writeMessagesUsage,
 } from './messages/answer.ts'
 import { errorMessageOf, faultOf, readMessagesError } from './messages/errors.ts'
+import { StartSplitter } from './messages/split-starts.ts'
 import { withoutUnsigned } from './messages/unsigned.ts'
 import { MessageWatch } from './messages/watch-message.ts'
 import { prependMembers } from './openai.ts'
@@ -74,6 +75,7 @@ class MessagesPassing implements StreamReading {
   #watch = new MessageWatch()
   readonly progress = this.#watch.progress
   #identity: Identity
+  #starts = new StartSplitter()
   /** From the first event that names a reason to stop. */
   #closing: SseEvent[] = []
 
@@ -88,9 +90,9 @@ class MessagesPassing implements StreamReading {
     if (this.#watch.note(event)) this.progress.begun = true
     if (this.progress.complete) {
       this.#closing.push(sent)
-      return null
+      return this.#starts.flush()
     }
-    return event.type === 'message_start' ? this.#start(sent) : raw
+    return event.type === 'message_start' ? this.#start(sent) : (this.#starts.split(event, sent) ?? raw)
   }
 
   usageChunk(usage: TokenUsage): Buffer {
