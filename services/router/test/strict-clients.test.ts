@@ -201,7 +201,7 @@ const USAGE = { promptTokens: 9, completionTokens: 4, cachedTokens: 0, reasoning
 function gateway(client: ClientDialect, target: TargetDialect, told: Told): typeof fetch {
   const { dialect } = wayTo(client, [target])
   return (_url, init) => {
-    const { model, stream = false, ...body } = JSON.parse(String(init!.body as string)) as Json
+    const { model, stream = false, ...body } = JSON.parse(init!.body as string) as Json
     const question = { kind: 'chat' as const, body: Buffer.from(JSON.stringify(body)), model: model as string }
     const { echo } = dialect.request({ ...question, stream: stream === true, maxTokens: undefined, form: [] })
     const identity = { id: PREFIXES[client], created: 1, model: 'm' }
