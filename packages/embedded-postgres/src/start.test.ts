@@ -1,6 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, realpath, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -8,7 +9,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openDatabase } from '@gateway/postgres/database'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { postgresProcessesOn, startTimeOf } from './processes.ts'
+import { freePort } from './free-port.ts'
 import { startEmbeddedPostgres } from './start.ts'
+import { unprivilegedAccount } from './unprivileged-account.ts'
 
 /** Mode 0700: as root, PostgreSQL's own account cannot reach what is below by its path. */
 let folder: string
@@ -104,6 +107,59 @@ test('a pid file that names some other process neither stops the start nor that 
   expect(await startTimeOf(bystander.pid!)).not.toBeNull()
   expect(await readFile(pidFile, 'utf8')).toContain(`${server.pid}\n`)
 })
+
+test('a folder whose owner is being killed is waited for', async () => {
+  const { child, url } = await startElsewhere()
+  await query(url, `INSERT INTO notes VALUES ('from the killed')`)
+  const starting = startEmbeddedPostgres({ directory })
+  await sleep(300)
+  child.kill('SIGKILL')
+  await using server = await starting
+  expect(await notes(server.url)).toContain('from the killed')
+})
+
+test('a pid file of a server that died and that nobody has collected does not stop the start', async () => {
+  const account = unprivilegedAccount()
+  // It never collects its child.
+  const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec sleep 60'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    ...account,
+  })
+  onTestFinished(() => void parent.kill('SIGKILL'))
+  const [dead] = (await once(createInterface(parent.stdout!), 'line')) as [string]
+  await expect.poll(() => stateOf(Number(dead))).toMatch(/^Z/)
+  await writeFile(join(directory, 'data', 'postmaster.pid'), `${dead}\n`)
+  await using server = await startEmbeddedPostgres({ directory })
+  expect(await notes(server.url)).toContain('first')
+})
+
+test('a left-behind server that hears nothing is stopped all the same', async () => {
+  const { child, url, pid } = await startElsewhere()
+  await query(url, `INSERT INTO notes VALUES ('left behind and deaf')`)
+  for (const watcher of childrenOf(child.pid!, 'sh')) process.kill(watcher, 'SIGKILL')
+  process.kill(pid, 'SIGSTOP')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  await using server = await startEmbeddedPostgres({ directory })
+  expect(await startTimeOf(pid)).toBeNull()
+  expect(await notes(server.url)).toContain('left behind and deaf')
+}, 60_000)
+
+test('a server whose port is taken meanwhile is started on another', async () => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  onTestFinished(() => void taken.close())
+  const ports = [(taken.address() as AddressInfo).port, await freePort()]
+  const log: string[] = []
+  const choosePort = async () => ports.shift()!
+  await using server = await startEmbeddedPostgres({ directory, choosePort, log: (line) => log.push(line) })
+  expect(await notes(server.url)).toContain('first')
+  expect(log.join('\n')).toMatch(/Address already in use/)
+})
+
+function stateOf(pid: number): string {
+  return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).trim()
+}
 
 async function startElsewhere(): Promise<{ child: ChildProcess; url: string; pid: number }> {
   const program = `

@@ -169,3 +169,11 @@ async function countNotes(ids: string): Promise<number> {
   const { rows } = await database.query<{ n: number }>(`SELECT count(*) AS n FROM notes WHERE id IN (${ids})`)
   return rows[0]!.n
 }
+
+test('a process that is too busy to hear the server connects when it is free again', async () => {
+  const opening = openDatabase(server.url, { poolSize: 1, connectTimeoutMs: 300 })
+  const busyUntilMs = performance.now() + 500
+  while (performance.now() < busyUntilMs);
+  await using late = await opening
+  await expect(late.query('SELECT 1 AS n')).resolves.toMatchObject({ rows: [{ n: 1 }] })
+})
