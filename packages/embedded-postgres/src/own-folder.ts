@@ -1,20 +1,31 @@
 /**
  * One process at a time owns a folder. The owner's note in it counts for as long as that very process lives, so that
- * `kill -9` leaves nothing behind that would have to be removed by hand.
+ * `kill -9` leaves nothing behind that would have to be removed by hand. A killed process may take a moment to end, longer
+ * on a busy machine, so an owner that lives is given some time to go.
  */
 
 import { link, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { startTimeOf } from './processes.ts'
 
-/** Takes the folder, or throws when another living process holds it. */
+const OWNER_GOES_WITHIN_MS = 5_000
+const POLL_MS = 50
+
+/** Takes the folder, or throws when another living process goes on holding it. */
 export async function ownFolder(directory: string): Promise<AsyncDisposable> {
   const note = join(directory, 'owner')
   const draft = `${note}.${process.pid}`
   const mine = `${process.pid} ${await startTimeOf(process.pid)}\n`
   await writeFile(draft, mine)
   try {
-    while (!(await tryLink(draft, note))) await removeIfStale(note, `${draft}.stale`, directory)
+    const giveUpAtMs = performance.now() + OWNER_GOES_WITHIN_MS
+    while (!(await tryLink(draft, note))) {
+      const owner = await removeIfStale(note, `${draft}.stale`)
+      if (owner === null) continue
+      if (performance.now() > giveUpAtMs) throw inUse(directory, owner)
+      await delay(POLL_MS)
+    }
   } finally {
     await rm(draft, { force: true })
   }
@@ -25,19 +36,21 @@ export async function ownFolder(directory: string): Promise<AsyncDisposable> {
   }
 }
 
-async function removeIfStale(note: string, aside: string, directory: string): Promise<void> {
+/** Answers the note of an owner that lives. */
+async function removeIfStale(note: string, aside: string): Promise<string | null> {
   const seen = await read(note)
-  if (seen === null) return
-  if (await isAlive(seen)) throw inUse(directory, seen)
+  if (seen === null) return null
+  if (await isAlive(seen)) return seen
   await rename(note, aside).catch(() => {})
   const moved = await read(aside)
   // Somebody else removed the stale note and wrote a new one before our rename: give it back.
   if (moved !== null && moved !== seen) {
     await tryLink(aside, note)
     await unlink(aside)
-    throw inUse(directory, moved)
+    return moved
   }
   await rm(aside, { force: true })
+  return null
 }
 
 async function isAlive(content: string): Promise<boolean> {

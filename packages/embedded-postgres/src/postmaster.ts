@@ -17,7 +17,9 @@ import { dieWithParent } from './die-with-parent.ts'
 import { stopLeftover } from './leftover.ts'
 import { unprivilegedAccount } from './unprivileged-account.ts'
 
-const START_TIMEOUT_MS = 60_000
+/** After a kill the server first goes through its log of writes, which takes as long as it takes. */
+const START_TIMEOUT_MS = 600_000
+const SAY_EVERY_MS = 10_000
 const POLL_MS = 10
 
 /**
@@ -35,6 +37,8 @@ export interface PostmasterOptions {
   /** What becomes of it when this process dies. */
   onParentDeath: typeof FAST | typeof IMMEDIATE
   log(line: string): void
+  /** What takes longer than usual, and why. */
+  say?(line: string): void
 }
 
 export interface Postmaster {
@@ -102,17 +106,20 @@ async function initDataDirectory(options: DataPlace & { dataDirectory: string; p
  */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
   const dataDirectory = await realpath(options.dataDirectory)
-  await stopLeftover(dataDirectory, options.log)
+  const { log, say = log } = options
+  await stopLeftover(dataDirectory, log, say)
   const args = ['-p', String(options.port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=']
   for (const [name, value] of Object.entries(options.settings)) args.push('-c', `${name}=${value}`)
   const child = spawnOn(dataDirectory, join(options.binDirectory, 'postgres'), args)
   dieWithParent(child, options.onParentDeath)
-  const output = collect(child, options.log)
+  const output = collect(child, log)
   const exited = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
     child.once('error', () => resolve({ code: null, signal: null }))
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  await untilReady(child, dataDirectory, exited, output)
+  const stillStarting = () => say(`PostgreSQL is still starting: ${output().trim().split('\n').at(-1)}`)
+  const telling = setInterval(stillStarting, SAY_EVERY_MS)
+  await untilReady(child, dataDirectory, exited, output).finally(() => clearInterval(telling))
   return { pid: child.pid!, exited, kill: (signal) => void child.kill(signal) }
 }
 

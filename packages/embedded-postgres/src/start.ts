@@ -5,6 +5,9 @@
  * that only this user of the system may read. When this process is killed, the server shuts down by itself; one that
  * nevertheless is still there is stopped first at the next start. When the server dies, it is started again on the same
  * port, so that open pools find it.
+ *
+ * A first start that fails is tried again, on another port: somebody may have taken that one meanwhile, or processes of a
+ * killed server may still hold its memory.
  */
 
 import { mkdir } from 'node:fs/promises'
@@ -18,6 +21,7 @@ import { FAST, openDataDirectory, startPostmaster, type Postmaster } from './pos
 const USER = 'gateway'
 const FIRST_RESTART_PAUSE_MS = 100
 const LONGEST_RESTART_PAUSE_MS = 5_000
+const FIRST_STARTS = 5
 
 const SETTINGS = {
   max_connections: '60',
@@ -38,8 +42,11 @@ export interface EmbeddedPostgres extends AsyncDisposable {
 export async function startEmbeddedPostgres(options: {
   directory: string
   log?(line: string): void
+  /** What takes longer than usual, and why: for a person who waits. */
+  say?(line: string): void
+  choosePort?(): Promise<number>
 }): Promise<EmbeddedPostgres> {
-  const log = options.log ?? (() => {})
+  const { log = () => {}, say = log, choosePort = freePort } = options
   const directory = resolve(options.directory)
   const binDirectory = await embeddedBinaries(log)
   if (!binDirectory) throw new Error(`npm has no PostgreSQL for ${process.platform}-${process.arch}: set DATABASE_URL`)
@@ -48,10 +55,10 @@ export async function startEmbeddedPostgres(options: {
   cleanup.use(await ownFolder(directory))
 
   const { dataDirectory, password } = await openDataDirectory({ directory, binDirectory, user: USER, durable: true })
-  const port = await freePort()
-  const start = (): Promise<Postmaster> =>
-    startPostmaster({ binDirectory, dataDirectory, port, settings: SETTINGS, onParentDeath: FAST, log })
-  const server = keepRunning(await start(), start, log)
+  const startOn = (port: number): Promise<Postmaster> =>
+    startPostmaster({ binDirectory, dataDirectory, port, settings: SETTINGS, onParentDeath: FAST, log, say })
+  const { first, port } = await startFirst(startOn, choosePort, say)
+  const server = keepRunning(first, () => startOn(port), log)
   cleanup.defer(() => server.stop())
   const resources = cleanup.move()
   return {
@@ -60,6 +67,24 @@ export async function startEmbeddedPostgres(options: {
       return server.pid()
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+/** Throws what the last of some starts ended with. */
+async function startFirst(
+  startOn: (port: number) => Promise<Postmaster>,
+  choosePort: () => Promise<number>,
+  say: (line: string) => void,
+): Promise<{ first: Postmaster; port: number }> {
+  for (let tries = 1, pauseMs = FIRST_RESTART_PAUSE_MS; ; tries++, pauseMs *= 2) {
+    const port = await choosePort()
+    try {
+      return { first: await startOn(port), port }
+    } catch (error) {
+      if (tries === FIRST_STARTS) throw error
+      say(`${(error as Error).message}: trying again`)
+      await delay(pauseMs)
+    }
   }
 }
 

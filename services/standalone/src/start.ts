@@ -53,10 +53,11 @@ export async function startStandalone(settings: StandaloneSettings): Promise<Sta
   const { dataDir } = settings
   await openDataFolder(dataDir)
   const log = (line: string) => logger.debug({ line }, 'postgres')
+  const say = (line: string) => logger.warn(line)
   const [postgres, masterSecret] = await inDataFolder(
     dataDir,
     Promise.all([
-      startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), log }),
+      startEmbeddedPostgres({ directory: join(dataDir, 'postgres'), log, say }),
       settings.masterSecret ?? keepMasterSecret(dataDir),
     ]),
   )
