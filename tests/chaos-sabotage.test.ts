@@ -38,6 +38,12 @@ const CASES: Case[] = [
     promise: 'no more requests than the limit in any 60 seconds',
     run: { requests: 900, kills: 0, only: [] },
   },
+  {
+    sabotage: 'no-void',
+    what: 'a run that lost its edge stays charged',
+    promise: 'what is repeated under one Idempotency-Key is answered, and charged once',
+    run: { requests: 100, kills: 17, only: ['kill-claimed'] },
+  },
 ]
 
 test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {

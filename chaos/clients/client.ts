@@ -20,6 +20,8 @@ export interface Clients {
   probe(edge: 0 | 1): Promise<boolean>
   /** Resolves when some answers have begun at an edge that take a while; `over` when they have ended. */
   beginStreams(edge: 0 | 1): Promise<{ over: Promise<unknown> }>
+  /** Resolves when some requests with an `Idempotency-Key` have begun at an edge; `over` when each was answered whole. */
+  beginRepeating(edge: 0 | 1): Promise<{ count: number; over: Promise<unknown> }>
   /** Every account asks once, so that the admission store knows them all. */
   visit(): Promise<void>
   /** Somebody's key is rotated. */
@@ -36,6 +38,7 @@ const REPEATS_FOR_MS = 60_000
 const STREAMS = 4
 /** Half a second at the backends' pace. */
 const STREAM_WORDS = 100
+const PLAIN_BEGINS_WITHIN_MS = 150
 
 export function openClients(stage: Stage, log: ClientLog): Clients {
   const { keyring, edgeUrls } = stage
@@ -61,11 +64,11 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
   }
 
   /** At one edge and the other in turn, until it is answered. */
-  async function repeat(request: PlannedRequest): Promise<void> {
+  async function repeat(request: PlannedRequest, onHead?: () => void): Promise<void> {
     const giveUpAtMs = Date.now() + REPEATS_FOR_MS
     for (let turn = request.edge; Date.now() < giveUpAtMs; turn++) {
       const edge = turn % 2 === 0 ? 0 : 1
-      const { whole } = await ask({ ...request, edge }, keyring.of(request.owner).key)
+      const { whole } = await ask({ ...request, edge }, keyring.of(request.owner).key, request.kind, onHead)
       if (whole) return
       await sleep(REPEATS_AFTER_MS)
     }
@@ -114,6 +117,27 @@ export function openClients(stage: Stage, log: ClientLog): Clients {
       })
       await Promise.all(streams.map(({ begunOrOver }) => begunOrOver))
       return { over: Promise.all(streams.map(({ over }) => over)) }
+    },
+    async beginRepeating(edge) {
+      const owner = keyring.of('probe').name
+      const begun = Array.from({ length: STREAMS }, (_, index) => {
+        const id = `p${++probes}`
+        const { promise, resolve } = Promise.withResolvers<void>()
+        // Even ones stream. Of the others, nothing is seen before the end.
+        const request = {
+          ...SHORT_REQUEST,
+          kind: 'repeating',
+          id,
+          edge,
+          owner,
+          words: STREAM_WORDS,
+          chosen: index,
+        } as const
+        const over = repeat(request, resolve)
+        return { begun: index % 2 === 0 ? Promise.race([promise, over]) : sleep(PLAIN_BEGINS_WITHIN_MS), over }
+      })
+      await Promise.all(begun.map((one) => one.begun))
+      return { count: begun.length, over: Promise.all(begun.map(({ over }) => over)) }
     },
     async visit() {
       for (const owner of keyring.owners) await askShortly(owner, 0, 'probe')

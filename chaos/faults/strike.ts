@@ -17,6 +17,7 @@ import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
 import { failedOver, isolated, late, split, unheard } from './fail-over.ts'
 import { flooded } from './flood.ts'
+import { answeredWithoutEnd, poisoned, refusedBodies } from './hostile-client.ts'
 import { killedInCommit } from './postgres.ts'
 import { clockWrong, deadAt, frozen, killed, killedAndGone, replaced } from './processes.ts'
 import { emptied, flushed, olderThanItWas } from './redis.ts'
@@ -33,6 +34,8 @@ export interface Consequence {
   victim?: string | null
   servedMs?: number
   strayed?: number
+  /** What a client did to others. */
+  harm?: string[]
   note?: string
 }
 
@@ -78,6 +81,14 @@ async function strike(stage: Stage, clients: Clients, fault: PlannedFault): Prom
       return { note: `${await repeated(stage, `repeat ${fault.number}`, fault.forMs)} reports` }
     case 'flood':
       return { note: await flooded(stage, fault.edge, fault.forMs) }
+    case 'poison':
+      return poisoned(stage, fault)
+    case 'refused-bodies':
+      return refusedBodies(stage, clients, fault)
+    case 'endless':
+      return answeredWithoutEnd(stage, fault)
+    case 'kill-claimed':
+      return { note: `${await killedUnderClaims(stage, clients, fault.victim)} requests ran` }
     case 'split': {
       const { servedMs, scripts } = await split(stage, clients, fault)
       return { servedMs, note: `the former primary ${tookWrites(servedMs)}, and ran ${scripts} scripts` }
@@ -111,6 +122,10 @@ async function strikeOne(
         | 'failpoint'
         | 'lose-machine'
         | 'flood'
+        | 'poison'
+        | 'refused-bodies'
+        | 'endless'
+        | 'kill-claimed'
         | 'split'
         | 'unheard'
         | 'slow-disk'
@@ -187,6 +202,15 @@ async function lostWithItsMachine(stage: Stage, clients: Clients, victim: EdgeNa
   link.cut()
   link.heal()
   await Promise.all([streams.over, replaced(stage, victim, pid)])
+}
+
+/** Their clients ask the other edge, and then in turn. */
+async function killedUnderClaims(stage: Stage, clients: Clients, victim: EdgeName): Promise<number> {
+  const pid = stage.pidOf(victim)!
+  const claimed = await clients.beginRepeating(EDGES.indexOf(victim) as 0 | 1)
+  await killedAndGone(stage, victim)
+  await Promise.all([claimed.over, replaced(stage, victim, pid)])
+  return claimed.count
 }
 
 async function refused({ backends }: Stage, name: keyof Stage['backends'], forMs: number): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * A request with an `Idempotency-Key`, repeated at either edge until it is answered, is answered in the end, has run to its
- * end once, and that once is what it is charged. What a client was shown of an attempt that broke is another matter: it
- * was made, and is charged as any answer that breaks.
+ * end once, and that once is what it is charged. A run that lost its edge is void, by that one. What a client was shown
+ * of an attempt that broke otherwise is another matter: it was made, and is charged as any answer that breaks.
  */
 
 import type { Seen } from '../clients/seen.ts'
@@ -33,6 +33,10 @@ function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<strin
   const completed = requestIds.flatMap((requestId) => rows.get(requestId) ?? []).filter(isCompleted)
   if (completed.length > 1 && !wasForgotten(facts, attempts)) return [`it has run to its end ${completed.length} times`]
   if (wasDestroyed(facts, last.requestId!, rows.get(last.requestId!))) return []
+  const voids = requestIds
+    .flatMap((requestId) => rows.get(requestId) ?? [])
+    .flatMap((row) => faultOfLost(row, completed))
+  if (voids.length > 0) return voids
   const row = completed.find(({ requestId }) => requestId === last.requestId)
   const call =
     row &&
@@ -44,6 +48,16 @@ function faultsIn(facts: Facts, attempts: Seen[], calls: Call[], rows: Map<strin
   if (!call) return [`the answer ${last.answerIds.join(', ')} has no row, among ${completed.length}`]
   const isSame = row.promptTokens === call.usage?.promptTokens && row.completionTokens === call.usage.completionTokens
   return isSame ? [] : ['its row has other tokens than its backend counted']
+}
+
+/** Only a run that lost its edge is void, and each of those is. */
+function faultOfLost({ outcome, charge, requestId, isClaimed, voidedBy }: LedgerRow, completed: LedgerRow[]): string[] {
+  const isLost = outcome === 'edge_lost'
+  if (!isLost && voidedBy !== null) return [`${requestId} is void, and ended as ${outcome}`]
+  if (!isLost || !isClaimed || completed.length === 0) return []
+  if (charge > 0) return [`${requestId} lost its edge and charges ${charge} beside the answer`]
+  const isNamed = completed.some((row) => row.requestId === voidedBy)
+  return isNamed ? [] : [`${requestId} is void for ${voidedBy}, which answered nobody`]
 }
 
 const isCompleted = ({ outcome, reporter, delivered }: LedgerRow) =>

@@ -12,7 +12,8 @@ import { connectBroker } from '@gateway/testing/ask-jetstream'
 import type { ClientLog } from '../clients/client-log.ts'
 import { requestIn } from '../clients/question.ts'
 import type { Stage } from '../stage/open-stage.ts'
-import type { Backlog, Call, Facts, LedgerRow, StoreFact, Struck, WindowFact } from './facts.ts'
+import { type Backlog, type Call, type Facts, type LedgerRow, NAMELESS, type StoreFact, type Struck } from './facts.ts'
+import type { WindowFact } from './facts.ts'
 import { findLeftovers } from './totals.ts'
 
 const LOOK_EVERY_MS = 500
@@ -108,12 +109,16 @@ async function readWindows({ database }: Stage): Promise<WindowFact[]> {
   return rows
 }
 
+/** The last release has no columns for claims. */
 async function readRows({ database }: Stage): Promise<LedgerRow[]> {
   const { rows } = await database.query<LedgerRow>(`
     select request_id as "requestId", case rank when 2 then 'edge' else 'router' end as reporter, account, unit, lane,
-      backend, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", estimated, charge, outcome,
+      backend, prompt_tokens as "promptTokens", completion_tokens as "completionTokens", estimated, charge,
+      outcome,
+      to_jsonb(row)->>'claim' is not null as "isClaimed", to_jsonb(row)->>'voided_by' as "voidedBy",
+      (to_jsonb(row)->>'voided_charge')::bigint as "voidedCharge",
       delivered, extract(epoch from recorded_at)::float8 * 1000 as "recordedAtMs"
-    from metering.ledger order by request_id`)
+    from metering.ledger row order by request_id`)
   return rows
 }
 
@@ -121,7 +126,7 @@ function readCalls(stage: Stage): Call[] {
   return stage.calls().map(({ backend, requestId, body, answerId, outcome, usage, startedAtMs, ...call }) => ({
     backend: backend ?? '?',
     requestId: requestId ?? '?',
-    id: requestIn(body) ?? '?',
+    id: requestIn(body) ?? NAMELESS,
     answerId,
     outcome,
     usage: usage && {

@@ -35,6 +35,7 @@ function excusedByDeath(victim: string, edge: string): string[] {
 function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: string, seen: Seen): string[] {
   switch (fault.kind) {
     case 'kill':
+    case 'kill-claimed':
     case 'lose-machine':
       return excusedByDeath(fault.victim, edge)
     case 'kill-two':
@@ -71,8 +72,11 @@ function excusedBy(fault: Exclude<FaultAction, { kind: 'failpoint' }>, edge: str
     case 'stream-wiped':
     case 'disk-full':
       return [UNMETERED]
-    // Strangers take nothing from those with a key.
+    // Strangers take nothing from those with a key, and no client takes anything from another.
     case 'flood':
+    case 'poison':
+    case 'refused-bodies':
+    case 'endless':
     case 'repeat':
     case 'redis-flushed':
     case 'redis-emptied':

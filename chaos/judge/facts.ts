@@ -37,6 +37,8 @@ export interface Struck {
   servedMs?: number
   /** How many scripts a former primary was sent by edges that had heard of its successor. */
   strayed?: number
+  /** What a hostile client did to others. */
+  harm?: string[]
   note: string
 }
 
@@ -57,6 +59,9 @@ export interface Call {
   hasAnswered: boolean
 }
 
+/** The `id` of a call whose client has no log. */
+export const NAMELESS = '?'
+
 export interface LedgerRow {
   requestId: string
   reporter: 'edge' | 'router'
@@ -68,6 +73,11 @@ export interface LedgerRow {
   completionTokens: number
   estimated: boolean
   charge: number
+  /** Its edge and its metering told it from others under its `Idempotency-Key`; those of the last release do not. */
+  isClaimed: boolean
+  /** The request whose answer was paid for in its place, and what it would have cost. */
+  voidedBy: string | null
+  voidedCharge: number | null
   outcome: string
   delivered: boolean
   recordedAtMs: number

@@ -43,6 +43,9 @@ const ROW: Facts['rows'][number] = {
   completionTokens: 5,
   estimated: false,
   charge: 15_000,
+  isClaimed: false,
+  voidedBy: null,
+  voidedCharge: null,
   outcome: 'completed',
   delivered: true,
   recordedAtMs: 1_200,
@@ -406,10 +409,25 @@ describe('a request that is repeated under one Idempotency-Key', () => {
   const callAgain = { ...CALL, requestId: 'request-0', answerId: 'answer-0' }
   const totals = { windows: [], store: [] }
 
+  const facts = (row: Facts['rows'][number]) => {
+    return { ...totals, seen: [failed, repeating], rows: [ROW, row], calls: [CALL, callAgain] }
+  }
+  const broke = { ...again, outcome: 'backend_failed', delivered: false }
+  const lost = { ...broke, reporter: 'router' as const, outcome: 'edge_lost', isClaimed: true }
+  const voided = { ...lost, charge: 0, voidedBy: 'request-1', voidedCharge: 15_000 }
+
   test('may fail before it is answered, and may be charged what was made of an attempt that broke', () => {
-    const broke = { ...again, reporter: 'router' as const, outcome: 'edge_lost', delivered: false }
-    const facts = { ...totals, seen: [failed, repeating], rows: [ROW, broke], calls: [CALL, callAgain] }
-    expect(broken(facts)).toEqual([])
+    expect(broken(facts(broke))).toEqual([])
+  })
+
+  test('is not charged for an attempt that lost its edge, whose row says which one is', () => {
+    expect(broken(facts(voided))).toEqual([])
+    expect(broken(facts({ ...lost, isClaimed: false }))).toEqual([])
+    expect(broken(facts(lost)).join()).toContain('request-0 lost its edge and charges 15000')
+    expect(broken(facts({ ...voided, voidedBy: 'request-7' })).join()).toContain('which answered nobody')
+    expect(broken(facts({ ...voided, outcome: 'client_gone' })).join()).toContain('is void, and ended as client_gone')
+    expect(broken(facts({ ...voided, charge: 1 })).join()).toContain('it is void and charges 1')
+    expect(broken(facts({ ...voided, voidedCharge: 14_000 })).join()).toContain('it charges 14000')
   })
 
   test('has to be answered in the end', () => {
@@ -427,4 +445,22 @@ describe('a request that is repeated under one Idempotency-Key', () => {
     expect(broken(twice)).toEqual(['it has run to its end 2 times'])
     expect(broken({ ...twice, struck: strike({ kind: 'redis-emptied' }) })).toEqual([])
   })
+})
+
+test('a client that harms others is found out', () => {
+  const poison = { kind: 'poison', how: 'status', edge: 0, forMs: 1_000 } as const
+  expect(broken({ struck: strike(poison, { harm: [] }) })).toEqual([])
+  expect(broken({ struck: strike(poison, { harm: ['north was ejected'] }) })).toEqual(['fault 1: north was ejected'])
+})
+
+test('a client’s hostile requests excuse nothing at others', () => {
+  const hostile = [
+    { kind: 'poison', how: 'json', edge: 0, forMs: 1_000 },
+    { kind: 'refused-bodies', edge: 0, forMs: 1_000 },
+    { kind: 'endless', edge: 0, forMs: 1_000 },
+  ] as const
+  for (const fault of hostile) {
+    const failed = { ...SEEN, whole: false, done: false, problem: '503 UPSTREAMS_EXHAUSTED' }
+    expect(broken({ seen: [failed], struck: strike(fault, { harm: [] }) }).join()).toContain('503 UPSTREAMS_EXHAUSTED')
+  }
 })

@@ -34,6 +34,7 @@ export function judge(facts: Facts): Judgement {
     judgeFailures(facts, failures),
     judgeFormerPrimaries(facts),
     judgeStrays(facts),
+    judgeHarm(facts),
     judgeHealing(facts),
   ]
   return { verdicts, failures, isKept: verdicts.every(({ breaches }) => breaches.length === 0) }
@@ -67,6 +68,18 @@ function judgeStrays({ struck }: Facts): Verdict {
         requests: [],
         what: `fault ${fault.number}: the former primary was sent ${strayed} scripts`,
       })),
+  }
+}
+
+/** Those that no other promise sees: requests that fail are found as every client's are. */
+function judgeHarm({ struck }: Facts): Verdict {
+  const hostile = struck.filter(({ harm }) => harm !== undefined)
+  return {
+    promise: 'one client takes nothing from others: no backend, no time, no memory',
+    checked: hostile.length,
+    breaches: hostile.flatMap(({ fault, harm = [] }) =>
+      harm.map((what) => ({ requests: [], what: `fault ${fault.number}: ${what}` })),
+    ),
   }
 }
 

@@ -8,7 +8,7 @@ import type { Seen } from '../clients/seen.ts'
 import type { FaultAction } from '../plan/faults.ts'
 import { endsOf } from '../plan/places.ts'
 import { placeOf, rateOf } from '../stage/config.ts'
-import type { Breach, Call, Facts, LedgerRow, Verdict } from './facts.ts'
+import { type Breach, type Call, type Facts, type LedgerRow, NAMELESS, type Verdict } from './facts.ts'
 
 /** A text that was broken off is counted with a tokenizer other than the backend's. */
 const ESTIMATE_SLACK_TOKENS = 8
@@ -94,7 +94,9 @@ function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
   if (asked.length === 0) return breach(`it says ${row.backend}, which was never asked`)
   const rate = rateOf(row.lane, row.unit)
   const charge = Math.round(row.promptTokens * rate.perPromptToken + row.completionTokens * rate.perCompletionToken)
-  if (row.charge !== charge) return breach(`it charges ${row.charge} for ${tokensOf(row)}, which cost ${charge}`)
+  const charged = row.voidedBy === null ? row.charge : row.voidedCharge
+  if (charged !== charge) return breach(`it charges ${charged} for ${tokensOf(row)}, which cost ${charge}`)
+  if (row.voidedBy !== null && row.charge !== 0) return breach(`it is void and charges ${row.charge}`)
   const slack = row.estimated ? ESTIMATE_SLACK_TOKENS : 0
   const most = Math.max(...asked.map(({ usage }) => usage?.completionTokens ?? 0)) + slack
   if (row.completionTokens > most) return breach(`it has ${tokensOf(row)}, the backend made ${most} at the most`)
@@ -103,7 +105,12 @@ function judgeRow(row: LedgerRow, calls: Call[]): Breach[] {
 
 /** But for those that repeat under a key of their own, clients here never ask twice: two rows for one of them are one too many. */
 function findDoubles(facts: Facts, calls: Map<string, Call[]>): Breach[] {
-  const byClient = Map.groupBy(facts.rows, ({ requestId }) => calls.get(requestId)?.[0]?.id ?? requestId)
+  const nameOf = (requestId: string) => {
+    const id = calls.get(requestId)?.[0]?.id
+    // A hostile client asks the same again and again, and bears no name.
+    return id === undefined || id === NAMELESS ? requestId : id
+  }
+  const byClient = Map.groupBy(facts.rows, ({ requestId }) => nameOf(requestId))
   const repeating = new Set(facts.seen.filter(({ kind }) => kind === 'repeating').map(({ id }) => id))
   return [...byClient]
     .filter(([id, rows]) => rows.length > 1 && !repeating.has(id))

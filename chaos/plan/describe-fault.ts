@@ -43,6 +43,14 @@ export function describeFault(fault: FaultAction): string {
       return `lose ${fault.victim}, and what it had said in its last ${seconds(fault.forMs)}`
     case 'flood':
       return `flood edge-${fault.edge + 1} with strangers for ${seconds(fault.forMs)}`
+    case 'poison':
+      return `let one client's requests break backends (${fault.how}) at edge-${fault.edge + 1} for ${seconds(fault.forMs)}`
+    case 'refused-bodies':
+      return `send large bodies that are refused to edge-${fault.edge + 1} for ${seconds(fault.forMs)}`
+    case 'endless':
+      return `let backends answer one client of edge-${fault.edge + 1} without end for ${seconds(fault.forMs)}`
+    case 'kill-claimed':
+      return `kill -9 ${fault.victim} under requests with an Idempotency-Key`
     case 'failpoint':
       return `kill -9 at ${fault.point}`
     case 'one-way':
@@ -94,6 +102,8 @@ export function groupOf(fault: FaultAction): string {
       return `slow disk of ${fault.server}`
     case 'failpoint':
       return `kill at ${fault.point}`
+    case 'poison':
+      return `poison, ${fault.how}`
     case 'refuse':
       return 'refuse backend'
     default:

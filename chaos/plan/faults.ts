@@ -57,6 +57,14 @@ export type FaultAction =
   | { kind: 'lose-machine'; victim: EdgeName; forMs: number }
   /** Strangers ask an edge as fast as they can: made-up keys, new devices, large bodies that never end. */
   | { kind: 'flood'; edge: 0 | 1; forMs: number }
+  /** One client's requests break whichever backend gets them, again and again. */
+  | { kind: 'poison'; how: Poison; edge: 0 | 1; forMs: number }
+  /** One client sends large bodies, which are refused once they have been read. */
+  | { kind: 'refused-bodies'; edge: 0 | 1; forMs: number }
+  /** Backends answer one client without end, whatever cap they were told. */
+  | { kind: 'endless'; edge: 0 | 1; forMs: number }
+  /** SIGKILL of an edge that runs requests with an `Idempotency-Key`, whose clients ask again. */
+  | { kind: 'kill-claimed'; victim: EdgeName }
   /** The next process to come to this point of its work is dead there. */
   | { kind: 'failpoint'; point: Failpoint }
   /** Packets one way between two hosts are lost. */
@@ -86,6 +94,10 @@ export type FaultAction =
 
 /** The last release, or this checkout. */
 export type VersionName = 'former' | 'present'
+
+/** How a backend breaks on a poisoned request: by a 500, by a cut answer, by a closed connection. */
+export const POISONS = ['status', 'json', 'drop'] as const
+export type Poison = (typeof POISONS)[number]
 
 /** Those that need a stage of their own: `network-faults.ts`, and the skew test. */
 type SpecialKind = 'one-way' | 'lossy' | 'isolate' | 'fail-over' | 'unheard' | 'late' | 'split' | 'slow-disk' | 'switch'
@@ -127,6 +139,10 @@ export const KINDS: Record<FaultKind, { expectedMs: number; perKill: number }> =
   'lose-machine': { expectedMs: 5_500, perKill: 0.06 },
   flood: { expectedMs: 4_000, perKill: 0.12 },
   failpoint: { expectedMs: 4_500, perKill: 0.4 },
+  poison: { expectedMs: 4_000, perKill: 0.12 },
+  'refused-bodies': { expectedMs: 4_000, perKill: 0.06 },
+  endless: { expectedMs: 4_000, perKill: 0.06 },
+  'kill-claimed': { expectedMs: 10_000, perKill: 0.12 },
 }
 
 const SPECIAL_MS: Record<SpecialKind, number> = {
@@ -176,6 +192,7 @@ function howMany(expected: number, random: Random): number {
 
 function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[] {
   const forMs = () => random.between(500, 6_000)
+  const edge = () => random.pick([0, 1] as const)
   const several = (make: () => FaultAction) => Array.from({ length: count }, make)
   switch (kind) {
     case 'kill':
@@ -207,7 +224,14 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
     case 'lose-machine':
       return inTurn(EDGES, count, random).map((victim) => ({ kind, victim, forMs: random.between(1_000, 2_000) }))
     case 'flood':
-      return several(() => ({ kind, edge: random.pick([0, 1] as const), forMs: forMs() }))
+      return several(() => ({ kind, edge: edge(), forMs: forMs() }))
+    case 'poison':
+      return inTurn(POISONS, count, random).map((how) => ({ kind, how, edge: edge(), forMs: forMs() }))
+    case 'refused-bodies':
+    case 'endless':
+      return several(() => ({ kind, edge: edge(), forMs: forMs() }))
+    case 'kill-claimed':
+      return inTurn(EDGES, count, random).map((victim) => ({ kind, victim }))
     case 'repeat':
     case 'disk-full':
       return several(() => ({ kind, forMs: forMs() }))

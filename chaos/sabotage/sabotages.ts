@@ -37,10 +37,18 @@ const COUNTER: Change = {
     "redis.call('ZREMRANGEBYSCORE', LOG, '-inf', turned_us + floor((NOW_US - turned_us) / MINUTE_US) * MINUTE_US)")\n`,
 }
 
+/** A run that lost its edge stays charged beside the one that its client was given. */
+const NO_VOID: Change = {
+  file: 'services/metering/src/db/claims.ts',
+  from: /where lost\.outcome = 'edge_lost' and not lost\.delivered/,
+  to: 'where false',
+}
+
 export const SABOTAGES = {
   'no-wait': [NO_WAIT],
   'no-unique-key': [NO_KEY],
   'counted-minutes': [COUNTER],
+  'no-void': [NO_VOID],
 } as const satisfies Record<string, readonly Change[]>
 export type Sabotage = keyof typeof SABOTAGES
 

@@ -36,6 +36,8 @@ const FIELDS = {
   backend: isString,
   /** Only streamed requests, or only those that are not. */
   stream: isBoolean,
+  /** Only requests whose body holds these words. */
+  asks: isString,
 
   /** Closes the connection before any byte of the answer. */
   disconnect: isBoolean,
@@ -101,6 +103,7 @@ export interface FaultedRequest {
   stream: boolean
   /** The value of `x-simulated-backend`. */
   backend: string | null
+  body: object
 }
 
 export interface FaultScript {
@@ -141,6 +144,7 @@ function applies(fault: Fault, request: FaultedRequest): boolean {
     return false
   if (fault.model !== undefined && fault.model !== request.model) return false
   if (fault.backend !== undefined && fault.backend !== request.backend) return false
+  if (fault.asks !== undefined && !JSON.stringify(request.body).includes(fault.asks)) return false
   return fault.stream === undefined || fault.stream === request.stream
 }
 

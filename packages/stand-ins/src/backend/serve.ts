@@ -68,7 +68,7 @@ async function serveEndpoint(
   const model = typeof body['model'] === 'string' ? body['model'] : null
   const stream = body['stream'] === true
   const backend = header(req, 'x-simulated-backend') ?? null
-  const fault = script.take({ endpoint, model, stream, backend })
+  const fault = script.take({ endpoint, model, stream, backend, body })
   if (endpoint === 'health' || endpoint === 'models') return await serveStatus(endpoint, res, fault, serving)
 
   const call = log.begin({

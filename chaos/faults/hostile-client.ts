@@ -1,0 +1,232 @@
+/**
+ * One client with a live key asks for what hurts: requests that break whichever backend gets them, large bodies that are refused
+ * once they have been read, answers that never end. What it does to others is told: nothing is allowed.
+ *
+ * Each ends by itself. Its own requests are in no client log, since it deserves any answer.
+ */
+
+import { Agent, request } from 'node:http'
+import { readFile } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { talkAs } from '@gateway/service/talk-as'
+import type { Fault } from '@gateway/stand-ins/backend'
+import type { Clients } from '../clients/client.ts'
+import type { FaultAction, Poison } from '../plan/faults.ts'
+import { BACKENDS } from '../plan/places.ts'
+import type { Stage } from '../stage/open-stage.ts'
+import type { Consequence } from './strike.ts'
+
+const AT_ONCE = 3
+const PAUSE_MS = 100
+const LOOK_EVERY_MS = 200
+const OWNER = 'team-1'
+/** Backends know the requests by their words. */
+const POISON_WORDS = 'This breaks whoever answers it'
+export const ENDLESS_WORDS = 'Answer this without end'
+
+const BREAKS: Record<Poison, Fault> = {
+  status: { status: 500 },
+  json: { truncatedJson: true },
+  drop: { disconnect: true },
+}
+
+/** The same request again and again. A healthy backend may be out of nobody else's choice for it. */
+export async function poisoned(
+  stage: Stage,
+  { how, edge, forMs }: Extract<FaultAction, { kind: 'poison' }>,
+): Promise<Consequence> {
+  const faults = breakAll(stage, { asks: POISON_WORDS, ...BREAKS[how] })
+  const ejected = new Set<string>()
+  const untilMs = Date.now() + forMs
+  const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
+    for (const backend of await findEjected(stage)) ejected.add(backend)
+  })
+  const answers = await askAgain(stage, edge, untilMs, (count) => chat(POISON_WORDS, { stream: count % 2 === 0 }))
+  await looking
+  for (const fault of faults) fault.cancel()
+  return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(answers) }
+}
+
+/** A refusal costs the edge what it has read. */
+const ITEMS = 60_000
+const FIVE_A_SECOND_MS = 200
+/** Half of the others' short requests are answered within this. Two cores carry the run. */
+const USUAL_WITHIN_MS = 1_500
+
+export async function refusedBodies(
+  stage: Stage,
+  clients: Clients,
+  { edge, forMs }: Extract<FaultAction, { kind: 'refused-bodies' }>,
+): Promise<Consequence> {
+  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: 'Say: nothing' }))
+  // A team pays by allowance, which this model is not in.
+  const body = JSON.stringify({ model: 'vendor-model', messages })
+  const untilMs = Date.now() + forMs
+  const tookMs: number[] = []
+  const asking = whileLasting(untilMs, 0, async () => {
+    const askedAtMs = Date.now()
+    await clients.probe(edge)
+    tookMs.push(Date.now() - askedAtMs)
+  })
+  const answers = new Map<string, number>()
+  const sent: Promise<void>[] = []
+  await whileLasting(untilMs, FIVE_A_SECOND_MS, async () => {
+    sent.push(send(stage, edge, body).then(({ status }) => count(answers, status)))
+  })
+  await Promise.all([asking, ...sent])
+  const usualMs = tookMs.toSorted((one, other) => one - other)[Math.floor(tookMs.length / 2)] ?? Infinity
+  const wrong = [...answers.keys()].filter((status) => !/^(4\d\d|503)$/.test(status))
+  return {
+    harm: [
+      ...(usualMs > USUAL_WITHIN_MS ? [`half of the short requests took more than ${usualMs} ms`] : []),
+      ...wrong.map((status) => `a body that was to be refused was answered ${status}`),
+    ],
+    note: `${inWords(answers)}; others usually waited ${usualMs} ms`,
+  }
+}
+
+const MEGABYTE = 1024 * 1024
+const CAP_TOKENS = 100
+/** In pieces of 16 KiB, each more than the cap. It goes on for as long as the strike. */
+const ENDLESS: Fault = { asks: ENDLESS_WORDS, sizeBytes: 12 * MEGABYTE, paceMs: 8 }
+/** Some pieces are on their way when the cap is reached. */
+const LARGEST_ANSWER_BYTES = 2 * MEGABYTE
+const MOST_GROWTH_MB = 256
+
+/** The cap that a client asked for bounds what it gets, and what a router holds. */
+export async function answeredWithoutEnd(
+  stage: Stage,
+  { edge, forMs }: Extract<FaultAction, { kind: 'endless' }>,
+): Promise<Consequence> {
+  const before = await routersMegabytes(stage)
+  const faults = breakAll(stage, ENDLESS)
+  const untilMs = Date.now() + forMs
+  let largestBytes = 0
+  let grownMegabytes = 0
+  const looking = whileLasting(untilMs, LOOK_EVERY_MS, async () => {
+    const now = await routersMegabytes(stage)
+    grownMegabytes = Math.max(grownMegabytes, ...now.map((megabytes, index) => megabytes - before[index]!))
+  })
+  const answers = await askAgain(stage, edge, untilMs, askWithoutEnd, (bytes) => {
+    largestBytes = Math.max(largestBytes, bytes)
+  })
+  await looking
+  for (const fault of faults) fault.cancel()
+  return {
+    harm: [
+      ...(largestBytes > LARGEST_ANSWER_BYTES ? [`an answer of ${CAP_TOKENS} tokens had ${largestBytes} bytes`] : []),
+      ...(grownMegabytes > MOST_GROWTH_MB ? [`a router grew by ${grownMegabytes} MB`] : []),
+    ],
+    note: `${inWords(answers)}; the largest answer had ${largestBytes} bytes, a router grew by ${grownMegabytes} MB`,
+  }
+}
+
+function askWithoutEnd(number: number): Asked {
+  if (number % 2 === 0) return chat(ENDLESS_WORDS, { stream: true, max_tokens: CAP_TOKENS })
+  const body = { model: 'chat-one', input: ENDLESS_WORDS, stream: true, max_output_tokens: CAP_TOKENS }
+  return { path: '/v1/responses', body: JSON.stringify(body) }
+}
+
+interface Asked {
+  path: string
+  body: string
+}
+
+function chat(content: string, more: object): Asked {
+  const body = { model: 'chat-one', messages: [{ role: 'user', content }], ...more }
+  return { path: '/v1/chat/completions', body: JSON.stringify(body) }
+}
+
+async function askAgain(
+  stage: Stage,
+  edge: 0 | 1,
+  untilMs: number,
+  asked: (number: number) => Asked,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<Map<string, number>> {
+  const answers = new Map<string, number>()
+  let asks = 0
+  const asker = () =>
+    whileLasting(untilMs, PAUSE_MS, async () => {
+      const { path, body } = asked(asks++)
+      const { status, bytes } = await send(stage, edge, body, path, untilMs)
+      count(answers, status)
+      onBytes(bytes)
+    })
+  await Promise.all(Array.from({ length: AT_ONCE }, asker))
+  return answers
+}
+
+async function whileLasting(untilMs: number, pauseMs: number, act: () => Promise<void>): Promise<void> {
+  while (Date.now() < untilMs) {
+    await act()
+    await sleep(pauseMs)
+  }
+}
+
+const ANSWERED_WITHIN_MS = 30_000
+const agent = new Agent({ keepAlive: true })
+
+/** The answer's status, or `no answer`, and what came of it until its end, or until nobody waits for it any more. */
+function send(
+  { edgeUrls, keyring }: Stage,
+  edge: 0 | 1,
+  body: string,
+  path = '/v1/chat/completions',
+  leaveAtMs = Infinity,
+): Promise<{ status: string; bytes: number }> {
+  return new Promise((resolve) => {
+    const withinMs = Math.min(ANSWERED_WITHIN_MS, Math.max(1, leaveAtMs - Date.now()))
+    const sent = request(`${edgeUrls[edge]}${path}`, {
+      ...{ method: 'POST', agent, signal: AbortSignal.timeout(withinMs) },
+      headers: {
+        authorization: `Bearer ${keyring.of(OWNER).key}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    })
+    let bytes = 0
+    let status = 'no answer'
+    sent.on('error', () => resolve({ status, bytes }))
+    sent.once('response', (response) => {
+      status = String(response.statusCode)
+      response.on('data', (piece: Buffer) => (bytes += piece.byteLength))
+      response.on('error', () => {})
+      response.once('close', () => resolve({ status, bytes }))
+    })
+    sent.end(body)
+  })
+}
+
+function breakAll({ backends }: Stage, fault: Fault) {
+  return BACKENDS.map((name) => backends[name].fail(fault))
+}
+
+/** Of those that answer all else. */
+async function findEjected({ bus }: Stage): Promise<string[]> {
+  const { routers } = await talkAs('ctl', bus).ask('routersShow', {}, { timeoutMs: 5_000 })
+  const names = new Set<string>(BACKENDS)
+  return routers
+    .flatMap(({ backends }) => backends)
+    .filter(({ backend, state, models }) => {
+      return names.has(backend) && [state, ...models.map((model) => model.state)].includes('ejected')
+    })
+    .map(({ backend }) => backend)
+}
+
+/** Zero where the system does not tell. */
+function routersMegabytes({ pidOf }: Stage): Promise<number[]> {
+  return Promise.all(
+    (['router-1', 'router-2'] as const).map(async (name) => {
+      const status = await readFile(`/proc/${pidOf(name)}/status`, 'utf8').catch(() => '')
+      return Math.round(Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024)
+    }),
+  )
+}
+
+function count(answers: Map<string, number>, status: string): void {
+  answers.set(status, (answers.get(status) ?? 0) + 1)
+}
+
+const inWords = (answers: Map<string, number>) =>
+  [...answers].map(([status, times]) => `${times} × ${status}`).join(', ')
