@@ -126,7 +126,7 @@ test('a pid file of a server that died and that nobody has collected does not st
     ...account,
   })
   onTestFinished(() => void parent.kill('SIGKILL'))
-  const [dead] = (await once(createInterface(parent.stdout!), 'line')) as [string]
+  const [dead] = (await once(createInterface(parent.stdout), 'line')) as [string]
   await expect.poll(() => stateOf(Number(dead))).toMatch(/^Z/)
   await writeFile(join(directory, 'data', 'postmaster.pid'), `${dead}\n`)
   await using server = await startEmbeddedPostgres({ directory })
