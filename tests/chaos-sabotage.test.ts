@@ -44,6 +44,12 @@ const CASES: Case[] = [
     promise: 'what is repeated under one Idempotency-Key is answered, and charged once',
     run: { requests: 100, kills: 17, only: ['kill-claimed'] },
   },
+  {
+    sabotage: 'blamed-backends',
+    what: 'a client’s repeats put backends out for all',
+    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    run: { requests: 100, kills: 17, only: ['poison'] },
+  },
 ]
 
 test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {

@@ -15,6 +15,7 @@ import type { Losing } from '../network/network-links.ts'
 import type { Link } from '../stage/link.ts'
 import type { Stage } from '../stage/open-stage.ts'
 import { diskFull, wiped } from './broker.ts'
+import type { Consequence } from './consequence.ts'
 import { failedOver, isolated, late, split, unheard } from './fail-over.ts'
 import { flooded } from './flood.ts'
 import { answeredWithoutEnd, poisoned, refusedBodies } from './hostile-client.ts'
@@ -26,18 +27,6 @@ import { repeated } from './usage-reports.ts'
 
 const HEALS_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 100
-
-/** What a fault may have to say for itself. */
-export interface Consequence {
-  /** Requests whose only report was destroyed. */
-  destroyed?: string[]
-  victim?: string | null
-  servedMs?: number
-  strayed?: number
-  /** What a client did to others. */
-  harm?: string[]
-  note?: string
-}
 
 export async function strikeAll(
   stage: Stage,

@@ -75,7 +75,7 @@ function judgeStrays({ struck }: Facts): Verdict {
 function judgeHarm({ struck }: Facts): Verdict {
   const hostile = struck.filter(({ harm }) => harm !== undefined)
   return {
-    promise: 'one client takes nothing from others: no backend, no time, no memory',
+    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
     checked: hostile.length,
     breaches: hostile.flatMap(({ fault, harm = [] }) =>
       harm.map((what) => ({ requests: [], what: `fault ${fault.number}: ${what}` })),

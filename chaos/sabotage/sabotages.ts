@@ -44,11 +44,22 @@ const NO_VOID: Change = {
   to: 'where false',
 }
 
+/** Each of a client's repeats is the backend's fault, and puts it out for all. */
+const BLAMED_BACKENDS: readonly Change[] = [
+  { file: 'services/router/src/core/backend-health.ts', from: /const isRepeat = .*/, to: 'const isRepeat = false' },
+  {
+    file: 'services/router/src/core/backend-health.ts',
+    from: /const isOfOneAccount = .*/,
+    to: 'const isOfOneAccount = false',
+  },
+]
+
 export const SABOTAGES = {
   'no-wait': [NO_WAIT],
   'no-unique-key': [NO_KEY],
   'counted-minutes': [COUNTER],
   'no-void': [NO_VOID],
+  'blamed-backends': BLAMED_BACKENDS,
 } as const satisfies Record<string, readonly Change[]>
 export type Sabotage = keyof typeof SABOTAGES
 

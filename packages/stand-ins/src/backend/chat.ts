@@ -44,6 +44,7 @@ export interface ChatOptions {
   reasons: boolean
   /** The answer's text instead of its own. */
   text?: string | undefined
+  ignoresCap?: boolean | undefined
   /** The answer's size at the least, made of large pieces. */
   sizeBytes?: number | undefined
 }
@@ -75,7 +76,7 @@ function answerChoice(request: ChatRequest, index: number, options: ChatOptions)
     const content = Array.from({ length: Math.ceil(options.sizeBytes / FILLER.length) }, () => FILLER)
     return { reasoning: [], content, toolCalls: [], finishReason: 'stop' }
   }
-  const budget = request.maxTokens ?? Infinity
+  const budget = options.ignoresCap ? Infinity : (request.maxTokens ?? Infinity)
   const reasoning = options.reasons && request.thinking ? think(request) : []
   if (reasoning.length >= budget) {
     return { reasoning: reasoning.slice(0, budget), content: [], toolCalls: [], finishReason: 'length' }

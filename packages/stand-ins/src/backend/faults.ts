@@ -85,6 +85,8 @@ const FIELDS = {
   usage: isUsage,
   /** The answer's text. */
   text: isString,
+  /** The answer goes on beyond the cap that the request names. */
+  ignoresCap: isBoolean,
   /** The answer's size in bytes, at the least. */
   sizeBytes: isAmount,
   /** Pause before each chunk. */

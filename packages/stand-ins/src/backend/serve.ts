@@ -123,7 +123,12 @@ async function answerFor(
 function chatAnswer(body: JsonObject, fault: Fault, serving: Serving): MadeAnswer {
   const request = readChatRequest(body)
   const reasons = REASONING_MODEL.test(request.model)
-  const made = answerChat(request, { reasons, text: fault.text, sizeBytes: fault.sizeBytes })
+  const made = answerChat(request, {
+    reasons,
+    text: fault.text,
+    ignoresCap: fault.ignoresCap,
+    sizeBytes: fault.sizeBytes,
+  })
   checkContext(made.usage.prompt_tokens, request.maxTokens ?? 0, serving)
   const reported = { ...made, usage: { ...made.usage, ...fault.usage } }
   const { stream } = request
