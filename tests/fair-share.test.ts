@@ -99,6 +99,30 @@ describe('counts of tokens and quotes have a rate of their own', () => {
   })
 })
 
+/** Asks again on each of 64 connections as soon as it was answered; returns how many answers came, and in how many seconds. */
+async function crowd(ask: () => Promise<Answer>): Promise<{ answers: number; seconds: number }> {
+  const sinceMs = performance.now()
+  let answers = 0
+  const connection = async () => {
+    while (performance.now() - sinceMs < 2_000) {
+      await ask()
+      answers++
+    }
+  }
+  await Promise.all(Array.from({ length: 64 }, connection))
+  return { answers, seconds: (performance.now() - sinceMs) / 1_000 }
+}
+
+test.each(['/billing/quota', '/v1/usage', '/v1/plan'])(
+  '64 connections that ask for %s take an eighth of an edge',
+  async (path) => {
+    const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
+    const { answers, seconds } = await crowd(() => send(url, path, { key }))
+    // Each counts for 0.3 ms, and 40 ms are free.
+    expect(answers).toBeLessThanOrEqual((seconds * 125 + 40) / 0.3 + 64)
+  },
+)
+
 test('an ended request shows in quota and usage at once, however often they were asked for before', async () => {
   const { key } = await newDeveloperOn(gateway, NARROW_PLANS.tokenAMillisecond.slug)
   const used = async () => {

@@ -202,6 +202,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
         () => '',
         () => {},
       ),
+      largeBodies: unused('largeBodies'),
       clientNetwork: () => '',
       metrics: edgeMetrics(createMetrics({ service: 'edge' })),
       tracer: NO_TRACING,

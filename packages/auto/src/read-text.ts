@@ -33,6 +33,17 @@ export function readTurns(messages: readonly ChatMessage[]): Turns {
   }
 }
 
+/** The messages that {@link readTurns} looks at: it reads the same of them as of all. */
+export function messagesForAuto(messages: readonly ChatMessage[]): ChatMessage[] {
+  const last = latest(messages, 'user', messages.length)
+  const before = latest(messages, 'user', last)
+  const places = [latest(messages, 'user', before), before, latest(messages, 'assistant', last), last]
+  return [...new Set(places)]
+    .filter((place) => place >= 0)
+    .sort((a, b) => a - b)
+    .map((place) => ({ role: messages[place]!.role, content: textOf(messages[place]) }))
+}
+
 /** "And in French?" says little without the message before it. */
 function askedAt(messages: readonly ChatMessage[], at: number): string {
   const text = textOf(messages[at])

@@ -10,6 +10,7 @@ import type { UsageEvent } from '@gateway/contracts/usage-event'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Tracer } from '@gateway/telemetry/tracing'
 import type { BytesInFlight } from './read/bytes-in-flight.ts'
+import type { LargeBodies } from './read/large-bodies.ts'
 import type { KeysClient, LedgerFigures, MeteringClient } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
 import type { MinuteBuckets } from './core/minute-buckets.ts'
@@ -45,6 +46,7 @@ export interface Edge {
   asides: MinuteBuckets
   running: RunningRequests
   bytes: BytesInFlight
+  largeBodies: LargeBodies
   clientNetwork: ClientNetwork
   intake: Intake
   idempotency: { store: IdempotencyStore; keys: AnswerKeySource; running: RunningAnswers }

@@ -16,6 +16,7 @@ import { surviveWithoutStore } from './admit/admission-without-store.ts'
 import { holdEnds } from './admit/hold-ends.ts'
 import { createApp, type Routes } from './listen/route.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './read/bytes-in-flight.ts'
+import { openLargeBodies } from './read/large-bodies.ts'
 import { createKeysClient, createMeteringClient, openLedgerFigures } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
@@ -86,6 +87,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
   const networkOf = clientNetwork(settings.trustProxy)
   const bytes = trackBytesInFlight(mostBytes, networkOf, metrics.shed)
   observeBytes(page, bytes)
+  const largeBodies = openLargeBodies(metrics.shed)
   const intake = openIntake()
   observeIntake(page, intake)
   const answers = await trackRunningAnswers(bus, parts.idempotency, logger)
@@ -94,6 +96,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     admission,
     running,
     bytes,
+    largeBodies,
     clientNetwork: networkOf,
     intake,
     idempotency: { store: parts.idempotency, keys: rememberAnswerKeys(keys), running: answers },
@@ -133,6 +136,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
       running[Symbol.dispose]()
       await store[Symbol.asyncDispose]()
       intake[Symbol.dispose]()
+      await largeBodies[Symbol.asyncDispose]()
     },
   }
 }

@@ -9,7 +9,7 @@
 import { blameFor, type BackendFault, type Blame } from './core/backend-fault.ts'
 import * as health from './core/backend-health.ts'
 import { FailedBodies, type Body } from './core/failed-bodies.ts'
-import { createFairQueue, type Waiter } from './core/fair-queue.ts'
+import { createFairQueue, type Waiter } from '@gateway/service/fair-queue'
 import { isFullEvenSo, type Backend, type Target } from './fleet.ts'
 
 /** One attempt at a target: a place at its backend, and its trial where it is on one. */

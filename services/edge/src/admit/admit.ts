@@ -126,7 +126,7 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
 }
 
 /** The largest of the lane's targets. */
-function windowOf({ pools }: GatewayConfig, { pool: id }: ServedModelConfig): number {
+export function windowOf({ pools }: GatewayConfig, { pool: id }: ServedModelConfig): number {
   const targets = pools.find((pool) => pool.id === id)?.targets ?? []
   return Math.max(...targets.map(({ contextWindow = LARGEST_WINDOW_TOKENS }) => contextWindow))
 }

@@ -68,17 +68,6 @@ function ownLanes(model: AutoModelConfig): LearntLanes | undefined {
   return known
 }
 
-/** What a target must be able to do to serve this chat. */
-export function chatNeeds(request: { messages: ChatMessage[]; tools?: unknown[] | null | undefined }): Capability[] {
-  const needs: Capability[] = ['chat']
-  if (request.tools?.length) needs.push('tools')
-  const hasImage = request.messages.some(
-    ({ content }) => Array.isArray(content) && content.some((part) => part.type === 'image_url'),
-  )
-  if (hasImage) needs.push('vision')
-  return needs
-}
-
 function usableLanes(
   config: GatewayConfig,
   plan: PlanConfig,

@@ -8,6 +8,7 @@ import { ERROR_STATUS, GatewayError } from '@gateway/contracts/errors'
 import { requestFields } from '@gateway/telemetry/tracing'
 import type { Edge } from '../edge.ts'
 import { hintFor } from '../core/read-path.ts'
+import { holdOf } from '../read/bytes-in-flight.ts'
 import { sendError } from './send-error.ts'
 import { type Fail, measuredOf, type StepRequest, type StepResponse } from './take-steps.ts'
 
@@ -41,7 +42,9 @@ export function renderErrors(edge: Edge): Fail & ErrorRequestHandler {
       response.destroy()
       return
     }
-    sendError(edge, error, request, response)
+    const waitMs = ERROR_STATUS[error.code] < 500 ? (holdOf(response)?.refused() ?? 0) : 0
+    if (waitMs > 0) setTimeout(() => response.destroyed || sendError(edge, error, request, response), waitMs)
+    else sendError(edge, error, request, response)
   }
 }
 

@@ -17,7 +17,8 @@ async function principalOf(answer: object): Promise<unknown> {
     handle: () => (_request, _response, caller) => void (given = caller),
   }
   const edge = {
-    plans: { isDeadKey: () => false },
+    plans: { isDeadKey: () => false, planOf: () => null },
+    bytes: { hold: () => ({ provenAs() {}, answersItself: async () => {} }) },
     admission: { authenticate: async () => answer },
   } as unknown as Edge
   const request = { headers: { authorization: `Bearer ${key}` } } as StepRequest

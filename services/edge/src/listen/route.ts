@@ -13,10 +13,18 @@ import { beginRequest, type Step, type StepRequest, type StepResponse, takeSteps
 import { refuseAmbiguous, refuseReboundNames } from './refuse-by-form.ts'
 import { methodNotAllowed, notFound, renderErrors } from './render-errors.ts'
 import type { Method } from '../reference/api-reference.ts'
-import { type Credential, namesKnownAccount, type Principals, proofs } from '../credentials/authenticate.ts'
+import {
+  type Credential,
+  namesKnownAccount,
+  type Principals,
+  type Prove,
+  type ProvenCaller,
+  proofs,
+} from '../credentials/authenticate.ts'
 import type { InferenceKind } from '../read/inference-kinds.ts'
+import { findPlan } from '@gateway/contracts/models'
 import { refuseWhileLate } from './intake.ts'
-import { proveAndMakeRoom, readClaimed, readJsonBody, readSmallJsonBody } from '../read/read-json-body.ts'
+import { proveAndMakeRoom, readBodyOrBytes, readClaimed, readSmallJsonBody } from '../read/read-json-body.ts'
 import type { OperationId } from '../reference/operations.ts'
 import { infer } from '../routes/infer.ts'
 
@@ -96,8 +104,28 @@ export function stepsOf(edge: Edge, route: Route): Step[] {
   }
   // The types of the row hold proof and handler together.
   const answer = route.handle(edge) as (request: StepRequest, response: StepResponse, principal: unknown) => void
-  if (route.body === 'large') return [refuse, ...proven(edge, proveAndMakeRoom, [readJsonBody], answer)]
+  if (route.body === 'large') return [refuse, ...proven(edge, proveAndMakeRoom, [readBodyOrBytes], answer)]
+  if (route.credential === 'key' || route.credential === 'account') {
+    return proven<unknown>(edge, proveInTurn(proofs[route.credential]), route.body ? [readSmallJsonBody] : [], answer)
+  }
   return proven<unknown>(edge, proofs[route.credential], route.body ? [readSmallJsonBody] : [], answer)
+}
+
+/** Whoever asks for its own figures without a pause takes no more than its share of the event loop's time. */
+function proveInTurn(prove: Prove<ProvenCaller | string | null>) {
+  return async (edge: Edge, request: StepRequest, response: StepResponse) => {
+    const hold = edge.bytes.hold(request, response)
+    const principal = await prove(edge, request)
+    const account = typeof principal === 'string' ? principal : principal?.account
+    if (account !== undefined) hold.provenAs(account, isGuest(edge, account))
+    await hold.answersItself()
+    return principal
+  }
+}
+
+function isGuest({ plans, config }: Edge, account: string): boolean {
+  const plan = plans.planOf(account)
+  return plan !== null && findPlan(config.current, plan).guest
 }
 
 function proven<Principal>(

@@ -73,7 +73,7 @@ async function* live(life: Life, hold: Hold): AsyncGenerator<void> {
     yield
   }
   if (!life.isAdmitted) throw new Error('denied')
-  hold.admitted(life.account, life.isGuest)
+  hold.provenAs(life.account, life.isGuest)
   yield
   const running = Promise.withResolvers<void>()
   const run = life.isClaimed ? hold.whileRunning(() => running.promise) : undefined
@@ -117,7 +117,7 @@ test('a sender is charged at its own address while its key is not proven, and at
   const { hold, close } = open('2001:db8::1')
   expect(hold.takeUnproven(1_000)).toBe(true)
   expect([...bytes.budget.pots.unproven.bySender]).toEqual([['2001:db8:0:0::/64', 1_000]])
-  hold.admitted('team', false)
+  hold.provenAs('team', false)
   expect(bytes.budget.pots.unproven.bySender.size).toBe(0)
   expect([...bytes.budget.pots.accounts.bySender]).toEqual([['team', 1_000]])
   close()

@@ -4,11 +4,16 @@
  */
 
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { GatewayError } from '@gateway/contracts/errors'
+import type { GatewayConfig } from '@gateway/contracts/config'
+import { findPlan } from '@gateway/contracts/models'
+import type { RememberedPlans } from '../admit/remember-accounts.ts'
 import { memoryBytes } from '@gateway/service/memory'
 import { createByteBudget, give, isCrowding, take, takeAnyway } from '../core/byte-budget.ts'
 import type { BodyPot, ByteBudget, Taken } from '../core/byte-budget.ts'
+import { createWorkShares, took, tookFor, waitFor, type WorkShares } from '../core/work-shares.ts'
 import type { ClientNetwork } from '../listen/client-network.ts'
 import type { StepResponse } from '../listen/take-steps.ts'
 
@@ -18,6 +23,12 @@ export const LARGEST_BODY_BYTES = 25 * MEGABYTE
 /** Below this no kind of sender has room for a body of the largest size. */
 export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
+/** Of the event loop: for a request that it refuses, or answers without a backend (`npm run bench -- quick` counts 0.3 ms for a whole request). */
+const REFUSAL_MS = 0.3
+/** Of 2.9 MB through a loopback socket it takes 1.5 ms. */
+const MS_OF_A_BYTE = 0.5e-6
+/** A refusal is held back for so long at most. */
+const LONGEST_HOLD_MS = 1_000
 /** An answer that waits with less than this is never cut for want of room. */
 export const SPARED_BYTES = 64 * 1024
 
@@ -27,6 +38,7 @@ export interface BytesInFlight {
   /** For an answer that others may join: kept whole until it has ended. */
   holdAnswer(account: string): AnswerHold
   readonly budget: ByteBudget
+  readonly work: WorkShares
 }
 
 export interface AnswerHold {
@@ -39,10 +51,12 @@ type CountShed = (reason: 'no_room' | 'sender_full' | 'unread_answer') => void
 
 export function trackBytesInFlight(totalBytes: number, networkOf: ClientNetwork, countShed: CountShed): BytesInFlight {
   const budget = createByteBudget(totalBytes, LARGEST_BODY_BYTES)
+  const work = createWorkShares()
   return {
     budget,
+    work,
     hold(request, response) {
-      const hold = new Hold(budget, request, networkOf, countShed)
+      const hold = new Hold({ budget, work }, request, networkOf, countShed)
       response.locals['hold'] = hold
       response.on('close', closeHold)
       return hold
@@ -67,6 +81,24 @@ export function usualBytesInFlight(): number {
   return Math.max(LEAST_BYTES_IN_FLIGHT, Math.floor(Math.min(memory / 4, heap / 2)))
 }
 
+function overShare(waitMs: number): GatewayError {
+  const retryAfterMs = Math.ceil(waitMs)
+  const sentence = `The requests of this sender take more than its share of the time; try again in ${retryAfterMs} ms`
+  return new GatewayError('rate_limit_exceeded', sentence, { type: 'requests', retryAfterMs })
+}
+
+/** A refusal for another reason than the key says that the key is alive. */
+export function noteProven(edge: KnownAccounts, hold: Hold, { account }: { account: string }, refusal: unknown): void {
+  const plan = edge.plans.planOf(account)
+  if (plan === null || (refusal instanceof GatewayError && refusal.code === 'INVALID_KEY')) return
+  hold.provenAs(account, findPlan(edge.config.current, plan).guest)
+}
+
+interface KnownAccounts {
+  plans: Pick<RememberedPlans, 'planOf'>
+  config: { readonly current: GatewayConfig }
+}
+
 /** None: this request's body is small whoever sends it. */
 export function holdOf({ locals }: StepResponse): Hold | undefined {
   return (locals as { hold?: Hold } | undefined)?.hold
@@ -85,22 +117,66 @@ function closeHold(this: StepResponse): void {
 
 export class Hold implements AnswerHold {
   readonly #budget: ByteBudget
+  readonly #work: WorkShares
+  /** Of the event loop's time. */
+  #workedMs = 0
   readonly #request: IncomingMessage
   readonly #networkOf: ClientNetwork
   readonly #countShed: CountShed
   #pot: BodyPot = 'unproven'
-  #sender = ''
+  #sender: string
   #body = 0
   #answer = 0
   #isClosed = false
   /** A claimed request runs on for others when its own client has left. */
   #running = 0
 
-  constructor(budget: ByteBudget, request: IncomingMessage, networkOf: ClientNetwork, countShed: CountShed) {
+  constructor(
+    { budget, work }: { budget: ByteBudget; work: WorkShares },
+    request: IncomingMessage,
+    networkOf: ClientNetwork,
+    countShed: CountShed,
+  ) {
     this.#budget = budget
+    this.#work = work
     this.#request = request
     this.#networkOf = networkOf
+    this.#sender = networkOf(request)
     this.#countShed = countShed
+  }
+
+  /** Whom its bytes and its work count for. */
+  get sender(): string {
+    return `${this.#pot} ${this.#sender}`
+  }
+
+  /** Runs work of the event loop, and counts its time. */
+  whileWorking<Result>(work: () => Result): Result {
+    const sinceMs = performance.now()
+    try {
+      return work()
+    } finally {
+      this.#worked(performance.now() - sinceMs)
+    }
+  }
+
+  /** The event loop reads so many bytes of the sender, to keep them or to drop them. */
+  reads(bytes: number): void {
+    this.#worked(bytes * MS_OF_A_BYTE)
+  }
+
+  #worked(ms: number): void {
+    this.#workedMs += ms
+    took(this.#work, this.sender, ms, performance.now())
+  }
+
+  isOverShare(): boolean {
+    return this.msOverShare() > 0
+  }
+
+  /** How long until its sender has no more than its share of the event loop's time. */
+  msOverShare(): number {
+    return waitFor(this.#work, this.sender, performance.now())
   }
 
   /** Takes room for a small body whose key nobody has looked up. False: its key is to be looked up first. */
@@ -137,14 +213,34 @@ export class Hold implements AnswerHold {
     return null
   }
 
-  /** The request was admitted: its key is alive, and nobody made up can hold on to its room. */
-  admitted(account: string, isGuest: boolean): void {
-    if (this.#pot !== 'unproven' || this.#body === 0) return
-    const bytes = this.#body
+  /** Its key is alive: from now on its bytes and its work are its account's, or its network's for a guest. */
+  provenAs(account: string, isGuest: boolean): void {
+    if (this.#isProven) return
+    const [bytes, before] = [this.#body, this.sender]
     this.#giveBody()
     ;[this.#pot, this.#sender] = this.#proven(account, isGuest)
     this.#body = bytes
-    takeAnyway(this.#budget, this.#pot, this.#sender, bytes)
+    if (bytes > 0) takeAnyway(this.#budget, this.#pot, this.#sender, bytes)
+    tookFor(this.#work, before, this.sender, this.#workedMs, performance.now())
+  }
+
+  /** The request is refused, which is work, too. Returns how long its sender waits for that. */
+  refused(): number {
+    this.#worked(REFUSAL_MS)
+    return Math.min(LONGEST_HOLD_MS, this.msOverShare())
+  }
+
+  /** The edge answers the request itself. */
+  answersItself(): Promise<void> {
+    this.#worked(REFUSAL_MS)
+    return this.waitForShare()
+  }
+
+  /** Rejects with a 429 where the sender has taken so much that a wait would not mend it. */
+  async waitForShare(): Promise<void> {
+    const waitMs = this.msOverShare()
+    if (waitMs > LONGEST_HOLD_MS) throw overShare(waitMs)
+    if (waitMs > 0) await sleep(waitMs)
   }
 
   /** The body is kept for as long as `run` takes, whoever has left meanwhile. */
@@ -178,6 +274,10 @@ export class Hold implements AnswerHold {
     if (this.#answer > 0) give(this.#budget, 'answers', this.#sender, this.#answer)
     this.#answer = 0
     if (this.#running === 0) this.#giveBody()
+  }
+
+  get #isProven(): boolean {
+    return this.#pot === 'accounts' || this.#pot === 'guests'
   }
 
   #proven(account: string, isGuest: boolean): [BodyPot, string] {

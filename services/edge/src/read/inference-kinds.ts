@@ -14,7 +14,7 @@ import { ExactNumber } from '@gateway/contracts/json'
 import type { Capability, JobHeader, JobKind } from '@gateway/contracts/job'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import type { OutputWish } from '../core/answer-headers.ts'
-import { chatNeeds } from '../core/choose-lane.ts'
+import { chatNeeds } from '../core/chat-needs.ts'
 import {
   estimateChat,
   estimateEmbeddings,

@@ -13,14 +13,14 @@ import type { Transform } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
-import { parseExactly, readShape } from '@gateway/contracts/json'
 import { findPlan } from '@gateway/contracts/models'
 import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
 import { rateLimited } from '../admit/admit.ts'
 import { takeOne } from '../core/minute-buckets.ts'
 import { countFault, lookAtLimits } from '../admit/look.ts'
-import { holdOf, LARGEST_BODY_BYTES, type Hold } from './bytes-in-flight.ts'
+import { holdOf, LARGEST_BODY_BYTES, noteProven, type Hold } from './bytes-in-flight.ts'
+import { invalid, LargeJson, parseJson } from './parse-json.ts'
 import { measuredOf, type Next, type Step, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -37,9 +37,19 @@ export function readClaimed(edge: Edge): Step {
     const caller = response.locals['principal'] as Caller
     await makeRoom(edge, request, response, caller)
     const { requestId } = measuredOf(response)
-    const refuse = (fault: unknown) => countFault(edge, caller, requestId, fault).then(() => next(fault), next)
+    const hold = holdOf(response)!
+    const refuse = async (fault: unknown) => {
+      try {
+        await countFault(edge, caller, requestId, fault)
+        noteProven(edge, hold, caller, fault)
+        next(fault)
+      } catch (error) {
+        noteProven(edge, hold, caller, error)
+        next(error)
+      }
+    }
     try {
-      void readJsonBody(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
+      void readBodyOrBytes(request, response, (fault) => void (fault === undefined ? next() : refuse(fault)))
     } catch (fault) {
       void refuse(fault)
     }
@@ -54,21 +64,23 @@ export async function proveAndMakeRoom(
 ): Promise<ProvenCaller> {
   const caller = await claimKey(edge, request)
   const hold = edge.bytes.hold(request, response)
-  return proveFirst(edge, request, hold, async () => {
+  const proven = await proveFirst(edge, request, hold, caller, async () => {
     const proven = await proveKey(edge, caller)
     const { rpm } = findPlan(edge.config.current, proven.plan)
     const waitMs = takeOne(edge.asides, proven.account, rpm, performance.now())
     if (waitMs > 0) throw rateLimited('requests', waitMs)
     return proven
   })
+  await hold.answersItself()
+  return proven
 }
 
 async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResponse, caller: Caller): Promise<void> {
   const hold = edge.bytes.hold(request, response)
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
-  if (isSmall && hold.takeUnproven(Number(length))) return
-  await proveFirst(edge, request, hold, async () => {
+  if (isSmall && !hold.isOverShare() && hold.takeUnproven(Number(length))) return
+  await proveFirst(edge, request, hold, caller, async () => {
     // An answer that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
     const bytes = Number(length ?? SMALL_BODY_BYTES)
@@ -80,13 +92,24 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
   edge: Edge,
   request: IncomingMessage,
   hold: Hold,
+  caller: Caller,
   prove: () => Promise<Proven>,
 ): Promise<Proven> {
   const { 'content-length': length } = request.headers
   const readAhead = Math.min(READ_AHEAD_BYTES, Number(length ?? READ_AHEAD_BYTES))
-  const proven = await hold.whileProving(readAhead, prove)
-  hold.takeProven(proven.account, findPlan(edge.config.current, proven.plan).guest, bytesToTake(request))
-  return proven
+  try {
+    const proven = await hold.whileProving(readAhead, prove)
+    const { guest } = findPlan(edge.config.current, proven.plan)
+    hold.provenAs(proven.account, guest)
+    await hold.waitForShare()
+    hold.takeProven(proven.account, guest, bytesToTake(request))
+    return proven
+  } catch (error) {
+    noteProven(edge, hold, caller, error)
+    // They still come, and are dropped.
+    hold.reads(Number(length ?? 0))
+    throw error
+  }
 }
 
 /** One that counts itself begins with nothing; what the others may unpack to is known at their end only. */
@@ -110,7 +133,8 @@ function packingOf({ headers }: IncomingMessage): string | null {
   return encoding === '' || encoding === 'identity' ? null : encoding
 }
 
-const readJsonUpTo = (limit: number): Step => {
+/** `isLarge`: the body stays bytes ({@link LargeJson}). */
+const readJsonUpTo = (limit: number, isLarge: IsLarge = () => false): Step => {
   return (request, response, next) => {
     const { 'content-length': length, 'transfer-encoding': transfer } = request.headers
     if (length === undefined && transfer === undefined) return next()
@@ -119,7 +143,7 @@ const readJsonUpTo = (limit: number): Step => {
     const openUnpacker = unpackerFor(packingOf(request))
     if (Number(length) > limit) return refuseUnread(request, () => next(tooLarge(limit)))
     goAhead(request, response)
-    readJson(request, response, next, { limit, unpacker: openUnpacker() })
+    readJson(request, response, next, { limit, isLarge, unpacker: openUnpacker() })
   }
 }
 
@@ -142,7 +166,7 @@ function readJson(
   request: StepRequest,
   response: StepResponse,
   next: Next,
-  { limit, unpacker }: { limit: number; unpacker: Transform | null },
+  { limit, isLarge, unpacker }: { limit: number; isLarge: IsLarge; unpacker: Transform | null },
 ): void {
   const grow = countsItself(request) ? holdOf(response) : undefined
   let pieces: Buffer[] = []
@@ -172,8 +196,9 @@ function readJson(
     if (isOver) return
     // Until here the budget held the largest size that it may unpack to.
     if (unpacker) holdOf(response)?.bodyIs(bytes)
+    holdOf(response)?.reads(bytes)
     try {
-      request.body = bytes === 0 ? {} : parseBytes(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+      request.body = isLarge(bytes, response) ? new LargeJson(pieces, bytes) : parsed(pieces, bytes, response)
     } catch (error) {
       return over(error)
     }
@@ -188,22 +213,12 @@ function readJson(
   })
 }
 
-function parseBytes(bytes: Buffer): object {
-  const { problem } = readShape(bytes)
-  if (problem !== null) throw invalid(`body: ${problem}`)
-  let body: unknown
-  try {
-    body = parseExactly(withoutMark(bytes.toString()))
-  } catch (cause) {
-    throw invalid('body: is not valid JSON', cause)
-  }
-  if (typeof body !== 'object' || body === null) throw invalid('body: is not valid JSON')
-  return body
-}
+type IsLarge = (bytes: number, response: StepResponse) => boolean
 
-/** Some editors begin a text with its byte order mark. */
-function withoutMark(text: string): string {
-  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
+function parsed(pieces: Buffer[], bytes: number, response: StepResponse): object {
+  if (bytes === 0) return {}
+  const parse = () => parseJson(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+  return holdOf(response)?.whileWorking(parse) ?? parse()
 }
 
 const CHARSET = /;\s*charset\s*=\s*"?([^\s";]+)/i
@@ -233,10 +248,6 @@ function unpackerFor(packing: string | null): () => Transform | null {
   return open
 }
 
-function invalid(message: string, cause?: unknown): GatewayError {
-  return new GatewayError('VALIDATION_ERROR', message, {}, { cause })
-}
-
 function unsupported(instead: string): GatewayError {
   return new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${instead}`)
 }
@@ -247,4 +258,9 @@ function tooLarge(limit: number): GatewayError {
 }
 
 export const readJsonBody = readJsonUpTo(LARGEST_BODY_BYTES)
+/** For whoever reads a {@link LargeJson}, too: a body that would take the others' time, or whose sender has taken its share of it. */
+export const readBodyOrBytes = readJsonUpTo(
+  LARGEST_BODY_BYTES,
+  (bytes, response) => bytes > SMALL_BODY_BYTES || (bytes > 0 && holdOf(response)!.isOverShare()),
+)
 export const readSmallJsonBody = readJsonUpTo(64 * 1024)

@@ -6,7 +6,7 @@
 import type { ChatMessage, ChatRequest } from '@gateway/contracts/chat'
 import type { JobHeader } from '@gateway/contracts/job'
 import { responsesRequest, type ResponsesItem, type ResponsesRequest } from '@gateway/contracts/responses'
-import { chatNeeds } from '../core/choose-lane.ts'
+import { chatNeeds } from '../core/chat-needs.ts'
 import { estimateChat } from '../core/estimate-tokens.ts'
 import { type Places, writeBody, type WrittenBody } from '../core/write-body.ts'
 import { conversationKey, hostedCallsIn, parseBody, withModel, type InferenceKind } from './inference-kinds.ts'

@@ -3,11 +3,10 @@
  * `Idempotency-Key`, only where no other request under that key has run or runs.
  */
 
-import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
+import type { GatewayConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
-import { servedKind, findModel, isRetired } from '@gateway/contracts/models'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
-import type { JobKind, PlannedJob } from '@gateway/contracts/job'
+import type { PlannedJob } from '@gateway/contracts/job'
 import type { WholeBill } from '@gateway/contracts/usage-event'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
@@ -16,11 +15,13 @@ import { countFault } from '../admit/look.ts'
 import { httpClient, KEEP_ALIVE_AFTER_MS } from '../relay/http-client.ts'
 import type { Client } from '../relay/reader.ts'
 import type { Caller } from '../credentials/authenticate.ts'
-import { holdOf } from '../read/bytes-in-flight.ts'
+import { holdOf, noteProven, type Hold } from '../read/bytes-in-flight.ts'
 import { adviceHeader, noticeHeaders } from '../core/answer-headers.ts'
 import type { Edge } from '../edge.ts'
 import { answerOnce } from '../idempotency/answer-once.ts'
 import type { AskedRequest, InferenceKind } from '../read/inference-kinds.ts'
+import { LargeJson } from '../read/parse-json.ts'
+import { understand, type Understood } from '../read/understand.ts'
 import { retryAfterMs } from '../listen/intake.ts'
 import { endpointOf, measuredOf, type StepRequest, type StepResponse } from '../listen/take-steps.ts'
 import { relayAnswer } from '../relay/relay-answer.ts'
@@ -30,16 +31,16 @@ type Answer = (request: StepRequest, response: StepResponse, caller: Caller) => 
 export function infer(edge: Edge, parse: InferenceKind): Answer {
   return async (request, response, caller) => {
     const config = edge.config.current
+    const hold = holdOf(response)!
     const measured = measuredOf(response)
     const { span, requestId } = measured
-    const { asked, model } = await understandFor(edge, caller, requestId, config, parse, request.body)
+    const { asked, model } = await understandFor(edge, caller, requestId, config, parse, request.body, hold)
     // `asked` holds all of it that is needed.
     request.body = undefined
     if (asked.dialect === 'messages') {
       asked.anthropicVersion = headerOf(request, 'anthropic-version')
       asked.anthropicBeta = headerOf(request, 'anthropic-beta')
     }
-    const hold = holdOf(response)!
     measured.model = model.id
     if (span.isRecorded) span.set({ ...requestAttributes(asked.kind, model.id), 'gateway.stream': asked.stream })
     const endpoint = endpointOf(response)
@@ -56,8 +57,11 @@ export function infer(edge: Edge, parse: InferenceKind): Answer {
       let admitted: Admitted
       try {
         admitted = await admit(edge, config, caller, requestId, model, asked)
-        hold.admitted(caller.account, admitted.plan.guest)
+        hold.provenAs(caller.account, admitted.plan.guest)
         failpoint('edge.admitted')
+      } catch (error) {
+        noteProven(edge, hold, caller, error)
+        throw error
       } finally {
         admitting.end()
       }
@@ -100,20 +104,6 @@ export function timeForHeadersMs(
   return answer.stream && boundMs > answer.streamHeadersWithinMs ? Infinity : boundMs
 }
 
-interface Understood {
-  asked: AskedRequest
-  model: ModelConfig
-}
-
-export function understand(config: GatewayConfig, parse: InferenceKind, body: unknown): Understood {
-  const asked = parse(body, config.models)
-  const model = modelNamed(config, asked.model, asked.kind)
-  asked.vectorsOf?.(model)
-  // An alias ends here: admission, Idempotency-Key and ledger know a model by its id.
-  asked.model = model.id
-  return { asked, model }
-}
-
 /** Only a caller with a live key learns the fault of its request. */
 async function understandFor(
   edge: Edge,
@@ -122,27 +112,16 @@ async function understandFor(
   config: GatewayConfig,
   parse: InferenceKind,
   body: unknown,
+  hold: Hold,
 ): Promise<Understood> {
   try {
-    return understand(config, parse, body)
+    if (body instanceof LargeJson) return await edge.largeBodies.understand(config, parse, body, hold.sender)
+    return hold.whileWorking(() => understand(config, parse, body))
   } catch (error) {
     await countFault(edge, caller, requestId, error)
+    noteProven(edge, hold, caller, error)
     throw error
   }
-}
-
-export function modelNamed(config: GatewayConfig, name: string, kind: JobKind): ModelConfig {
-  const model = findModel(config.models, name)
-  if (!model) {
-    throw new GatewayError('MODEL_NOT_FOUND', `The model ${name} does not exist; GET /v1/models lists the models`)
-  }
-  if (isRetired(model, Date.now())) {
-    const instead = model.replacement === undefined ? '' : `; use ${model.replacement}`
-    throw new GatewayError('MODEL_NOT_FOUND', `The model ${model.id} was retired on ${model.sunsetAt}${instead}`)
-  }
-  const served = servedKind(model)
-  if (served !== kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${served}, not ${kind}`)
-  return model
 }
 
 /** Work that could not be metered is not begun. */

@@ -13,8 +13,10 @@ import type { Edge } from '../edge.ts'
 import { chat, parseBody, type InferenceKind } from '../read/inference-kinds.ts'
 import { messages } from '../read/messages.ts'
 import { responses } from '../read/responses.ts'
+import { holdOf } from '../read/bytes-in-flight.ts'
+import { LargeJson } from '../read/parse-json.ts'
 import type { Handler } from '../listen/route.ts'
-import { understand } from './infer.ts'
+import { understand } from '../read/understand.ts'
 
 const KINDS: Record<ClientDialect, InferenceKind> = { chat, responses, messages }
 
@@ -22,7 +24,11 @@ export function quote(edge: Edge): Handler<'key'> {
   return async (request, response, caller) => {
     const config = edge.config.current
     const { dialect } = parseBody(quoteQuery, request.query)
-    const { asked, model } = understand(config, KINDS[dialect], request.body)
+    const body: unknown = request.body
+    const { asked, model } =
+      body instanceof LargeJson
+        ? await edge.largeBodies.understand(config, KINDS[dialect], body, holdOf(response)!.sender)
+        : understand(config, KINDS[dialect], body)
     const { plan, chosen } = makeOffer(config, caller.plan, model, asked)
     if (!chosen) throw planLimit(plan.slug, config, model)
 

@@ -1,5 +1,5 @@
 /**
- * Those who wait for a place at a backend that is full: accounts take turns, and within an account the first comes
+ * Those who wait for something that is taken: accounts take turns, and within an account the first comes
  * first. Bounded: when it is full, the account that holds most of it gives way to one that holds less.
  */
 

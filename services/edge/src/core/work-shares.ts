@@ -1,0 +1,52 @@
+/**
+ * How much of the event loop's time each sender has taken. Every sender owes what it took, and pays back at the rate of one
+ * share. Whoever owes more than a moment's work has taken more than its share, and has to wait until it does not.
+ *
+ * A sender is an account, or a network while nobody has proven a key and for guests. One that owes nothing is forgotten. Pure:
+ * the clock is an argument.
+ */
+
+/** Of the time that passes. */
+export const SHARE = 1 / 8
+/** So much at once is no burden: one large body, or a turn of small ones. */
+export const MOMENT_MS = 40
+/** Nobody is made to owe more than a few seconds of waiting. */
+const MOST_OWED_MS = 1_000
+/** Beyond so many those are forgotten that have worked least lately. */
+const MOST_SENDERS = 10_000
+
+interface Owed {
+  ms: number
+  atMs: number
+}
+
+/** In the order in which they took last. */
+export type WorkShares = Map<string, Owed>
+
+export function createWorkShares(): WorkShares {
+  return new Map()
+}
+
+function owedBy(shares: WorkShares, sender: string, nowMs: number): number {
+  const owed = shares.get(sender)
+  return owed === undefined ? 0 : Math.max(0, owed.ms - (nowMs - owed.atMs) * SHARE)
+}
+
+export function took(shares: WorkShares, sender: string, ms: number, nowMs: number): void {
+  const owed = Math.min(MOST_OWED_MS, owedBy(shares, sender, nowMs) + ms)
+  shares.delete(sender)
+  if (owed <= 0) return
+  shares.set(sender, { ms: owed, atMs: nowMs })
+  if (shares.size > MOST_SENDERS) shares.delete(shares.keys().next().value!)
+}
+
+/** The work was another sender's: its key is proven now. */
+export function tookFor(shares: WorkShares, from: string, to: string, ms: number, nowMs: number): void {
+  took(shares, from, -ms, nowMs)
+  took(shares, to, ms, nowMs)
+}
+
+/** How long until the sender is within its share; 0 where it is now. */
+export function waitFor(shares: WorkShares, sender: string, nowMs: number): number {
+  return Math.max(0, owedBy(shares, sender, nowMs) - MOMENT_MS) / SHARE
+}

@@ -1,0 +1,37 @@
+/**
+ * A body as a request to one of the config's models.
+ */
+
+import type { GatewayConfig, ModelConfig } from '@gateway/contracts/config'
+import { GatewayError } from '@gateway/contracts/errors'
+import type { JobKind } from '@gateway/contracts/job'
+import { findModel, isRetired, servedKind } from '@gateway/contracts/models'
+import type { AskedRequest, InferenceKind } from './inference-kinds.ts'
+
+export interface Understood {
+  asked: AskedRequest
+  model: ModelConfig
+}
+
+export function understand(config: Pick<GatewayConfig, 'models'>, parse: InferenceKind, body: unknown): Understood {
+  const asked = parse(body, config.models)
+  const model = modelNamed(config, asked.model, asked.kind)
+  asked.vectorsOf?.(model)
+  // An alias ends here: admission, Idempotency-Key and ledger know a model by its id.
+  asked.model = model.id
+  return { asked, model }
+}
+
+export function modelNamed(config: Pick<GatewayConfig, 'models'>, name: string, kind: JobKind): ModelConfig {
+  const model = findModel(config.models, name)
+  if (!model) {
+    throw new GatewayError('MODEL_NOT_FOUND', `The model ${name} does not exist; GET /v1/models lists the models`)
+  }
+  if (isRetired(model, Date.now())) {
+    const instead = model.replacement === undefined ? '' : `; use ${model.replacement}`
+    throw new GatewayError('MODEL_NOT_FOUND', `The model ${model.id} was retired on ${model.sunsetAt}${instead}`)
+  }
+  const served = servedKind(model)
+  if (served !== kind) throw new GatewayError('VALIDATION_ERROR', `model: ${model.id} serves ${served}, not ${kind}`)
+  return model
+}
