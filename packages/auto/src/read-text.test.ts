@@ -18,9 +18,9 @@ const role = fc.constantFrom('system' as const, 'user' as const, 'user' as const
 test('the few messages that are kept read the same as the whole conversation', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ role, content }), { maxLength: 12 }), (messages) => {
-      const kept = messagesForAuto(messages as Parameters<typeof readTurns>[0])
+      const kept = messagesForAuto(messages)
       expect(kept.length).toBeLessThanOrEqual(4)
-      expect(readTurns(kept)).toEqual(readTurns(messages as Parameters<typeof readTurns>[0]))
+      expect(readTurns(kept)).toEqual(readTurns(messages))
     }),
   )
 })

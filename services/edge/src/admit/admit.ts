@@ -6,8 +6,8 @@
  */
 
 import type { AdmitAnswer, AdmitAsk, PlanLimits, Standing } from '@gateway/admission/port'
-import type { GatewayConfig, ModelConfig, PlanConfig, ServedModelConfig } from '@gateway/contracts/config'
-import { GatewayError, type RateLimitType } from '@gateway/contracts/errors'
+import type { GatewayConfig, ModelConfig, PlanConfig } from '@gateway/contracts/config'
+import { GatewayError } from '@gateway/contracts/errors'
 import type { HostedCalls } from '@gateway/contracts/hosted-tools'
 import { findPlan, planIncludes, plansThatInclude } from '@gateway/contracts/models'
 import type { Price } from '@gateway/contracts/usage'
@@ -15,7 +15,9 @@ import { priceFor, worstCharge, fromPlanUnit } from '@gateway/pricing/charge'
 import { fillKey, invalidKey, orUnavailable, type Caller } from '../credentials/authenticate.ts'
 import { chargeBounds } from '../core/charge-bounds.ts'
 import { chooseLane, type LaneChoice } from '../core/choose-lane.ts'
-import { LARGEST_WINDOW_TOKENS, type TokenEstimate } from '../core/estimate-tokens.ts'
+import type { TokenEstimate } from '../core/estimate-tokens.ts'
+import { rateLimited } from '../core/rate-limited.ts'
+import { windowOf } from '../core/lane-window.ts'
 import type { Edge } from '../edge.ts'
 import type { AskedRequest } from '../read/inference-kinds.ts'
 import { LEASE_MS } from '../relay/running-requests.ts'
@@ -125,12 +127,6 @@ export function makeOffer(config: GatewayConfig, planSlug: string, model: ModelC
   return { plan, chosen: { ...choice, price, estimate, hosted, worstCharge: worstCharge(price, bounds) } }
 }
 
-/** The largest of the lane's targets. */
-export function windowOf({ pools }: GatewayConfig, { pool: id }: ServedModelConfig): number {
-  const targets = pools.find((pool) => pool.id === id)?.targets ?? []
-  return Math.max(...targets.map(({ contextWindow = LARGEST_WINDOW_TOKENS }) => contextWindow))
-}
-
 function toAsk(caller: Caller, requestId: string, planHint: string | null, offer: Offer | null): AdmitAsk {
   const { plan, chosen } = offer ?? { plan: null, chosen: null }
   return {
@@ -186,19 +182,4 @@ export function planLimit(planSlug: string, config: GatewayConfig, model: ModelC
     including.length > 0 ? `it is included in: ${including.join(', ')}` : 'no plan of this gateway includes it'
   const sentence = `The model ${model.id} is not included in the plan ${planSlug}; ${advice}`
   return new GatewayError('rate_limit_exceeded', sentence, { type: 'plan_limit', retryAfterMs: 0 })
-}
-
-const LIMIT_SENTENCES = {
-  requests: 'Too many requests in a minute',
-  tokens: 'Too many tokens in a minute',
-  day: "The day's requests are used up",
-  pending: 'Running requests hold the rest of the allowance',
-} as const satisfies Partial<Record<RateLimitType, string>>
-
-export function rateLimited(type: keyof typeof LIMIT_SENTENCES, retryAfterMs: number): GatewayError {
-  const waitMs = Math.ceil(retryAfterMs)
-  return new GatewayError('rate_limit_exceeded', `${LIMIT_SENTENCES[type]}; try again in ${waitMs} ms`, {
-    type,
-    retryAfterMs: waitMs,
-  })
 }
