@@ -69,6 +69,8 @@ export const backendConfig = z
       .prefault({}),
     maxConcurrent: z.int().min(1).default(64),
     capabilities: z.array(capability).min(1).default(['chat', 'tools']),
+    /** Control parameters that clients may send to it, as `priority` or `chat_template_kwargs.chat_template`. */
+    allowParameters: z.array(z.string().min(1)).default([]),
   })
   .transform(({ dialect: named, dialects, timeouts, ...rest }) => {
     const known: VendorSettings = rest.vendor === undefined ? PLAIN : VENDORS[rest.vendor]

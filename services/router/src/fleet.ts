@@ -20,6 +20,7 @@ import { shareOfLimit, WHOLE, type Share } from './core/share-limit.ts'
 import { newRetryBudget, type RetryBudget } from './core/attempts.ts'
 import { wayTo, type Way } from './dialects/dialects.ts'
 import { profileOf } from './vendors/index.ts'
+import { policiesFor, type ParameterPolicies } from './vendors/policies.ts'
 import type { VendorProfile } from './vendors/profile.ts'
 
 export interface Backend {
@@ -54,8 +55,8 @@ export interface Target {
   priority: number
   weight: number
   contextWindow: number | undefined
-  /** The members of a chat request that it takes, where it ignores all others. */
-  accepted: ReadonlySet<string> | undefined
+  /** What its clients may send. */
+  policies: ParameterPolicies
   /** Of its backend. */
   state: TargetState
 }
@@ -187,8 +188,8 @@ function poolOf(config: PoolConfig, backends: Map<string, Backend>, former: Targ
     if (!backend) return []
     const { model, priority, weight, contextWindow } = entry
     const key = `${backend.config.id}/${model}`
-    const accepted = backend.profile.acceptedParameters?.(model)
-    return [{ key, backend, model, priority, weight, contextWindow, accepted, state: stateOf(backend, model) }]
+    const policies = policiesFor(backend.profile, model, backend.config)
+    return [{ key, backend, model, priority, weight, contextWindow, policies, state: stateOf(backend, model) }]
   })
   return { id: config.id, affinity: config.affinity, targets, retryBudget: former?.retryBudget ?? newRetryBudget() }
 }

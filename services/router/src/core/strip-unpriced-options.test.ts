@@ -11,8 +11,6 @@ const ADVISOR = { type: 'advisor_20260301', name: 'advisor', model: 'claude-opus
 
 describe('a request has the price of one model', () => {
   test.each<[string, object, object, string[]]>([
-    ['OpenRouter’s next ones', { models: ['a/b'] }, {}, ['models']],
-    ['Anthropic’s next ones', { fallbacks: [{ model: 'claude-opus-5' }] }, {}, ['fallbacks']],
     ['an advisor beside tools', { tools: [LOOK, ADVISOR] }, { tools: [LOOK] }, ['tools.advisor_20260301']],
     ['an advisor alone', { tools: [ADVISOR], tool_choice: { type: 'auto' } }, {}, ['tools.advisor_20260301']],
     [
@@ -21,10 +19,6 @@ describe('a request has the price of one model', () => {
       {},
       ['tools.openrouter:advisor'],
     ],
-    ['a dearer tier', { service_tier: 'priority' }, {}, ['service_tier']],
-    ['a cheaper tier, which is charged as any', { service_tier: 'flex' }, {}, ['service_tier']],
-    ['a tier that is not known', { service_tier: 'ultrafast' }, {}, ['service_tier']],
-    ['Anthropic’s fast mode', { speed: 'fast', models: ['a/b'] }, {}, ['models', 'speed']],
   ])('without %s, and the client is told', (_, more, left, dropped) => {
     expect(written({ ...ASK, ...more })).toEqual({ request: { ...ASK, ...left }, dropped })
   })
@@ -32,15 +26,6 @@ describe('a request has the price of one model', () => {
   test('and keeps its bytes where it is', () => {
     const own = { type: 'function', function: { name: 'advisor' } }
     const body = Buffer.from(JSON.stringify({ ...ASK, tools: [own, { name: 'advisor' }] }))
-    expect(stripUnpricedOptions(body)).toEqual({ body, dropped: [] })
-  })
-
-  test.each([
-    ...['auto', 'default', 'standard_only', 'on_demand', 'scale', 3, null].map((tier) => ({ service_tier: tier })),
-    { speed: 'standard' },
-    { tools: [{ name: 'drive', input_schema: { properties: { speed: 'fast', service_tier: 'priority' } } }] },
-  ])('and keeps its bytes with %j', (more) => {
-    const body = Buffer.from(JSON.stringify({ ...ASK, ...more }))
     expect(stripUnpricedOptions(body)).toEqual({ body, dropped: [] })
   })
 })

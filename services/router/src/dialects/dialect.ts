@@ -11,6 +11,7 @@ import type { ParameterSupport } from '../core/parameter-support.ts'
 import type { JsonObject } from '@gateway/contracts/json'
 import type { Identity } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
+import type { ParameterPolicy } from '../core/strip-parameters.ts'
 import type { VendorProfile } from '../vendors/profile.ts'
 
 export interface Dialect {
@@ -42,8 +43,8 @@ export interface Question {
   form: ParameterSupport
   /** The target's vendor's; a plain server's where it is left out. */
   profile?: VendorProfile
-  /** chat: the members of a request that the target takes, where it ignores all others. */
-  accepted?: ReadonlySet<string> | undefined
+  /** What its client may send to the target; to a plain server where it is left out. */
+  policy?: ParameterPolicy
   /** chat, where client and target speak the same dialect: what the request may have the vendor run. */
   hosted?: HostedWish | undefined
 }

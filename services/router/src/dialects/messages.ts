@@ -7,6 +7,7 @@
 
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
+import { stripParameters } from '../core/strip-parameters.ts'
 import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
 import { answerId, isAnswerId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -26,6 +27,7 @@ import { withoutUnsigned } from './messages/unsigned.ts'
 import { MessageWatch } from './messages/watch-message.ts'
 import { prependMembers } from './openai.ts'
 import { withoutUnpriced } from './unpriced.ts'
+import { PLAIN_POLICIES } from '../vendors/policies.ts'
 
 export const messages: Dialect = {
   headers: (apiKey) => ({ 'anthropic-version': '2023-06-01', ...(apiKey ? { 'x-api-key': apiKey } : {}) }),
@@ -39,14 +41,15 @@ export const messages: Dialect = {
 
 /** The parameters of sampling have the same names in chat, so a refused one is left out by the same rules. */
 function writeBody(question: Question): { body: Buffer; dropped: string[] } {
-  const { model, stream, form } = question
+  const { model, stream, form, policy = PLAIN_POLICIES.messages } = question
   const ofOne = withoutUnpriced(question)
   const signed = withoutUnsigned(ofOne.body)
   const fitted = form.length === 0 ? { body: signed.body, dropped: [] } : fitChat(signed.body, form)
+  const stripped = stripParameters(fitted.body, policy)
   const members = stream ? { model, stream } : { model }
   return {
-    body: prependMembers(members, fitted.body),
-    dropped: [...ofOne.dropped, ...fitted.dropped, ...signed.dropped].toSorted(),
+    body: prependMembers(members, stripped.body),
+    dropped: [...ofOne.dropped, ...fitted.dropped, ...signed.dropped, ...stripped.dropped].toSorted(),
   }
 }
 

@@ -35,9 +35,10 @@ import {
   type Identity,
 } from '../core/whole-record.ts'
 import type { SseEvent } from '../core/sse-events.ts'
-import { keepAccepted } from '../core/accepted-parameters.ts'
+import { stripParameters } from '../core/strip-parameters.ts'
 import { writeToolCalls } from '../core/tool-calls.ts'
 import { plain } from '../vendors/plain.ts'
+import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import {
   noProgress,
   noteUsage,
@@ -67,9 +68,10 @@ export const openai: ChatDialect = {
 }
 
 function writeBody(question: Question): { body: Buffer; dropped: string[] } {
-  const { form, profile = plain } = question
+  const { form, profile = plain, policy = PLAIN_POLICIES[question.kind] } = question
   if (question.kind === 'images') {
-    return { body: Buffer.from(writeImagesBody(question.body, question.model, form)), dropped: [] }
+    const { body, dropped } = stripParameters(question.body, policy)
+    return { body: Buffer.from(writeImagesBody(body, question.model, form)), dropped }
   }
   const members: Record<string, unknown> = { model: question.model }
   if (question.dimensions !== undefined) members.dimensions = question.dimensions
@@ -82,7 +84,7 @@ function writeBody(question: Question): { body: Buffer; dropped: string[] } {
   const { body: ofOne, dropped: others } = withoutUnpriced(question)
   const called = question.kind === 'chat' ? writeToolCalls(ofOne, question.model, profile.toolCalls) : ofOne
   const fitted = form.length === 0 ? { body: called, dropped: [] } : fitChat(called, form)
-  const { body, dropped } = question.accepted ? keepAccepted(fitted.body, question.accepted) : fitted
+  const { body, dropped } = stripParameters(fitted.body, policy)
   return { body: prependMembers(members, body), dropped: [...new Set([...others, ...fitted.dropped, ...dropped])] }
 }
 

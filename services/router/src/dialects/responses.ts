@@ -10,6 +10,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
 import { callsMember, callsOfResponse, ItemCalls, type ToolCalls } from '../core/billed-beside.ts'
+import { stripParameters } from '../core/strip-parameters.ts'
 import { invalid, parseAnswer, parseObject } from '../core/plain-answer.ts'
 import { answerId, isAnswerId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
@@ -25,14 +26,16 @@ import {
 } from './dialect.ts'
 import { openai, prependMembers } from './openai.ts'
 import { withoutUnpriced } from './unpriced.ts'
+import { PLAIN_POLICIES } from '../vendors/policies.ts'
 import { generatedTextOf, withUsage } from './responses-to-chat/answer.ts'
 import { OWN_THOUGHT } from './responses-to-chat/output.ts'
 
 export const responses: Dialect = {
   headers: openai.headers,
   request(question) {
-    const { body, dropped } = withoutUnpriced(question)
-    return { path: '/responses', body: writeBody({ ...question, body }), dropped }
+    const priced = withoutUnpriced(question)
+    const { body, dropped } = stripParameters(priced.body, question.policy ?? PLAIN_POLICIES.responses)
+    return { path: '/responses', body: writeBody({ ...question, body }), dropped: [...priced.dropped, ...dropped] }
   },
   readAnswer: (_, bytes, identity) => readResponse(bytes, identity),
   textOf: generatedTextOf,

@@ -106,7 +106,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
     dimensions: kind === 'embeddings' ? dimensionsToAsk(target.model, run.header) : undefined,
     form,
     profile: target.backend.profile,
-    accepted: kind === 'chat' && asked === 'chat' ? target.accepted : undefined,
+    policy: target.policies[kind === 'chat' ? asked : kind],
     hosted: hostedWish(run.header, target),
   })
   const exchange = target.backend.client.call({

@@ -1,12 +1,32 @@
 /** Anthropic, by its Messages API. */
 
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { rejectedByName } from './openai.ts'
+import { CHAT, rejectedByName } from './openai.ts'
+
+/**
+ * `MessageCreateParamsBase`, also of the betas, in the types of `@anthropic-ai/sdk` 1.12 (2026), and sampling, which the models
+ * before Opus 4.7 take.
+ */
+export const MESSAGES = namesIn(
+  'cache_control compaction context_management diagnostics inference_geo max_tokens messages metadata model output_config output_format service_tier speed stop_sequences stream system temperature thinking tool_choice tools top_k top_p',
+)
+/** Containers and threads keep what former requests left there. The others choose whose account and whose limits a request has. */
+const CONTROL = namesIn('betas billing_policy container fallback_credit_token thread user_profile_id workspace_id')
 
 export const anthropic: VendorProfile = {
   name: 'anthropic',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => CHAT, messages: MESSAGES, control: CONTROL },
+  pricedOptions: {
+    service_tier: { free: ['auto', 'standard_only'] },
+    speed: { free: ['standard'] },
+    // platform.claude.com/docs/en/build-with-claude/data-residency: the other values cost a tenth more, 2026-11.
+    inference_geo: { free: ['global'] },
+    fallbacks: {},
+    mcp_servers: {},
+  },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   // `max_uses` of each tool (the types of `@anthropic-ai/sdk` 1.12, 2026).

@@ -1,7 +1,8 @@
 /** OpenAI's models at Microsoft, under the operator's own names of deployments. */
 
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { OPENAI_IDS, rejectedByName } from './openai.ts'
+import { CHAT, OPENAI_IDS, rejectedByName, TIERS } from './openai.ts'
 
 export const azure: VendorProfile = {
   name: 'azure',
@@ -14,6 +15,8 @@ export const azure: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => CHAT, control: namesIn('data_sources') },
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { ids: OPENAI_IDS },
   messages: { order: 'any', takesReasoning: false },
   hostedTools: ['responses'],

@@ -1,9 +1,10 @@
 /** Amazon Bedrock, at its address that is compatible with OpenAI's. */
 
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
 import type { BackendConfig } from '@gateway/contracts/config'
 import { ConfigError } from '@gateway/config/config-error'
-import { rejectedByName } from './openai.ts'
+import { CHAT, rejectedByName, TIERS } from './openai.ts'
 
 export const bedrock: VendorProfile = {
   name: 'bedrock',
@@ -17,6 +18,8 @@ export const bedrock: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => CHAT, control: namesIn('guardrailConfig') },
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

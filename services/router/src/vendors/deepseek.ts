@@ -7,6 +7,8 @@ export const deepseek: VendorProfile = {
   name: 'deepseek',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: {},
   toolCalls: {},
   // It demands them before tool calls (QuantumNous/new-api#4806, 2026-05-12).
   messages: { order: 'alternating', takesReasoning: true },

@@ -7,6 +7,8 @@ export const fireworks: VendorProfile = {
   name: 'fireworks',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: {},
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

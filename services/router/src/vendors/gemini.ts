@@ -1,6 +1,7 @@
 /** Google's Gemini API, at its address that is compatible with OpenAI's. */
 
-import { rejectedByName } from './openai.ts'
+import { CHAT, rejectedByName, TIERS } from './openai.ts'
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
 
 /** Gemini 3 and later reject a call without its signature, and no client but Google's own sends one back. */
@@ -8,10 +9,25 @@ export function needsSignature(model: string): boolean {
   return /(?:^|\/)gemini-(?:[3-9]|\d\d)/.test(model)
 }
 
+/** Google's own members stand below `extra_body.google`: ai.google.dev/gemini-api/docs/openai, read in November 2026. */
+const GEMINI_CHAT = new Set([...CHAT, 'extra_body'])
+export const GOOGLE_NESTED = {
+  extra_body: namesIn('google'),
+  'extra_body.google': namesIn('safety_settings thinking_config thought_tag_marker'),
+}
+/** A cache of Google's has a name, by which whoever knows it reads it. */
+export const GOOGLE_CONTROL = namesIn('cached_content')
+
 export const gemini: VendorProfile = {
   name: 'gemini',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: {
+    chat: () => GEMINI_CHAT,
+    nested: GOOGLE_NESTED,
+    control: GOOGLE_CONTROL,
+  },
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { needsSignature },
   messages: { order: 'alternating', takesReasoning: false },
   // pydantic/pydantic-ai, recorded 2025-06-02.

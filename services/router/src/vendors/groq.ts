@@ -7,6 +7,8 @@ export const groq: VendorProfile = {
   name: 'groq',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: { service_tier: { free: ['auto', 'on_demand'] } },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

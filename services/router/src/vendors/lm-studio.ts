@@ -1,7 +1,12 @@
 /** LM Studio, run by the operator. */
 
+import { namesIn } from '../core/strip-parameters.ts'
+import { CHAT, TIERS } from './openai.ts'
 import type { VendorProfile } from './profile.ts'
 import { rejections } from '../core/parameter-support.ts'
+
+/** lmstudio.ai/docs/app/api/endpoints/openai, read in November 2026. */
+const LM_STUDIO_CHAT = new Set([...CHAT, 'min_p', 'repeat_penalty', 'top_k'])
 
 export const lmStudio: VendorProfile = {
   name: 'lm-studio',
@@ -9,6 +14,9 @@ export const lmStudio: VendorProfile = {
   // Its documents name `max_tokens` alone (lmstudio.ai/docs/api/openai-api, read in November 2026); that it ignores the
   // other name is assumed.
   rejectedParameters: () => rejections('max_completion_tokens'),
+  parameters: { chat: () => LM_STUDIO_CHAT, control: namesIn('draft_model ttl') },
+  // OpenAI's, which it ignores.
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},

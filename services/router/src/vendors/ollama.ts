@@ -1,13 +1,12 @@
 /** Ollama, run by the operator. */
 
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
 import { rejections } from '../core/parameter-support.ts'
 
-/** Written by `npm run schemas:write`: github.com/ollama/ollama@v0.17.4, openai/openai.go, ChatCompletionRequest. */
-const ACCEPTED = new Set(
-  '_debug_render_only frequency_penalty logprobs max_tokens messages model presence_penalty reasoning reasoning_effort response_format seed stop stream stream_options temperature tools top_logprobs top_p'.split(
-    ' ',
-  ),
+/** github.com/ollama/ollama v0.17.4, openai/openai.go, ChatCompletionRequest. */
+const CHAT = namesIn(
+  'frequency_penalty logprobs max_tokens messages model presence_penalty reasoning reasoning_effort response_format seed stop stream stream_options temperature tools top_logprobs top_p',
 )
 
 export const ollama: VendorProfile = {
@@ -16,7 +15,8 @@ export const ollama: VendorProfile = {
   // It ignores `max_completion_tokens` and generates on (ollama/ollama#7125, 2026-08-21, 0.32.5), and whatever else is not
   // in its request.
   rejectedParameters: () => rejections('max_completion_tokens', 'n', 'tool_choice'),
-  acceptedParameters: () => ACCEPTED,
+  parameters: { chat: () => CHAT, control: namesIn('_debug_render_only keep_alive options') },
+  pricedOptions: {},
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},

@@ -1,8 +1,8 @@
 /** OpenAI's own API. */
 
 import { rejections, type ParameterSupport } from '../core/parameter-support.ts'
-import type { IdRule } from '../core/tool-calls.ts'
-import { callId } from '../core/tool-calls.ts'
+import { namesIn, type PricedOption } from '../core/strip-parameters.ts'
+import { callId, type IdRule } from '../core/tool-calls.ts'
 import type { VendorProfile } from './profile.ts'
 
 /** The types of `openai` 7.55 (2026): models that reason reject `max_tokens`, under whatever address. */
@@ -13,11 +13,34 @@ export function rejectedByName(model: string): ParameterSupport {
 /** OpenAI and Azure: Portkey-AI/gateway#1062 (2025-04-24), openclaw/openclaw#875 (2026-01-13). */
 export const OPENAI_IDS: IdRule = { takes: /^.{1,40}$/s, write: callId }
 
+/** The types of `openai` 7.57 (2026): `ChatCompletionCreateParamsBase`. */
+export const CHAT = namesIn(
+  'audio frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages metadata modalities model moderation n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity',
+)
+/** `ResponseCreateParamsBase`, without what needs a memory of former responses. */
+export const RESPONSES = namesIn(
+  'background context_management include input instructions max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user',
+)
+/** `EmbeddingCreateParams`. */
+export const EMBEDDINGS = namesIn('dimensions encoding_format input model user')
+/** `ImageGenerateParamsBase`. */
+export const IMAGES = namesIn(
+  'background model moderation n output_compression output_format partial_images prompt quality response_format safety_identifier size stream style user',
+)
+
+/** A prompt that is kept at the vendor may name another model and tools; the others name what another request left there. */
+const CONTROL = namesIn('access_programs conversation previous_response_id prompt')
+
+/** The tiers that cost what none costs: platform.openai.com/docs/guides/flex-processing and priority-processing, 2026-11. */
+export const TIERS: PricedOption = { free: ['auto', 'default', 'standard', 'scale'] }
+
 export const openai: VendorProfile = {
   name: 'openai',
   authentication: {},
   // All of its chat models take `max_completion_tokens` (the types of `openai` 7.55, 2026).
   rejectedParameters: () => rejections('max_tokens'),
+  parameters: { chat: () => CHAT, control: CONTROL },
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { ids: OPENAI_IDS },
   messages: { order: 'any', takesReasoning: false },
   // `max_tool_calls` (the types of `openai` 7.55, 2026).

@@ -7,6 +7,8 @@ export const perplexity: VendorProfile = {
   name: 'perplexity',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: {},
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

@@ -10,7 +10,7 @@ import type { BackendConfig } from '@gateway/contracts/config'
 import type { TargetDialect, VendorName } from '@gateway/contracts/vendors'
 import type { UsageRules } from '../core/chat-chunk.ts'
 import type { ParameterSupport } from '../core/parameter-support.ts'
-import type { PricedOption } from '../core/strip-unpriced-options.ts'
+import type { PricedOption } from '../core/strip-parameters.ts'
 import type { ToolCallRules } from '../core/tool-calls.ts'
 import type { MessageRules } from '../core/translated-messages.ts'
 import type { Credential } from '../credentials/credential.ts'
@@ -25,19 +25,38 @@ export interface VendorProfile {
    * (`core/refused-parameters.ts`), and a learned rejection also overrules a row.
    */
   rejectedParameters(model: string): ParameterSupport
-  /**
-   * The members of a chat request that the model takes, where the vendor ignores all others without a word. Undefined
-   * where it rejects by name what it does not know, or has not published its list.
-   */
-  acceptedParameters?(model: string): ReadonlySet<string> | undefined
-  /** Members of a request, in any dialect, by which a client could change the price; those of all vendors where left out. */
-  pricedOptions?: Readonly<Record<string, PricedOption>>
+  parameters: VendorParameters
+  /** Members of a request, in any dialect, by which a client could change the price. All of them stay with the operator. */
+  pricedOptions: Readonly<Record<string, PricedOption>>
   /** The dialects in which a limit that the router sends bounds the calls of tools that the vendor runs. Elsewhere none is allowed. */
   hostedTools?: readonly TargetDialect[]
   toolCalls: ToolCallRules
   /** Of conversations that the router has translated. */
   messages: MessageRules
   usage: UsageRules
+}
+
+/**
+ * Each member that the vendor publishes is here or among the priced options. A client sends the accepted ones: they say how an
+ * answer is generated and written. The router leaves out all others, and names them.
+ */
+export interface VendorParameters {
+  /** Undefined: whatever no vendor has among its control parameters. */
+  chat(model: string): ReadonlySet<string> | undefined
+  /** Those of the dialect where left out. */
+  messages?: ReadonlySet<string>
+  responses?: ReadonlySet<string>
+  embeddings?: ReadonlySet<string>
+  images?: ReadonlySet<string>
+  /** Within a member, by its path. */
+  nested?: Readonly<Record<string, ReadonlySet<string>>>
+  /**
+   * Control parameters reach a target only where the operator's config allows them. By them a client could reach another host,
+   * another's cache or session, run code, order others' requests, choose another model or hide what its request costs.
+   */
+  control: ReadonlySet<string>
+  /** Members of the vendor's other endpoints that its description names, too. */
+  unrelated?: ReadonlySet<string>
 }
 
 export interface Authentication {

@@ -7,6 +7,8 @@ export const together: VendorProfile = {
   name: 'together',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: {},
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

@@ -1,14 +1,13 @@
 /** Google's Vertex AI, at its address that is compatible with OpenAI's. */
 
+import { namesIn } from '../core/strip-parameters.ts'
 import type { VendorProfile } from './profile.ts'
-import { needsSignature } from './gemini.ts'
-import { rejectedByName } from './openai.ts'
+import { GOOGLE_CONTROL, GOOGLE_NESTED, needsSignature } from './gemini.ts'
+import { CHAT, rejectedByName, TIERS } from './openai.ts'
 
-/** Written by `npm run schemas:write`: cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, of google/ models, 2026-09-17. */
-const ACCEPTED = new Set(
-  'extra_body frequency_penalty function_call functions max_completion_tokens max_tokens messages modalities model n presence_penalty reasoning_effort response_format seed stop stream stream_options temperature tool_choice tools top_p web_search_options'.split(
-    ' ',
-  ),
+/** cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/overview, of google/ models, 2026-09-17. */
+const GOOGLE_CHAT = namesIn(
+  'extra_body frequency_penalty function_call functions max_completion_tokens max_tokens messages modalities model n presence_penalty reasoning_effort response_format seed stop stream stream_options temperature tool_choice tools top_p',
 )
 
 export const vertex: VendorProfile = {
@@ -20,8 +19,13 @@ export const vertex: VendorProfile = {
     },
   },
   rejectedParameters: rejectedByName,
-  // The list is of Google's own models there.
-  acceptedParameters: (model) => (model.startsWith('google/') ? ACCEPTED : undefined),
+  parameters: {
+    // The list is of Google's own models there.
+    chat: (model) => (model.startsWith('google/') ? GOOGLE_CHAT : CHAT),
+    nested: GOOGLE_NESTED,
+    control: GOOGLE_CONTROL,
+  },
+  pricedOptions: { service_tier: TIERS, web_search_options: {} },
   toolCalls: { needsSignature },
   messages: { order: 'alternating', takesReasoning: false },
   // cloud.google.com/vertex-ai/generative-ai/docs/migrate/openai/examples, 2026-02-11.

@@ -7,6 +7,8 @@ export const xai: VendorProfile = {
   name: 'xai',
   authentication: {},
   rejectedParameters: rejectedByName,
+  parameters: { chat: () => undefined, control: new Set() },
+  pricedOptions: { search_parameters: {} },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   // docs.x.ai/docs/key-information/consumption-and-rate-limits, by vercel/ai#12425, 2026-02-11.

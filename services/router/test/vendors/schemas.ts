@@ -28,7 +28,11 @@ const DESCRIPTIONS: Record<Vendor, readonly [string, string?]> = {
  * What a vendor still takes beside its description. The SDK's types name no sampling since Claude Opus 4.7 refuses it
  * (rocketride-org/rocketride-server#1194, 2026-06-09); the models before it take it: assumed.
  */
-const BESIDE: Partial<Record<Vendor, readonly string[]>> = { anthropic: ['temperature', 'top_p', 'top_k'] }
+const BESIDE: Partial<Record<Vendor, readonly string[]>> = {
+  anthropic: ['temperature', 'top_p', 'top_k'],
+  // lmstudio.ai/docs/app/api/endpoints/openai, read in November 2026.
+  'lm-studio': ['top_k', 'min_p', 'repeat_penalty'],
+}
 
 interface Description {
   source: string

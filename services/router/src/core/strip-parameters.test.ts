@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { memberNames } from './accepted-parameters.ts'
+import { memberNames } from './strip-parameters.ts'
 
 test('are those of the object, whatever its members hold and however it is spaced', () => {
   fc.assert(
