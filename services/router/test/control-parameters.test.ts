@@ -165,6 +165,16 @@ describe('what changes a price that the gateway does not know', () => {
     expect(dropped.toSorted()).toEqual(Object.keys(options).toSorted())
   })
 
+  test('does not leave in another dialect than the client’s either', async () => {
+    const response = { id: 'resp_1', status: 'completed', output: [], usage: { input_tokens: 1, output_tokens: 1 } }
+    const server = await backend((answer) => sendJson(answer, 200, response))
+    const under = await router(poolOver([server.url], { backend: { dialects: ['responses'] } }))
+    const { failure, head } = await under.ask({}, { ...SAY, service_tier: 'priority' })
+    expect(failure).toBeNull()
+    expect(server.seen.at(-1)!.body).not.toHaveProperty('service_tier')
+    expect(head!.droppedParams).toEqual(['service_tier'])
+  })
+
   test('leaves with the value that costs nothing', async () => {
     expect(await sent('openai', { service_tier: 'default' })).toMatchObject({ arrived: ['service_tier'], dropped: [] })
   })

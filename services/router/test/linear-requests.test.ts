@@ -10,6 +10,7 @@ import { BackendFault } from '../src/core/backend-fault.ts'
 import type { Question } from '../src/dialects/dialect.ts'
 import { wayTo } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
+import { policiesFor } from '../src/vendors/policies.ts'
 
 type Make = (count: number) => object
 
@@ -215,7 +216,7 @@ const TARGETS: Partial<Question>[] = [
     profile: VENDOR_PROFILES.mistral,
     model: 'm',
     form: [{ parameter: 'developer' }, { parameter: 'max_completion_tokens' }, { parameter: 'temperature' }],
-    accepted: VENDOR_PROFILES.vllm.acceptedParameters!('m'),
+    policy: policiesFor(VENDOR_PROFILES.vllm, 'm', { allowParameters: [] }).chat,
   },
   { profile: VENDOR_PROFILES.gemini, model: 'gemini-3-pro', form: [{ parameter: 'system' }] },
 ]

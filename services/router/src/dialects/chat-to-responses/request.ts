@@ -6,7 +6,9 @@
 import { type JsonObject, objectsOf, parseExactly } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { applyingTo } from '../../core/parameter-support.ts'
+import { stripParameters } from '../../core/strip-parameters.ts'
 import { stripUnpricedOptions } from '../../core/strip-unpriced-options.ts'
+import { PLAIN_POLICIES } from '../../vendors/policies.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { inputOf } from './input.ts'
 import { formatOf, toolMembers } from './tools.ts'
@@ -55,8 +57,10 @@ export function writeResponsesRequest(question: Question): Pick<BackendRequest, 
   }
   const lost = Object.keys(chat).filter((name) => chat[name] != null && (!TRANSLATED.has(name) || rejected.has(name)))
   const stored = chat.store === true ? ['store'] : []
-  const dropped = [...priced.dropped, ...lost, ...stored, ...input.dropped, ...tools.dropped]
-  return { body: Buffer.from(JSON.stringify(request)), dropped: [...new Set(dropped)].toSorted() }
+  const { policy = PLAIN_POLICIES.responses } = question
+  const stripped = stripParameters(Buffer.from(JSON.stringify(request)), policy)
+  const dropped = [...priced.dropped, ...lost, ...stored, ...input.dropped, ...tools.dropped, ...stripped.dropped]
+  return { body: stripped.body, dropped: [...new Set(dropped)].toSorted() }
 }
 
 const LOGPROBS = 'message.output_text.logprobs'
