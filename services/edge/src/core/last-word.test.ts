@@ -1,6 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { renderError } from '@gateway/contracts/errors'
 import { answerFailure, type AnswerFailure } from '@gateway/contracts/job'
+import { clientDialects } from '@gateway/contracts/vendors'
 import { billOf, type Departure, failureToError, type Heard, type LastWord } from './last-word.ts'
 
 const usage = { promptTokens: 9, completionTokens: 3, cachedTokens: 0, reasoningTokens: 0, estimated: false }
@@ -13,6 +15,8 @@ const failed = { code: 'UPSTREAMS_EXHAUSTED', message: 'none left', attempted: [
 const END: LastWord = { kind: 'end', end: { usage, attempts } }
 const FAILURE: LastWord = { kind: 'failure', failure: { ...failed, attempted: [...failed.attempted] } }
 const FAILURE_WITH_USAGE: LastWord = { kind: 'failure', failure: { ...FAILURE.failure, usage } }
+/** The time for the headers that the client itself sets is over. */
+const TIMED_OUT: LastWord = { kind: 'failure', failure: { ...FAILURE.failure, usage, clientTimedOut: true } }
 const LOST: LastWord = { kind: 'lost' }
 const WAITING: Heard = { departure: null, head: null, events: 0, promptTokensEstimate: 11 }
 const GONE: Heard = { ...WAITING, departure: 'client_gone' }
@@ -29,6 +33,7 @@ test.each([
   ['a failure after content', FAILURE_WITH_USAGE, { ...WAITING, head: SERVED }, charged('backend_failed')],
   ['a client that left while a backend was at work', FAILURE_WITH_USAGE, GONE, charged('client_gone')],
   ['a client that left while none was', FAILURE, GONE, { kind: 'nothing' }],
+  ['a client whose own time was over while a backend was at work', TIMED_OUT, WAITING, charged('client_gone')],
   ['a revoked key', FAILURE_WITH_USAGE, { ...GONE, departure: 'cut' as const }, charged('cut')],
   ['a router that was lost with all that it knew', LOST, GONE, { kind: 'unknown' }],
 ])('%s', (_name, word, heard, bill) => {
@@ -71,6 +76,23 @@ const failure = (fields: Partial<AnswerFailure>): AnswerFailure => ({
 })
 
 describe('what a client is told of a failure', () => {
+  test('its own time is over: a code of its own, and no word of backends', () => {
+    const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED', clientTimedOut: true }), 'svc-instant')
+    expect(error.code).toBe('CLIENT_TIMEOUT')
+    expect(error.message).toMatch(/own timeout/)
+    expect(error.message).not.toMatch(/backend|unavailable/)
+  })
+
+  test('all backends ask for a pause: when the first is back', () => {
+    const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED', retryAfterMs: 29_500 }), 'svc-instant')
+    expect(error).toMatchObject({ code: 'UPSTREAMS_EXHAUSTED', details: { retryAfterMs: 29_500 } })
+    for (const dialect of clientDialects) {
+      const { status, headers } = renderError(error, { docsUrl: '', topupUrl: '' }, { dialect })
+      expect(status).toBe(503)
+      expect(headers).toMatchObject({ 'retry-after': '30', 'retry-after-ms': '29500' })
+    }
+  })
+
   test('all backends unavailable: the lane and what was attempted', () => {
     const error = failureToError(failure({ code: 'UPSTREAMS_EXHAUSTED' }), 'svc-instant')
     expect(error).toMatchObject({
