@@ -61,7 +61,7 @@ export type RateLimitType = (typeof rateLimitTypes)[number]
 export const errorDetails = z.object({
   /** rate_limit_exceeded */
   type: z.enum(rateLimitTypes).optional(),
-  /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. SERVICE_UNAVAILABLE: when to try again. */
+  /** rate_limit_exceeded: waiting this long admits; 0 where waiting does not help. SERVICE_UNAVAILABLE, UPSTREAMS_EXHAUSTED: when to try again. */
   retryAfterMs: z.number().optional(),
   /** quota_exceeded: ISO 8601. */
   resetDate: z.string().optional(),
@@ -251,7 +251,7 @@ export function messagesErrorBody(error: ToldError, links?: ErrorLinks, requestI
 
 function errorHeaders(code: ErrorCode, details: ErrorDetails): Record<string, string> {
   const isLimit = code === 'rate_limit_exceeded' && details.type !== 'plan_limit'
-  if (isLimit || (code === 'SERVICE_UNAVAILABLE' && details.retryAfterMs !== undefined)) {
+  if (isLimit || (ERROR_STATUS[code] === 503 && details.retryAfterMs !== undefined)) {
     const waitMs = Math.ceil(details.retryAfterMs ?? 0)
     return { 'retry-after-ms': String(waitMs), 'retry-after': String(Math.ceil(waitMs / 1000)) }
   }

@@ -118,7 +118,12 @@ export const answerFailure = z.object({
   /** BACKEND_REFUSED by a target: the same in words that the client's software knows. */
   refusal: targetRefusal.optional(),
   usage: tokenUsage.optional(),
-  /** SERVICE_UNAVAILABLE: refused because all are late; when to try again. */
+  /** UPSTREAMS_EXHAUSTED: the client's own time for the headers was over, which is no fault of a backend. */
+  clientTimedOut: z.boolean().optional(),
+  /**
+   * SERVICE_UNAVAILABLE: refused because all are late; when to try again. UPSTREAMS_EXHAUSTED: when the first of the targets
+   * is back that ask for a pause.
+   */
   retryAfterMs: z.number().optional(),
 })
 export type AnswerFailure = z.infer<typeof answerFailure>

@@ -220,6 +220,15 @@ export function isOnTrial({ backend, state }: Target, account: string): boolean 
   return health.isOnTrialFor(backend.health, account) || health.isOnTrialFor(state.health, account)
 }
 
+/** Until the first of those that asked for a pause is back; null where none did. */
+export function coolsForMs(targets: readonly Target[], nowMs: number): number | null {
+  const waits = targets.map(
+    ({ backend, state }) => Math.max(backend.health.coolingUntilMs, state.health.coolingUntilMs) - nowMs,
+  )
+  const cooling = waits.filter((wait) => wait > 0)
+  return cooling.length === 0 ? null : Math.min(...cooling)
+}
+
 /** When time alone makes it usable. */
 export function usableFromMs({ backend, state }: Target, account: string): number {
   return Math.max(health.usableFromMs(backend.health, account), health.usableFromMs(state.health, account))

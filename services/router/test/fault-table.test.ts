@@ -3,6 +3,7 @@
  */
 
 import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { JobHeader } from '@gateway/contracts/job'
@@ -480,6 +481,71 @@ describe('embeddings and images are judged before a byte goes out', () => {
       data: [{ b64_json: PNG.toString('base64'), revised_prompt: 'A cat' }],
     })
     expect(job.text()).not.toContain('"url"')
+  })
+})
+
+const LONE: {
+  fault: string
+  answer: Answer
+  header?: Partial<JobHeader>
+  outcome: string
+  failure: object
+  told: string
+  metered: string
+}[] = [
+  ...[429, 529].map((code) => ({
+    fault: `status ${code} with retry-after: 30, as the only one`,
+    answer: status(code, { 'retry-after': '30' }),
+    outcome: `http_${code}`,
+    failure: { code: 'UPSTREAMS_EXHAUSTED', retryAfterMs: expect.closeTo(28_000, -4) },
+    told: 'nobody: a 503 with the time left as `retry-after`',
+    metered: 'nothing',
+  })),
+  {
+    fault: 'slower than the client’s own timeout, as the only one',
+    answer: () => {},
+    header: { headWithinMs: 300 },
+    outcome: 'out_of_time',
+    failure: { clientTimedOut: true, usage: { promptTokens: 11, completionTokens: 0, estimated: true } },
+    told: 'nobody: a 408 `CLIENT_TIMEOUT`',
+    metered: 'the prompt, estimated',
+  },
+  {
+    fault: 'a 400 in gzip, as the only one',
+    answer: (response) =>
+      response
+        .writeHead(400, { 'content-encoding': 'gzip' })
+        .end(gzipSync(JSON.stringify({ error: { message: 'no such role' } }))),
+    outcome: 'http_400',
+    failure: { code: 'BACKEND_REFUSED', backendBody: '{"error":{"message":"no such role"}}' },
+    told: 'the first: a 400 in its words',
+    metered: 'nothing',
+  },
+]
+
+describe('an only backend', () => {
+  test.for(LONE)('$fault', async ({ fault, answer, header, outcome, failure, told, metered }) => {
+    const a = await backend(answer)
+    const job = await (await router(poolOver([a.url]))).ask(header)
+    expect(job.failure).toMatchObject({ ...failure, attempts: [{ outcome }] })
+    page.row(fault, 'plain', `\`${outcome}\``, told, metered)
+  })
+
+  test('fails at one request again and again, as another does, and serves all others', async () => {
+    const poisoned: Answer = (response, request, socket) =>
+      request.text.includes('poison') ? sendJson(response, 500, {}) : goodChat(response, request, socket)
+    const [a, b, c] = [await backend(poisoned), await backend(poisoned), await backend(goodChat)]
+    const under = await router(poolOver([a.url, b.url, c.url]))
+    const ask = (content: string) => under.ask({}, { messages: [{ role: 'user', content }] })
+    for (let i = 0; i < 4; i++) expect((await ask('poison')).head?.backend).toBe('c')
+    expect((await ask('good')).head?.backend).toBe('a')
+    page.row(
+      'status 500 to one request, as the second does',
+      'plain',
+      '`http_500`',
+      'the third; others: the first',
+      'its own figures',
+    )
   })
 })
 

@@ -44,16 +44,19 @@ describe('a client that waits only so long for the headers', () => {
     await a.seen[0]!.connectionClosed
   })
 
-  test.each([true, false])('is told that it was its own time, pays for the work, and harms no backend (stream: %s)', async (stream) => {
-    const [a, b] = [await backend(() => {}), await backend(() => {})]
-    const under = await router(poolOver([a.url, b.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
-    for (let i = 0; i < 4; i++) {
-      const body = { messages: [{ role: 'user', content: `question ${i}` }] }
-      const job = await under.ask({ stream, headWithinMs: 200, remainingMs: 60_000 }, body)
-      expect(job.failure).toMatchObject({ clientTimedOut: true, usage: { promptTokens: 11, estimated: true } })
-      expect(job.failure!.attempts[0]!.backend).toBe('a')
-    }
-  })
+  test.each([true, false])(
+    'is told that it was its own time, pays for the work, and harms no backend (stream: %s)',
+    async (stream) => {
+      const [a, b] = [await backend(() => {}), await backend(() => {})]
+      const under = await router(poolOver([a.url, b.url], { backend: { timeouts: { firstByteMs: 30_000 } } }))
+      for (let i = 0; i < 4; i++) {
+        const body = { messages: [{ role: 'user', content: `question ${i}` }] }
+        const job = await under.ask({ stream, headWithinMs: 200, remainingMs: 60_000 }, body)
+        expect(job.failure).toMatchObject({ clientTimedOut: true, usage: { promptTokens: 11, estimated: true } })
+        expect(job.failure!.attempts[0]!.backend).toBe('a')
+      }
+    },
+  )
 
   test.each([
     ['its time is the whole request’s', { remainingMs: 300 }, () => {}],

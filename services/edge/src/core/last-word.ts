@@ -2,7 +2,8 @@
  * Draws the consequences of a router's last word: the cost of the request, which also depends on whether the client still
  * waits, and the error for a client that waits without an answer. The edge reports by this table alone.
  *
- * A failure before content is free while the client waits. A client that has left pays for the work of its last backend.
+ * A failure before content is free while the client waits. A client that has left, or whose own timeout is over, pays for
+ * the work of its last backend.
  */
 
 import type { AnswerEnd, AnswerFailure, AnswerHead } from '@gateway/contracts/job'
@@ -66,7 +67,9 @@ function billOfEnd({ usage, attempts }: AnswerEnd, { departure, head }: Heard): 
   return { kind: 'charge', charge: { served, outcome, delivered, usage, attempts } }
 }
 
-function billOfFailure({ usage, attempts }: AnswerFailure, { departure, head }: Heard): Bill {
+function billOfFailure({ usage, attempts, clientTimedOut }: AnswerFailure, heard: Heard): Bill {
+  const { head } = heard
+  const departure = heard.departure ?? (clientTimedOut ? 'client_gone' : null)
   const isOwed = head !== null || (departure !== null && usage !== undefined)
   const served = head ?? lastOf(attempts)
   if (!isOwed || !served) return NOTHING
@@ -101,12 +104,17 @@ export function errorOf(word: LastWord, lane: string): GatewayError {
   }
 }
 
+const CLIENTS_TIME_IS_OVER =
+  "The request's own timeout was over before the model answered; allow more time, ask for less, or pick a faster model"
+
 export function failureToError(failure: AnswerFailure, lane: string): GatewayError {
   switch (failure.code) {
     case 'UPSTREAMS_EXHAUSTED':
+      if (failure.clientTimedOut) return new GatewayError('CLIENT_TIMEOUT', CLIENTS_TIME_IS_OVER)
       return new GatewayError('UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable; try again with backoff', {
         tier: lane,
         attempted: failure.attempted,
+        retryAfterMs: failure.retryAfterMs,
       })
     case 'BACKEND_REFUSED':
       return refusalError(failure)

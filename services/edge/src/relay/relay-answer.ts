@@ -243,7 +243,8 @@ function streamDialect({ stream, dialect = 'chat' }: PlannedJob): ClientDialect 
 
 /** Routers that are late gave the job back: the edge takes in less. */
 function noteBusyRouters(edge: Edge, word: LastWord): void {
-  if (word.kind !== 'failure' || word.failure.retryAfterMs === undefined) return
+  if (word.kind !== 'failure' || word.failure.code !== 'SERVICE_UNAVAILABLE') return
+  if (word.failure.retryAfterMs === undefined) return
   edge.metrics.shed('routers_busy')
   edge.intake.refusedBehind()
 }

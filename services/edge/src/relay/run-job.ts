@@ -182,6 +182,7 @@ class RunningJob implements JobRun {
     if (again) this.#timer = setTimeout(() => this.offer(again.acceptTimeoutMs), again.afterMs)
     else if (reason === 'busy') this.#giveUp('The routers have more to do than they can', retryAfterMs())
     else if (this.#losses >= MOST_LOSSES) this.#giveUp('Every router that took the request was lost')
+    else if (this.#planned.headWithinMs !== undefined && nowMs >= this.#headDueAtMs) this.#clientTimedOut()
     else this.#giveUp('No router took the request in time; try again shortly')
   }
 
@@ -195,6 +196,11 @@ class RunningJob implements JobRun {
       },
       dueAtMs - performance.now() + DEADLINE_GRACE_MS,
     )
+  }
+
+  #clientTimedOut(): void {
+    const failure = { code: 'UPSTREAMS_EXHAUSTED' as const, message: 'No router in time', attempted: [], attempts: [] }
+    void this.#finish(() => this.#events.onFailure({ ...failure, clientTimedOut: true }))
   }
 
   /** No router has the job. */

@@ -70,7 +70,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   /** The backend has the request, and has neither refused it nor failed. */
   get isAtWork(): boolean {
-    return this.#phase !== 'connect_timeout' && this.#fault === null && (this.#status ?? 200) < 300
+    return this.#phase !== 'connect_timeout' && this.#fault === null && !this.#isRefused
+  }
+
+  /** The backend had got the request when the exchange ended, and had not refused it. */
+  get wasAtWork(): boolean {
+    return this.#controller !== null && !this.#isRefused
+  }
+
+  get #isRefused(): boolean {
+    return this.#status !== undefined && this.#status >= 300
   }
 
   /** The next piece of the answer; null at its end. Rejects with a {@link BackendFault}, or with the abort's reason. */

@@ -165,8 +165,11 @@ function blameForAccount(account: AccountTrouble): Blame {
   return { on: 'backend', weight: account === 'credential' ? 'hard' : 'soft' }
 }
 
+/** Anthropic is overloaded by a status of its own. */
+const OVERLOADED = new Set([503, 529])
+
 function blameForStatus(fault: BackendFault): Blame {
-  if (fault.status === 429 || (fault.status === 503 && fault.retryAfterMs !== undefined)) {
+  if (fault.status === 429 || (OVERLOADED.has(fault.status!) && fault.retryAfterMs !== undefined)) {
     return { on: 'target', weight: 'soft', coolMs: Math.min(fault.retryAfterMs ?? DEFAULT_COOL_MS, MAX_COOL_MS) }
   }
   if (fault.status === 401 || fault.status === 403) return { on: 'backend', weight: 'hard' }

@@ -10,6 +10,7 @@ import type { TokenUsage } from '@gateway/contracts/usage'
 import { operationOf, requestAttributes, type Span, usageAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
 import type { Exchange, ExchangeResponse } from '../clients/exchange.ts'
+import { unpack } from '../clients/unpack.ts'
 import { wasFaster } from '../core/attempts.ts'
 import {
   BackendFault,
@@ -21,7 +22,7 @@ import {
 } from '../core/backend-fault.ts'
 import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { allowedAt, type HostedWish } from '../core/hosted-tools.ts'
-import { readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
+import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
 import { clientDialect, isNative, isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
 import type { Seat } from '../places.ts'
@@ -30,7 +31,7 @@ import type { Router } from '../router.ts'
 import type { Course, Suspect, Trial } from './next-attempt.ts'
 import { relayPlain } from './relay-plain.ts'
 import { relayStream } from './relay-stream.ts'
-import { endWaiting, identityOf, remainingMs, type AskedRun, type Call, type Run } from './run.ts'
+import { endWaiting, identityOf, remainingMs, workOf, type AskedRun, type Call, type Run } from './run.ts'
 
 const LARGEST_ERROR_BYTES = 64 * 1024
 
@@ -58,6 +59,8 @@ export async function attempt(course: Course, trial: Trial): Promise<TokenUsage>
   } catch (thrown) {
     call?.exchange.abort(thrown)
     const error = thrown instanceof BackendFault ? understood(thrown, circumstances(run, target)) : tooDeep(thrown)
+    const isCutOff = error instanceof BackendFault && error.kind === 'out_of_time'
+    if (isCutOff && call?.exchange.wasAtWork) run.cutOff = workOf(run, call)
     outcome = judgeHealth(course, seat, error, call !== null)
     throw error
   } finally {
@@ -192,8 +195,12 @@ async function readRefusal(
   dialect: Dialect,
 ): Promise<BackendFault> {
   const bytes = await readShort(exchange)
-  const body = dialect.readErrorBody(bytes.toString('utf8'))
-  const retryAfterMs = readRetryAfterMs(headers, Date.now()) ?? (body === null ? null : readRetryDelayMs(body))
+  const encoding = headers['content-encoding']
+  const read = encoding === undefined ? bytes : await unpack(bytes, String(encoding), LARGEST_ERROR_BYTES)
+  const body = dialect.readErrorBody(read.toString('utf8'))
+  const inBody = body === null ? null : readRetryDelayMs(body)
+  const retryAfterMs =
+    readRetryAfterMs(headers, Date.now()) ?? inBody ?? (status === 429 ? readLimitResetMs(headers) : null)
   return new BackendFault('status', `the backend answered with status ${status}`, {
     status,
     ...(body === null ? {} : { body }),

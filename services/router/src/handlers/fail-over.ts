@@ -11,11 +11,11 @@ import { earn } from '../core/attempts.ts'
 import { BackendFault, isContextOverflow, isLeftWaiting, isRequestsOwnFault } from '../core/backend-fault.ts'
 import { refusalOf } from '../core/refusal.ts'
 import { kindOf } from '../core/target-kind.ts'
-import { capableTargets, clientDialect, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
+import { capableTargets, clientDialect, coolsForMs, isFull, isUsable, type Target, type TargetPool } from '../fleet.ts'
 import type { Router } from '../router.ts'
 import { attempt, blame } from './attempt.ts'
 import { learnRejections, nextRepeat, nextUntried, type Course, type Next } from './next-attempt.ts'
-import { failureOf, type AskedRun, type Run } from './run.ts'
+import { failureOf, hasClientTimedOut, type AskedRun, type Run } from './run.ts'
 
 export type Outcome = AnswerEnd | AnswerFailure
 
@@ -44,7 +44,7 @@ async function tryTargets(course: Course): Promise<Outcome> {
     // Others may have taken the place that an attempt was given up for.
     if (next.kind === 'give_up' && next.reason === 'busy' && faults.size > 0) next = await nextRepeat(course)
     if (next.kind === 'choose_again') continue
-    if (next.kind === 'give_up') return giveUp(run, next.reason)
+    if (next.kind === 'give_up') return giveUp(course, next.reason)
     const { target } = next.seat
     if (target !== course.again) noteFailover(run, pool, router)
     course.again = null
@@ -105,11 +105,18 @@ function canLargerTargetHelp(fault: BackendFault, refused: Target, { capable, fa
   return capable.some((target) => !faults.has(target.key) && (target.contextWindow ?? Infinity) > window)
 }
 
-function giveUp(run: Run, reason: 'exhausted' | 'busy' | 'stopping'): AnswerFailure {
+async function giveUp({ run, capable }: Course, reason: 'exhausted' | 'busy' | 'stopping'): Promise<AnswerFailure> {
   if (reason === 'stopping') return failureOf(run, 'SERVICE_UNAVAILABLE', 'This part of the service is stopping')
+  if (hasClientTimedOut(run)) {
+    const usage = await run.cutOff?.usage()
+    const how = { clientTimedOut: true, ...(usage ? { usage } : {}) }
+    return failureOf(run, 'UPSTREAMS_EXHAUSTED', "The client's own time is over", how)
+  }
   if (reason === 'busy' && run.attempts.length === 0)
     return failureOf(run, 'SERVICE_UNAVAILABLE', 'All backends of this model are busy')
-  return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable')
+  const retryAfterMs = coolsForMs(capable, performance.now())
+  const advice = retryAfterMs === null ? {} : { retryAfterMs: Math.ceil(retryAfterMs) }
+  return failureOf(run, 'UPSTREAMS_EXHAUSTED', 'All inference backends are unavailable', advice)
 }
 
 function incapable(run: Run): AnswerFailure {

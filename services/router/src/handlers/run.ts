@@ -36,6 +36,8 @@ export interface Run {
   shown: Shown | null
   /** Set when the caller goes before the head, while a backend is at work. */
   abandoned: Shown | null
+  /** The last call that was cut off when its time was over, while the backend was at work. */
+  cutOff: Shown | null
   /** Resolves when its last word has been sent. */
   done: Promise<void>
 }
@@ -121,10 +123,13 @@ export function toldNames(names: readonly string[]): string[] {
  */
 export function abandon(run: Run, reason: unknown): void {
   const { call } = run
-  if (!run.shown && call?.exchange.isAtWork) {
-    run.abandoned = { target: call.target, usage: call.usage ?? telling(estimatedUsage(run, null, 0)) }
-  }
+  if (!run.shown && call?.exchange.isAtWork) run.abandoned = workOf(run, call)
   call?.exchange.abort(reason)
+}
+
+/** The work of a backend that has the request. */
+export function workOf(run: Run, { target, usage }: Call): Shown {
+  return { target, usage: usage ?? telling(estimatedUsage(run, null, 0)) }
 }
 
 /** The answer that the client pays for if the job ends now. Null: it pays nothing. */
@@ -164,6 +169,14 @@ export function endWaiting(run: Run, call: Call): void {
   run.backendMs += performance.now() - call.waitingSinceMs
   call.waitingSinceMs = null
 }
+
+/** No time is left, and it was the client that set it. */
+export function hasClientTimedOut(run: Run): boolean {
+  return run.headDueAtMs < run.deadlineAtMs && remainingMs(run) <= LAST_MOMENT_MS
+}
+
+/** An exchange ends as soon as no whole millisecond is left. */
+const LAST_MOMENT_MS = 2
 
 /** Until the head is sent, the time in which it is awaited; from then on the whole request's. */
 export function remainingMs(run: Run): number {

@@ -110,6 +110,7 @@ function openRun(job: IncomingJob, header: JobHeader, pool: TargetPool, received
     call: null,
     shown: null,
     abandoned: null,
+    cutOff: null,
     done: Promise.resolve(),
   }
 }
