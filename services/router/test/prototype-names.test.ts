@@ -1,0 +1,194 @@
+/**
+ * No word of a client or of a backend is taken for a member that every object has: `constructor`, `__proto__`, `toString`.
+ * Each stands at each place of a request, of an answer and of a stream, on the way between all dialects.
+ */
+
+import { describe, expect, test } from 'vitest'
+import { clientDialects, targetDialects, type TargetDialect } from '@gateway/contracts/vendors'
+import { PROTOTYPE_NAMES, withPrototypeNames } from '@gateway/testing/prototype-names'
+import { RICH_REQUESTS } from '@gateway/testing/rich-requests'
+import { BackendFault, understood } from '../src/core/backend-fault.ts'
+import { readRejections } from '../src/core/refused-parameters.ts'
+import type { Question } from '../src/dialects/dialect.ts'
+import { wayTo } from '../src/dialects/dialects.ts'
+import { VENDOR_PROFILES } from '../src/vendors/index.ts'
+
+const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 }
+const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":"home"}' } }
+const MESSAGE = {
+  role: 'assistant',
+  content: [{ type: 'text', text: 'Hello' }],
+  reasoning_content: 'so',
+  refusal: 'no',
+}
+const PIECES = { role: 'assistant', content: 'Hello', reasoning_content: 'so', tool_calls: [{ index: 0, ...CALL }] }
+const BLOCKS = [
+  { type: 'thinking', thinking: 'so', signature: 's' },
+  { type: 'text', text: 'Hello' },
+  { type: 'tool_use', id: 't1', name: 'look', input: { at: 'home' } },
+]
+const MESSAGES_USAGE = { input_tokens: 5, output_tokens: 5, iterations: [{ type: 'message', input_tokens: 5 }] }
+const RESPONSE = {
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  model: 'm',
+  output: [{ type: 'message', id: 'msg_1', role: 'assistant', content: [{ type: 'output_text', text: 'Hello' }] }],
+  usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
+}
+
+const ANSWERS: Record<TargetDialect, object> = {
+  chat: {
+    id: 'chatcmpl-1',
+    object: 'chat.completion',
+    model: 'm',
+    choices: [{ index: 0, message: { ...MESSAGE, tool_calls: [CALL] }, finish_reason: 'stop', stop_reason: 'end' }],
+    usage: USAGE,
+  },
+  messages: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: BLOCKS,
+    stop_reason: 'end_turn',
+    stop_details: { type: 'refusal', explanation: 'no' },
+    usage: MESSAGES_USAGE,
+  },
+  responses: RESPONSE,
+}
+
+const EVENTS: Record<TargetDialect, object[]> = {
+  chat: [
+    { id: 'c', model: 'm', choices: [{ index: 0, delta: PIECES, finish_reason: null }] },
+    { id: 'c', model: 'm', choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }], usage: USAGE },
+  ],
+  messages: [
+    { type: 'message_start', message: { id: 'msg_1', model: 'm', usage: MESSAGES_USAGE } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hello' } },
+    { type: 'content_block_start', index: 1, content_block: BLOCKS[2] },
+    { type: 'content_block_delta', index: 1, delta: { type: 'input_json_delta', partial_json: '{}' } },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: MESSAGES_USAGE },
+    { type: 'message_stop' },
+  ],
+  responses: [
+    { type: 'response.created', response: { ...RESPONSE, status: 'in_progress' } },
+    { type: 'response.output_item.added', item: { type: 'function_call', name: 'look' } },
+    { type: 'response.output_text.delta', delta: 'Hello' },
+    { type: 'response.completed', response: RESPONSE },
+  ],
+}
+
+const ERRORS: object[] = [
+  { error: { message: 'Unsupported parameter: user', type: 'invalid_request_error', param: 'user', code: 'x' } },
+  { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded', details: { error_code: 'x' } } },
+  { detail: [{ type: 'extra_forbidden', loc: ['body', 'user'], msg: 'no' }] },
+  { type: 'response.failed', response: { status: 'failed', error: { code: 'server_error', message: 'no' } } },
+]
+
+const MODEL = 'claude-opus-4-8'
+const USUAL = { kind: 'chat', model: MODEL, stream: true, maxTokens: undefined, form: [] } as const
+const QUESTIONS: Omit<Question, 'body'>[] = [
+  USUAL,
+  { ...USUAL, model: 'claude-opus-4-1' },
+  { ...USUAL, profile: VENDOR_PROFILES.mistral, form: VENDOR_PROFILES.ollama.rejectedParameters('m') },
+  { ...USUAL, model: 'gemini-3-pro', profile: VENDOR_PROFILES.gemini },
+]
+
+const ways = clientDialects.flatMap((client) =>
+  targetDialects.flatMap((target) => {
+    const way = wayTo(client, [target])
+    return way ? [{ client, target, dialect: way.dialect }] : []
+  }),
+)
+
+/** Those of its ends that are no refusal and no fault of the backend. */
+function failuresOf(work: () => void): string[] {
+  try {
+    work()
+    return []
+  } catch (error) {
+    return error instanceof BackendFault ? [] : [String((error as Error).stack)]
+  }
+}
+
+describe.each(ways)('from $client to $target', ({ client, target, dialect }) => {
+  const identity = { id: 'i', created: 1, model: 'm' }
+
+  test('a request is translated or refused', () => {
+    const failures = [...withPrototypeNames(RICH_REQUESTS[client])].flatMap(({ place, name, changed }) => {
+      const body = Buffer.from(JSON.stringify(changed))
+      return QUESTIONS.flatMap((question) =>
+        failuresOf(() => void dialect.request({ ...question, body })).map((why) => `${place}: ${name}: ${why}`),
+      )
+    })
+    expect(failures).toEqual([])
+  })
+
+  const { echo } = dialect.request({
+    ...USUAL,
+    body: Buffer.from(JSON.stringify({ ...RICH_REQUESTS[client], tools: undefined, tool_choice: undefined })),
+  })
+
+  test('a whole answer is read, or is the fault of the backend', () => {
+    const failures = [...withPrototypeNames(ANSWERS[target])].flatMap(({ place, name, changed }) =>
+      failuresOf(() => {
+        const answer = dialect.readAnswer('chat', Buffer.from(JSON.stringify(changed)), identity, echo)
+        dialect.textOf(answer.json)
+        dialect.withUsage(
+          answer,
+          { promptTokens: 1, completionTokens: 1, cachedTokens: 0, reasoningTokens: 0, estimated: true },
+          'chat',
+        )
+      }).map((why) => `${place}: ${name}: ${why}`),
+    )
+    expect(failures).toEqual([])
+  })
+
+  test('a stream is read, or is the fault of the backend', () => {
+    const events = EVENTS[target]
+    const read = (list: readonly { name: string | null; event: unknown }[]) => {
+      const reading = dialect.readStream({ includeUsage: true, choices: 1, identity, echo })
+      for (const { name, event } of list) {
+        const data = JSON.stringify(event)
+        reading.read({ name, data, raw: Buffer.from(`data: ${data}\n\n`) })
+      }
+      if (reading.progress.complete)
+        reading.usageChunk({
+          promptTokens: 1,
+          completionTokens: 1,
+          cachedTokens: 0,
+          reasoningTokens: 0,
+          estimated: true,
+        })
+    }
+    const named = events.map((event) => ({
+      name: 'type' in event ? String(event.type) : null,
+      event: event as unknown,
+    }))
+    expect(failuresOf(() => read(named))).toEqual([])
+    const failures = named.flatMap((one, at) => [
+      ...[...withPrototypeNames(one.event)].flatMap(({ place, name, changed }) =>
+        failuresOf(() => read(named.with(at, { ...one, event: changed }))).map((why) => `${place}: ${name}: ${why}`),
+      ),
+      ...PROTOTYPE_NAMES.flatMap((name) => failuresOf(() => read(named.with(at, { ...one, name })))),
+    ])
+    expect(failures).toEqual([])
+  })
+
+  test('an error of the backend is understood', () => {
+    const asked = Buffer.from(JSON.stringify(RICH_REQUESTS[client]))
+    const failures = ERRORS.flatMap((error) =>
+      [...withPrototypeNames(error)].flatMap(({ place, name, changed }) =>
+        failuresOf(() => {
+          const body = dialect.readErrorBody(JSON.stringify(changed)) ?? '{}'
+          for (const status of [400, 403, 404, 429, 500])
+            understood(new BackendFault('status', 'no', { status, body }), { asked, secrets: [] })
+          readRejections(body, { kind: 'chat', body: asked, form: [], stream: false, capped: false })
+        }).map((why) => `${place}: ${name}: ${why}`),
+      ),
+    )
+    expect(failures).toEqual([])
+  })
+})
