@@ -5,7 +5,7 @@
 
 const MARKS = /[\u0300-\u036f\u064b-\u0655\u093c]/g
 /** Letters that no mark makes. */
-const PLAIN: Record<string, string> = { ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' }
+const PLAIN = new Map(Object.entries<string>({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', đ: 'd', ł: 'l', ı: 'i' }))
 const BEYOND_ASCII = /[^ -~\s]/
 
 export function foldText(text: string): string {
@@ -14,7 +14,7 @@ export function foldText(text: string): string {
   return lower
     .normalize('NFD')
     .replace(MARKS, '')
-    .replace(/[ßæœøđłı]/g, (letter) => PLAIN[letter] ?? letter)
+    .replace(/[ßæœøđłı]/g, (letter) => PLAIN.get(letter) ?? letter)
     .normalize('NFC')
     .replace(/[’‘`´ʼ]/g, "'")
     .replace(/[“”„«»]/g, '"')

@@ -13,6 +13,14 @@ export function membersOf(value: unknown): JsonObject {
   return isObject(value) ? value : {}
 }
 
+/**
+ * A value as a word, for a name or a sentence: a text itself, else its JSON. `String` would call the methods of that name
+ * that an object from elsewhere may have.
+ */
+export function wordOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'undefined')
+}
+
 /** The objects of a list; none where the value is no list. */
 export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : []

@@ -16,13 +16,15 @@ const parts = z.array(part)
 const content = z.union([z.string(), parts])
 
 /** The members that an item must have, by its type. The backend judges items of other types. */
-const REQUIRED: Record<string, readonly string[]> = {
-  message: ['role'],
-  function_call: ['call_id', 'name', 'arguments'],
-  function_call_output: ['call_id', 'output'],
-  custom_tool_call: ['call_id', 'name', 'input'],
-  custom_tool_call_output: ['call_id', 'output'],
-}
+const REQUIRED = new Map(
+  Object.entries<readonly string[]>({
+    message: ['role'],
+    function_call: ['call_id', 'name', 'arguments'],
+    function_call_output: ['call_id', 'output'],
+    custom_tool_call: ['call_id', 'name', 'input'],
+    custom_tool_call_output: ['call_id', 'output'],
+  }),
+)
 
 const inputItem = z
   .looseObject({
@@ -52,13 +54,13 @@ const inputItem = z
     if (type === 'message' && item.content === undefined) {
       context.addIssue({ code: 'custom', path: ['content'], message: 'is required' })
     }
-    for (const name of REQUIRED[type] ?? []) {
+    for (const name of REQUIRED.get(type) ?? []) {
       if (item[name] == null) context.addIssue({ code: 'custom', path: [name], message: 'is required' })
     }
     if (type === 'function_call' && typeof item.arguments !== 'string') {
       context.addIssue({ code: 'custom', path: ['arguments'], message: 'must be a string' })
     }
-    if (type.endsWith('call_output') && type in REQUIRED && !content.safeParse(item.output).success) {
+    if (type.endsWith('call_output') && REQUIRED.has(type) && !content.safeParse(item.output).success) {
       context.addIssue({ code: 'custom', path: ['output'], message: 'must be a text or a list of content parts' })
     }
   })

@@ -37,25 +37,27 @@ const withPath = (path: string, fallback?: string) => (params: Json) => {
   return base.replace(/\/+$/, '').endsWith(path) ? base : base.replace(/\/+$/, '') + path
 }
 
-const PROVIDERS: Record<string, Provider> = {
-  openai: { vendor: 'openai', url: at('https://api.openai.com/v1') },
-  azure: { vendor: 'azure', url: withPath('/openai/v1') },
-  anthropic: { vendor: 'anthropic', url: withPath('/v1', 'https://api.anthropic.com') },
-  gemini: { vendor: 'gemini', url: at('https://generativelanguage.googleapis.com/v1beta/openai') },
-  vertex_ai: { vendor: 'vertex', url: vertexUrl },
-  bedrock: { vendor: 'bedrock', url: bedrockUrl },
-  openrouter: { vendor: 'openrouter', url: at('https://openrouter.ai/api/v1') },
-  ollama: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
-  ollama_chat: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
-  hosted_vllm: { vendor: 'vllm', url: at('http://127.0.0.1:8000/v1') },
-  lm_studio: { vendor: 'lm-studio', url: at('http://127.0.0.1:1234/v1') },
-  groq: { url: at('https://api.groq.com/openai/v1') },
-  mistral: { url: at('https://api.mistral.ai/v1') },
-  deepseek: { url: at('https://api.deepseek.com/v1') },
-  xai: { url: at('https://api.x.ai/v1') },
-}
+const PROVIDERS = new Map(
+  Object.entries<Provider>({
+    openai: { vendor: 'openai', url: at('https://api.openai.com/v1') },
+    azure: { vendor: 'azure', url: withPath('/openai/v1') },
+    anthropic: { vendor: 'anthropic', url: withPath('/v1', 'https://api.anthropic.com') },
+    gemini: { vendor: 'gemini', url: at('https://generativelanguage.googleapis.com/v1beta/openai') },
+    vertex_ai: { vendor: 'vertex', url: vertexUrl },
+    bedrock: { vendor: 'bedrock', url: bedrockUrl },
+    openrouter: { vendor: 'openrouter', url: at('https://openrouter.ai/api/v1') },
+    ollama: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
+    ollama_chat: { vendor: 'ollama', url: withPath('/v1', 'http://127.0.0.1:11434') },
+    hosted_vllm: { vendor: 'vllm', url: at('http://127.0.0.1:8000/v1') },
+    lm_studio: { vendor: 'lm-studio', url: at('http://127.0.0.1:1234/v1') },
+    groq: { url: at('https://api.groq.com/openai/v1') },
+    mistral: { url: at('https://api.mistral.ai/v1') },
+    deepseek: { url: at('https://api.deepseek.com/v1') },
+    xai: { url: at('https://api.x.ai/v1') },
+  }),
+)
 
-const TYPES: Record<string, ServedType> = { chat: 'chat', embedding: 'embeddings', image_generation: 'images' }
+const TYPES = new Map(Object.entries<ServedType>({ chat: 'chat', embedding: 'embeddings', image_generation: 'images' }))
 
 export function importLitellm(config: unknown): Imported {
   const rest = structuredClone(membersOf(config))
@@ -89,9 +91,9 @@ function importModel(entry: Json, importing: Importing): void {
   const { model_name: name, litellm_params: params, model_info: info = {} } = entry
   if (typeof name !== 'string' || name.includes('*') || !isObject(params) || !isObject(info)) return
   const asked = text(params, 'model') ?? ''
-  const type = TYPES[text(info, 'mode') ?? 'chat']
+  const type = TYPES.get(text(info, 'mode') ?? 'chat')
   const provider = providerOf(asked, params)
-  const known = PROVIDERS[provider]
+  const known = PROVIDERS.get(provider)
   const url = known?.url(params) ?? null
   // An address with a password or a key in it is a secret.
   if (!known || url === null || /[?@]/.test(url) || type === undefined) {
@@ -121,7 +123,7 @@ function importModel(entry: Json, importing: Importing): void {
 /** Empty where it is not certain: a key and prompts must not go to another vendor. */
 function providerOf(asked: string, params: Json): string {
   const named = text(params, 'custom_llm_provider') ?? /^[^/]+(?=\/)/.exec(asked)?.[0]
-  if (named !== undefined) return Object.hasOwn(PROVIDERS, named) ? named : ''
+  if (named !== undefined) return PROVIDERS.has(named) ? named : ''
   if (asked.startsWith('claude')) return 'anthropic'
   return /^(?:ft:|gpt|chatgpt|codex|o\d|text-embedding|dall-e)/.test(asked) ? 'openai' : ''
 }

@@ -19,13 +19,13 @@ export const anthropicDialect: Dialect = {
   lastEvent: null,
 }
 
-const RENAMED: Record<string, string> = { max_completion_tokens: 'max_tokens', stop: 'stop_sequences' }
+const RENAMED = new Map(Object.entries<string>({ max_completion_tokens: 'max_tokens', stop: 'stop_sequences' }))
 const TRANSLATED = new Set(['messages', 'tools', 'tool_choice', 'stream_options'])
 
 function write(body: ChatBody): JsonObject {
   const rest = Object.entries(body)
     .filter(([name]) => !TRANSLATED.has(name))
-    .map(([name, value]) => [RENAMED[name] ?? name, value])
+    .map(([name, value]) => [RENAMED.get(name) ?? name, value])
   const system = body.messages.filter(({ role }) => role === 'system' || role === 'developer')
   return {
     max_tokens: DEFAULT_CAP_TOKENS,

@@ -28,17 +28,19 @@ export interface ServerDescription {
 }
 
 /** A server's kind and name, by the `owned_by` of each model in its list. */
-const OWNERS: Record<string, { kind: ServerKind; name: string }> = {
-  llamacpp: { kind: 'llama.cpp', name: 'llama.cpp' },
-  vllm: { kind: 'vllm', name: 'vLLM' },
-  sglang: { kind: 'sglang', name: 'SGLang' },
-  library: { kind: 'ollama', name: 'Ollama' },
-  organization_owner: { kind: 'lm-studio', name: 'LM Studio' },
-}
+const OWNERS = new Map(
+  Object.entries<{ kind: ServerKind; name: string }>({
+    llamacpp: { kind: 'llama.cpp', name: 'llama.cpp' },
+    vllm: { kind: 'vllm', name: 'vLLM' },
+    sglang: { kind: 'sglang', name: 'SGLang' },
+    library: { kind: 'ollama', name: 'Ollama' },
+    organization_owner: { kind: 'lm-studio', name: 'LM Studio' },
+  }),
+)
 
 /** Undefined for a list that says nothing of its server. */
 export function ownerOf(listed: readonly JsonObject[]) {
-  return OWNERS[textOf(listed[0]?.['owned_by'])]
+  return OWNERS.get(textOf(listed[0]?.['owned_by']))
 }
 
 function kindByHost(url: string): ServerKind | null {
@@ -108,7 +110,9 @@ async function lookAtLlamaCpp(server: Server, description: ServerDescription): P
   return { ...description, models, places: numberOf(json['total_slots']) || null }
 }
 
-const LM_STUDIO_TYPES: Record<string, ListedModel['does']> = { llm: 'chat', vlm: 'chat', embeddings: 'embeddings' }
+const LM_STUDIO_TYPES = new Map(
+  Object.entries<ListedModel['does']>({ llm: 'chat', vlm: 'chat', embeddings: 'embeddings' }),
+)
 
 async function lookAtLmStudio(server: Server, description: ServerDescription): Promise<ServerDescription> {
   const { json } = await server.ask(`${rootOf(server)}/api/v0/models`)
@@ -116,7 +120,7 @@ async function lookAtLmStudio(server: Server, description: ServerDescription): P
   const models = description.models.map((model) => {
     const said = told.get(model.id) ?? {}
     const window = numberOf(said['loaded_context_length']) || numberOf(said['max_context_length'])
-    const does = LM_STUDIO_TYPES[textOf(said['type'])] ?? model.does
+    const does = LM_STUDIO_TYPES.get(textOf(said['type'])) ?? model.does
     return { ...model, does, contextWindow: window || model.contextWindow }
   })
   return { ...description, models }

@@ -5,10 +5,13 @@
 
 export const PROTOTYPE_NAMES = Object.getOwnPropertyNames(Object.prototype)
 
-/** The value once for each of its texts and each name, with the name in the text's place; and as the name of a member. */
+/** The value once for each of its texts and each name, with the name in the text's place; and as the name of a member.
+ * Once, an object that has such members of its own stands in a text's place. */
 export function* withPrototypeNames(value: unknown): Generator<{ place: string; name: string; changed: unknown }> {
   for (const path of textsIn(value)) {
-    for (const name of PROTOTYPE_NAMES) yield { place: path.join('.'), name, changed: withAt(value, path, name) }
+    const place = path.join('.')
+    for (const name of PROTOTYPE_NAMES) yield { place, name, changed: withAt(value, path, name) }
+    yield { place, name: 'no text', changed: withAt(value, path, WITHOUT_TEXT) }
   }
   for (const path of objectsIn(value)) {
     for (const name of PROTOTYPE_NAMES) {
@@ -17,6 +20,9 @@ export function* withPrototypeNames(value: unknown): Generator<{ place: string; 
     }
   }
 }
+
+/** Whoever makes a text or a number of it fails. */
+const WITHOUT_TEXT = { toString: 1, valueOf: 1 }
 
 type Path = readonly string[]
 

@@ -107,19 +107,21 @@ const CODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ] as const
 
-const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.woff2': 'font/woff2',
-  '.json': 'application/json',
-  '.txt': 'text/plain; charset=utf-8',
-}
+const TYPES = new Map(
+  Object.entries<string>({
+    '.html': 'text/html; charset=utf-8',
+    '.js': 'text/javascript; charset=utf-8',
+    '.css': 'text/css; charset=utf-8',
+    '.svg': 'image/svg+xml',
+    '.woff2': 'font/woff2',
+    '.json': 'application/json',
+    '.txt': 'text/plain; charset=utf-8',
+  }),
+)
 
 /** Undefined: no file of that name is for browsers. */
 export function typeOf(path: string): string | undefined {
-  return TYPES[extname(path)]
+  return TYPES.get(extname(path))
 }
 
 /** Null where nothing was built. */

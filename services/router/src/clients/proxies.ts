@@ -12,7 +12,7 @@ export type ProxyFor = (backend: URL) => string | null
 
 const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = variables
 const PROXY_VARIABLES = z.object({ HTTPS_PROXY, HTTP_PROXY, NO_PROXY })
-const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' }
+const DEFAULT_PORTS = new Map(Object.entries<string>({ 'http:': '80', 'https:': '443' }))
 const OWN_MACHINE = ['localhost', '127.0.0.0/8', '::1']
 
 export function readProxies(environment: NodeJS.ProcessEnv): ProxyFor {
@@ -24,7 +24,7 @@ export function readProxies(environment: NodeJS.ProcessEnv): ProxyFor {
     const proxy = protocol === 'https:' ? proxies.HTTPS_PROXY : proxies.HTTP_PROXY
     if (proxy === undefined) return null
     const host = nameOf(hostname)
-    return exempt.some((isExempt) => isExempt(host, port || DEFAULT_PORTS[protocol]!)) ? null : proxy
+    return exempt.some((isExempt) => isExempt(host, port || DEFAULT_PORTS.get(protocol)!)) ? null : proxy
   }
 }
 

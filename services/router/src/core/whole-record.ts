@@ -7,7 +7,7 @@
 
 import type { JobKind } from '@gateway/contracts/job'
 import { isFinished, textOf, thoughtsOf, readUsage, writeUsage, type UsageRules } from './chat-chunk.ts'
-import { type JsonObject, isObject, membersOf, plainNumber } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, plainNumber, wordOf } from '@gateway/contracts/json'
 import { answerId, isAnswerId } from './answer-id.ts'
 import { endingOf } from './finish-reasons.ts'
 import { newId } from './tool-calls.ts'
@@ -219,7 +219,7 @@ function callGaps({ id, type }: JsonObject, ownId: string): JsonObject {
 
 /** `answerId` makes the ids unique. */
 function ownIdOf(answerId: string, choice: unknown, index: number): string {
-  return newId(`${answerId} ${String(choice)} ${index}`)
+  return newId(`${answerId} ${wordOf(choice)} ${index}`)
 }
 
 interface Call {

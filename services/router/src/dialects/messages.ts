@@ -8,7 +8,7 @@
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { parseChunk } from '../core/chat-chunk.ts'
 import { stripParameters } from '../core/strip-parameters.ts'
-import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
+import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
 import { answerId, isAnswerId } from '../core/answer-id.ts'
 import type { SseEvent } from '../core/sse-events.ts'
 import { fitChat } from '../core/parameter-support.ts'
@@ -121,5 +121,5 @@ class MessagesPassing implements StreamReading {
 }
 
 function writeEvent(event: JsonObject): Buffer {
-  return Buffer.from(`event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
+  return Buffer.from(`event: ${wordOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`)
 }

@@ -5,7 +5,7 @@
  * One thing is taken out: a thought that its vendor keeps no longer, since `store` is false, or that another model had.
  */
 
-import { parseExactly, type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import { parseExactly, type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { BackendFault } from '../core/backend-fault.ts'
 import { errorEvent, parseChunk, readUsage } from '../core/chat-chunk.ts'
@@ -64,7 +64,7 @@ function withoutLostThoughts(body: Buffer): Buffer {
 
 function isLost({ type, id, encrypted_content: encrypted, content }: JsonObject): boolean {
   if (type !== 'reasoning' || typeof encrypted === 'string') return false
-  return String(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
+  return wordOf(id).startsWith(OWN_THOUGHT) || !Array.isArray(content) || content.length === 0
 }
 
 function readResponse(bytes: Buffer, identity: Identity): PlainAnswer {
@@ -91,11 +91,11 @@ function ownId(told: unknown, { id }: Identity): string {
 }
 
 /** The types of `openai` 7.55 (2026) name no others that a request can be blamed for. */
-const STATUSES: Record<string, number> = { rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }
+const STATUSES = new Map(Object.entries<number>({ rate_limit_exceeded: 429, server_error: 500, invalid_prompt: 400 }))
 
 export function failureOf({ error }: JsonObject): BackendFault {
   const { code, message } = membersOf(error)
-  const status = STATUSES[String(code)] ?? (String(code).includes('image') ? 400 : 500)
+  const status = STATUSES.get(wordOf(code)) ?? (wordOf(code).includes('image') ? 400 : 500)
   return new BackendFault('error_event', 'the backend reported a failed response', {
     status,
     body: JSON.stringify({ error: { message, type: status === 400 ? 'invalid_request_error' : 'server_error', code } }),
@@ -189,7 +189,7 @@ class ResponsesStream implements StreamReading {
     if (event.type === 'response.failed') throw failureOf(membersOf(event.response))
     if (ENDS.has(event.type)) {
       if (!isObject(event.response)) throw invalid('the last event has no response')
-      return this.#end({ type: String(event.type), data, raw }, event.response.usage)
+      return this.#end({ type: wordOf(event.type), data, raw }, event.response.usage)
     }
     if (this.progress.begun) {
       this.#note(event)

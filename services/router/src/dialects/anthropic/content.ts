@@ -3,7 +3,7 @@
  * each with the `cache_control` that the client wrote beside it.
  */
 
-import { parseExactly, isObject, membersOf } from '@gateway/contracts/json'
+import { parseExactly, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
 
@@ -76,17 +76,19 @@ function partsOf(message: Json, index: number): Json[] {
     )
 }
 
-const PARTS: Record<string, (part: Json, field: string) => Json[]> = {
-  text: ({ text }) => textOf(text),
-  refusal: ({ refusal }) => textOf(refusal),
-  image_url: ({ image_url: image }, field) => [imageOf(String(isObject(image) ? image.url : ''), field)],
-  file: ({ file }, field) => [documentOf(membersOf(file), field)],
-}
+const PARTS = new Map(
+  Object.entries<(part: Json, field: string) => Json[]>({
+    text: ({ text }) => textOf(text),
+    refusal: ({ refusal }) => textOf(refusal),
+    image_url: ({ image_url: image }, field) => [imageOf(wordOf(isObject(image) ? image.url : ''), field)],
+    file: ({ file }, field) => [documentOf(membersOf(file), field)],
+  }),
+)
 
 function partOf(part: Json, field: string): Json[] {
-  const translate = PARTS[String(part.type)]
+  const translate = PARTS.get(wordOf(part.type))
   if (!translate)
-    throw refused(`${field}.type`, `must not be ${String(part.type)}: this model takes texts, images and files`)
+    throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
   return translate(part, field)
 }
 

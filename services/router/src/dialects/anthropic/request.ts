@@ -21,12 +21,14 @@ const TRANSLATED = new Set([
   ...['tool_choice', 'parallel_tool_calls', 'user', 'response_format', 'reasoning_effort', 'cache_control'],
 ])
 /** An answer without them is no answer to the question. */
-const ESSENTIAL: Record<string, string> = {
-  functions: 'is not known to this model: use tools',
-  function_call: 'is not known to this model: use tool_choice',
-  audio: 'is not known to this model',
-  web_search_options: 'is not known to this model',
-}
+const ESSENTIAL = new Map(
+  Object.entries<string>({
+    functions: 'is not known to this model: use tools',
+    function_call: 'is not known to this model: use tool_choice',
+    audio: 'is not known to this model',
+    web_search_options: 'is not known to this model',
+  }),
+)
 
 /** What reading the answer needs of the request. */
 export interface Echo {
@@ -87,7 +89,7 @@ function conversationOf(messages: Json[]): { system: string | Json[] | undefined
 
 function refuseEssentials(chat: Json): void {
   if (typeof chat.n === 'number' && chat.n > 1) throw refused('n', 'must be 1 for this model')
-  for (const [name, why] of Object.entries(ESSENTIAL)) if (chat[name] != null) throw refused(name, why)
+  for (const [name, why] of ESSENTIAL) if (chat[name] != null) throw refused(name, why)
 }
 
 /** While a model thinks it samples in its own way, and the newest ones always do. OpenAI's scale of temperature ends at 2, this one at 1. */

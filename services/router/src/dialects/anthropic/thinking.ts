@@ -14,23 +14,27 @@ const ADAPTIVE = /claude-(?:opus|sonnet|haiku)-(?:4-[6-9]|4-\d\d(?!\d)|[5-9](?!\
 /** No model before 3.7 thinks. */
 const THINKLESS = /claude-(?:instant|2|3-(?:opus|sonnet|haiku|5))/
 
-const EFFORTS: Record<string, string> = {
-  minimal: 'low',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'xhigh',
-  max: 'max',
-}
+const EFFORTS = new Map(
+  Object.entries<string>({
+    minimal: 'low',
+    low: 'low',
+    medium: 'medium',
+    high: 'high',
+    xhigh: 'xhigh',
+    max: 'max',
+  }),
+)
 /** The API takes no less than 1,024; the others are ours. */
-const BUDGETS: Record<string, number> = {
-  minimal: 1_024,
-  low: 1_024,
-  medium: 4_096,
-  high: 16_384,
-  xhigh: 32_768,
-  max: 32_768,
-}
+const BUDGETS = new Map(
+  Object.entries<number>({
+    minimal: 1_024,
+    low: 1_024,
+    medium: 4_096,
+    high: 16_384,
+    xhigh: 32_768,
+    max: 32_768,
+  }),
+)
 const SMALLEST_BUDGET = 1_024
 
 export interface Circumstances {
@@ -51,9 +55,9 @@ export interface ThinkingMembers {
 export function thinkingMembers(effort: unknown, circumstances: Circumstances): ThinkingMembers | null {
   if (effort == null || effort === 'none') return {}
   const { model, maxTokens, isForced, isInToolLoop } = circumstances
-  if (typeof effort !== 'string' || !(effort in EFFORTS) || isForced || THINKLESS.test(model)) return null
-  if (ADAPTIVE.test(model)) return { thinking: { type: 'adaptive' }, effort: EFFORTS[effort]! }
-  const budget = Math.min(BUDGETS[effort]!, maxTokens - 1)
+  if (typeof effort !== 'string' || !EFFORTS.has(effort) || isForced || THINKLESS.test(model)) return null
+  if (ADAPTIVE.test(model)) return { thinking: { type: 'adaptive' }, effort: EFFORTS.get(effort)! }
+  const budget = Math.min(BUDGETS.get(effort)!, maxTokens - 1)
   if (budget < SMALLEST_BUDGET || isInToolLoop) return null
   return { thinking: { type: 'enabled', budget_tokens: budget } }
 }
@@ -62,5 +66,5 @@ export function thinkingMembers(effort: unknown, circumstances: Circumstances): 
 export function effortOfBudget(asked: unknown): string | undefined {
   const budget = plainNumber(asked)
   if (typeof budget !== 'number') return undefined
-  return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS[effort]!)
+  return ['high', 'medium', 'low'].find((effort) => budget >= BUDGETS.get(effort)!)
 }

@@ -2,7 +2,7 @@
  * A chat completion as a Messages answer, and the parts that a stream shares with it.
  */
 
-import { parseExactly, type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { parseExactly, type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { answerId } from '../../core/answer-id.ts'
@@ -22,7 +22,7 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
   const content = [
     ...(thoughts === '' ? [] : [{ type: 'thinking', thinking: thoughts, signature: UNSIGNED }]),
     ...(text === '' ? [] : [writeText(text)]),
-    ...calls.map((call, at) => toolUseOf(call, `${String(completion.id)}_${at}`)),
+    ...calls.map((call, at) => toolUseOf(call, `${wordOf(completion.id)}_${at}`)),
   ]
   const refusal = typeof answer.refusal === 'string' ? answer.refusal : ''
   const stop = stopOf(choice, { hasCalls: calls.length > 0, refusal })

@@ -5,7 +5,7 @@
  * vendor runs itself. They are left out and told. A block that chat cannot express at all is refused.
  */
 
-import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 
@@ -55,10 +55,10 @@ function assistantOf(blocks: JsonObject[], field: string, lost: Lost): JsonObjec
   let thoughts = ''
   const calls: JsonObject[] = []
   for (const [at, block] of blocks.entries()) {
-    const type = String(block.type)
+    const type = wordOf(block.type)
     if (type === 'text') text += typeof block.text === 'string' ? block.text : ''
     else if (type === 'tool_use') calls.push(toolCallOf(block))
-    else if (block.signature === UNSIGNED) thoughts += String(block.thinking)
+    else if (block.signature === UNSIGNED) thoughts += wordOf(block.thinking)
     else if (type === 'thinking' || type === 'redacted_thinking') lost.add('thinking')
     else if (type === 'compaction') text = joined(text, block.content)
     else if (OF_VENDOR.has(type) || type.endsWith('_tool_result')) lost.add(type)
@@ -113,20 +113,22 @@ function resultOf(block: JsonObject, field: string, lost: Lost): { message: Json
   return { message: { role: 'tool', tool_call_id: block.tool_use_id, content }, attached }
 }
 
-const PARTS: Record<string, (block: JsonObject, field: string) => JsonObject[]> = {
-  text: ({ text }) => textPart(text),
-  image: ({ source }, field) => [imageOf(membersOf(source), `${field}.source`)],
-  document: (block, field) => documentOf(block, field),
-  search_result: ({ source, title, content }, field) => [
-    ...textPart([title, source].filter((line) => typeof line === 'string').join('\n')),
-    ...blocksOf(content).flatMap((inner, at) => partsOf(inner, `${field}.content[${at}]`)),
-  ],
-  tool_reference: ({ tool_name: name }) => textPart(name),
-}
+const PARTS = new Map(
+  Object.entries<(block: JsonObject, field: string) => JsonObject[]>({
+    text: ({ text }) => textPart(text),
+    image: ({ source }, field) => [imageOf(membersOf(source), `${field}.source`)],
+    document: (block, field) => documentOf(block, field),
+    search_result: ({ source, title, content }, field) => [
+      ...textPart([title, source].filter((line) => typeof line === 'string').join('\n')),
+      ...blocksOf(content).flatMap((inner, at) => partsOf(inner, `${field}.content[${at}]`)),
+    ],
+    tool_reference: ({ tool_name: name }) => textPart(name),
+  }),
+)
 
 function partsOf(block: JsonObject, field: string): JsonObject[] {
-  const translate = PARTS[String(block.type)]
-  if (!translate) throw refused(`${field}.type`, `must not be ${String(block.type)} for this model`)
+  const translate = PARTS.get(wordOf(block.type))
+  if (!translate) throw refused(`${field}.type`, `must not be ${wordOf(block.type)} for this model`)
   return translate(block, field)
 }
 
@@ -136,7 +138,7 @@ function textPart(text: unknown): JsonObject[] {
 
 function imageOf({ type, media_type: mediaType, data, url }: JsonObject, field: string): JsonObject {
   if (type === 'base64')
-    return { type: 'image_url', image_url: { url: `data:${String(mediaType)};base64,${String(data)}` } }
+    return { type: 'image_url', image_url: { url: `data:${wordOf(mediaType)};base64,${wordOf(data)}` } }
   if (type === 'url') return { type: 'image_url', image_url: { url } }
   throw refused(`${field}.type`, 'must be base64 or url for this model')
 }
@@ -147,7 +149,7 @@ function documentOf({ source, title, context }: JsonObject, field: string): Json
   const about = textPart(context)
   switch (type) {
     case 'base64': {
-      const url = `data:${String(mediaType)};base64,${String(data)}`
+      const url = `data:${wordOf(mediaType)};base64,${wordOf(data)}`
       return [...about, { type: 'file', file: { filename: 'document.pdf', ...named, file_data: url } }]
     }
     case 'file':

@@ -71,13 +71,15 @@ function formatOf(config: unknown, lost: Set<string>): JsonObject | undefined {
 }
 
 /** Every server that takes the parameter knows these three (docs/backends.md). */
-const EFFORTS: Record<string, string> = { low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' }
+const EFFORTS = new Map(
+  Object.entries<string>({ low: 'low', medium: 'medium', high: 'high', xhigh: 'high', max: 'high' }),
+)
 
 /** An effort goes before a budget. Chat has no word for thinking as the model sees fit, nor for none at all. */
 function effortOf({ thinking, output_config: config }: JsonObject, lost: Set<string>): string | undefined {
   const asked = isObject(config) ? config.effort : undefined
   const { type, budget_tokens: budget } = membersOf(thinking)
-  const named = typeof asked === 'string' ? EFFORTS[asked] : undefined
+  const named = typeof asked === 'string' ? EFFORTS.get(asked) : undefined
   const effort = asked == null ? effortOfBudget(budget) : named
   if (asked != null && effort === undefined) lost.add('output_config.effort')
   if (thinking != null && (effort === undefined || type === 'disabled')) lost.add('thinking')

@@ -8,7 +8,7 @@
 
 import { NO_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, isFinished, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
-import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 import { writeDeltaUsage, writeMessagesUsage } from '../messages/answer.ts'
@@ -60,7 +60,7 @@ export class MessagesEvents {
   }
 
   #begin({ id, model }: JsonObject): void {
-    this.#id = String(id)
+    this.#id = wordOf(id)
     const message = writeMessage({ id, model }, [], { stop_reason: null, stop_sequence: null })
     // The backend counts at the end only, and `message_delta` tells its figures. A guess would look as one of them.
     const usage = writeMessagesUsage(NO_TOKENS)

@@ -45,7 +45,7 @@ const APART = new Set<unknown>(['compaction', 'advisor_message'])
 /** Null where nothing is counted, or more than any request has. */
 export function readMessagesUsage(told: unknown): TokenUsage | null {
   const value = isObject(told) ? withApart(told) : null
-  if (value === null || COUNTS.some((name) => Number(value[name]) > MOST_TOKENS)) return null
+  if (value === null || COUNTS.some((name) => isTooMany(value[name]))) return null
   const completionTokens = count(value.output_tokens)
   const cachedTokens = count(value.cache_read_input_tokens)
   const cacheWriteTokens = count(value.cache_creation_input_tokens)
@@ -62,6 +62,10 @@ export function readMessagesUsage(told: unknown): TokenUsage | null {
     ...(cacheWriteHourTokens > 0 && { cacheWriteHourTokens }),
     ...billedBeside(value),
   }
+}
+
+function isTooMany(told: unknown): boolean {
+  return typeof told === 'number' && told > MOST_TOKENS
 }
 
 function withApart(usage: JsonObject): JsonObject {

@@ -4,7 +4,7 @@
 
 import { BackendFault } from '../../core/backend-fault.ts'
 import { readErrorBody } from '../../core/error-answer.ts'
-import { type JsonObject, isObject, membersOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, wordOf } from '@gateway/contracts/json'
 
 /** `{"type":"error","error":{"type","message"}}` as OpenAI writes it; null where it holds no object. */
 export function readMessagesError(body: string): string | null {
@@ -18,18 +18,20 @@ function asOpenAi({ type, message, details }: JsonObject): string {
   return JSON.stringify({ error: { message, type, param: null, code } })
 }
 
-const ERROR_STATUS: Record<string, number> = {
-  invalid_request_error: 400,
-  authentication_error: 401,
-  billing_error: 402,
-  permission_error: 403,
-  not_found_error: 404,
-  request_too_large: 413,
-  rate_limit_error: 429,
-  api_error: 500,
-  timeout_error: 504,
-  overloaded_error: 529,
-}
+const ERROR_STATUS = new Map(
+  Object.entries<number>({
+    invalid_request_error: 400,
+    authentication_error: 401,
+    billing_error: 402,
+    permission_error: 403,
+    not_found_error: 404,
+    request_too_large: 413,
+    rate_limit_error: 429,
+    api_error: 500,
+    timeout_error: 504,
+    overloaded_error: 529,
+  }),
+)
 
 /** Reads an event that is named `error`. A proxy in front of the API may write one that is no JSON. */
 export function errorMessageOf(data: string): JsonObject {
@@ -40,7 +42,7 @@ export function errorMessageOf(data: string): JsonObject {
 export function faultOf(event: JsonObject): BackendFault {
   const error = membersOf(event.error)
   return new BackendFault('error_event', 'the backend reported an error inside its answer', {
-    status: ERROR_STATUS[String(error.type)] ?? 500,
+    status: ERROR_STATUS.get(wordOf(error.type)) ?? 500,
     body: asOpenAi(error),
   })
 }

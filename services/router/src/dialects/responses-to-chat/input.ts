@@ -3,7 +3,7 @@
  * chat has one message for all of them, and wants the results of calls right behind it.
  */
 
-import { type JsonObject, isObject, objectsOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { customArguments, functionName } from './tools.ts'
 
@@ -97,7 +97,7 @@ class InputWriter {
     const last = this.#entries.at(-1)
     const isOfLast = last?.message.role === 'assistant' && last.results.length === 0
     const entry = isOfLast ? last : this.#push({ role: 'assistant', content: null })
-    const call = { id, type: 'function', function: { name: functionName(String(name), namespace), arguments: args } }
+    const call = { id, type: 'function', function: { name: functionName(wordOf(name), namespace), arguments: args } }
     entry.calls.push(call)
     entry.message.tool_calls = entry.calls
     entry.open.add(id)
@@ -109,7 +109,7 @@ class InputWriter {
     if (!caller?.open.delete(id)) throw refused(`${field}.call_id`, 'must be that of a call before it, once')
     this.#noteMarks(output)
     const parts = typeof output === 'string' ? [] : partsOf(output, `${field}.output`)
-    const texts = parts.flatMap(({ type, text }) => (type === 'text' ? [text] : []))
+    const texts = textsOf(parts.filter(({ type }) => type === 'text'))
     const others = parts.filter(({ type }) => type !== 'text')
     const content = typeof output === 'string' ? output : texts.join('\n')
     caller.results.push({
@@ -117,7 +117,7 @@ class InputWriter {
       tool_call_id: id,
       content: content === '' && others.length > 0 ? SHOWN : content,
     })
-    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${String(id)}:` })
+    if (others.length > 0) caller.shown.push({ type: 'text', text: `Result of the call ${wordOf(id)}:` })
     for (const part of others) caller.shown.push(part)
   }
 
@@ -175,14 +175,14 @@ function systemOf(texts: JsonObject[], parts: JsonObject[]): JsonObject[] {
 }
 
 function joinedTexts(parts: JsonObject[]): string {
-  return parts.map(({ text }) => text).join('\n\n')
+  return textsOf(parts).join('\n\n')
 }
 
 /** A refusal is a text that the model said: servers of chat know no other part of an assistant. */
 function assistantOf(parts: JsonObject[], field: string): JsonObject {
   const alien = parts.findIndex(({ type }) => type !== 'text' && type !== 'refusal')
   if (alien >= 0) throw refused(`${field}[${alien}].type`, 'must be output_text or refusal: the assistant said it')
-  return { role: 'assistant', content: parts.map((part) => String(part.text ?? part.refusal)).join('') }
+  return { role: 'assistant', content: parts.map((part) => wordOf(part.text ?? part.refusal)).join('') }
 }
 
 function textsOf(parts: unknown): string[] {
@@ -210,7 +210,7 @@ function partOf(part: JsonObject, field: string): JsonObject {
     case 'input_audio':
       return { type: 'input_audio', input_audio: part.input_audio }
     default:
-      throw refused(`${field}.type`, `must not be ${String(part.type)}: this model takes texts, images and files`)
+      throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
   }
 }
 

@@ -2,7 +2,7 @@
  * A Responses request as a chat completion request. The client is told of every parameter that is not in it.
  */
 
-import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 import { writeMessages } from './input.ts'
 import { type OwnTools, writeTools } from './tools.ts'
@@ -38,7 +38,8 @@ export function writeChat(request: JsonObject): WrittenRequest {
   const text = membersOf(request.text)
   const reasoning = membersOf(request.reasoning)
   const include = Array.isArray(request.include) ? (request.include as unknown[]) : []
-  const wantsLogprobs = include.includes(LOGPROBS) || Number(request.top_logprobs ?? 0) > 0
+  const wantsLogprobs =
+    include.includes(LOGPROBS) || (typeof request.top_logprobs === 'number' && request.top_logprobs > 0)
   const chat = present({
     messages,
     max_completion_tokens: request.max_output_tokens,
@@ -52,7 +53,7 @@ export function writeChat(request: JsonObject): WrittenRequest {
   })
   const dropped = [
     ...Object.keys(request).filter((name) => !TRANSLATED.has(name) && request[name] != null),
-    ...include.filter((name) => name !== LOGPROBS).map((name) => `include.${String(name)}`),
+    ...include.filter((name) => name !== LOGPROBS).map((name) => `include.${wordOf(name)}`),
     ...membersBeside(text, ['format']).map((name) => `text.${name}`),
     ...membersBeside(reasoning, ['effort', 'summary', 'generate_summary']).map((name) => `reasoning.${name}`),
     ...(request.truncation === 'auto' ? ['truncation'] : []),

@@ -3,7 +3,7 @@
  * a namespace become functions whose names begin with it. Tools that a vendor runs are left out and told.
  */
 
-import { type JsonObject, isObject, objectsOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 
 /** A tool as the client knows it, by the name of its function. */
@@ -31,11 +31,13 @@ export function functionName(name: string, namespace: unknown): string {
 }
 
 /** The members of the client's own tools that chat can hold. */
-const KNOWN: Partial<Record<string, ReadonlySet<string>>> = {
-  function: new Set(['type', 'name', 'description', 'parameters', 'strict']),
-  custom: new Set(['type', 'name', 'description', 'format']),
-  namespace: new Set(['type', 'name', 'tools']),
-}
+const KNOWN = new Map(
+  Object.entries<ReadonlySet<string>>({
+    function: new Set(['type', 'name', 'description', 'parameters', 'strict']),
+    custom: new Set(['type', 'name', 'description', 'format']),
+    namespace: new Set(['type', 'name', 'tools']),
+  }),
+)
 
 /** A member that says no says nothing. */
 function lostMembers(tool: JsonObject, known: ReadonlySet<string>): string[] {
@@ -48,14 +50,14 @@ export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenToo
   const functions: JsonObject[] = []
   const dropped = new Set<string>()
   const add = (tool: JsonObject, namespace?: string): void => {
-    const type = String(tool.type)
-    const known = KNOWN[type]
+    const type = wordOf(tool.type)
+    const known = KNOWN.get(type)
     if (!known) return void dropped.add(`tools.${type}`)
     const owner = type === 'namespace' ? 'tools.namespace' : 'tools'
     for (const member of lostMembers(tool, known)) dropped.add(`${owner}.${member}`)
-    if (type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, String(tool.name)))
+    if (type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, wordOf(tool.name)))
     const isCustom = type === 'custom'
-    const name = String(tool.name)
+    const name = wordOf(tool.name)
     const called = functionName(name, namespace)
     own.set(called, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
     functions.push({
@@ -79,7 +81,7 @@ function plainFunction(name: string, { description, parameters, strict }: JsonOb
 function customFunction(name: string, { description, format }: JsonObject): JsonObject {
   const grammar =
     isObject(format) && typeof format.definition === 'string'
-      ? `The input must match this ${String(format.syntax)} grammar:\n${format.definition}`
+      ? `The input must match this ${wordOf(format.syntax)} grammar:\n${format.definition}`
       : null
   const parameters = {
     type: 'object',
@@ -119,7 +121,7 @@ function allow({ mode, tools }: JsonObject, functions: JsonObject[]): ToolMember
 
 /** A choice names no namespace. */
 function nameOf({ name, namespace }: JsonObject, own: OwnTools): string {
-  const called = functionName(String(name), namespace)
+  const called = functionName(wordOf(name), namespace)
   if (own.has(called)) return called
   for (const [function_, tool] of own) if (tool.name === name) return function_
   return called
