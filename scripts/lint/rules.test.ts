@@ -60,6 +60,17 @@ test.each<[what: string, source: string, broken: string[]]>([
     ['gateway(no-table-index)'],
   ],
   ['a name that is written there', `${TABLE}export const text = KINDS['text']`, []],
+  [
+    'a pattern that goes back and forth in a text of one letter',
+    `export const isData = (url: string) => /^data:([^;,]+)[^,]*;base64,/.test(url)`,
+    ['regexp(no-super-linear-backtracking)'],
+  ],
+  [
+    'a pattern that begins anew at each letter of a run',
+    `export const trim = (text: string) => text.replace(/ +$/, '')`,
+    ['regexp(no-super-linear-move)'],
+  ],
+  ['a pattern that never steps back', `export const isId = (text: string) => /^[\\w-]+$/.test(text)`, []],
   ['a map', `const KINDS = new Map([['text', 1]])\nexport const of = (word: string) => KINDS.get(word)`, []],
   [
     'a table of known names',

@@ -16,7 +16,7 @@ interface Trait {
 }
 
 const COUNTED: Record<string, Trait> = {
-  numbers: { pattern: /\d+(?:[.,]\d+)*/g, needs: '0123456789' },
+  numbers: { pattern: /(?<!\d)\d+(?:[.,]\d+)*/g, needs: '0123456789' },
   mathsMarks: { pattern: /[=^<>≤≥≠√∫∑∏π∞±×÷∈∀∃→∂θλσΔ]/g },
   latex: { pattern: /\\[a-zA-Z]+|\$[^$\n]{1,80}\$/g, needs: '\\$' },
   powers: {
@@ -43,7 +43,7 @@ const COUNTED: Record<string, Trait> = {
     needs: 'SFWJUGC',
   },
   urls: { pattern: /https?:\/\/|www\.\w/g, needs: '/w' },
-  quotes: { pattern: /"[^"\n]{2,}"|“[^”]{2,}”|「[^」]+」|『[^』]+』|«[^»]+»|'[^'\n]{3,}'/g },
+  quotes: { pattern: /"[^"\n]{2,}"|“[^“”]{2,}”|「[^「」]+」|『[^『』]+』|«[^«»]+»|'[^'\n]{3,}'/g },
   bullets: { pattern: /^[ \t]*(?:[-*•]|\d+[.)])\s/gm },
   choices: { pattern: /^[ \t]*\(?[A-Ha-h][).][ \t]?\S/gm, needs: ').' },
   capitals: { pattern: /[a-z,;] [A-Z][a-z]/g },
@@ -54,7 +54,7 @@ const COUNTED: Record<string, Trait> = {
   questions: { pattern: /[?？؟]/g },
   exclamations: { pattern: /[!！]/g },
   lines: { pattern: /\n/g, needs: '\n' },
-  paragraphs: { pattern: /\n\s*\n/g, needs: '\n' },
+  paragraphs: { pattern: /(?<!\n)\n\s*\n/g, needs: '\n' },
   colons: { pattern: /[:：]/g },
 }
 const COUNTED_ENTRIES = Object.entries(COUNTED).map(([name, { pattern, needs }]) => ({

@@ -36,7 +36,7 @@ export async function scrape(healthUrl: string): Promise<Scrape> {
 }
 
 const SAMPLE = /^([a-z_][a-z0-9_]*)\{((?:[a-z_]+="(?:[^"\\]|\\.)*",?)*)\} (\S+)$/
-const LABEL = /([a-z_]+)="((?:[^"\\]|\\.)*)"/g
+const LABEL = /(?<![a-z_])([a-z_]+)="((?:[^"\\]|\\.)*)"/g
 
 export function parseMetrics(text: string): Scrape {
   const types = new Map<string, string>()

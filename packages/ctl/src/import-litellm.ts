@@ -34,7 +34,7 @@ const at = (url: string) => (params: Json) => text(params, 'api_base') ?? url
 const withPath = (path: string, fallback?: string) => (params: Json) => {
   const base = text(params, 'api_base') ?? fallback
   if (base === undefined) return null
-  return base.replace(/\/+$/, '').endsWith(path) ? base : base.replace(/\/+$/, '') + path
+  return base.replace(/(?<!\/)\/+$/, '').endsWith(path) ? base : base.replace(/(?<!\/)\/+$/, '') + path
 }
 
 const PROVIDERS = new Map(

@@ -232,7 +232,7 @@ export function toPlanUnit(amount: number, unit: PlanUnit): number {
 /** For headers: never with an exponent, as JavaScript writes a ten-millionth of a dollar. */
 export function writeInPlanUnit(amount: number, unit: PlanUnit): string {
   const digits = String(amount).padStart(DECIMALS[unit] + 1, '0')
-  return `${digits.slice(0, -DECIMALS[unit])}.${digits.slice(-DECIMALS[unit])}`.replace(/\.?0+$/, '')
+  return `${digits.slice(0, -DECIMALS[unit])}.${digits.slice(-DECIMALS[unit])}`.replace(/(?:\.|(?<!0))0+$/, '')
 }
 
 /** A plan's limit or a top-up, as whole milli-tokens or nano-dollars; smaller fractions are rounded half up. */

@@ -26,17 +26,19 @@ const USUAL: ToolPrices = {
   mcp: 0,
 }
 
-const OF_VENDOR: Record<string, readonly HostedTool[]> = {
-  anthropic: ['web_search', 'web_fetch'],
-  openai: ['web_search', 'file_search', 'code_interpreter', 'mcp'],
-}
+const OF_VENDOR = new Map(
+  Object.entries<readonly HostedTool[]>({
+    anthropic: ['web_search', 'web_fetch'],
+    openai: ['web_search', 'file_search', 'code_interpreter', 'mcp'],
+  }),
+)
 
 /**
  * A direct model has its vendor's tools, at the prices that the list of rates has for the model. A lane has those that its operator
  * allows: its targets may be of several vendors, which charge the same.
  */
 export function toolPricesOf(model: ServedModelConfig, listed: ListedTools = {}): ToolPrices {
-  const names = model.direct ? (OF_VENDOR[model.ownedBy.toLowerCase()] ?? []) : model.hostedTools
+  const names = model.direct ? (OF_VENDOR.get(model.ownedBy.toLowerCase()) ?? []) : model.hostedTools
   const known = names.filter((name) => USUAL[name] !== undefined)
   return Object.fromEntries(known.map((name) => [name, listed[name] ?? USUAL[name]!]))
 }

@@ -46,7 +46,7 @@ const ERROR_LENGTH = 200
 
 export function openServer(address: ServerAddress): Server {
   const dialect = dialects[address.dialect ?? PLAIN.dialect]
-  const base = address.url.replace(/\/+$/, '')
+  const base = address.url.replace(/(?<!\/)\/+$/, '')
   const credentials = { ...dialect.headers(address.apiKey), ...address.headers }
   const call = (path: string, body: JsonObject | undefined, headers: Record<string, string>, leave?: AbortSignal) => {
     const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(leave ? [leave] : [])])

@@ -72,7 +72,7 @@ function numberBy(read: (text: string) => number | null, form: string, min: numb
 
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https address' })
-  .transform((url) => url.replace(/\/+$/, ''))
+  .transform((url) => url.replace(/(?<!\/)\/+$/, ''))
 
 /** Its name and password in the address are a secret. */
 const proxyUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https address' })
@@ -103,7 +103,7 @@ const port = whole(0, 65_535)
 
 /** Words that people put where a secret belongs. */
 const PLACEHOLDER_SECRET =
-  /^(?:(?:change[-_ ]?me|secret|password|default|master|example|test|dev|insecure|xxx+|key)[-_ !0-9]*)+$/i
+  /^(?:(?:change[-_ ]?me|secret|password|default|master|example|test|dev|insecure|x{3,}(?!x)|key)[-_ !0-9]*)+$/i
 
 export const variables = {
   PORT: variable(port.default(8080), 'the port of the public HTTP address; 0 takes a free one'),

@@ -29,7 +29,7 @@ export async function useBackend(
   // Before minutes of questions.
   await openDataFolder(dataDir)
   const apiKey = environment[KEY_VARIABLE] || undefined
-  const address: ServerAddress = { url: url.replace(/\/+$/, ''), apiKey, dialect: dialectByHost(url) }
+  const address: ServerAddress = { url: url.replace(/(?<!\/)\/+$/, ''), apiKey, dialect: dialectByHost(url) }
   const server = openServer(address)
   const description = await describeServer(server)
   const models = choosePossible(description.models)

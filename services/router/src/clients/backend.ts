@@ -58,7 +58,7 @@ export function openBackend(
   credential: Credential | null = null,
 ): BackendClient {
   const base = new URL(config.url)
-  const pathPrefix = base.pathname.replace(/\/+$/, '')
+  const pathPrefix = base.pathname.replace(/(?<!\/)\/+$/, '')
   const { timeouts } = config
   /** Calls that wait for a credential. */
   const unsent = new Set<Promise<void>>()

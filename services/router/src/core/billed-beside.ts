@@ -72,12 +72,14 @@ function callCount(value: unknown): number {
   return Math.min(count(value), MOST_CALLS)
 }
 
-const OF_ITEM: Record<string, string> = {
-  web_search_call: 'web_search',
-  file_search_call: 'file_search',
-  image_generation_call: 'image_generation',
-  mcp_call: 'mcp',
-}
+const OF_ITEM = new Map(
+  Object.entries<string>({
+    web_search_call: 'web_search',
+    file_search_call: 'file_search',
+    image_generation_call: 'image_generation',
+    mcp_call: 'mcp',
+  }),
+)
 
 /**
  * Counts a response's calls by its items. OpenAI bills a search and not the pages that it opens, and a container however often
@@ -94,7 +96,7 @@ export class ItemCalls {
       this.#containers.add(container)
       return this.#add('code_interpreter')
     }
-    const name = typeof type === 'string' && Object.hasOwn(OF_ITEM, type) ? OF_ITEM[type] : undefined
+    const name = typeof type === 'string' ? OF_ITEM.get(type) : undefined
     if (name === undefined || (name === 'web_search' && (membersOf(action).type ?? 'search') !== 'search')) return
     this.#add(name)
   }

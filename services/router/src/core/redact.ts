@@ -115,7 +115,7 @@ const CREDENTIALS = [
   /\bSignature=[0-9a-f]{16,}/gi,
   /\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g,
   // A key of which the middle is hidden.
-  /[\w-]{0,24}\*{3,}[\w-]{0,24}/g,
+  /[\w-]{0,24}(?<!\*)\*{3,}[\w-]{0,24}/g,
 ]
 
 const NAMES_OF_ORGANISATIONS = [

@@ -30,10 +30,10 @@ const SENTENCES = [
   /Argument not supported on this model: (\w+)/,
   /Model \S+ does not support parameter (\w+)/,
   // Anthropic: rocketride-org/rocketride-server#1194 (2026-06-09), Comfy-Org/ComfyUI#13923 (2026-05-16).
-  /[`'"]?(\w+)[`'"]? is deprecated for this model/,
-  /(\w+): Extra inputs are not permitted/,
+  /[`'"]?(\w{1,64})[`'"]? is deprecated for this model/,
+  /(\w{1,64}): Extra inputs are not permitted/,
   // A server's own words, and those of serde and of jsonschema: assumed.
-  /[`'"]?(\w+)[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
+  /[`'"]?(\w{1,64})[`'"]? (?:is|are) not supported(?: (?:by|with|for) this (?:model|server|endpoint))?\.?$/,
   /(?:Failed to deserialize the JSON body into the target type: )?unknown field `(\w+)`/,
   /Additional properties are not allowed \('(\w+)' was unexpected\)/,
   // vLLM, in Python's notation; further ones follow in the next refusal.

@@ -4,7 +4,7 @@
  * The model's earlier reasoning is left out: the API takes back only items that it has signed, and chat has none.
  */
 
-import { isObject, type JsonObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { isObject, type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
 
 export interface WrittenInput {
@@ -54,7 +54,7 @@ class InputWriter {
     const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : objectsOf(content)
     const said = parts.map((part, at) => {
       if (part.type === 'refusal') return refusalPart(part.refusal)
-      if (part.type !== 'text') throw refused(`${field}.content[${at}].type`, `must not be ${String(part.type)}`)
+      if (part.type !== 'text') throw refused(`${field}.content[${at}].type`, `must not be ${wordOf(part.type)}`)
       this.#noteCacheControl(part)
       return { type: 'output_text', text: part.text, annotations: [] }
     })
@@ -113,6 +113,6 @@ function partOf(part: JsonObject, field: string): JsonObject {
     case 'file':
       return { type: 'input_file', ...membersOf(part.file) }
     default:
-      throw refused(`${field}.type`, `must not be ${String(part.type)}: this model takes texts, images and files`)
+      throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
   }
 }

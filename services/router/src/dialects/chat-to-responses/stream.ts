@@ -6,7 +6,7 @@
  * keeps lengths, never the texts.
  */
 
-import { type JsonObject, isObject, membersOf, objectsOf } from '@gateway/contracts/json'
+import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { type Chunk, errorEvent, parseChunk, readUsage, writeChunk } from '../../core/chat-chunk.ts'
 import { invalid } from '../../core/plain-answer.ts'
@@ -87,7 +87,7 @@ export class ResponsesToChatStream implements ChatReading {
   #chunksOf(event: JsonObject): Chunk[] {
     const { type, output_index: at, item, delta } = event
     const member = PIECES.get(type)
-    if (member !== undefined) return this.#piece(member, String(type).slice(9, -6), event)
+    if (member !== undefined) return this.#piece(member, wordOf(type).slice(9, -6), event)
     if (CALL_PIECES.has(type)) return this.#arguments(this.#calls.get(at), delta)
     switch (type) {
       case 'response.created':
@@ -115,7 +115,7 @@ export class ResponsesToChatStream implements ChatReading {
   #piece(member: Member, kind: string, event: JsonObject): Chunk[] {
     const { output_index: at, content_index: part = event.summary_index, delta, logprobs } = event
     if (typeof delta !== 'string' || delta === '' || !this.#isHeard(at, kind)) return []
-    const key = `${String(at)} ${kind} ${String(part)}`
+    const key = `${wordOf(at)} ${kind} ${wordOf(part)}`
     this.#sent.set(key, (this.#sent.get(key) ?? 0) + delta.length)
     return [this.#say(member, delta, objectsOf(logprobs))]
   }
@@ -143,7 +143,7 @@ export class ResponsesToChatStream implements ChatReading {
     if (typeof item.name === 'string') addText(this.progress.text, item.name)
     const empty = started.isCustom ? { name: item.name, input: '' } : { name: item.name, arguments: '' }
     const { id, type } = call
-    const first = { index: started.position, id, type, [String(type)]: empty }
+    const first = { index: started.position, id, type, [wordOf(type)]: empty }
     return [this.#delta({ tool_calls: [first] }), ...this.#rest(started, argumentsOf(item))]
   }
 
@@ -174,7 +174,7 @@ export class ResponsesToChatStream implements ChatReading {
     const known = PARTS.get(part.type)
     const text = known && part[known.text]
     if (typeof text !== 'string' || !this.#isHeard(at, known!.event)) return []
-    const key = `${String(at)} ${known!.event} ${index}`
+    const key = `${wordOf(at)} ${known!.event} ${index}`
     const rest = text.slice(this.#sent.get(key) ?? 0)
     this.#sent.set(key, text.length)
     return rest === '' ? [] : [this.#say(known!.member, rest)]

@@ -31,7 +31,7 @@ export function messageOf(completion: JsonObject, usage: TokenUsage | null, echo
 
 /** All but the usage. Strict clients refuse null for a member that only the vendor's own answers have. */
 export function writeMessage({ id: told, model }: JsonObject, content: unknown[], stop: JsonObject): JsonObject {
-  const id = answerId('messages', String(told))
+  const id = answerId('messages', wordOf(told))
   return { id, type: 'message', role: 'assistant', model, content, ...stop }
 }
 

@@ -4,7 +4,7 @@
  * 2.0.112 to 4.0.105, read in November 2026).
  */
 
-import { type JsonObject, isObject, parseExactly } from '@gateway/contracts/json'
+import { type JsonObject, isObject, parseExactly, wordOf } from '@gateway/contracts/json'
 import type { SseEvent } from '../../core/sse-events.ts'
 
 export class StartSplitter {
@@ -79,5 +79,5 @@ function deltaOf(index: unknown, delta: JsonObject): JsonObject {
 }
 
 function written(...events: JsonObject[]): Buffer {
-  return Buffer.from(events.map((event) => `event: ${String(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
+  return Buffer.from(events.map((event) => `event: ${wordOf(event.type)}\ndata: ${JSON.stringify(event)}\n\n`).join(''))
 }

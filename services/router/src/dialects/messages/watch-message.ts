@@ -2,7 +2,7 @@
  * What the events of a Messages stream say of their answer: whether it is whole, its usage, its text.
  */
 
-import { type JsonObject, isObject } from '@gateway/contracts/json'
+import { type JsonObject, isObject, wordOf } from '@gateway/contracts/json'
 import { addText, noProgress, noteCall, noteUsage } from '../dialect.ts'
 import { faultOf } from './errors.ts'
 import { COUNTS, readMessagesUsage } from './answer.ts'
@@ -44,7 +44,7 @@ export class MessageWatch {
   /** Blocks of text and of thoughts begin empty; any other one is content. */
   #noteBlock(block: unknown): boolean {
     if (!isObject(block)) return false
-    if (block.type === 'server_tool_use') noteCall(this.progress, String(block.name))
+    if (block.type === 'server_tool_use') noteCall(this.progress, wordOf(block.name))
     if (typeof block.name === 'string') addText(this.progress.text, block.name)
     if (isObject(block.input) && !isEmpty(block.input)) addText(this.progress.text, JSON.stringify(block.input))
     return block.type === 'text' || block.type === 'thinking' ? this.#add(block[block.type]) : true
