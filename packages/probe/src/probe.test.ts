@@ -27,6 +27,8 @@ interface Reply {
   status?: number
   json?: unknown
   events?: string
+  /** The answer never comes. */
+  silent?: boolean
 }
 
 interface Asked {
@@ -48,7 +50,8 @@ async function serve(reply: (asked: Asked) => Reply): Promise<{ url: string; ask
         body: body === '' ? {} : (JSON.parse(body) as JsonObject),
       }
       asked.push(one)
-      const { status = 200, json, events } = reply(one)
+      const { status = 200, json, events, silent = false } = reply(one)
+      if (silent) return
       response.writeHead(status, { 'content-type': events === undefined ? 'application/json' : 'text/event-stream' })
       response.end(events ?? JSON.stringify(json ?? {}))
     })
@@ -69,6 +72,12 @@ const said = (content: string) => ({
     usage: { prompt_tokens: 3, completion_tokens: 2 },
   },
 })
+const callsTool = (): Reply => {
+  const call = { id: 'c', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } }
+  return {
+    json: { choices: [{ index: 0, message: { role: 'assistant', tool_calls: [call] }, finish_reason: 'tool_calls' }] },
+  }
+}
 const refuses = (message: string): Reply => ({ status: 400, json: { error: { message } } })
 
 async function findingsOf(url: string, model = CHAT, only?: string[]): Promise<Record<string, Finding['result']>> {
@@ -271,5 +280,51 @@ describe('what somebody may want to use', () => {
     const command = commandFor(found!, 'npm start --')
     expect(command).toBe('BACKEND_API_KEY=$OPENAI_API_KEY npm start -- --backend https://api.openai.com/v1')
     expect(JSON.stringify(found)).not.toContain('sk-secret')
+  })
+})
+
+describe('a server that does not answer a question in time', () => {
+  const slowAt = (slow: (asked: Asked) => boolean) =>
+    serve((asked) => (slow(asked) ? { silent: true } : asked.body['tools'] ? callsTool() : said('Hello')))
+  const asksTools = ({ body }: Asked) => 'tools' in body
+  const only = ['chat', 'tools', 'vision']
+
+  test('has no verdict on it: nobody knows whether it can', async () => {
+    const { url } = await slowAt(asksTools)
+    const server = openServer({ url }, { timeoutMs: 200 })
+    const { findings } = await probe({ server, kind: null, model: CHAT, only })
+    expect(findings.find(({ check }) => check === 'tools')).toEqual({
+      check: 'tools',
+      result: 'no answer',
+      note: 'no answer in 0.2 s',
+    })
+    expect(findings.find(({ check }) => check === 'vision')).toMatchObject({ result: 'no' })
+  })
+
+  test('keeps the capability that nobody has seen it lack', async () => {
+    const { url } = await slowAt(asksTools)
+    const server = openServer({ url }, { timeoutMs: 200 })
+    const probed = await probe({ server, kind: null, model: CHAT, only })
+    const description = { kind: null, models: [CHAT], places: null, error: '' }
+    const config = configFor({ url }, description, [probed])
+    expect(config).toContain('capabilities: [chat, tools]')
+    expect(config).toContain('id: agent')
+  })
+
+  test('is served as any backend is, when its first question takes too long, and is asked no more', async () => {
+    const { url, asked } = await slowAt(({ method }) => method === 'POST')
+    const server = openServer({ url }, { timeoutMs: 200 })
+    const probed = await probe({ server, kind: null, model: CHAT, only })
+    expect(probed.findings).toEqual([{ check: 'chat', result: 'no answer', note: 'no answer in 0.2 s' }])
+    expect(asked).toHaveLength(1)
+    const config = configFor({ url }, { kind: null, models: [CHAT], places: null, error: '' }, [probed])
+    expect(config).toContain('capabilities: [chat, tools]')
+  })
+
+  test('keeps its vectors', async () => {
+    const { url } = await slowAt(({ path }) => path.endsWith('/embeddings'))
+    const server = openServer({ url }, { timeoutMs: 200 })
+    const { findings } = await probe({ server, kind: null, model: EMBEDDINGS, only: ['embeddings', '768 dimensions'] })
+    expect(findings.map(({ result }) => result)).toEqual(['no answer', 'no answer'])
   })
 })

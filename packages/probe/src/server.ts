@@ -44,12 +44,12 @@ const dialects: Record<DialectName, Dialect> = { openai: openAiDialect, anthropi
 const TIMEOUT_MS = 120_000
 const ERROR_LENGTH = 200
 
-export function openServer(address: ServerAddress): Server {
+export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = {}): Server {
   const dialect = dialects[address.dialect ?? PLAIN.dialect]
   const base = address.url.replace(/(?<!\/)\/+$/, '')
   const credentials = { ...dialect.headers(address.apiKey), ...address.headers }
   const call = (path: string, body: JsonObject | undefined, headers: Record<string, string>, leave?: AbortSignal) => {
-    const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), ...(leave ? [leave] : [])])
+    const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(leave ? [leave] : [])])
     return fetch(/^https?:/.test(path) ? path : base + path, {
       signal,
       // A redirect would take the credential to another server.
