@@ -13,8 +13,11 @@ import type { ChatAnswer, Server } from './server.ts'
 const RED_SQUARE =
   'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAACAAAAAgCAIAAAD8GO2jAAAAJ0lEQVR42u3NsQkAAAjAsP7/tF7hIASyp6lTCQQCgUAgEAgEgi/BAjLD/C5w/SM9AAAAAElFTkSuQmCC'
 
-/** `taken`: not refused, and its effect cannot be seen in an answer. */
-export type Result = 'yes' | 'taken' | 'no' | 'unknown'
+/**
+ * `taken`: not refused, and its effect cannot be seen in an answer. `no answer`: none came in time, so nobody knows whether the
+ * server can.
+ */
+export type Result = 'yes' | 'taken' | 'no' | 'no answer' | 'unknown'
 
 export interface Finding {
   check: string
@@ -68,6 +71,7 @@ const SCHEMA = {
 type Verdict = Omit<Finding, 'check'>
 const YES = (note = ''): Verdict => ({ result: 'yes', note })
 const NO = (note: string): Verdict => ({ result: 'no', note })
+const LATE = (note: string): Verdict => ({ result: 'no answer', note })
 const TAKEN: Verdict = { result: 'taken', note: '' }
 
 /** One question, and the verdict on its answer. A question without one is merely taken. */
@@ -84,7 +88,8 @@ function question(
     requests: 1,
     run: async ({ chat, chatAsWritten }) => {
       const answer = await (asWritten ? chatAsWritten(body) : chat(body, atMostTokens))
-      const { status, error } = answer
+      const { status, error, isLate } = answer
+      if (isLate) return LATE(error)
       if (status === 200 && error === '') return judge(answer)
       return NO(status === 0 ? error : `${status}: ${error}`)
     },
@@ -196,7 +201,8 @@ const badKey: Check = {
   requests: 1,
   run: async ({ server }) => {
     const headers = { authorization: 'Bearer not-a-key', 'x-api-key': 'not-a-key' }
-    const { status } = await server.ask('/models', undefined, headers)
+    const { status, error, isLate } = await server.ask('/models', undefined, headers)
+    if (isLate) return LATE(error)
     return status === 401 || status === 403 ? YES(String(status)) : NO(`${status} to its list of models`)
   },
 }
@@ -207,7 +213,8 @@ async function embed(
   { server, model }: Probing,
   members: JsonObject,
 ): Promise<{ refusal?: Verdict; vectors: unknown[] }> {
-  const { status, json: answer, error } = await server.ask('/embeddings', { model, ...members })
+  const { status, json: answer, error, isLate } = await server.ask('/embeddings', { model, ...members })
+  if (isLate) return { refusal: LATE(error), vectors: [] }
   if (status !== 200) return { refusal: NO(`${status}: ${error}`), vectors: [] }
   return { vectors: objectsOf(isObject(answer) ? answer['data'] : []).map(({ embedding }) => embedding) }
 }
@@ -240,7 +247,8 @@ const promisedDimensions: Check = {
   run: async (probing) => {
     let length = 0
     for (const wish of [{ dimensions: PROMISED_DIMENSIONS }, {}]) {
-      const { vectors } = await embed(probing, { input: TEXT, ...wish })
+      const { refusal, vectors } = await embed(probing, { input: TEXT, ...wish })
+      if (refusal?.result === 'no answer') return refusal
       length = dimensionsOf(vectors[0])
       if (length === PROMISED_DIMENSIONS) return YES('dimensions' in wish ? 'when asked for them' : 'of its own accord')
     }

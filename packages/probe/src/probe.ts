@@ -52,7 +52,7 @@ export async function probe({ server, kind, model, only, tell }: Asking): Promis
     findings.push(finding)
     tell?.(finding)
     // Without an answer there is nothing to find out, and without a cap a question may cost anything.
-    if (check.name === 'chat' && finding.result === 'no') break
+    if (check.name === 'chat' && (result === 'no' || result === 'no answer')) break
   }
   return { model, findings }
 }

@@ -23,12 +23,15 @@ export interface ChatAnswer extends Heard {
   /** The server's own words about what it refuses. */
   error: string
   firstContentMs: number | null
+  /** The time for an answer was over. */
+  isLate: boolean
 }
 
 export interface JsonAnswer {
   status: number
   json: unknown
   error: string
+  isLate: boolean
 }
 
 export interface Server {
@@ -61,7 +64,7 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
   return {
     address,
     chat: async (body, leave) => {
-      const heard: ChatAnswer = { ...nothingHeard(), status: 0, error: '', firstContentMs: null }
+      const heard: ChatAnswer = { ...nothingHeard(), status: 0, error: '', firstContentMs: null, isLate: false }
       const startedAtMs = performance.now()
       try {
         const response = await call(dialect.path, dialect.write(body), {}, leave)
@@ -70,7 +73,7 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
         else if (body['stream'] === true) await readStream(response, dialect, heard, startedAtMs)
         else dialect.read(heard, (await response.json()) as JsonObject)
       } catch (error) {
-        heard.error = failure(error)
+        Object.assign(heard, failure(error, timeoutMs))
       }
       return heard
     },
@@ -79,9 +82,9 @@ export function openServer(address: ServerAddress, { timeoutMs = TIMEOUT_MS } = 
         const response = await call(path, body, headers)
         const text = await response.text()
         const json = parseJson(text)
-        return { status: response.status, json: json ?? text, error: response.ok ? '' : wordsOf(text) }
+        return { status: response.status, json: json ?? text, error: response.ok ? '' : wordsOf(text), isLate: false }
       } catch (error) {
-        return { status: 0, json: null, error: failure(error) }
+        return { status: 0, json: null, ...failure(error, timeoutMs) }
       }
     },
   }
@@ -121,7 +124,9 @@ function wordsOf(body: string): string {
   return (sentence || body).replaceAll(/\s+/g, ' ').trim().slice(0, ERROR_LENGTH)
 }
 
-function failure(error: unknown): string {
+function failure(error: unknown, timeoutMs: number): { error: string; isLate: boolean } {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return cause instanceof Error ? cause.message || cause.name : String(cause)
+  const isLate = cause instanceof Error && cause.name === 'TimeoutError'
+  if (isLate) return { error: `no answer in ${timeoutMs / 1_000} s`, isLate }
+  return { error: cause instanceof Error ? cause.message || cause.name : String(cause), isLate }
 }

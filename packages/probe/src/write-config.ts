@@ -3,6 +3,7 @@
  */
 
 import { PLAIN } from '@gateway/contracts/vendors'
+import type { Finding } from './checks.ts'
 import { resultOf, type Probed } from './probe.ts'
 import type { ServerDescription } from './describe-server.ts'
 import { mapLanes, type LaneChoice } from './map-lanes.ts'
@@ -12,10 +13,18 @@ export const KEY_VARIABLE = 'BACKEND_API_KEY'
 
 export type Capability = 'chat' | 'tools' | 'vision' | 'embeddings'
 
+/** A server that did not answer in time may have the capability: only a seen lack writes one off. */
+function mayHave(findings: readonly Finding[], check: string): boolean {
+  const result = resultOf(findings, check)
+  return result === 'yes' || result === 'no answer'
+}
+
 function capabilitiesOf({ model, findings }: Probed): Capability[] {
-  if (model.does === 'embeddings') return resultOf(findings, 'embeddings') === 'yes' ? ['embeddings'] : []
-  const has = (check: string) => resultOf(findings, check) === 'yes'
+  const has = (check: string) => mayHave(findings, check)
+  if (model.does === 'embeddings') return has('embeddings') ? ['embeddings'] : []
   if (!has('chat')) return []
+  // Nothing more was asked: the capabilities of a backend of which nothing is known.
+  if (resultOf(findings, 'chat') === 'no answer') return ['chat', 'tools']
   return ['chat', ...(has('tools') ? ['tools' as const] : []), ...(has('vision') ? ['vision' as const] : [])]
 }
 
@@ -32,7 +41,7 @@ export function configFor(
 export function lanesFor(probed: readonly Probed[]): LaneChoice[] {
   const answering = probed.filter((one) => capabilitiesOf(one).length > 0)
   const having = (check: string) =>
-    new Set(answering.filter(({ findings }) => resultOf(findings, check) === 'yes').map(({ model }) => model.id))
+    new Set(answering.filter(({ findings }) => mayHave(findings, check)).map(({ model }) => model.id))
   return mapLanes(
     answering.map(({ model }) => model),
     { tools: having('tools'), vision: having('vision'), embeds: having('768 dimensions') },

@@ -43,7 +43,7 @@ export async function useBackend(
         kind: description.kind,
         model,
         only: DECISIVE,
-        tell: ({ check, result }) => tell(`  ${model.id}: ${check} ${result}`),
+        tell: ({ check, result, note }) => tell(`  ${model.id}: ${check} ${result === 'no answer' ? note : result}`),
       }),
     )
   }
