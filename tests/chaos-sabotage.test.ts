@@ -50,6 +50,12 @@ const CASES: Case[] = [
     promise: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 17, only: ['poison'] },
   },
+  {
+    sabotage: 'read-on-loop',
+    what: 'an edge reads large bodies while all others wait',
+    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    run: { requests: 100, kills: 34, only: ['refused-bodies'] },
+  },
 ]
 
 test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {

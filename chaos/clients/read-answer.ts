@@ -157,7 +157,9 @@ function hasVectors({ data = [] }: { data?: { embedding: number[] }[] }): boolea
 }
 
 function noteId(seen: Seen, id: string | undefined): void {
-  if (id !== undefined && !seen.answerIds.includes(id)) seen.answerIds.push(id)
+  // The Messages API has a prefix of its own; the rest is the backend's.
+  const given = id?.replace(/^msg_/, 'chatcmpl-')
+  if (given !== undefined && !seen.answerIds.includes(given)) seen.answerIds.push(given)
 }
 
 function noteText(seen: Seen, text: string, answer: string): void {

@@ -54,12 +54,20 @@ const BLAMED_BACKENDS: readonly Change[] = [
   },
 ]
 
+/** An edge reads each body itself, however large, while all others wait. */
+const READ_ON_LOOP: Change = {
+  file: 'services/edge/src/read/read-json-body.ts',
+  from: /isLarge\(bytes, response\) \?/,
+  to: 'false ?',
+}
+
 export const SABOTAGES = {
   'no-wait': [NO_WAIT],
   'no-unique-key': [NO_KEY],
   'counted-minutes': [COUNTER],
   'no-void': [NO_VOID],
   'blamed-backends': BLAMED_BACKENDS,
+  'read-on-loop': [READ_ON_LOOP],
 } as const satisfies Record<string, readonly Change[]>
 export type Sabotage = keyof typeof SABOTAGES
 
