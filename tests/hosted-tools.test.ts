@@ -17,11 +17,15 @@ const direct = (id: string, ownedBy: string, more: object = {}) => {
   return { id, type: 'chat', pool, direct: true, ownedBy, ...more }
 }
 const MODELS = [
+  direct('claude-sonnet-4-6', 'anthropic', { hostedTools: ['web_search'], maxToolCalls: 3 }),
+  { id: 'searching', type: 'chat', pool: 'searching', multiplier: 1, hostedTools: ['web_search'] },
   direct('claude-haiku-4-5', 'anthropic'),
   direct('gpt-5', 'openai'),
   direct('gemini-2.5-flash', 'google'),
 ]
 const BACKENDS = {
+  'claude-sonnet-4-6': { dialect: 'anthropic' },
+  searching: { dialects: ['chat', 'responses'] },
   'claude-haiku-4-5': { dialect: 'anthropic' },
   'gpt-5': { dialects: ['chat', 'responses'] },
   'gemini-2.5-flash': {},
@@ -136,6 +140,70 @@ describe('a tool that the operator has not allowed for the model stays behind, a
     expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, name])
     const sent = vendor.bodies.at(-1)!
     expect(Object.keys(sent)).not.toContain(name.split('.')[0])
+  })
+})
+
+describe('a tool that the operator has allowed', () => {
+  const SEARCH = { type: 'web_search_20250305', name: 'web_search' }
+  const claude = (tool: object) => ({
+    ...{ model: 'claude-sonnet-4-6', max_tokens: 100, messages: ask('What is new?') },
+    tools: [tool],
+  })
+  const used = { input_tokens: 10, output_tokens: 20, server_tool_use: { web_search_requests: 2 } }
+
+  test.each([
+    ['with the limit of the model', SEARCH, 3],
+    ['with the client’s own, where that is lower', { ...SEARCH, max_uses: 2 }, 2],
+    ['with the limit of the model, where the client wants more', { ...SEARCH, max_uses: 9 }, 3],
+  ])('reaches the vendor %s', async (_, tool, max_uses) => {
+    vendor.answers['messages'] = message(used)
+    const answer = await send(gateway.url, '/v1/messages', { key, body: claude(tool) })
+    expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, null])
+    expect(vendor.bodies.at(-1)).toMatchObject({ tools: [{ ...SEARCH, max_uses }] })
+    expect(await chargeOf(answer)).toBe(10 * 3_000 + 20 * 15_000 + 2 * 10_000_000)
+  })
+
+  test('stands in the ledger with the count of its calls and the price that the vendor names', async () => {
+    vendor.answers['completions'] = completion({ prompt_tokens: 10, completion_tokens: 2, cost: 0.0042 })
+    const answer = await send(gateway.url, '/v1/chat/completions', {
+      key,
+      body: { model: 'gpt-5', messages: ask('x') },
+    })
+    const row = await gateway.ledgerRow(answer.headers.get('x-request-id')!)
+    expect(row).toMatchObject({ tool_calls: {}, vendor_cost_nano_usd: 4_200_000 })
+    vendor.answers['messages'] = message(used)
+    const searched = await send(gateway.url, '/v1/messages', { key, body: claude(SEARCH) })
+    const counted = await gateway.ledgerRow(searched.headers.get('x-request-id')!)
+    expect(counted).toMatchObject({ tool_calls: { web_search: 2 }, vendor_cost_nano_usd: null })
+  })
+
+  test('is in the worst case of a quote: three calls, and a full window for each of their results', async () => {
+    const quote = async (body: object) =>
+      (await send(gateway.url, '/v1/quote?dialect=messages', { key, body })).body as Record<string, number>
+    const [plain, searching] = [await quote(claude({ name: 'f', input_schema: {} })), await quote(claude(SEARCH))]
+    const grown = searching['worst_case_charge']! - plain['worst_case_charge']!
+    // Writing to the cache for an hour is the dearest that can become of a prompt. The entries of `tools` differ by some bytes.
+    expect(grown).toBeGreaterThan(3 * (0.01 + (200_000 * 6) / 1e6))
+    expect(grown).toBeLessThan(3 * (0.01 + (200_000 * 6) / 1e6) + 0.001)
+    expect(searching['price']).toMatchObject({ usd_per_call: { web_search: 0.01 } })
+  })
+
+  test('costs a plan that counts tokens its dollars at three dollars a million', async () => {
+    const own = await gateway.newKey('pro')
+    const item = { type: 'web_search_call', id: 'w', status: 'completed', action: { type: 'search', query: 'q' } }
+    const usage = { input_tokens: 10, output_tokens: 20 }
+    vendor.answers['responses'] = { ...RESPONSE, output: [item, ...RESPONSE.output], usage }
+    const body = { model: 'searching', input: 'What is new?', tools: [{ type: 'web_search' }] }
+    const answer = await send(gateway.url, '/v1/responses', { key: own, body })
+    expect([answer.status, answer.headers.get('x-svc-dropped-params')]).toEqual([200, null])
+    expect(vendor.bodies.at(-1)).toMatchObject({ tools: [{ type: 'web_search' }], max_tool_calls: 10 })
+    expect(await chargeOf(answer)).toBe(30_000 + 3_333_333)
+  })
+
+  test('gets a 400 where the request demands one that the model does not run', async () => {
+    const body = { ...claude(SEARCH), model: 'claude-haiku-4-5', tool_choice: { type: 'tool', name: 'web_search' } }
+    const answer = await send(gateway.url, '/v1/messages', { key, body })
+    expect([answer.status, JSON.stringify(answer.body)]).toEqual([400, expect.stringContaining('tool_choice')])
   })
 })
 

@@ -58,6 +58,8 @@ export interface LedgerRow {
   reasoning_tokens: number
   price: Price
   charge: number
+  tool_calls: Record<string, number>
+  vendor_cost_nano_usd: number | null
 }
 
 const AUDIENCE = 'http://prices.test'

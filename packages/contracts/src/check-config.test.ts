@@ -40,6 +40,23 @@ test('a configuration whose parts fit has no problems', () => {
   expect(problemsOf({})).toEqual([])
 })
 
+describe('a tool that vendors run', () => {
+  const chat = (fields: object) => problemsOf({ models: [{ ...lane, ...fields }] })
+
+  test('may be allowed where it has a price', () => {
+    expect(chat({ hostedTools: ['web_search'] })).toEqual([])
+    expect(chat({ hostedTools: ['image_generation'], toolUsdPerCall: { image_generation: 0.25 } })).toEqual([])
+  })
+
+  test('is refused without one, with its line, and on a model that holds no conversations', () => {
+    expect(chat({ hostedTools: ['web_search', 'image_generation'] })).toEqual([
+      expect.stringContaining('models.0.hostedTools.1: "image_generation" has no list price'),
+    ])
+    const images = { type: 'images' as const, hostedTools: ['web_search' as const] }
+    expect(chat(images)).toContainEqual('models.0.hostedTools.0: belongs to chat models only')
+  })
+})
+
 describe('ids are unique', () => {
   test.each<[string, ConfigFileInput, string]>([
     [
