@@ -8,6 +8,8 @@ import * as fc from 'fast-check'
 import type { ClientDialect } from '@gateway/contracts/vendors'
 import { good, MESSAGE, RESPONSE, routerOver } from './dialect-backends.ts'
 import { event, openStream, sendJson } from './http-backend.ts'
+import { backend, router } from './open.ts'
+import { poolOver } from './router-under-test.ts'
 
 const OWN = {
   responses: [
@@ -146,6 +148,7 @@ test('a larger container, or one of the client’s own, has another price and st
   expect(opened[0]!.seen.map(({ body }) => (body['tools'] as object[] | undefined)?.length ?? 0)).toEqual([1, 1, 0, 0])
 })
 
+const ANSWERS = { messages: MESSAGE, responses: RESPONSE }
 const CALLED = [
   { type: 'web_search_call', id: 'w1', status: 'completed', action: { type: 'search', query: 'q' } },
   { type: 'web_search_call', id: 'w2', status: 'completed', action: { type: 'open_page', url: 'u' } },
@@ -205,3 +208,22 @@ test('searches of the Messages API are counted in a stream, also in one that bre
   expect((await ask(true)).end!.usage).toMatchObject({ toolCalls: { web_search: 2 } })
   expect((await ask(true, { max_tokens: 7 })).failure!.usage).toMatchObject({ toolCalls: { web_search: 1 } })
 })
+
+test.each([
+  ['messages', ANSWERS.messages],
+  ['responses', ANSWERS.responses],
+] as const)(
+  'a chat before a backend that speaks %s goes on without what the vendor would run, and is told',
+  async (dialect, answer) => {
+    const a = await backend((response) => sendJson(response, 200, answer))
+    const settings = { dialect: dialect === 'messages' ? 'anthropic' : 'openai', dialects: [dialect] }
+    const running = await router(poolOver([a.url], { backend: settings }))
+    const own = { type: 'function', function: { name: 'look', parameters: {} } }
+    const wishes = { web_search_options: {}, plugins: [{ id: 'web' }], tools: [own, { type: 'openrouter:web_search' }] }
+    const job = await running.ask({}, { messages: [{ role: 'user', content: 'x' }], ...wishes })
+    expect(job.end).toBeDefined()
+    const escaped = job.head?.droppedParams?.map(decodeURIComponent)
+    expect(escaped?.toSorted()).toEqual(['plugins', 'tools.openrouter:web_search', 'web_search_options'])
+    expect(a.seen[0]!.body['tools']).toHaveLength(1)
+  },
+)
