@@ -45,7 +45,7 @@ export interface Question {
   profile?: VendorProfile
   /** What its client may send to the target; to a plain server where it is left out. */
   policy?: ParameterPolicy
-  /** chat, where client and target speak the same dialect: what the request may have the vendor run. */
+  /** chat: what the request may have the vendor run; undefined where a translation has left all of that out. */
   hosted?: HostedWish | undefined
 }
 

@@ -125,10 +125,10 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
   return { target, exchange, span, dropped, echo, waitingSinceMs, usage: null }
 }
 
-/** A translation leaves the vendor's tools out by itself. */
+/** A translation out of another dialect than chat leaves the vendor's tools out by itself. */
 function hostedWish(header: JobHeader, target: Target): HostedWish | undefined {
-  if (header.kind !== 'chat' || !isNative(target, header)) return undefined
   const dialect = clientDialect(header)
+  if (header.kind !== 'chat' || (dialect !== 'chat' && !isNative(target, header))) return undefined
   const allowed = allowedAt(dialect, target.backend.profile, header.hostedTools)
   return { dialect, isAsked: header.asksHostedTools, allowed }
 }

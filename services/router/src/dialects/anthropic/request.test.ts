@@ -226,7 +226,6 @@ describe('what cannot be kept', () => {
     ['n', { n: 2 }],
     ['functions', { functions: [{ name: 'look' }] }],
     ['audio', { audio: { voice: 'alloy' } }],
-    ['web_search_options', { web_search_options: {} }],
     ['response_format', { response_format: { type: 'grammar' } }],
     ['tool_choice', { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } } }],
     ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'a' } }] }],

@@ -10,6 +10,7 @@ import { isInToolLoop, systemOf, turnsOf, type Json, type Turn } from './content
 import { refused } from '../../core/backend-fault.ts'
 import type { JsonBy } from './json-text.ts'
 import { thinkingMembers } from './thinking.ts'
+import { withoutUnpriced } from '../unpriced.ts'
 import { toolMembers } from './tools.ts'
 
 /** The API demands a cap; this one holds where neither the client nor the lane has one. */
@@ -26,7 +27,6 @@ const ESSENTIAL = new Map(
     functions: 'is not known to this model: use tools',
     function_call: 'is not known to this model: use tool_choice',
     audio: 'is not known to this model',
-    web_search_options: 'is not known to this model',
   }),
 )
 
@@ -37,7 +37,8 @@ export interface Echo {
 
 export function writeMessagesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> & { echo: Echo } {
   if (question.kind !== 'chat') throw new Error(`the anthropic dialect knows no ${question.kind}`)
-  const chat = parseExactly(question.body.toString('utf8')) as Json
+  const priced = withoutUnpriced(question)
+  const chat = parseExactly(priced.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
   const { system, turns } = conversationOf(messages)
@@ -66,7 +67,13 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
     stream: question.stream || undefined,
   }
   const unknown = Object.keys(chat).filter((name) => !TRANSLATED.has(name) && chat[name] != null)
-  const dropped = [...unknown, ...lost, ...sampling.dropped, ...(thoughts === null ? ['reasoning_effort'] : [])]
+  const dropped = [
+    ...priced.dropped,
+    ...unknown,
+    ...lost,
+    ...sampling.dropped,
+    ...(thoughts === null ? ['reasoning_effort'] : []),
+  ]
   return { body: Buffer.from(JSON.stringify(request)), dropped: dropped.toSorted(), echo: { json } }
 }
 

@@ -7,10 +7,10 @@ import { type JsonObject, objectsOf, parseExactly } from '@gateway/contracts/jso
 import { refused } from '../../core/backend-fault.ts'
 import { applyingTo } from '../../core/parameter-support.ts'
 import { stripParameters } from '../../core/strip-parameters.ts'
-import { stripUnpricedOptions } from '../../core/strip-unpriced-options.ts'
 import { PLAIN_POLICIES } from '../../vendors/policies.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
 import { inputOf } from './input.ts'
+import { withoutUnpriced } from '../unpriced.ts'
 import { formatOf, toolMembers } from './tools.ts'
 
 /** Both APIs write them alike. */
@@ -29,12 +29,11 @@ const ESSENTIAL: readonly (readonly [name: string, why: string])[] = [
   ['functions', 'is not known to this model: use tools'],
   ['function_call', 'is not known to this model: use tool_choice'],
   ['audio', 'is not known to this model'],
-  ['web_search_options', 'is not known to this model'],
 ]
 
 export function writeResponsesRequest(question: Question): Pick<BackendRequest, 'body' | 'dropped'> {
   if (question.kind !== 'chat') throw new Error(`no ${question.kind} can be asked in the Responses API`)
-  const priced = stripUnpricedOptions(question.body)
+  const priced = withoutUnpriced(question)
   const chat = parseExactly(priced.body.toString('utf8')) as JsonObject
   refuseEssentials(chat)
   const rejected = new Set<string>(applyingTo(question.form, chat).map(({ parameter }) => parameter))
