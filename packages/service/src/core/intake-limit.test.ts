@@ -47,7 +47,7 @@ function run(plant: Plant, seconds: number, offered: number, capacity: number, p
       if (plant.nowMs > pauseFromMs && plant.nowMs <= pausedUntilMs) continue
       pausedUntilMs = 0
       for (; plant.due >= 1; plant.due--) {
-        if (hasRoom(plant.limit, plant.queue.length)) plant.queue.push(plant.nowMs)
+        if (hasRoom(plant.limit, plant.queue.length, plant.nowMs)) plant.queue.push(plant.nowMs)
         else result.refused++
       }
       plant.credit = Math.min(plant.credit + (capacity * STEP_MS) / 1_000, Math.max(1, plant.queue.length))
@@ -123,7 +123,7 @@ test('an outage of three seconds, after which all that waited comes at once, ref
   const limit = createIntakeLimit(TUNING, 0)
   let nowMs = 0
   for (; nowMs < 3_000; nowMs += WINDOW_MS) {
-    expect(hasRoom(limit, 300)).toBe(true)
+    expect(hasRoom(limit, 300, nowMs)).toBe(true)
     judge(limit, 300, nowMs)
   }
   for (let i = 0; i < 300; i++) noteWait(limit, 100, nowMs)
@@ -167,7 +167,7 @@ test('something always goes through, however late the process is', () => {
         else if (kind === 'refused') noteRefusedBehind(limit)
         else judge(limit, count, (nowMs += ms))
         expect(limit.value).toBeGreaterThanOrEqual(TUNING.least)
-        expect(hasRoom(limit, TUNING.least - 1)).toBe(true)
+        expect(hasRoom(limit, TUNING.least - 1, nowMs)).toBe(true)
       }
     }),
   )
@@ -176,13 +176,13 @@ test('something always goes through, however late the process is', () => {
 test('senders that are turned away in time are no sign of lateness, and no witness that hides it', () => {
   const limit = createIntakeLimit(TUNING, 0)
   for (let nowMs = WINDOW_MS; nowMs < 20_000; nowMs += WINDOW_MS) {
-    hasRoom(limit, 500)
+    hasRoom(limit, 500, nowMs)
     noteTurnedAway(limit)
     judge(limit, 500, nowMs)
   }
   expect(limit.value).toBe(TUNING.most)
   for (let nowMs = 20_000; nowMs < 30_000; nowMs += WINDOW_MS) {
-    hasRoom(limit, 500)
+    hasRoom(limit, 500, nowMs)
     noteTurnedAway(limit)
     for (let i = 0; i < 10; i++) noteWait(limit, nowMs - 1, nowMs + 999)
     judge(limit, 500, nowMs)
@@ -197,26 +197,26 @@ test.each([
   const limit = createIntakeLimit(TUNING, 0)
   limit.value = TUNING.least
   for (let nowMs = 1_000; nowMs < 20_000; nowMs += 1_000) {
-    hasRoom(limit, TUNING.least - 1)
+    hasRoom(limit, TUNING.least - 1, nowMs)
     for (let i = 0; i < TUNING.least; i++) note(limit, nowMs)
     judge(limit, 0, nowMs)
   }
   expect(limit.value).toBe(TUNING.most)
-  expect(hasRoom(limit, 500)).toBe(true)
+  expect(hasRoom(limit, 500, 30_000)).toBe(true)
 })
 
 test('while the process is late, strangers have half of the room, and known senders all of it', () => {
   const limit = createIntakeLimit(TUNING, 0)
-  expect(hasRoomForStranger(limit, TUNING.most - 1)).toBe(true)
+  expect(hasRoomForStranger(limit, TUNING.most - 1, 0)).toBe(true)
   limit.value = 200
-  expect([99, 100].map((count) => hasRoomForStranger(limit, count))).toEqual([true, false])
-  expect([199, 200].map((count) => hasRoom(limit, count))).toEqual([true, false])
+  expect([99, 100].map((count) => hasRoomForStranger(limit, count, 0))).toEqual([true, false])
+  expect([199, 200].map((count) => hasRoom(limit, count, 0))).toEqual([true, false])
 })
 
 test('those who do the work and give it back count as lateness, few of them do not', () => {
   const limit = createIntakeLimit(TUNING, 0)
   const window = (nowMs: number, refused: number) => {
-    hasRoom(limit, 299)
+    hasRoom(limit, 299, nowMs)
     for (let i = 0; i < 100; i++) noteWait(limit, nowMs - 200, nowMs - 195)
     for (let i = 0; i < refused; i++) noteRefusedBehind(limit)
     judge(limit, 100, nowMs)

@@ -18,7 +18,7 @@ const FIRST_DELAY_MS = 25
  * Routers that are all late are asked for so long. A router counts jobs by the turns of its event loop, which last as long
  * as it is late: a number of tries could all fall into a few of them, and a burst that it can serve would be refused.
  */
-export const BUSY_PATIENCE_MS = 3_000
+export const BUSY_PATIENCE_MS = 1_500
 const MAX_DELAY_MS = 500
 
 /** The edge gives a job up after this many losses. */

@@ -47,7 +47,8 @@ export function openIntake(): Intake {
   let count = 0
   const timer = setInterval(() => judge(limit, count, performance.now()), WINDOW_MS).unref()
   return {
-    hasRoom: (isKnown) => hasRoomForStranger(limit, count) || (hasRoom(limit, count) && isKnown()),
+    hasRoom: (isKnown) =>
+      hasRoomForStranger(limit, count, performance.now()) || (hasRoom(limit, count, performance.now()) && isKnown()),
     enter: () => void count++,
     leave: () => void count--,
     arrived: (sinceMs) => noteWait(limit, sinceMs, performance.now()),
