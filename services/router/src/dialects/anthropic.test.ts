@@ -164,7 +164,6 @@ describe('a request', () => {
     ['the client’s cap first', { max_tokens: 5 }, { max_tokens: 5 }],
     ['the newer name of the cap before the older', { max_tokens: 5, max_completion_tokens: 7 }, { max_tokens: 7 }],
     ['the lane’s cap where the client has none', {}, { max_tokens: 300 }],
-    ['temperature on a scale of one', { temperature: 1.6 }, { temperature: 1 }],
     ['one stop sequence', { stop: 'END' }, { stop_sequences: ['END'] }],
     ['several stop sequences', { stop: ['a', 'b'] }, { stop_sequences: ['a', 'b'] }],
     ['no tool, please', { tools: [TOOL], tool_choice: 'none' }, { tool_choice: { type: 'none' } }],

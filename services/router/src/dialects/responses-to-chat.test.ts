@@ -101,7 +101,7 @@ describe('a request', () => {
 
   test("names what its target's dialect leaves out as the client does", () => {
     const request = { input: 'x', reasoning: { effort: 'high' }, tools: [NAMED], tool_choice: 'required' }
-    expect(write(request, overAnthropic).dropped).toEqual(['reasoning.effort'])
+    expect(write(request, overAnthropic).dropped).toEqual(['reasoning.effort', 'tools.strict'])
   })
 
   const NAMED = { type: 'function', name: 'look', parameters: { type: 'object' }, strict: true }

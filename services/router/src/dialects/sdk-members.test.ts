@@ -3,12 +3,13 @@
  * an SDK brings its new members here by itself.
  */
 
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { SdkDeclarations } from '@gateway/testing/sdk-declarations'
 import { describe, expect, test } from 'vitest'
 import { BackendFault } from '../core/backend-fault.ts'
 import { anthropic } from './anthropic.ts'
+import { chatToResponses } from './chat-to-responses.ts'
 import type { Dialect } from './dialect.ts'
 import { messagesFront } from './messages-to-chat.ts'
 import { openai } from './openai.ts'
@@ -16,20 +17,18 @@ import { overChat } from './over-chat.ts'
 import { responsesFront } from './responses-to-chat.ts'
 
 const require = createRequire(import.meta.url)
-const typesOf = (sdk: string, file: string) =>
-  readFileSync(join(dirname(require.resolve(sdk)), 'resources', file), 'utf8')
-const OPENAI = typesOf('openai', 'responses/responses.d.ts') + typesOf('openai', 'shared.d.ts')
-const ANTHROPIC = typesOf('@anthropic-ai/sdk', 'messages/messages.d.ts')
-
-/** The names of an interface's own members. */
-function membersOf(types: string, name: string): string[] {
-  const [, body] = new RegExp(`^export interface ${name} (?:extends \\S+ )?\\{$([^]*?)^\\}$`, 'm').exec(types) ?? []
-  if (body === undefined) throw new Error(`the types know no ${name}`)
-  return [...body.matchAll(/^ {4}(\w+)\??:/gm)].map(([, member]) => member!)
-}
+const fileOf = (sdk: string, file: string) => join(dirname(require.resolve(sdk)), 'resources', file)
+const OPENAI = new SdkDeclarations(
+  ['chat/completions/completions.d.ts', 'responses/responses.d.ts', 'shared.d.ts'].map((file) =>
+    fileOf('openai', file),
+  ),
+)
+const ANTHROPIC = new SdkDeclarations([fileOf('@anthropic-ai/sdk', 'messages/messages.d.ts')])
 
 type Request = Record<string, unknown>
 type WithMember = (member: Request) => Request
+/** By the interface: a request with a member of it, and members that say nothing to a model. */
+type Owners = Record<string, [WithMember, string[]?]>
 
 const TEXT = { type: 'input_text', text: 'x' }
 const ASKED = { role: 'user', content: 'x' }
@@ -50,8 +49,12 @@ const OF_THE_EDGE = [
   'metadata',
 ]
 
-/** By the interface: a request with a member of it, and members that say nothing to a model. */
-const OF_RESPONSES: Record<string, [WithMember, string[]?]> = {
+const TWO_TOOLS = [
+  { type: 'function', name: 'f' },
+  { type: 'function', name: 'g' },
+]
+
+const OF_RESPONSES: Owners = {
   ResponseCreateParamsBase: [(member) => member, OF_THE_EDGE],
   Reasoning: [(member) => ({ reasoning: member }), ['summary', 'generate_summary']],
   ResponseTextConfig: [(member) => ({ text: member })],
@@ -60,6 +63,57 @@ const OF_RESPONSES: Record<string, [WithMember, string[]?]> = {
     ['name', 'description', 'strict'],
   ],
   FunctionTool: [(member) => ({ tools: [{ type: 'function', name: 'f', ...member }] })],
+  'ResponseInputItem.Message': [
+    (member) => ({ input: [{ type: 'message', role: 'user', content: [TEXT], ...member }] }),
+    ['status'],
+  ],
+  ResponseOutputMessage: [
+    (member) => ({
+      input: [
+        ASKED,
+        { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x' }], ...member },
+        ASKED,
+      ],
+    }),
+    ['id', 'status', 'phase', 'role'],
+  ],
+  'ResponseInputItem.AdditionalTools': [
+    (member) => ({ input: [ASKED, { type: 'additional_tools', role: 'developer', tools: [], ...member }] }),
+    ['id', 'role'],
+  ],
+  ResponseOutputRefusal: [
+    (member) => ({
+      input: [ASKED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, ASKED],
+    }),
+  ],
+  ToolChoiceAllowed: [
+    (member) => ({
+      tools: TWO_TOOLS,
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }], ...member },
+    }),
+  ],
+  ToolChoiceFunction: [(member) => ({ tools: TWO_TOOLS, tool_choice: { type: 'function', name: 'f', ...member } })],
+  ToolChoiceCustom: [(member) => ({ tools: TWO_TOOLS, tool_choice: { type: 'custom', name: 'f', ...member } })],
+  'ResponseReasoningItem.Summary': [
+    (member) => ({
+      input: [ASKED, { type: 'reasoning', summary: [{ type: 'summary_text', ...member }] }, CALL, RESULT],
+    }),
+  ],
+  'ResponseReasoningItem.Content': [
+    (member) => ({
+      input: [ASKED, { type: 'reasoning', content: [{ type: 'reasoning_text', ...member }] }, CALL, RESULT],
+    }),
+  ],
+  ResponseFormatText: [() => ({})],
+  'CustomToolInputFormat.Text': [() => ({})],
+  'CustomToolInputFormat.Grammar': [
+    (member) => ({
+      tools: [{ type: 'custom', name: 'f', format: { type: 'grammar', syntax: 'lark', definition: 'd', ...member } }],
+    }),
+  ],
+  'NamespaceTool.Function': [
+    (member) => ({ tools: [{ type: 'namespace', name: 'n', tools: [{ type: 'function', name: 'f', ...member }] }] }),
+  ],
   CustomTool: [(member) => ({ tools: [{ type: 'custom', name: 'f', ...member }] })],
   NamespaceTool: [(member) => ({ tools: [{ type: 'namespace', name: 'n', tools: [], ...member }] }), ['name']],
   EasyInputMessage: [(member) => ({ input: [{ ...ASKED, ...member }] }), ['phase']],
@@ -96,6 +150,7 @@ const OF_RESPONSES: Record<string, [WithMember, string[]?]> = {
   ],
 }
 
+const PDF_URL = 'data:application/pdf;base64,AA=='
 const SOURCE = { type: 'base64', media_type: 'image/png', data: 'AA==' }
 const PDF = { type: 'base64', media_type: 'application/pdf', data: 'AA==' }
 const USE = { type: 'tool_use', id: 't', name: 'f', input: {} }
@@ -111,8 +166,37 @@ const inLoop = (use: Request, result: Request): Request => ({
   ],
 })
 
-const OF_MESSAGES: Record<string, [WithMember, string[]?]> = {
+const TWO_OF_MESSAGES = [
+  { name: 'f', input_schema: SCHEMA },
+  { name: 'g', input_schema: SCHEMA },
+]
+
+const OF_MESSAGES: Owners = {
   MessageCreateParamsBase: [(member) => member, ['model', 'stream', 'messages']],
+  ToolReferenceBlockParam: [
+    (member) => inLoop({}, { content: [{ type: 'tool_reference', tool_name: 'x', ...member }] }),
+  ],
+  UserMessageParam: [(member) => ({ messages: [{ ...ASKED, ...member }] }), ['role']],
+  AssistantMessageParam: [
+    (member) => ({ messages: [ASKED, { role: 'assistant', content: 'a', ...member }, ASKED] }),
+    ['role'],
+  ],
+  SystemMessageParam: [(member) => ({ messages: [{ role: 'system', content: 's', ...member }, ASKED] }), ['role']],
+  Metadata: [(member) => ({ metadata: member })],
+  JSONOutputFormat: [(member) => ({ output_config: { format: { type: 'json_schema', schema: SCHEMA, ...member } } })],
+  'Tool.InputSchema': [(member) => ({ tools: [{ name: 'f', input_schema: { ...SCHEMA, ...member } }] })],
+  ToolChoiceAuto: [(member) => ({ tools: TWO_OF_MESSAGES, tool_choice: { type: 'auto', ...member } })],
+  ToolChoiceAny: [(member) => ({ tools: TWO_OF_MESSAGES, tool_choice: { type: 'any', ...member } })],
+  ToolChoiceTool: [(member) => ({ tools: TWO_OF_MESSAGES, tool_choice: { type: 'tool', name: 'f', ...member } })],
+  Base64ImageSource: [(member) => block({ type: 'image', source: { ...SOURCE, ...member } })],
+  URLImageSource: [(member) => block({ type: 'image', source: { type: 'url', url: 'https://a/b.png', ...member } })],
+  Base64PDFSource: [(member) => block({ type: 'document', source: { ...PDF, ...member } }), ['media_type']],
+  PlainTextSource: [
+    (member) => block({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'd', ...member } }),
+    ['media_type'],
+  ],
+  ContentBlockSource: [(member) => block({ type: 'document', source: { type: 'content', content: 'd', ...member } })],
+  FileDocumentSource: [(member) => block({ type: 'document', source: { type: 'file', file_id: 'f', ...member } })],
   OutputConfig: [(member) => ({ output_config: member })],
   ThinkingConfigEnabled: [
     (member) => ({ thinking: { type: 'enabled', budget_tokens: 1_024, ...member } }),
@@ -127,6 +211,114 @@ const OF_MESSAGES: Record<string, [WithMember, string[]?]> = {
   ],
   ToolUseBlockParam: [(member) => inLoop(member, {}), ['caller', 'toolset_name', 'id']],
   ToolResultBlockParam: [(member) => inLoop({}, member), ['toolset_name', 'tool_use_id']],
+}
+
+const CALLING = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+const part = (given: Request): Request => ({
+  messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, given] }],
+})
+const called = (call: Request, result: Request = {}): Request => ({
+  messages: [
+    ASKED,
+    { role: 'assistant', content: null, tool_calls: [{ ...CALLING, ...call }] },
+    { role: 'tool', tool_call_id: 'c', content: 'y', ...result },
+  ],
+})
+const FUNCTION = { name: 'f', parameters: SCHEMA }
+const chosen = (choice: Request): Request => ({
+  tools: [
+    { type: 'function', function: FUNCTION },
+    { type: 'function', function: { ...FUNCTION, name: 'g' } },
+  ],
+  tool_choice: choice,
+})
+const schemaBy = (member: Request): Request => ({
+  response_format: { type: 'json_schema', json_schema: { name: 'n', schema: SCHEMA }, ...member },
+})
+const AUDIO = { data: 'AA==', format: 'wav' }
+const CUSTOM_OF_CHAT = { type: 'custom', custom: { name: 'f' } }
+
+const OF_CHAT: Owners = {
+  ChatCompletionCreateParamsBase: [(member) => member, ['model', 'stream', 'messages', 'stream_options']],
+  ChatCompletionSystemMessageParam: [
+    (member) => ({ messages: [{ role: 'system', content: 's', ...member }, ASKED] }),
+    ['role'],
+  ],
+  ChatCompletionDeveloperMessageParam: [
+    (member) => ({ messages: [{ role: 'developer', content: 's', ...member }, ASKED] }),
+    ['role'],
+  ],
+  ChatCompletionUserMessageParam: [(member) => ({ messages: [{ ...ASKED, ...member }] }), ['role']],
+  ChatCompletionAssistantMessageParam: [
+    (member) => ({ messages: [ASKED, { role: 'assistant', content: 'a', ...member }, ASKED] }),
+    ['role'],
+  ],
+  ChatCompletionToolMessageParam: [(member) => called({}, member), ['role', 'tool_call_id']],
+  ChatCompletionContentPartText: [(member) => part({ type: 'text', text: 'y', ...member })],
+  ChatCompletionContentPartImage: [
+    (member) => part({ type: 'image_url', image_url: { url: 'https://a/b.png' }, ...member }),
+  ],
+  'ChatCompletionContentPartImage.ImageURL': [
+    (member) => part({ type: 'image_url', image_url: { url: 'https://a/b.png', ...member } }),
+  ],
+  ChatCompletionContentPartInputAudio: [(member) => part({ type: 'input_audio', input_audio: AUDIO, ...member })],
+  'ChatCompletionContentPart.File': [(member) => part({ type: 'file', file: { file_data: PDF_URL }, ...member })],
+  'ChatCompletionContentPart.File.File': [(member) => part({ type: 'file', file: { file_data: PDF_URL, ...member } })],
+  ChatCompletionContentPartRefusal: [
+    (member) => ({
+      messages: [ASKED, { role: 'assistant', content: [{ type: 'refusal', refusal: 'no', ...member }] }, ASKED],
+    }),
+  ],
+  ChatCompletionMessageFunctionToolCall: [(member) => called(member), ['id']],
+  'ChatCompletionMessageFunctionToolCall.Function': [
+    (member) => called({ function: { name: 'f', arguments: '{}', ...member } }),
+  ],
+  ChatCompletionMessageCustomToolCall: [
+    (member) => called({ ...CUSTOM_OF_CHAT, function: undefined, ...member }),
+    ['id', 'custom'],
+  ],
+  ChatCompletionFunctionTool: [(member) => ({ tools: [{ type: 'function', function: FUNCTION, ...member }] })],
+  FunctionDefinition: [(member) => ({ tools: [{ type: 'function', function: { ...FUNCTION, ...member } }] })],
+  ChatCompletionCustomTool: [(member) => ({ tools: [{ ...CUSTOM_OF_CHAT, ...member }] }), ['custom']],
+  'ChatCompletionCustomTool.Custom': [(member) => ({ tools: [{ type: 'custom', custom: { name: 'f', ...member } }] })],
+  'ChatCompletionCustomTool.Custom.Text': [() => ({})],
+  'ChatCompletionCustomTool.Custom.Grammar': [
+    (member) => ({ tools: [{ type: 'custom', custom: { name: 'f', format: { type: 'grammar', ...member } } }] }),
+  ],
+  'ChatCompletionCustomTool.Custom.Grammar.Grammar': [
+    (member) => ({
+      tools: [
+        {
+          type: 'custom',
+          custom: { name: 'f', format: { type: 'grammar', grammar: { syntax: 'lark', definition: 'd', ...member } } },
+        },
+      ],
+    }),
+  ],
+  'ChatCompletionMessageCustomToolCall.Custom': [
+    (member) => called({ type: 'custom', function: undefined, custom: { name: 'f', input: 'x', ...member } }),
+  ],
+  'ChatCompletionNamedToolChoiceCustom.Custom': [
+    (member) => ({ tools: [CUSTOM_OF_CHAT], tool_choice: { type: 'custom', custom: { name: 'f', ...member } } }),
+  ],
+  ChatCompletionAllowedToolChoice: [(member) => chosen({ type: 'allowed_tools', ...member })],
+  ChatCompletionAllowedTools: [
+    (member) =>
+      chosen({
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }], ...member },
+      }),
+  ],
+  ChatCompletionNamedToolChoice: [(member) => chosen({ type: 'function', ...member })],
+  'ChatCompletionNamedToolChoice.Function': [(member) => chosen({ type: 'function', function: { ...member } })],
+  ChatCompletionNamedToolChoiceCustom: [(member) => chosen({ type: 'custom', ...member }), ['custom']],
+  ResponseFormatText: [() => ({})],
+  ResponseFormatJSONObject: [() => ({})],
+  ResponseFormatJSONSchema: [schemaBy],
+  'ResponseFormatJSONSchema.JSONSchema': [
+    (member) => schemaBy({ json_schema: { name: 'n', schema: SCHEMA, ...member } }),
+    ['name', 'description', 'strict'],
+  ],
 }
 
 /** Where another kind of value would be no such member at all. */
@@ -148,6 +340,8 @@ const VALUES: Record<string, unknown> = {
   role: 'assistant',
   stop_sequences: ['y'],
   strict: true,
+  disable_parallel_tool_use: true,
+  mode: 'required',
   temperature: 0.5,
   thinking: { type: 'enabled', budget_tokens: 4_096 },
   top_p: 0.5,
@@ -181,27 +375,146 @@ function write(dialect: Dialect, request: Request): { sent: string; dropped: str
 }
 
 function valueOf(client: string, owner: string, member: string): unknown {
+  const own = client === 'chat' ? (OF_CHAT_VALUES[`${owner}.${member}`] ?? OF_CHAT_VALUES[member]) : undefined
+  if (own !== undefined) return own
   if (owner === 'CustomTool' && member === 'format') return { type: 'grammar', syntax: 'lark', definition: 'd' }
   if (member === 'tool_choice') return CHOICES[client]
+  if (owner.startsWith('ResponseReasoningItem.')) return 'other'
+  if (member === 'source') return owner === 'ImageBlockParam' ? { ...SOURCE, data: 'BB==' } : { ...PDF, data: 'BB==' }
+  if (owner === 'ToolChoiceAllowed' && member === 'tools') return [{ type: 'function', name: 'g' }]
+  if (owner.startsWith('ToolChoice') && member === 'name') return 'g'
+  if (owner === 'ResponseReasoningItem' && (member === 'summary' || member === 'content'))
+    return [{ type: 'summary_text', text: 'other' }]
   if (member === 'tools')
     return [client === 'responses' ? { type: 'function', name: 'z' } : { name: 'z', input_schema: SCHEMA }]
   return VALUES[member] ?? 'another value'
 }
 
-describe.each<[string, string, Dialect, string, Record<string, [WithMember, string[]?]>, Request]>([
-  ['responses', 'chat', overChat(responsesFront, openai), OPENAI, OF_RESPONSES, { input: 'x' }],
-  ['responses', 'messages', overChat(responsesFront, anthropic), OPENAI, OF_RESPONSES, { input: 'x' }],
-  ['messages', 'chat', overChat(messagesFront, openai), ANTHROPIC, OF_MESSAGES, { max_tokens: 9, messages: [ASKED] }],
-])('of a request in %s for a backend of %s', (client, _, dialect, types, owners, base) => {
-  test.each(Object.entries(owners))('no member of %s is lost and not told', (owner, [withMember, silent = []]) => {
-    const members = membersOf(types, owner).filter((name) => name !== 'type' && !silent.includes(name))
-    const lost = members.filter((name) => {
-      const request = (member: Request) => ({ ...base, ...BESIDE[name], ...withMember(member) })
-      const without = write(dialect, request({}))
-      const written = write(dialect, request({ [name]: valueOf(client, owner, name) }))
-      if (written === 'refused' || without === 'refused') return written !== 'refused'
-      return written.sent === without.sent && written.dropped.length === without.dropped.length
-    })
+const OF_CHAT_VALUES: Record<string, unknown> = {
+  tools: [{ type: 'function', function: { name: 'z' } }],
+  tool_choice: 'required',
+  grammar: { syntax: 'lark', definition: 'e' },
+  image_url: { url: 'https://a/c.png' },
+  'ChatCompletionContentPart.File.file': { file_data: 'data:text/plain;base64,eA==' },
+  file_data: 'data:text/plain;base64,eA==',
+  function: { name: 'h', arguments: '{"a":1}' },
+  'ChatCompletionNamedToolChoice.function': { name: 'g' },
+  'ChatCompletionNamedToolChoice.Function.name': 'g',
+  allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'g' } }] },
+  'ChatCompletionAllowedTools.tools': [{ type: 'function', function: { name: 'g' } }],
+  'ChatCompletionAllowedTools.mode': 'required',
+  tool_calls: [CALLING],
+  parameters: { type: 'object', properties: { a: {} } },
+  response_format: { type: 'json_schema', json_schema: { name: 'n', schema: SCHEMA } },
+  json_schema: { name: 'n', schema: { type: 'object', properties: { a: {} } } },
+  schema: { type: 'object', properties: { a: {} } },
+  content: [{ type: 'text', text: 'said otherwise' }],
+  n: 2,
+  logprobs: true,
+  stop: 'END',
+  modalities: ['text', 'audio'],
+  detail: 'low',
+  metadata: { a: 'b' },
+  store: true,
+  user: 'u',
+}
+
+/** What stands in a list beside a kind that is tried in it. */
+const IN_LISTS: Record<string, unknown[]> = {
+  input: [ASKED],
+  messages: [ASKED],
+  system: [{ type: 'text', text: 'x' }],
+}
+
+/** They say nothing themselves, and hold what does. */
+const HOLDERS = new Set(['messages', 'input', 'content', 'summary', 'custom'])
+/** The same JSON to the backend. */
+const VERBATIM = new Set(['moderation', 'prompt_cache_options', 'prompt_cache_breakpoint'])
+
+const said = (client: string) => ({ type: client === 'responses' ? 'input_text' : 'text', text: 'x' })
+
+interface Case {
+  client: string
+  target: string
+  dialect: Dialect
+  sdk: SdkDeclarations
+  root: string
+  owners: Owners
+  base: Request
+}
+const messagesBase = { max_tokens: 9, messages: [ASKED] }
+const ofResponses = { client: 'responses', sdk: OPENAI, root: 'ResponseCreateParamsBase', owners: OF_RESPONSES }
+const ofMessages = { client: 'messages', sdk: ANTHROPIC, root: 'MessageCreateParamsBase', owners: OF_MESSAGES }
+const ofChat = { client: 'chat', sdk: OPENAI, root: 'ChatCompletionCreateParamsBase', owners: OF_CHAT }
+const CASES: Case[] = [
+  { ...ofChat, target: 'messages', dialect: anthropic, base: { messages: [ASKED] } },
+  { ...ofChat, target: 'responses', dialect: chatToResponses, base: { messages: [ASKED] } },
+  { ...ofResponses, target: 'chat', dialect: overChat(responsesFront, openai), base: { input: 'x' } },
+  { ...ofResponses, target: 'messages', dialect: overChat(responsesFront, anthropic), base: { input: 'x' } },
+  { ...ofMessages, target: 'chat', dialect: overChat(messagesFront, openai), base: messagesBase },
+  { ...ofMessages, target: 'responses', dialect: overChat(messagesFront, chatToResponses), base: messagesBase },
+]
+
+type Fate = 'kept' | 'told' | 'refused' | 'lost'
+
+function fateOf({ dialect, base }: Case, without: Request, with_: Request): Fate {
+  const before = write(dialect, { ...base, ...without })
+  const after = write(dialect, { ...base, ...with_ })
+  if (after === 'refused') return 'refused'
+  if (before === 'refused') return 'kept'
+  if (after.dropped.length > before.dropped.length) return 'told'
+  return after.sent === before.sent ? 'lost' : 'kept'
+}
+
+function fateOfMember(of: Case, owner: string, member: string): Fate {
+  const [withMember] = of.owners[owner]!
+  const beside = of.client === 'chat' ? BESIDE_CHAT[member] : BESIDE[member]
+  const request = (given: Request) => ({ ...beside, ...withMember(given) })
+  return fateOf(of, request({}), request({ [member]: valueOf(of.client, owner, member) }))
+}
+
+const BESIDE_CHAT: Record<string, Request> = {
+  parallel_tool_calls: { tools: [{ type: 'function', function: FUNCTION }] },
+  tool_choice: { tools: [{ type: 'function', function: FUNCTION }] },
+  top_logprobs: { logprobs: true },
+}
+
+describe.each(CASES)('of a request in $client for a backend of $target', (of) => {
+  const { sdk, owners, root, client } = of
+
+  test.each(Object.entries(owners))('no member of %s is lost and not told', (owner, [, silent = []]) => {
+    const members = sdk.membersOf(owner).map(({ name }) => name)
+    const lost = members.filter(
+      (name) => name !== 'type' && !silent.includes(name) && fateOfMember(of, owner, name) === 'lost',
+    )
     expect(lost).toEqual([])
+  })
+
+  /** From the root through every member that reaches the backend. One that is left out or refused takes its inside with it. */
+  test('every kind of object in it is known here, left out and told, or refused', () => {
+    const unknown: string[] = []
+    const seen = new Set([root])
+    for (const owner of seen) {
+      const [withMember, silent = []] = owners[owner]!
+      for (const { name, type, isList } of sdk.membersOf(owner)) {
+        const isSilent = silent.includes(name) && !HOLDERS.has(name)
+        const isWhole = !silent.includes(name) && ['told', 'refused'].includes(fateOfMember(of, owner, name))
+        if (isSilent || isWhole || VERBATIM.has(name)) continue
+        for (const kind of sdk.interfacesIn(type, owner)) {
+          if (owners[kind]) {
+            seen.add(kind)
+            continue
+          }
+          const [literal, role] = [sdk.literalOf(kind, 'type'), sdk.literalOf(kind, 'role')]
+          const sample = { ...(literal && { type: literal }), ...(role && { role, content: 'x' }) }
+          const others = IN_LISTS[name] ?? (name === 'content' ? [said(client)] : [])
+          const [before, after] = isList ? [others, [...others, sample]] : [undefined, sample]
+          const fate = fateOf(of, withMember({ [name]: before }), withMember({ [name]: after }))
+          const isBare = sdk.membersOf(kind).every((each) => ['type', 'role'].includes(each.name))
+          if (fate === 'lost' || (fate === 'kept' && !isBare)) unknown.push(`${owner}.${name}: ${kind} (${fate})`)
+        }
+      }
+    }
+    expect(unknown).toEqual([])
   })
 })

@@ -227,7 +227,10 @@ describe('what cannot be kept', () => {
     ['functions', { functions: [{ name: 'look' }] }],
     ['audio', { audio: { voice: 'alloy' } }],
     ['response_format', { response_format: { type: 'grammar' } }],
-    ['tool_choice', { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } } }],
+    [
+      'tool_choice.allowed_tools.tools',
+      { tools: [TOOL], tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'required' } } },
+    ],
     ['tools[0].type', { tools: [{ type: 'custom', custom: { name: 'a' } }] }],
     ['messages[0].role', { messages: [{ role: 'function', name: 'f', content: 'x' }] }],
     ['messages[0].content[0].type', { messages: [{ role: 'user', content: [{ type: 'input_audio' }] }] }],
@@ -270,5 +273,77 @@ describe('a chat without a turn of the user', () => {
     expect(empty).toThrow(
       expect.objectContaining({ status: 400, body: expect.stringContaining('messages') as string }) as Error,
     )
+  })
+})
+
+describe('of a chat nothing is lost in silence', () => {
+  const PNG = 'data:image/png;base64,AA=='
+
+  test('a picture of the system is shown by the user', () => {
+    const content = [
+      { type: 'text', text: 'This is our logo.' },
+      { type: 'image_url', image_url: { url: PNG } },
+    ]
+    const { request, dropped } = write({ messages: [{ role: 'system', content }, ...ASK] })
+    expect(request.system).toBe('This is our logo.')
+    expect(request.messages).toMatchObject([{ role: 'user', content: [{ type: 'image' }, { type: 'text' }] }])
+    expect(dropped).toEqual([])
+  })
+
+  test('a refusal stays between the turns of the user', () => {
+    const refused = { role: 'assistant', content: null, refusal: 'I will not.' }
+    const { request } = write({ messages: [...ASK, refused, ...ASK] })
+    expect(request.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'text', text: 'I will not.' }] },
+      { role: 'user' },
+    ])
+  })
+
+  test('a temperature above the scale is told', () => {
+    const { request, dropped } = write({ temperature: 1.7 }, OLD)
+    expect(request.temperature).toBeUndefined()
+    expect(dropped).toEqual(['temperature'])
+    expect(write({ temperature: 1 }, OLD)).toMatchObject({ request: { temperature: 1 }, dropped: [] })
+  })
+
+  test.each(['{"path": "/e', '[1]', '"x"', 'ls -l'])(
+    'arguments that are no object reach the model as they are: %s',
+    (text) => {
+      const call = { id: 'c', type: 'function', function: { name: 'f', arguments: text } }
+      const { request } = write({
+        messages: [
+          ...ASK,
+          { role: 'assistant', tool_calls: [call] },
+          { role: 'tool', tool_call_id: 'c', content: 'y' },
+        ],
+      })
+      const input = { invalid_arguments: text }
+      expect(request.messages).toMatchObject([{}, { content: [{ type: 'tool_use', input }] }, {}])
+    },
+  )
+
+  test.each([
+    ['auto', 'auto'],
+    ['required', 'any'],
+  ])('allowed tools cut the list, in the mode %s', (mode, type) => {
+    const other = { type: 'function', function: { name: 'hear', parameters: SCHEMA } }
+    const tools = [{ type: 'function', function: { name: 'look' } }]
+    const { request } = write({
+      tools: [TOOL, other],
+      tool_choice: { type: 'allowed_tools', allowed_tools: { mode, tools } },
+      parallel_tool_calls: false,
+    })
+    expect(request.tools).toMatchObject([{ name: 'look' }])
+    expect(request.tools).toHaveLength(1)
+    expect(request.tool_choice).toEqual({ type, disable_parallel_tool_use: true })
+  })
+
+  test('none of the allowed tools is none at all', () => {
+    const { request } = write({
+      tools: [TOOL],
+      tool_choice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [] } },
+    })
+    expect(request.tool_choice).toEqual({ type: 'none' })
   })
 })
