@@ -91,3 +91,16 @@ function signed(message: unknown): unknown {
   if (!isObject(first) || isObject(first.extra_content)) return message
   return { ...message, tool_calls: [{ ...first, extra_content: UNSIGNED }, ...others] }
 }
+
+/** A model may have written no object: then whoever reads it sees the text, as in a stream. */
+export function objectOfArguments(text: unknown): JsonObject {
+  if (isObject(text)) return text
+  if (typeof text !== 'string' || text.trim() === '') return {}
+  try {
+    const value: unknown = parseExactly(text)
+    if (isObject(value)) return value
+  } catch {
+    // Told below.
+  }
+  return { invalid_arguments: text }
+}

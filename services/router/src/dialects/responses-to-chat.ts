@@ -13,6 +13,7 @@ import { ResponseEvents } from './responses-to-chat/stream.ts'
 export const responsesFront: Front<Echo> = {
   writeChat,
   names: {
+    'messages.reasoning_content': 'input.reasoning',
     reasoning_effort: 'reasoning.effort',
     response_format: 'text.format',
     max_completion_tokens: 'max_output_tokens',

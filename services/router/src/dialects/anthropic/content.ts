@@ -3,8 +3,8 @@
  * each with the `cache_control` that the client wrote beside it.
  */
 
-import { parseExactly, isObject, membersOf, wordOf } from '@gateway/contracts/json'
-import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
+import { isObject, membersOf, wordOf } from '@gateway/contracts/json'
+import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
 import { refused } from '../../core/backend-fault.ts'
 
 export type Json = Record<string, unknown>
@@ -14,29 +14,40 @@ export interface Turn {
   content: Json[]
 }
 
+/** The client's members that are not in the turns, as it reads them. */
+export type Lost = Set<string>
+
 function isSystem({ role }: Json): boolean {
   return role === 'system' || role === 'developer'
 }
 
 /** One text, unless a part of it is to be cached. */
-export function systemOf(messages: Json[]): string | Json[] | undefined {
-  const blocks = messages.flatMap((message, index) => (isSystem(message) ? partsOf(message, index) : []))
-  if (blocks.length === 0) return undefined
-  return blocks.some((block) => block.cache_control) ? blocks : blocks.map(({ text }) => text).join('\n\n')
+export function systemOf(messages: Json[], lost: Lost): string | Json[] | undefined {
+  const blocks = messages.flatMap((message, index) => (isSystem(message) ? partsOf(message, index, lost) : []))
+  const texts = blocks.filter(isText)
+  if (texts.length === 0) return undefined
+  return texts.some((block) => block.cache_control) ? texts : texts.map(({ text }) => text).join('\n\n')
 }
 
-/** Turns of one role in a row become one, as the results of several tool calls must. */
-export function turnsOf(messages: Json[]): Turn[] {
+/**
+ * Turns of one role in a row become one, as the results of several tool calls must. The system of this API holds texts alone:
+ * its pictures and files are the user's.
+ */
+export function turnsOf(messages: Json[], lost: Lost): Turn[] {
   const turns: Turn[] = []
   messages.forEach((message, index) => {
-    if (isSystem(message)) return
     const role = message.role === 'assistant' ? 'assistant' : 'user'
-    const content = blocksOf(message, index)
+    const blocks = blocksOf(message, index, lost)
+    const content = isSystem(message) ? blocks.filter((block) => !isText(block)) : blocks
     const last = turns.at(-1)
     if (last?.role === role) for (const block of content) last.content.push(block)
     else if (content.length > 0) turns.push({ role, content })
   })
   return turns
+}
+
+function isText({ type }: Json): boolean {
+  return type === 'text'
 }
 
 /** The model has called tools and waits for nothing but their results. */
@@ -48,23 +59,41 @@ export function cached({ cache_control: control }: Json): Json {
   return control == null ? {} : { cache_control: control }
 }
 
-function blocksOf(message: Json, index: number): Json[] {
-  if (message.role === 'function') throw refused(`messages[${index}].role`, 'must not be function: use tools')
+/** The members of messages and their parts that are read here, or say nothing to a model. */
+const OF_MESSAGE = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'annotations', 'cache_control'])
+const OF_CALL = new Set(['id', 'type', 'index', 'function', 'cache_control'])
+const OF_FUNCTION = new Set(['name', 'arguments'])
+const OF_PART = new Set(['type', 'text', 'refusal', 'image_url', 'file', 'cache_control'])
+const OF_FILE = new Set(['file_data', 'file_id', 'filename'])
+
+function noteLost(object: Json, known: ReadonlySet<string>, place: string, lost: Lost): void {
+  for (const name of Object.keys(object)) if (object[name] != null && !known.has(name)) lost.add(`${place}.${name}`)
+}
+
+function blocksOf(message: Json, index: number, lost: Lost): Json[] {
+  const field = `messages[${index}]`
+  if (message.role === 'function') throw refused(`${field}.role`, 'must not be function: use tools')
+  if (message.function_call != null)
+    throw refused(`${field}.function_call`, 'is not known to this model: use tool_calls')
+  if (message.audio != null) throw refused(`${field}.audio`, 'is not known to this model: send its words as content')
+  noteLost(message, OF_MESSAGE, 'messages', lost)
   if (message.role === 'tool') {
     const result = {
       type: 'tool_result',
       tool_use_id: fitId(message.tool_call_id, ANTHROPIC_IDS),
-      content: partsOf(message, index),
+      content: partsOf(message, index, lost),
     }
     return [{ ...result, ...cached(message) }]
   }
-  const blocks = partsOf(message, index)
-  if (message.role !== 'assistant' || !Array.isArray(message.tool_calls)) return blocks
-  return [...blocks, ...message.tool_calls.filter(isObject).map(toolUseOf)]
+  const blocks = partsOf(message, index, lost)
+  if (message.role !== 'assistant') return blocks
+  const refusal = textOf(message.refusal)
+  const calls = Array.isArray(message.tool_calls) ? message.tool_calls.filter(isObject) : []
+  return [...blocks, ...refusal, ...calls.map((call, at) => toolUseOf(call, `${field}.tool_calls[${at}]`, lost))]
 }
 
 /** Texts of no word are left out: the API refuses them (anthropics/claude-code#23369, 2026-02-05). */
-function partsOf(message: Json, index: number): Json[] {
+function partsOf(message: Json, index: number, lost: Lost): Json[] {
   const { content } = message
   if (typeof content === 'string')
     return content.trim() === '' ? [] : [{ type: 'text', text: content, ...cached(message) }]
@@ -72,23 +101,25 @@ function partsOf(message: Json, index: number): Json[] {
   return content
     .filter(isObject)
     .flatMap((part, at) =>
-      partOf(part, `messages[${index}].content[${at}]`).map((block) => ({ ...block, ...cached(part) })),
+      partOf(part, `messages[${index}].content[${at}]`, lost).map((block) => ({ ...block, ...cached(part) })),
     )
 }
 
-const PARTS = new Map(
-  Object.entries<(part: Json, field: string) => Json[]>({
-    text: ({ text }) => textOf(text),
-    refusal: ({ refusal }) => textOf(refusal),
-    image_url: ({ image_url: image }, field) => [imageOf(wordOf(isObject(image) ? image.url : ''), field)],
-    file: ({ file }, field) => [documentOf(membersOf(file), field)],
-  }),
-)
+const PARTS = new Map<unknown, (part: Json, field: string) => Json[]>([
+  ['text', ({ text }) => textOf(text)],
+  ['refusal', ({ refusal }) => textOf(refusal)],
+  ['image_url', ({ image_url: image }, field) => [imageOf(wordOf(isObject(image) ? image.url : ''), field)]],
+  ['file', ({ file }, field) => [documentOf(membersOf(file), field)]],
+])
 
-function partOf(part: Json, field: string): Json[] {
-  const translate = PARTS.get(wordOf(part.type))
+function partOf(part: Json, field: string, lost: Lost): Json[] {
+  const translate = PARTS.get(part.type)
   if (!translate)
     throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
+  noteLost(part, OF_PART, 'messages.content', lost)
+  noteLost(membersOf(part.file), OF_FILE, 'messages.content.file', lost)
+  const { detail } = membersOf(part.image_url)
+  if (detail != null && detail !== 'auto') lost.add('messages.content.image_url.detail')
   return translate(part, field)
 }
 
@@ -128,19 +159,10 @@ function inlineData(url: string): { media_type: string; data: string } | null {
   return mediaType !== '' && head.endsWith(';base64') ? { media_type: mediaType, data: url.slice(comma + 1) } : null
 }
 
-function toolUseOf(call: Json): Json {
-  const called = membersOf(call.function)
-  const id = fitId(call.id, ANTHROPIC_IDS)
-  return { type: 'tool_use', id, name: called.name, input: parseArguments(called.arguments), ...cached(call) }
-}
-
-/** A client sends back what a model wrote; where that was no JSON object, the call had no arguments to speak of. */
-function parseArguments(text: unknown): Json {
-  if (typeof text !== 'string' || text.trim() === '') return {}
-  try {
-    const value: unknown = parseExactly(text)
-    return membersOf(value)
-  } catch {
-    return {}
-  }
+function toolUseOf(call: Json, field: string, lost: Lost): Json {
+  if (!isObject(call.function)) throw refused(`${field}.type`, 'must be function for this model')
+  noteLost(call, OF_CALL, 'messages.tool_calls', lost)
+  noteLost(call.function, OF_FUNCTION, 'messages.tool_calls.function', lost)
+  const { name, arguments: text } = call.function
+  return { type: 'tool_use', id: fitId(call.id, ANTHROPIC_IDS), name, input: objectOfArguments(text), ...cached(call) }
 }

@@ -6,7 +6,7 @@
 import { parseExactly, objectsOf, plainNumber } from '@gateway/contracts/json'
 import { applyingTo } from '../../core/parameter-support.ts'
 import type { BackendRequest, Question } from '../dialect.ts'
-import { isInToolLoop, systemOf, turnsOf, type Json, type Turn } from './content.ts'
+import { isInToolLoop, systemOf, turnsOf, type Json, type Lost, type Turn } from './content.ts'
 import { refused } from '../../core/backend-fault.ts'
 import type { JsonBy } from './json-text.ts'
 import { thinkingMembers } from './thinking.ts'
@@ -41,7 +41,8 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
   const chat = parseExactly(priced.body.toString('utf8')) as Json
   refuseEssentials(chat)
   const messages = objectsOf(chat.messages)
-  const { system, turns } = conversationOf(messages)
+  const forgotten: Lost = new Set()
+  const { system, turns } = conversationOf(messages, forgotten)
   const maxTokens = Number(chat.max_completion_tokens ?? chat.max_tokens ?? question.maxTokens ?? DEFAULT_MAX_TOKENS)
   const { dropped: lost, output_config: output, json, ...tools } = toolMembers(chat, question.model)
   const thoughts = thinkingMembers(chat.reasoning_effort, {
@@ -70,6 +71,7 @@ export function writeMessagesRequest(question: Question): Pick<BackendRequest, '
   const dropped = [
     ...priced.dropped,
     ...unknown,
+    ...forgotten,
     ...lost,
     ...sampling.dropped,
     ...(thoughts === null ? ['reasoning_effort'] : []),
@@ -86,8 +88,8 @@ function withInstruction(system: string | Json[] | undefined): string | Json[] {
 }
 
 /** The API wants a turn of the user's. Where there is none, the system's words are the question. */
-function conversationOf(messages: Json[]): { system: string | Json[] | undefined; turns: Turn[] } {
-  const [system, turns] = [systemOf(messages), turnsOf(messages)]
+function conversationOf(messages: Json[], lost: Lost): { system: string | Json[] | undefined; turns: Turn[] } {
+  const [system, turns] = [systemOf(messages, lost), turnsOf(messages, lost)]
   if (turns.length > 0) return { system, turns }
   if (system === undefined) throw refused('messages', 'must hold words for this model')
   const content = typeof system === 'string' ? [{ type: 'text', text: system }] : system
@@ -99,19 +101,21 @@ function refuseEssentials(chat: Json): void {
   for (const [name, why] of ESSENTIAL) if (chat[name] != null) throw refused(name, why)
 }
 
-/** While a model thinks it samples in its own way, and the newest ones always do. OpenAI's scale of temperature ends at 2, this one at 1. */
+/** While a model thinks it samples in its own way, and the newest ones always do. */
 function samplingOf(chat: Json, { form, model }: Question, thinks: boolean): { members: Json; dropped: string[] } {
   const asked = Object.fromEntries(['temperature', 'top_p', 'top_k'].map((name) => [name, plainNumber(chat[name])]))
   const given = Object.keys(asked).filter((name) => typeof asked[name] === 'number')
   const refused = applyingTo(form, chat)
   const isRefused = (name: string) => thinks || refused.some(({ parameter }) => parameter === name)
-  const taken = given.filter((name) => !isRefused(name))
+  // Its scale of temperature ends at 1, where OpenAI's ends at 2; 1 is what it takes where none is given.
+  const isTooHot = (name: string) => name === 'temperature' && Number(asked[name]) > 1
+  const isLost = (name: string) => isRefused(name) || isTooHot(name)
+  const taken = given.filter((name) => !isLost(name))
   const members: Json = Object.fromEntries(taken.map((name) => [name, asked[name]]))
-  if (typeof members.temperature === 'number') members.temperature = Math.min(1, members.temperature)
   const spare = TAKES_BOTH.test(model) ? null : spareOf(members)
-  if (spare === null) return { members, dropped: given.filter(isRefused) }
+  if (spare === null) return { members, dropped: given.filter(isLost) }
   const { [spare]: value, ...others } = members
-  return { members: others, dropped: value === 1 ? given.filter(isRefused) : [...given.filter(isRefused), spare] }
+  return { members: others, dropped: value === 1 ? given.filter(isLost) : [...given.filter(isLost), spare] }
 }
 
 /** Since Opus 4.1 a model takes `temperature` or `top_p` (BerriAI/litellm#15097, 2025-10-01). */

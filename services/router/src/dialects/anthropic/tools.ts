@@ -3,7 +3,7 @@
  * tool of our own that the model must call and whose arguments are the answer. JSON of any shape is asked for in words.
  */
 
-import { isObject } from '@gateway/contracts/json'
+import { isObject, membersOf, objectsOf } from '@gateway/contracts/json'
 import { cached, type Json } from './content.ts'
 import type { JsonBy } from './json-text.ts'
 import { refused } from '../../core/backend-fault.ts'
@@ -24,9 +24,10 @@ export interface ToolMembers {
 const STRUCTURED = /claude-(?:opus|sonnet|haiku)-(?:4-[5-9]|4-\d\d(?!\d)|[5-9](?!\d))|claude-mythos/
 
 export function toolMembers(chat: Json, model: string): ToolMembers {
-  const own = ownTools(chat.tools, STRUCTURED.test(model))
-  const choice = toolChoiceOf(chat, own.length > 0)
-  const members: ToolMembers = { json: null, dropped: [], ...(own.length > 0 ? { tools: own } : {}) }
+  const lost = new Set<string>()
+  const all = ownTools(chat.tools, STRUCTURED.test(model), lost)
+  const { tools: own, choice } = choose(chat, all)
+  const members: ToolMembers = { json: null, dropped: [...lost], ...(own.length > 0 ? { tools: own } : {}) }
   if (choice) members.tool_choice = choice
   const schema = schemaOf(chat.response_format)
   if (schema === null) return members
@@ -34,7 +35,7 @@ export function toolMembers(chat: Json, model: string): ToolMembers {
     return { ...members, output_config: { format: { type: 'json_schema', schema: schema.schema } } }
   }
   // The model may not both call the client's tools and be bound to ours.
-  if (own.length > 0) return { ...members, dropped: ['response_format'] }
+  if (own.length > 0) return { ...members, dropped: [...lost, 'response_format'] }
   if (!schema.isGiven) return { ...members, json: 'text' }
   const description = 'Gives the answer. Its arguments are the whole answer.'
   const tool = { name: ANSWER_TOOL, description, input_schema: schema.schema }
@@ -50,11 +51,21 @@ function schemaOf(format: unknown): { schema: unknown; isGiven: boolean } | null
   return { schema: given.schema, isGiven: true }
 }
 
-function ownTools(tools: unknown, hasStrict: boolean): Json[] {
+const OF_TOOL = new Set(['type', 'function', 'cache_control'])
+const OF_FUNCTION = new Set(['name', 'description', 'parameters', 'strict', 'cache_control'])
+
+function ownTools(tools: unknown, hasStrict: boolean, lost: Set<string>): Json[] {
   if (!Array.isArray(tools)) return []
   return tools.filter(isObject).map((tool, index) => {
     if (!isObject(tool.function)) throw refused(`tools[${index}].type`, 'must be function for this model')
+    for (const [object, known] of [
+      [tool, OF_TOOL],
+      [tool.function, OF_FUNCTION],
+    ] as const)
+      for (const member of Object.keys(object))
+        if (object[member] != null && !known.has(member)) lost.add(`tools.${member}`)
     const { name, description, parameters, strict } = tool.function
+    if (strict === true && !hasStrict) lost.add('tools.strict')
     return {
       name,
       description,
@@ -72,15 +83,41 @@ function schemaOfObject(parameters: unknown): unknown {
   return isObject(parameters) && parameters.type === undefined ? { type: 'object', ...parameters } : parameters
 }
 
-function toolChoiceOf(chat: Json, hasTools: boolean): Json | undefined {
-  const parallel = chat.parallel_tool_calls === false ? { disable_parallel_tool_use: true } : {}
-  const { tool_choice: choice } = chat
-  if (!hasTools) return undefined
-  if (choice === 'none') return { type: 'none' }
-  if (choice === 'required') return { type: 'any', ...parallel }
-  if (isObject(choice)) {
-    if (!isObject(choice.function)) throw refused('tool_choice', 'must be auto, none, required or a function')
-    return { type: 'tool', name: choice.function.name, ...parallel }
+interface Choice {
+  tools: Json[]
+  choice?: Json | undefined
+}
+
+function choose({ tool_choice: choice, parallel_tool_calls: parallel }: Json, tools: Json[]): Choice {
+  const alone = parallel === false ? { disable_parallel_tool_use: true } : {}
+  const mayNone = choice == null || choice === 'auto' || choice === 'none'
+  if (tools.length === 0) {
+    if (mayNone || isAllowedTools(choice)) return { tools }
+    throw refused('tool_choice', 'must be left out where there are no tools')
   }
-  return choice === 'auto' || chat.parallel_tool_calls === false ? { type: 'auto', ...parallel } : undefined
+  if (isObject(choice))
+    return isAllowedTools(choice) ? allow(choice, tools, alone) : { tools, choice: chooseOne(choice, alone) }
+  if (choice === 'none') return { tools, choice: { type: 'none' } }
+  if (choice === 'required') return { tools, choice: { type: 'any', ...alone } }
+  return { tools, choice: choice === 'auto' || parallel === false ? { type: 'auto', ...alone } : undefined }
+}
+
+function chooseOne(choice: Json, alone: Json): Json {
+  if (!isObject(choice.function))
+    throw refused('tool_choice', 'must be auto, none, required, allowed_tools or a function')
+  return { type: 'tool', name: choice.function.name, ...alone }
+}
+
+function isAllowedTools(choice: unknown): choice is Json {
+  return isObject(choice) && choice.type === 'allowed_tools'
+}
+
+/** The other tools are left out, which no model can call then. */
+function allow({ allowed_tools: given }: Json, tools: Json[], alone: Json): Choice {
+  const { mode, tools: allowed } = membersOf(given)
+  const names = new Set(objectsOf(allowed).map((tool) => membersOf(tool.function).name))
+  const left = tools.filter(({ name }) => names.has(name))
+  if (left.length > 0) return { tools: left, choice: { type: mode === 'required' ? 'any' : 'auto', ...alone } }
+  if (mode === 'required') throw refused('tool_choice.allowed_tools.tools', 'must name one of your tools')
+  return { tools, choice: { type: 'none' } }
 }

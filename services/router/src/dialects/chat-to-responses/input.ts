@@ -98,6 +98,11 @@ class InputWriter {
   }
 }
 
+/** Both APIs write it alike. */
+function breakpointOf({ prompt_cache_breakpoint: point }: JsonObject): JsonObject {
+  return point == null ? {} : { prompt_cache_breakpoint: point }
+}
+
 function refusalPart(refusal: unknown): JsonObject {
   return { type: 'refusal', refusal }
 }
@@ -105,13 +110,13 @@ function refusalPart(refusal: unknown): JsonObject {
 function partOf(part: JsonObject, field: string): JsonObject {
   switch (part.type) {
     case 'text':
-      return { type: 'input_text', text: part.text }
+      return { type: 'input_text', text: part.text, ...breakpointOf(part) }
     case 'image_url': {
       const { url, detail } = isObject(part.image_url) ? part.image_url : { url: part.image_url }
-      return { type: 'input_image', image_url: url, ...(detail == null ? {} : { detail }) }
+      return { type: 'input_image', image_url: url, ...(detail == null ? {} : { detail }), ...breakpointOf(part) }
     }
     case 'file':
-      return { type: 'input_file', ...membersOf(part.file) }
+      return { type: 'input_file', ...membersOf(part.file), ...breakpointOf(part) }
     default:
       throw refused(`${field}.type`, `must not be ${wordOf(part.type)}: this model takes texts, images and files`)
   }

@@ -2,12 +2,12 @@
  * A chat completion as a Messages answer, and the parts that a stream shares with it.
  */
 
-import { parseExactly, type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
+import { type JsonObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import type { TokenUsage } from '@gateway/contracts/usage'
 import { choicesOf, textOf, thoughtsOf } from '../../core/chat-chunk.ts'
 import { answerId } from '../../core/answer-id.ts'
 import { endingOf, type Ending } from '../../core/finish-reasons.ts'
-import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
+import { ANTHROPIC_IDS, fitId, objectOfArguments } from '../../core/tool-calls.ts'
 import { writeMessagesUsage } from '../messages/answer.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 import type { Echo } from './request.ts'
@@ -79,18 +79,5 @@ function matchedStop({ stop_reason: ofVllm, matched_stop: ofSglang }: JsonObject
 
 function toolUseOf({ id, function: called }: JsonObject, ownId: string): JsonObject {
   const { name, arguments: text } = membersOf(called)
-  return writeToolUse(fitId(id || ownId, ANTHROPIC_IDS), name, inputOf(text))
-}
-
-/** The API knows objects only. Where a model wrote none, the client sees the text, as it would in a stream. */
-function inputOf(text: unknown): JsonObject {
-  if (isObject(text)) return text
-  if (typeof text !== 'string' || text.trim() === '') return {}
-  try {
-    const value: unknown = parseExactly(text)
-    if (isObject(value)) return value
-  } catch {
-    // Told below.
-  }
-  return { invalid_arguments: text }
+  return writeToolUse(fitId(id || ownId, ANTHROPIC_IDS), name, objectOfArguments(text))
 }

@@ -5,12 +5,11 @@
 
 import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
-import { customArguments, functionName } from './tools.ts'
+import type { FunctionNames } from './function-names.ts'
+import { customArguments } from './tools.ts'
 
 export interface WrittenInput {
   messages: JsonObject[]
-  /** Tools that items add. */
-  tools: JsonObject[]
   dropped: string[]
 }
 
@@ -31,20 +30,24 @@ const ESSENTIAL = new Set(['compaction', 'program', 'program_output'])
 const HOSTED =
   /^(?:web_search|file_search|computer|code_interpreter|image_generation|local_shell|shell|apply_patch|tool_search|mcp)_|^(?:compaction_trigger|configuration_update)$/
 
-export function writeMessages({ input, instructions }: JsonObject): WrittenInput {
-  const writer = new InputWriter()
+export function writeMessages({ input, instructions }: JsonObject, names: FunctionNames): WrittenInput {
+  const writer = new InputWriter(names)
   if (typeof instructions === 'string' && instructions !== '')
     writer.addMessage({ role: 'system', content: instructions })
   if (typeof input === 'string') writer.addMessage({ role: 'user', content: input })
   else if (Array.isArray(input)) input.forEach((item, index) => isObject(item) && writer.add(item, `input[${index}]`))
-  return { messages: writer.messages(), tools: writer.tools, dropped: [...writer.dropped] }
+  return { messages: writer.messages(), dropped: [...writer.dropped] }
 }
 
 class InputWriter {
-  readonly tools: JsonObject[] = []
   readonly dropped = new Set<string>()
   #entries: Entry[] = []
   #callers = new Map<unknown, Entry>()
+  #names: FunctionNames
+
+  constructor(names: FunctionNames) {
+    this.#names = names
+  }
 
   add(item: JsonObject, field: string): void {
     const type = typeof item.type === 'string' ? item.type : 'message'
@@ -62,7 +65,7 @@ class InputWriter {
       case 'custom_tool_call_output':
         return this.#addResult(item, field)
       case 'additional_tools':
-        for (const tool of objectsOf(item.tools)) this.tools.push(tool)
+        // They stand among the tools.
         return
       default:
         if (ESSENTIAL.has(type) || !HOSTED.test(type))
@@ -97,7 +100,7 @@ class InputWriter {
     const last = this.#entries.at(-1)
     const isOfLast = last?.message.role === 'assistant' && last.results.length === 0
     const entry = isOfLast ? last : this.#push({ role: 'assistant', content: null })
-    const call = { id, type: 'function', function: { name: functionName(wordOf(name), namespace), arguments: args } }
+    const call = { id, type: 'function', function: { name: this.#names.of(wordOf(name), namespace), arguments: args } }
     entry.calls.push(call)
     entry.message.tool_calls = entry.calls
     entry.open.add(id)

@@ -4,6 +4,7 @@
 
 import { type JsonObject, isObject, membersOf, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import { FunctionNames, toolsOf } from './function-names.ts'
 import { writeMessages } from './input.ts'
 import { type OwnTools, writeTools } from './tools.ts'
 
@@ -31,10 +32,11 @@ const TRANSLATED = new Set([
 
 export function writeChat(request: JsonObject): WrittenRequest {
   if (request.prompt != null) throw refused('prompt', 'must be left out for this model: send its text as instructions')
-  const { messages, tools: added, dropped: lostItems } = writeMessages(request)
+  const tools = toolsOf(request)
+  const names = new FunctionNames(tools)
+  const { messages, dropped: lostItems } = writeMessages(request, names)
   if (messages.length === 0) throw refused('input', 'must hold a message')
-  const tools = [...objectsOf(request.tools), ...added]
-  const { members, own, dropped: lostTools } = writeTools(request, tools)
+  const { members, own, dropped: lostTools } = writeTools(request, tools, names)
   const text = membersOf(request.text)
   const reasoning = membersOf(request.reasoning)
   const include = Array.isArray(request.include) ? (request.include as unknown[]) : []

@@ -5,6 +5,7 @@
 
 import { type JsonObject, isObject, objectsOf, wordOf } from '@gateway/contracts/json'
 import { refused } from '../../core/backend-fault.ts'
+import type { FunctionNames } from './function-names.ts'
 
 /** A tool as the client knows it, by the name of its function. */
 export interface OwnTool {
@@ -26,10 +27,6 @@ export interface WrittenTools {
   dropped: string[]
 }
 
-export function functionName(name: string, namespace: unknown): string {
-  return typeof namespace === 'string' && namespace !== '' ? `${namespace}__${name}` : name
-}
-
 /** The members of the client's own tools that chat can hold. */
 const KNOWN = new Map(
   Object.entries<ReadonlySet<string>>({
@@ -45,7 +42,7 @@ function lostMembers(tool: JsonObject, known: ReadonlySet<string>): string[] {
 }
 
 /** `tools`: the request's, and those that its input adds. */
-export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenTools {
+export function writeTools(request: JsonObject, tools: JsonObject[], names: FunctionNames): WrittenTools {
   const own = new Map<string, OwnTool>()
   const functions: JsonObject[] = []
   const dropped = new Set<string>()
@@ -58,7 +55,7 @@ export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenToo
     if (type === 'namespace') return objectsOf(tool.tools).forEach((inner) => add(inner, wordOf(tool.name)))
     const isCustom = type === 'custom'
     const name = wordOf(tool.name)
-    const called = functionName(name, namespace)
+    const called = names.of(name, namespace)
     own.set(called, { name, isCustom, ...(namespace === undefined ? {} : { namespace }) })
     functions.push({
       type: 'function',
@@ -66,7 +63,7 @@ export function writeTools(request: JsonObject, tools: JsonObject[]): WrittenToo
     })
   }
   tools.forEach((tool) => add(tool))
-  return { members: choose(request, functions, own), own, dropped: [...dropped] }
+  return { members: choose(request, functions, { own, names }), own, dropped: [...dropped] }
 }
 
 function plainFunction(name: string, { description, parameters, strict }: JsonObject): JsonObject {
@@ -93,26 +90,31 @@ function customFunction(name: string, { description, format }: JsonObject): Json
   return { name, ...(told.length > 0 ? { description: told.join('\n\n') } : {}), parameters }
 }
 
-function choose(request: JsonObject, functions: JsonObject[], own: OwnTools): ToolMembers {
+interface Named {
+  own: OwnTools
+  names: FunctionNames
+}
+
+function choose(request: JsonObject, functions: JsonObject[], named: Named): ToolMembers {
   const { tool_choice: choice, parallel_tool_calls: parallel } = request
   const members: ToolMembers = {
     ...(functions.length > 0 ? { tools: functions } : {}),
     ...(functions.length > 0 && typeof parallel === 'boolean' ? { parallel_tool_calls: parallel } : {}),
   }
-  if (isObject(choice)) return { ...members, ...chooseOne(choice, functions, own) }
+  if (isObject(choice)) return { ...members, ...chooseOne(choice, functions, named) }
   if (choice === 'required' && functions.length === 0) throw noTarget()
   return functions.length > 0 && choice != null ? { ...members, tool_choice: choice } : members
 }
 
-function chooseOne(choice: JsonObject, functions: JsonObject[], own: OwnTools): ToolMembers {
-  if (choice.type === 'allowed_tools') return allow(choice, functions)
+function chooseOne(choice: JsonObject, functions: JsonObject[], named: Named): ToolMembers {
+  if (choice.type === 'allowed_tools') return allow(choice, functions, named)
   if (choice.type !== 'function' && choice.type !== 'custom') throw noTarget()
-  return { tool_choice: { type: 'function', function: { name: nameOf(choice, own) } } }
+  return { tool_choice: { type: 'function', function: { name: nameOf(choice, named) } } }
 }
 
 /** The other tools are left out, which no model can call then. */
-function allow({ mode, tools }: JsonObject, functions: JsonObject[]): ToolMembers {
-  const allowed = new Set(objectsOf(tools).map(({ name }) => name))
+function allow({ mode, tools }: JsonObject, functions: JsonObject[], named: Named): ToolMembers {
+  const allowed = new Set<unknown>(objectsOf(tools).map((tool) => nameOf(tool, named)))
   const left = functions.filter((tool) => allowed.has((tool.function as JsonObject).name))
   if (left.length > 0) return { tools: left, tool_choice: mode }
   if (mode === 'required') throw noTarget()
@@ -120,8 +122,8 @@ function allow({ mode, tools }: JsonObject, functions: JsonObject[]): ToolMember
 }
 
 /** A choice names no namespace. */
-function nameOf({ name, namespace }: JsonObject, own: OwnTools): string {
-  const called = functionName(wordOf(name), namespace)
+function nameOf({ name, namespace }: JsonObject, { own, names }: Named): string {
+  const called = names.of(wordOf(name), namespace)
   if (own.has(called)) return called
   for (const [function_, tool] of own) if (tool.name === name) return function_
   return called
