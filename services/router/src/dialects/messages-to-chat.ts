@@ -10,7 +10,11 @@ import type { Front } from './over-chat.ts'
 
 export const messagesFront: Front<Echo> = {
   writeChat,
-  names: { parallel_tool_calls: 'tool_choice.disable_parallel_tool_use', reasoning_effort: 'thinking' },
+  names: {
+    'messages.reasoning_content': 'thinking',
+    parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+    reasoning_effort: 'thinking',
+  },
   readCompletion: messageOf,
   textOf: textOfMessage,
   withUsage: (answer, usage) => ({ ...answer, usage: writeMessagesUsage(usage) }),

@@ -18,6 +18,9 @@ export function inputOf(messages: readonly JsonObject[]): WrittenInput {
   return { items: writer.items, dropped: [...writer.dropped] }
 }
 
+/** The members that are read here, or say nothing to a model. */
+const OF_MESSAGE = new Set(['role', 'content', 'refusal', 'tool_calls', 'tool_call_id', 'function_call', 'annotations'])
+
 class InputWriter {
   readonly items: JsonObject[] = []
   readonly dropped = new Set<string>()
@@ -25,8 +28,8 @@ class InputWriter {
   #custom = new Set<unknown>()
 
   write(message: JsonObject, field: string): void {
-    for (const name of ['name', 'cache_control', 'audio'])
-      if (message[name] != null) this.dropped.add(`messages.${name}`)
+    for (const name of Object.keys(message))
+      if (message[name] != null && !OF_MESSAGE.has(name)) this.dropped.add(`messages.${name}`)
     switch (message.role) {
       case 'assistant':
         return this.#writeAssistant(message, field)

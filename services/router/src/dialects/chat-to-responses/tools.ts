@@ -13,7 +13,11 @@ export interface WrittenTools {
 
 export function toolMembers({ tools, tool_choice: choice }: JsonObject): WrittenTools {
   const given = objectsOf(tools)
-  if (given.length === 0) return { members: {}, dropped: [] }
+  if (given.length === 0) {
+    if (isObject(choice) || choice === 'required')
+      throw refused('tool_choice', 'must be left out where there are no tools')
+    return { members: {}, dropped: [] }
+  }
   const written = given.map((tool, at) => toolOf(tool, `tools[${at}]`))
   const isCached = given.some((tool) => tool.cache_control != null || membersOf(tool.function).cache_control != null)
   const members = { tools: written, ...(choice == null ? {} : { tool_choice: choiceOf(choice) }) }
