@@ -185,11 +185,14 @@ class OpenAiStream implements ChatReading {
         return null
       }
     }
-    const renamed = this.#rename(chunk, event)
-    const isRewritten = wholeChunk(renamed, this.#last) !== null || choicesOf(chunk).some(hasCalls)
-    const own = isRewritten && mayHoldExactNumbers(event.data) ? (parseExactly(event.data) as Chunk) : renamed
+    let own = this.#rename(chunk, event)
+    let gaps = wholeChunk(own, this.#last)
+    if ((gaps !== null || choicesOf(chunk).some(hasCalls)) && mayHoldExactNumbers(event.data)) {
+      own = parseExactly(event.data) as Chunk
+      gaps = wholeChunk(own, this.#last)
+    }
     this.#own = own
-    const named = wholeChunk(own, this.#last) ?? own
+    const named = gaps ?? own
     const whole = this.#calls.whole(named) ?? named
     this.#last = whole as Chunk & AnswerName
     const choices = choicesOf(chunk)
