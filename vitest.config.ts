@@ -77,8 +77,8 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
-          // Their servers and clients are not installed for these: `npm run test:backends`.
-          exclude: ['tests/backends/**', 'tests/coding-tools/**', ...alone],
+          // Their servers and clients are not installed for these: `npm run test:backends`, `npm run test:clients`.
+          exclude: ['tests/backends/**', 'tests/coding-tools/**', 'tests/clients/other-languages.test.ts', ...alone],
           maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },
         },

@@ -1,0 +1,10 @@
+// Vercel's AI SDK in three major versions, and what each shows of an error.
+const [, , version] = process.argv
+const { generateText } = await import(`ai-${version}`)
+const { createOpenAICompatible } = await import(`compatible-${version}`)
+const { OPENAI_BASE_URL: baseURL, OPENAI_API_KEY: apiKey, MODEL } = process.env
+const provider = createOpenAICompatible({ name: 'gateway', baseURL, apiKey })
+await generateText({ model: provider(MODEL), prompt: 'Hello', maxRetries: 0 }).then(
+  () => console.log('no error'),
+  (error) => console.log(error.message),
+)
