@@ -9,7 +9,7 @@ import type { ErrorShape } from '@gateway/contracts/config'
 /** The SDKs of OpenAI and Anthropic name their language in it. */
 const SDK_LANGUAGE = 'x-stainless-lang'
 
-/** Products of user agents, in small letters. Each was seen in what the client sent on 2026-11-28. */
+/** Products of user agents, in small letters, as the clients sent them or their documents name them on 2026-11-28. */
 const NESTED_READERS: ReadonlySet<string> = new Set([
   'ai',
   'ai-sdk',
