@@ -1,8 +1,9 @@
-// OpenAI's client for Go, and what it shows of an error.
+// OpenAI's client for Go, and what a program reads of an error: the text of the error itself has the status alone.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -16,5 +17,10 @@ func main() {
 		Model:    os.Getenv("MODEL"),
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello")},
 	})
-	fmt.Println(err)
+	var told *openai.Error
+	if errors.As(err, &told) {
+		fmt.Println(told.Code, told.Type, told.Message)
+	} else {
+		fmt.Println(err)
+	}
 }
