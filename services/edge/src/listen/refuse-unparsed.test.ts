@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import type { ErrorShape } from '@gateway/contracts/config'
+import { errorShapes, type ErrorShape } from '@gateway/contracts/config'
 import { listen } from './listen.ts'
-import { refuseUnparsed } from './refuse-unparsed.ts'
+import { refuseUnparsed, type UnparsedError } from './refuse-unparsed.ts'
 
 let opened: AsyncDisposableStack
 beforeEach(() => void (opened = new AsyncDisposableStack()))
@@ -73,4 +74,46 @@ test('a client that speaks HTTP/2 from its first byte reads a sentence that name
   expect(errorCode).toBe(HTTP_1_1_REQUIRED)
   expect(Buffer.from(said).toString()).toMatch(/HTTP\/1\.1/)
   session.destroy()
+})
+
+/** What a socket gets of a refusal. */
+function written(error: UnparsedError, errors: ErrorShape): string {
+  const settings = { docsUrl: 'http://docs', topupUrl: 'http://topup' }
+  let heard = ''
+  const socket = { writable: true, end: (bytes: string) => void (heard = bytes), destroy() {} }
+  refuseUnparsed({ settings, config: { current: { errors } } })(error, socket as unknown as Socket)
+  return heard
+}
+
+test('whatever bytes come, the answer is one whole response with a sentence and a code', () => {
+  const codes = fc.constantFrom('HPE_INVALID_METHOD', 'HPE_HEADER_OVERFLOW', 'ERR_HTTP_REQUEST_TIMEOUT', undefined)
+  const lines = fc.array(
+    fc.oneof(fc.string(), fc.constantFrom('x-stainless-lang: go', 'user-agent: ai/7', '__proto__: x', ':')),
+  )
+  const packet = fc.oneof(
+    fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
+    lines.map((all) => Buffer.from(['POST /v1/messages HTTP/1.1', ...all].join('\r\n'))),
+  )
+  fc.assert(
+    fc.property(
+      codes,
+      fc.option(packet, { nil: undefined }),
+      fc.constantFrom(...errorShapes),
+      (code, rawPacket, shape) => {
+        const error = Object.assign(new Error('no'), { code, rawPacket }) as UnparsedError
+        const [head = '', body = ''] = written(error, shape).split('\r\n\r\n')
+        expect(head).toMatch(/^HTTP\/1\.1 (?:400|408|431) [A-Z]/)
+        expect(head).toContain(`content-length: ${Buffer.byteLength(body)}\r\n`)
+        const { error: told, code: flat } = JSON.parse(body) as {
+          error: string | { message: string; code: string }
+          code?: string
+        }
+        expect(typeof told === 'string' ? [told, flat] : [told.message, told.code]).toEqual([
+          expect.stringMatching(/./) as string,
+          expect.stringMatching(/^(?:VALIDATION_ERROR|CLIENT_TIMEOUT)$/) as string,
+        ])
+      },
+    ),
+    { seed: 19, numRuns: 1_000 },
+  )
 })
