@@ -92,6 +92,25 @@ describe('a request costs what its vendor bills for it', () => {
   })
 })
 
+test('sound that the vendor counts among other tokens is told by the rest of the prompt, and the row is an estimate', async () => {
+  vendor.answers['completions'] = completion({ prompt_tokens: 1_000, completion_tokens: 10 })
+  const content = [
+    { type: 'text', text: 'a'.repeat(368) },
+    { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } },
+  ]
+  const body = { model: 'gemini-2.5-flash', max_tokens: 50, messages: [{ role: 'user', content }] }
+  const answer = await send(gateway.url, '/v1/chat/completions', { key, body })
+  // 368 letters are 92 tokens, and 8 stand around a message.
+  expect(await chargeOf(answer)).toBe(100 * 300 + 900 * 1_000 + 10 * 2_500)
+  const row = await gateway.ledgerRow(answer.headers.get('x-request-id')!)
+  expect(row).toMatchObject({ audio_prompt_tokens: 900, estimated: true })
+  vendor.answers['completions'] = completion({
+    ...{ prompt_tokens: 1_000, completion_tokens: 10 },
+    prompt_tokens_details: { audio_tokens: 0 },
+  })
+  expect(await chargeOf(await send(gateway.url, '/v1/chat/completions', { key, body }))).toBe(1_000 * 300 + 10 * 2_500)
+})
+
 describe('a tool that the operator has not allowed for the model stays behind, and the client hears of it', () => {
   test.each<[string, string, object, string]>([
     [

@@ -57,6 +57,8 @@ export interface LedgerRow {
   cached_tokens: number
   reasoning_tokens: number
   price: Price
+  audio_prompt_tokens: number
+  estimated: boolean
   charge: number
   tool_calls: Record<string, number>
   vendor_cost_nano_usd: number | null
