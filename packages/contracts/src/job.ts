@@ -64,6 +64,8 @@ export const jobHeader = z.object({
   asksHostedTools: z.boolean().optional(),
   /** Those that the price covers: the most calls of each tool, and of all together. The router leaves all others out. */
   hostedTools: hostedCalls.optional(),
+  /** Set where the prompt holds sound that has a rate of its own: the usual tokens of all else in it. */
+  tokensBesideSound: z.int().min(0).optional(),
   /** Requests with the same key prefer the same backend (pools with `affinity: conversation`). */
   affinityKey: z.string().optional(),
   /** Always set, for routers of release 0.1.0. They report a client that leaves an edge without it. */

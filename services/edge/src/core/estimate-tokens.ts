@@ -34,6 +34,7 @@ const MOST_TOKENS_OF_IMAGE = 48_169
 const USUAL_TOKENS_OF_IMAGE = 3_000
 /** A sound within the request: no byte of it holds more than a token. */
 const SOUND = 'input_audio'
+const SOUNDS = new Set([SOUND, 'audio', 'audio_url'])
 /** The parts that backends fetch or unpack: of the three dialects, and of vLLM and SGLang. */
 const UNREAD = new Set([
   ...['file', 'input_file', 'document', 'container_upload'],
@@ -74,6 +75,8 @@ export interface TokenEstimate {
   maxOutputTokens: number
   /** Some of the tokens may be of sound: in a part that only the backend reads, or in the answer. */
   mayHoldSound?: boolean
+  /** Where the prompt holds sound: the usual tokens of all else in it. */
+  usualTokensBesideSound?: number
   /** The usual tokens of a prompt of this size. */
   usualPromptTokens: number
   /** What the request usually takes, prompt and answer together. */
@@ -90,6 +93,7 @@ export function estimateChat(
   let textBytes = 0
   let images = 0
   let unreadPieces = 0
+  let piecesOfSound = 0
   let mostUnread = 0
   for (const message of request.messages) {
     const { content } = message
@@ -99,7 +103,9 @@ export function estimateChat(
         if (part.type === 'image_url') images++
         else if (isUnread(part)) {
           const bytes = jsonBytes(part)
-          unreadPieces += Math.ceil(bytes / PIECE_BYTES)
+          const pieces = Math.ceil(bytes / PIECE_BYTES)
+          unreadPieces += pieces
+          if (SOUNDS.has(part.type)) piecesOfSound += pieces
           mostUnread += part.type === SOUND ? bytes : windowTokens
         } else
           textBytes += Buffer.byteLength(
@@ -122,6 +128,9 @@ export function estimateChat(
     maxPromptTokens: Math.max(mostReadTokens, Math.min(windowTokens, mostReadTokens + mostBeside)),
     maxOutputTokens,
     mayHoldSound: unreadPieces > 0 || request['audio'] != null || request['modalities'] != null,
+    ...(piecesOfSound > 0 && {
+      usualTokensBesideSound: Math.max(0, usualPromptTokens - piecesOfSound * USUAL_TOKENS_OF_PIECE),
+    }),
     usualPromptTokens,
     usualTokens: usualPromptTokens + Math.min(maxOutputTokens, USUAL_OUTPUT_TOKENS * choices),
   }

@@ -7,6 +7,7 @@ import type { GatewayConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { PlannedJob } from '@gateway/contracts/job'
+import type { Price } from '@gateway/contracts/usage'
 import type { WholeBill } from '@gateway/contracts/usage-event'
 import { partOf, requestAttributes } from '@gateway/telemetry/tracing'
 import { failpoint } from '@gateway/service/failpoint'
@@ -162,6 +163,7 @@ function planJob(
     reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
     asksHostedTools: hosted !== undefined,
     hostedTools: hosted,
+    tokensBesideSound: hasRateOfSound(price) ? estimate.usualTokensBesideSound : undefined,
     affinityKey: hasAffinity(config, lane.pool) ? asked.conversationKey?.() : undefined,
     account: caller.account,
     keyId: caller.keyId,
@@ -176,6 +178,10 @@ function planJob(
     startedAtMs: Date.now(),
     traceparent,
   }
+}
+
+function hasRateOfSound(price: Price): boolean {
+  return price.kind === 'rates' && price.audioInputNanoUsdPerKiloToken !== undefined
 }
 
 function hasAffinity(config: GatewayConfig, poolId: string): boolean {

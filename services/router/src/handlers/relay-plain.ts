@@ -21,6 +21,7 @@ import {
   show,
   telling,
   withCalls,
+  withSound,
   type AskedRun,
   type Call,
   type Run,
@@ -44,7 +45,7 @@ export async function relayPlain(
   const { dialect } = wayOf(target, run.header)
   const read = dialect.readAnswer(run.header.kind, received, identityOf(run, target), call.echo)
   const known = usageTold(run, read, dialect)
-  if (known) call.usage = telling(known)
+  if (known) call.usage = telling(withSound(known, run))
   const answer = await fulfil(run, target, read, hold)
   const told = usageTold(run, answer, dialect)
   const usage = told
@@ -52,9 +53,10 @@ export async function relayPlain(
     : withCalls(estimatedUsage(run, answer.usage, await completionTokens(run, answer, dialect, tokens)), answer)
   const bytes = usage.estimated ? dialect.withUsage(answer, usage, run.header.kind) : answer.bytes
   onContent()
-  show(run, call, 'application/json', telling(usage))
+  const billed = withSound(usage, run)
+  show(run, call, 'application/json', telling(billed))
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) await run.job.data(bytes.subarray(at, at + PIECE_BYTES))
-  return usage
+  return billed
 }
 
 /** What the contract asks beyond the backend's own JSON. */

@@ -29,6 +29,7 @@ import {
   show,
   telling,
   withCalls,
+  withSound,
   type AskedRun,
   type Call,
   type Run,
@@ -54,7 +55,8 @@ export async function relayStream(
     echo: call.echo,
     quotable: quotableOf(run),
   })
-  const usage = () => usageOf(reading, run, tokens)
+  const counted = () => usageOf(reading, run, tokens)
+  const usage = async () => withSound(await counted(), run)
   call.usage = usage
   const unsent: Unsent = { ready: [], kept: [] }
   const room = roomForLargeEvents(run, answerMemory)
@@ -99,13 +101,14 @@ export async function relayStream(
     throw new BackendFault('truncated', 'the stream stopped without an end')
   }
   exchange.discard()
-  const whole = await usage()
+  const whole = await counted()
   if (run.job.aborted) throw run.job.aborted
   if (run.header.includeUsage) unsent.kept.push(...piecesOf(reading.usageChunk(whole)))
   // Not waited for, however slow the reader is: the end goes out with them.
   send([...unsent.ready, ...unsent.kept]).catch(() => {})
-  run.shown!.usage = telling(whole)
-  return whole
+  const billed = withSound(whole, run)
+  run.shown!.usage = telling(billed)
+  return billed
 }
 
 /** What has been read and is not yet sent on. */

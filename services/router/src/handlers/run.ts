@@ -129,7 +129,7 @@ export function abandon(run: Run, reason: unknown): void {
 
 /** The work of a backend that has the request. */
 export function workOf(run: Run, { target, usage }: Call): Shown {
-  return { target, usage: usage ?? telling(estimatedUsage(run, null, 0)) }
+  return { target, usage: usage ?? telling(withSound(estimatedUsage(run, null, 0), run)) }
 }
 
 /** The answer that the client pays for if the job ends now. Null: it pays nothing. */
@@ -141,6 +141,13 @@ export function owed(run: Run): Shown | null {
 export function estimatedUsage({ header }: Run, told: TokenUsage | null, completionTokens: number): TokenUsage {
   const promptTokens = told?.promptTokens || header.promptTokensEstimate
   return { ...NO_TOKENS, ...told, promptTokens, completionTokens, estimated: true }
+}
+
+/** Some vendors count sound among other tokens and bill it apart. Then all that the request's text does not explain is sound. */
+export function withSound(usage: TokenUsage, { header: { tokensBesideSound } }: Pick<Run, 'header'>): TokenUsage {
+  if (tokensBesideSound === undefined || usage.audioPromptTokens !== undefined) return usage
+  const audioPromptTokens = Math.max(0, usage.promptTokens - tokensBesideSound)
+  return { ...usage, audioPromptTokens, estimated: true }
 }
 
 /** Calls that the answer holds, where the usage does not tell them. */
