@@ -30,7 +30,7 @@ beforeAll(async () => {
     heard.push(request.headers)
     request.resume()
     response.writeHead(200, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(NATIVE_MESSAGE))
+    response.end(JSON.stringify(request.url!.endsWith('/count_tokens') ? { input_tokens: 4_711 } : NATIVE_MESSAGE))
   }).listen(0, '127.0.0.1')
   await once(native, 'listening')
   stack.defer(() => void native.close())
@@ -224,8 +224,13 @@ test('a backend of the client’s dialect gets its headers, and answers with its
 test('the tokens of a prompt are counted without a charge', async () => {
   const before = gateway.reports.length
   const body = { model: 'claude-sonnet-4-5', messages: [{ role: 'user', content: QUESTION }] }
-  const { status, body: counted } = await send(gateway.url, '/v1/messages/count_tokens', { key: gateway.key, body })
-  expect([status, counted]).toEqual([200, { input_tokens: expect.any(Number) as number }])
+  const count = (of: object) => send(gateway.url, '/v1/messages/count_tokens', { key: gateway.key, body: of })
+  const estimated = await count(body)
+  expect([estimated.status, estimated.body]).toEqual([200, { input_tokens: expect.any(Number) as number }])
+  expect(estimated.headers.get('x-svc-token-count')).toBe('estimate')
+  const exact = await count({ ...body, model: 'claude-opus-4-5' })
+  expect([exact.status, exact.body]).toEqual([200, { input_tokens: 4_711 }])
+  expect(exact.headers.get('x-svc-token-count')).toBe('exact')
   const nothing = await send(gateway.url, '/v1/messages/count_tokens', {
     key: gateway.key,
     body: { ...body, model: 'x' },
