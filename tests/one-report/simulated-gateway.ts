@@ -218,6 +218,7 @@ export async function simulateGateway({ stream, reportsUsage }: Plan): Promise<S
       metering: unused('metering'),
       plans: unused('plans'),
       figures: unused('figures'),
+      countAtBackends: unused('countAtBackends'),
       asides: unused('asides'),
       idempotency: unused('idempotency'),
     }

@@ -32,6 +32,7 @@ import {
   rotateKeyReply,
   rotateKeyRequest,
 } from './developer-keys-api.ts'
+import { countTokensQuestion, countTokensReply } from './count-tokens-api.ts'
 import {
   answerSecretsReply,
   answerSecretsRequest,
@@ -128,6 +129,12 @@ export const talks = {
   routersDescribe: routersTell('routers.describe', describeRouter, 'the router that an operator asked asks the others'),
   routersDescribed: routersTell('routers.described', routerDescribed, 'each router answers that router'),
   routersShow: asks(['ctl'], 'router')('routers.show', showRoutersRequest, showRoutersReply, 'how backends are'),
+  routersCountTokens: asks(['edge'], 'router')(
+    'routers.count-tokens',
+    countTokensQuestion,
+    countTokensReply,
+    "a prompt's tokens by a backend's own count",
+  ),
 
   keysFill: repeatable(edgeAsksKeys('keys.fill', fillRequest, fillReply, "admission's `miss`")),
   keysLookUp: repeatable(

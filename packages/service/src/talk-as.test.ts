@@ -40,7 +40,7 @@ test('a service is offered only what the table lets it say and hear, in the shap
     keys.report('usage', { v: 1, events: [] }, { timeoutMs }),
   ]
   expectTypeOf(wrong).toBeFunction()
-  expectTypeOf<keyof Handlers<'router'>>().toEqualTypeOf<'routersShow'>()
+  expectTypeOf<keyof Handlers<'router'>>().toEqualTypeOf<'routersShow' | 'routersCountTokens'>()
   expectTypeOf<Awaited<ReturnType<Handlers<'keys'>['keysMint']>>>().toEqualTypeOf<{
     kind: 'minted'
     key: string

@@ -1,5 +1,5 @@
 /**
- * The edge's questions to keys and metering. A service that does not answer is a 503 for the client, never a hang.
+ * The edge's questions to keys, metering and routers. A service that does not answer is a 503 for the client, never a hang.
  *
  * The bus asks again while a service is being restarted, and a repeatable question also while its answers fail or do not
  * come: one process of the service may be frozen, or lost with its host.
@@ -77,6 +77,17 @@ export function createMeteringClient(bus: Bus) {
     ),
     quota: asks('meteringQuota'),
     usage: asks('meteringAccountUsage'),
+  }
+}
+
+/** Longer than a router takes. */
+const COUNT_TIMEOUT_MS = 2_500
+
+export function createRoutersClient(bus: Bus) {
+  const edge = talkAs('edge', bus)
+  return {
+    countTokens: (question: Written<'routersCountTokens', 'request'>) =>
+      edge.ask('routersCountTokens', question, { timeoutMs: COUNT_TIMEOUT_MS }),
   }
 }
 

@@ -13,6 +13,7 @@ import type { BytesInFlight } from './read/bytes-in-flight.ts'
 import type { LargeBodies } from './read/large-bodies.ts'
 import type { KeysClient, LedgerFigures, MeteringClient } from './clients.ts'
 import type { EdgeSettings } from './config.ts'
+import type { CountAtBackends } from './count-at-backends.ts'
 import type { MinuteBuckets } from './core/minute-buckets.ts'
 import type { AnswerKeySource } from './idempotency/answer-keys.ts'
 import type { RunningAnswers } from './idempotency/running-answers.ts'
@@ -42,6 +43,8 @@ export interface Edge {
   plans: RememberedPlans
   /** What the ledger says, for those who ask for their own figures. */
   figures: LedgerFigures
+  /** Null where no backend counts. */
+  countAtBackends: CountAtBackends
   /** Counts of tokens and quotes. */
   asides: MinuteBuckets
   running: RunningRequests

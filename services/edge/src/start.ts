@@ -17,7 +17,8 @@ import { holdEnds } from './admit/hold-ends.ts'
 import { createApp, type Routes } from './listen/route.ts'
 import { trackBytesInFlight, usualBytesInFlight } from './read/bytes-in-flight.ts'
 import { openLargeBodies } from './read/large-bodies.ts'
-import { createKeysClient, createMeteringClient, openLedgerFigures } from './clients.ts'
+import { createKeysClient, createMeteringClient, createRoutersClient, openLedgerFigures } from './clients.ts'
+import { openBackendCounts } from './count-at-backends.ts'
 import type { EdgeSettings } from './config.ts'
 import { createMinuteBuckets } from './core/minute-buckets.ts'
 import type { Edge } from './edge.ts'
@@ -105,6 +106,7 @@ export async function startEdge(parts: EdgeParts, table: Routes = routes): Promi
     verifySignIn: signIn ? createVerifySignIn({ ...signIn, logger }) : refuseEveryToken,
     plans: rememberPlans(),
     figures,
+    countAtBackends: openBackendCounts(createRoutersClient(bus).countTokens),
     asides: createMinuteBuckets(MOST_ASIDE_ACCOUNTS),
     usage: createUsageReporter(bus, figures.ended),
     metrics,

@@ -10,7 +10,7 @@ import type { Bus } from '@gateway/bus/port'
 import type { BackendView, RouterView, ShowRoutersReply } from '@gateway/contracts/routers-api'
 import type { Logger } from '@gateway/telemetry/logger'
 import type { Metrics } from '@gateway/telemetry/metrics'
-import { serve, talkAs } from '@gateway/service/talk-as'
+import { serve, talkAs, type Handlers } from '@gateway/service/talk-as'
 import { viewHealth, type Clocks } from './core/backend-health.ts'
 import type { Backend, Fleet } from './fleet.ts'
 import type { Router } from './router.ts'
@@ -26,6 +26,8 @@ export interface DescribedRouter {
   configRevision(): string
   /** How many routers live, this one among them. */
   alive(): number
+  /** Answers the other questions. */
+  handlers: Omit<Handlers<'router'>, 'routersShow'>
 }
 
 export async function describeRouters(described: DescribedRouter): Promise<AsyncDisposable> {
@@ -56,7 +58,7 @@ export async function describeRouters(described: DescribedRouter): Promise<Async
     return { routers, alive: Math.max(alive(), routers.length) }
   }
 
-  starting.use(await serve(described, 'router', { routersShow: askAll }))
+  starting.use(await serve(described, 'router', { ...described.handlers, routersShow: askAll }))
   return starting.move()
 }
 

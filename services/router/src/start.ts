@@ -17,6 +17,7 @@ import { NO_TRACING, type Tracer } from '@gateway/telemetry/tracing'
 import { AnswerMemory, answerBytesOfThisProcess } from './answer-memory.ts'
 import { readDrainMs } from './config.ts'
 import { hasPlaceAt, openFleet, type Fleet } from './fleet.ts'
+import { openTokenCounts } from './handlers/count-tokens.ts'
 import { finishJobs, serveJob } from './handlers/serve-job.ts'
 import { describeRouters } from './describe-routers.ts'
 import { followRouters } from './follow-routers.ts'
@@ -90,6 +91,7 @@ export async function startRouter({
     router,
     configRevision: () => config.current.revision,
     alive: () => routers.count,
+    handlers: { routersCountTokens: openTokenCounts(fleet) },
   })
   await intake.follow(config.current)
   const following = config.onChange((changed) => {

@@ -15,6 +15,7 @@ const EXPOSED_HEADERS = [
   'retry-after-ms',
   'x-svc-upstream',
   'x-svc-dropped-params',
+  'x-svc-token-count',
   'x-svc-quota-plan',
   'x-svc-quota-used',
   'x-svc-quota-limit',

@@ -35,8 +35,13 @@ export const messages: InferenceKind = (body) => {
   }
 }
 
-/** The usual count for a prompt of this size: a backend's own tokenizer decides when it is sent. */
-export function countTokens(body: unknown): { model: string; input_tokens: number } {
+export interface PromptEstimate {
+  model: string
+  /** The usual count for a prompt of this size: a backend's own tokenizer decides when it is sent. */
+  input_tokens: number
+}
+
+export function countTokens(body: unknown): PromptEstimate {
   const request = parseBody(countTokensRequest, body)
   const { usualPromptTokens } = estimateChat(asChat(request, viewOf(request), 1), undefined)
   return { model: request.model, input_tokens: usualPromptTokens }

@@ -186,7 +186,7 @@ export const operations = {
     group: 'Inference',
     summary: 'Count the tokens of a message',
     description: [
-      'An estimate of the prompt’s tokens, as the limits count it. The tokenizer of the backend decides when the request runs. Nothing is charged.',
+      'The prompt’s tokens: by the backend’s own count where it has one (x-svc-token-count: exact), else an estimate, as the limits count it (estimate). Nothing is charged.',
     ],
     requestSchema: countTokensRequest,
     responseSchema: tokensCounted,

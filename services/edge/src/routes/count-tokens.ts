@@ -1,16 +1,19 @@
 /**
- * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. The edge estimates them, as it does for the
- * limits; the backend's own tokenizer decides when the request runs.
+ * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint for
+ * that. Otherwise the edge estimates them, as it does for the limits. `x-svc-token-count` says which.
  */
 
 import type { z } from 'zod'
 import type { tokensCounted } from '@gateway/contracts/messages'
 import type { Edge } from '../edge.ts'
 import { holdOf } from '../read/bytes-in-flight.ts'
+import { jobBody } from '../read/inference-kinds.ts'
 import { countTokens } from '../read/messages.ts'
 import { LargeJson } from '../read/parse-json.ts'
 import type { Handler } from '../listen/route.ts'
+import { measuredOf } from '../listen/take-steps.ts'
 import { modelNamed } from '../read/understand.ts'
+import { headerOf } from './infer.ts'
 
 export function countPromptTokens(edge: Edge): Handler<'key'> {
   return async (request, response) => {
@@ -19,7 +22,19 @@ export function countPromptTokens(edge: Edge): Handler<'key'> {
     const { sender } = holdOf(response)!
     const { model, input_tokens } =
       body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, sender) : countTokens(body)
-    modelNamed(current, model, 'chat')
-    response.json({ input_tokens } satisfies z.infer<typeof tokensCounted>)
+    const served = modelNamed(current, model, 'chat')
+    // No pool is chosen for Auto before the request runs, and a large body is not read a second time.
+    const exact =
+      body instanceof LargeJson || served.type === 'auto'
+        ? null
+        : await edge.countAtBackends({
+            pool: served.pool,
+            body: jobBody(body as Record<string, unknown>).bytes.toString('utf8'),
+            requestId: measuredOf(response).requestId,
+            anthropicVersion: headerOf(request, 'anthropic-version'),
+            anthropicBeta: headerOf(request, 'anthropic-beta'),
+          })
+    response.setHeader('x-svc-token-count', exact === null ? 'estimate' : 'exact')
+    response.json({ input_tokens: exact ?? input_tokens } satisfies z.infer<typeof tokensCounted>)
   }
 }

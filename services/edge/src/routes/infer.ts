@@ -193,6 +193,6 @@ export const MAX_REQUEST_MS = 600_000
 const IDEMPOTENCY_HEADER = IDEMPOTENCY_KEY.toLowerCase()
 
 /** Of a header that Node gives as one string. */
-function headerOf({ headers }: StepRequest, name: string): string | undefined {
+export function headerOf({ headers }: StepRequest, name: string): string | undefined {
   return headers[name] as string | undefined
 }

@@ -24,6 +24,7 @@ import { dimensionsToAsk } from '../core/embeddings-question.ts'
 import { allowedAt, type HostedWish } from '../core/hosted-tools.ts'
 import { readLimitResetMs, readRetryAfterMs, readRetryDelayMs } from '../core/error-answer.ts'
 import type { Dialect } from '../dialects/dialect.ts'
+import { versionHeaders } from '../dialects/messages/version-headers.ts'
 import { clientDialect, isNative, isOnTrial, isUsable, wayOf, type Target } from '../fleet.ts'
 import type { Seat } from '../places.ts'
 import { tellRecovery, tellTrouble } from '../tell-operator.ts'
@@ -114,7 +115,7 @@ function callTarget(run: AskedRun, { seat: { target }, form, shareMs, othersLeft
   })
   const exchange = target.backend.client.call({
     path,
-    headers: asked === 'messages' ? { ...headers, ...passedOn(headers, run.header) } : headers,
+    headers: asked === 'messages' ? { ...headers, ...versionHeaders(headers, run.header) } : headers,
     body,
     accept: stream ? 'text/event-stream' : 'application/json',
     requestId: run.header.requestId,
@@ -131,18 +132,6 @@ function hostedWish(header: JobHeader, target: Target): HostedWish | undefined {
   if (header.kind !== 'chat' || (dialect !== 'chat' && !isNative(target, header))) return undefined
   const allowed = allowedAt(dialect, target.backend.profile, header.hostedTools)
   return { dialect, isAsked: header.asksHostedTools, allowed }
-}
-
-/** Headers by which a client chooses a version of the Messages API and its features, beside those of the config. */
-function passedOn(
-  ours: Record<string, string>,
-  { anthropicVersion, anthropicBeta }: JobHeader,
-): Record<string, string> {
-  const features = [ours['anthropic-beta'], anthropicBeta].filter((feature) => feature !== undefined)
-  return {
-    ...(anthropicVersion === undefined ? {} : { 'anthropic-version': anthropicVersion }),
-    ...(features.length === 0 ? {} : { 'anthropic-beta': features.join(',') }),
-  }
 }
 
 /** The lane's cap where the client gave none, within what the target's window leaves beside the prompt. */

@@ -23,6 +23,8 @@ export const llamaCpp: VendorProfile = {
   rejectedParameters: rejectedByName,
   parameters: { chat: () => CHAT, control: CONTROL, unrelated: UNRELATED },
   pricedOptions: {},
+  // Its server's own description of routes, tools/server/README.md, read in November 2026.
+  countsTokens: true,
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
   usage: {},

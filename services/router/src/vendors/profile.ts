@@ -30,6 +30,8 @@ export interface VendorProfile {
   pricedOptions: Readonly<Record<string, PricedOption>>
   /** The dialects in which a limit that the router sends bounds the calls of tools that the vendor runs. Elsewhere none is allowed. */
   hostedTools?: readonly TargetDialect[]
+  /** It serves `/messages/count_tokens`, whichever dialects the config names. */
+  countsTokens?: boolean
   toolCalls: ToolCallRules
   /** Of conversations that the router has translated. */
   messages: MessageRules

@@ -1,0 +1,49 @@
+/**
+ * Counts of tokens by backends' own endpoints, asked of a router. The edge keeps them for a while: a coding tool counts the same
+ * prompt again and again.
+ *
+ * Null where none is to be had in time. Then the edge estimates, and after a router that did not answer at all it asks none for
+ * a while: one of the former version does not know the question.
+ */
+
+import { createHash } from 'node:crypto'
+import type { CountTokensQuestion, CountTokensReply } from '@gateway/contracts/count-tokens-api'
+
+/** One message on the bus, with room for its frame. */
+const LARGEST_BODY_BYTES = 256 * 1024
+const MOST_KEPT = 1_000
+const KEPT_MS = 300_000
+const SILENCE_MS = 30_000
+
+export type CountAtBackends = (question: CountTokensQuestion) => Promise<number | null>
+
+export function openBackendCounts(
+  ask: (question: CountTokensQuestion) => Promise<CountTokensReply>,
+  nowMs: () => number = () => performance.now(),
+): CountAtBackends {
+  /** The oldest first. */
+  const kept = new Map<string, { inputTokens: number; untilMs: number }>()
+  let silentUntilMs = -Infinity
+
+  return async (question) => {
+    if (Buffer.byteLength(question.body) > LARGEST_BODY_BYTES || silentUntilMs > nowMs()) return null
+    const name = nameOf(question)
+    const known = kept.get(name)
+    if (known && known.untilMs > nowMs()) return known.inputTokens
+    kept.delete(name)
+    try {
+      const { inputTokens } = await ask(question)
+      if (inputTokens === null) return null
+      if (kept.size >= MOST_KEPT) kept.delete(kept.keys().next().value!)
+      kept.set(name, { inputTokens, untilMs: nowMs() + KEPT_MS })
+      return inputTokens
+    } catch {
+      silentUntilMs = nowMs() + SILENCE_MS
+      return null
+    }
+  }
+}
+
+function nameOf({ requestId: _, ...question }: CountTokensQuestion): string {
+  return createHash('sha256').update(JSON.stringify(question)).digest('base64')
+}

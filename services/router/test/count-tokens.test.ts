@@ -1,0 +1,90 @@
+/**
+ * A count of tokens by a backend's own endpoint: of the target that a request would go to, in little time, and without a word
+ * about its health.
+ */
+
+import { expect, test } from 'vitest'
+import { openFleet } from '../src/fleet.ts'
+import { openTokenCounts } from '../src/handlers/count-tokens.ts'
+import { backend, closing } from './open.ts'
+import { sendJson, type Answer } from './http-backend.ts'
+import { poolOver } from './router-under-test.ts'
+
+const ASK = { pool: 'spark', body: '{"messages":[{"role":"user","content":"Hi"}],"priority":1}', requestId: 'r' }
+
+async function counting(answers: Answer[], backends: object[], withinMs?: number) {
+  const opened = await Promise.all(answers.map(backend))
+  const fleet = openFleet({})
+  closing({ [Symbol.asyncDispose]: () => fleet.close() })
+  fleet.apply(
+    poolOver(
+      opened.map(({ url }) => url),
+      { backend: { apiKey: 'key' }, backends },
+    ),
+  )
+  return { opened, fleet, count: openTokenCounts(fleet, withinMs) }
+}
+
+const counts =
+  (tokens: unknown): Answer =>
+  (response) =>
+    sendJson(response, 200, { input_tokens: tokens })
+
+test.each([{ vendor: 'anthropic' }, { dialect: 'anthropic' }, { vendor: 'vllm' }, { vendor: 'llama.cpp' }])(
+  'is asked of %j, as its clients would ask',
+  async (fields) => {
+    const { opened, count } = await counting([counts(12)], [fields])
+    const versions = { anthropicVersion: '2024-01-01', anthropicBeta: 'theirs' }
+    expect(await count({ ...ASK, ...versions })).toEqual({ inputTokens: 12 })
+    const [seen] = opened[0]!.seen
+    expect(seen!.path).toBe('/v1/messages/count_tokens')
+    // A control parameter stays behind here, too.
+    expect(seen!.body).toEqual({ model: 'model-a', messages: [{ role: 'user', content: 'Hi' }] })
+    expect(seen!.headers).toMatchObject({ 'anthropic-version': '2024-01-01', 'anthropic-beta': 'theirs' })
+  },
+)
+
+test('is asked of nobody where the best target has no such endpoint: another model counts otherwise', async () => {
+  const { opened, count } = await counting([counts(12), counts(13)], [{ vendor: 'openai' }, { vendor: 'anthropic' }])
+  expect(await count(ASK)).toEqual({ inputTokens: null })
+  expect(opened.flatMap(({ seen }) => seen)).toEqual([])
+  expect(await count({ ...ASK, pool: 'gone' })).toEqual({ inputTokens: null })
+})
+
+test.each<[string, Answer]>([
+  ['knows no such path', (response) => sendJson(response, 404, { error: 'not found' })],
+  ['fails', (response) => sendJson(response, 500, {})],
+  ['answers no count', counts('many')],
+  ['answers no JSON', (response) => response.end('<html>')],
+  ['does not answer', () => {}],
+  ['drops the connection', (_, __, socket) => socket.destroy()],
+])('is not asked again for a while of a backend that %s, which stays in service', async (_, answer) => {
+  const { opened, fleet, count } = await counting([answer], [{ vendor: 'anthropic' }], 300)
+  expect(await count(ASK)).toEqual({ inputTokens: null })
+  expect(await count(ASK)).toEqual({ inputTokens: null })
+  expect(opened[0]!.seen).toHaveLength(1)
+  const [only] = [...fleet.backends()]
+  expect(only).toMatchObject({ outstanding: 0, health: { onTrial: false } })
+})
+
+test('is asked again after a refusal of one request', async () => {
+  const { opened, count } = await counting([(response) => sendJson(response, 400, {})], [{ vendor: 'anthropic' }])
+  await count(ASK)
+  opened[0]!.answer = counts(12)
+  expect(await count(ASK)).toEqual({ inputTokens: 12 })
+})
+
+test('is asked by one router eight times at once, and no ninth request waits', async () => {
+  const open: (() => void)[] = []
+  const { opened, count } = await counting(
+    [(response) => void open.push(() => sendJson(response, 200, { input_tokens: 1 }))],
+    [{ vendor: 'anthropic' }],
+    5_000,
+  )
+  const first = Array.from({ length: 8 }, () => count(ASK))
+  expect(await count(ASK)).toEqual({ inputTokens: null })
+  await expect.poll(() => open.length).toBe(8)
+  for (const answer of open) answer()
+  expect(await Promise.all(first)).toEqual(first.map(() => ({ inputTokens: 1 })))
+  expect(opened[0]!.seen).toHaveLength(8)
+})
