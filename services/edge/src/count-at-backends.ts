@@ -44,6 +44,7 @@ export function openBackendCounts(
   }
 }
 
-function nameOf({ requestId: _, ...question }: CountTokensQuestion): string {
+function nameOf({ pool, body, anthropicVersion, anthropicBeta }: CountTokensQuestion): string {
+  const question = [pool, anthropicVersion, anthropicBeta, body]
   return createHash('sha256').update(JSON.stringify(question)).digest('base64')
 }
