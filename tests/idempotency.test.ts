@@ -474,6 +474,22 @@ describe('when someone goes', () => {
     await cluster.process('edge-2').ready()
   })
 
+  test('its edge, and then Redis forgets the claim: the next attempt runs, and one answer is paid for', async () => {
+    slowly()
+    const developer = await newDeveloper(gateway)
+    const question = longQuestion(400)
+    const asked = { idempotencyKey: randomUUID(), body: chat(question, { stream: true }) }
+    const broken = read(await request(developer, { url: gateway.urls[1]!, ...asked }))
+    await sleep(500)
+    cluster.process('edge-2').kill('SIGKILL')
+    expect((await broken).isBroken).toBe(true)
+    await commandRedis(cluster.servers.redis.url, 'FLUSHALL')
+    gateway.backends.steadyA.setSpeed({ tokensPerSecond: Infinity })
+    expect(isWhole(await post(developer, { url: gateway.urls[0], ...asked }))).toBe(true)
+    await expectOnePaid(developer)
+    await cluster.process('edge-2').ready()
+  })
+
   test('its edge, while a plain client of the other edge waits: that one is given an answer all the same', async () => {
     const developer = await newDeveloper(gateway)
     const question = longQuestion(20)
