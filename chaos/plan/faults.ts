@@ -229,7 +229,8 @@ function actionsOf(kind: FaultKind, count: number, random: Random): FaultAction[
       return inTurn(POISONS, count, random).map((how) => ({ kind, how, edge: edge(), forMs: forMs() }))
     case 'refused-bodies':
     case 'endless':
-      return several(() => ({ kind, edge: edge(), forMs: forMs() }))
+      // Long enough to show.
+      return several(() => ({ kind, edge: edge(), forMs: random.between(3_000, 6_000) }))
     case 'kill-claimed':
       return inTurn(EDGES, count, random).map((victim) => ({ kind, victim }))
     case 'repeat':
