@@ -14,7 +14,8 @@ const shed: string[] = []
 let bodies: LargeBodies
 beforeEach(() => {
   shed.length = 0
-  bodies = openLargeBodies((reason) => shed.push(reason))
+  // A busy machine starts a thread late; who waits for too long has a test of its own.
+  bodies = openLargeBodies((reason) => shed.push(reason), 120_000)
 })
 afterEach(() => bodies[Symbol.asyncDispose]())
 
@@ -124,4 +125,14 @@ test('a sender that fills the queue is told when to come back, and others find r
   expect(refused.length).toBeGreaterThan(100)
   expect(refused[0]).toMatchObject({ code: 'rate_limit_exceeded', details: { type: 'requests', retryAfterMs: 1_000 } })
   expect(new Set(shed)).toEqual(new Set(['sender_full']))
+})
+
+test('whoever would wait for too long is told when to come back', async () => {
+  await using impatient = openLargeBodies((reason) => shed.push(reason), 1)
+  const heavy = JSON.stringify({ messages: Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'x' })) })
+  const crowd = Array.from({ length: 8 }, () => impatient.understand(config, KINDS['chat'], large(heavy), 'crowd'))
+  const refused = (await Promise.allSettled(crowd)).flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  expect(refused.length).toBeGreaterThan(0)
+  expect(refused[0]).toMatchObject({ code: 'SERVICE_UNAVAILABLE', details: { retryAfterMs: 1_000 } })
+  expect(new Set(shed)).toEqual(new Set(['late']))
 })

@@ -48,7 +48,7 @@ interface Thread {
 
 type CountShed = (reason: 'sender_full' | 'late') => void
 
-export function openLargeBodies(countShed: CountShed): LargeBodies {
+export function openLargeBodies(countShed: CountShed, longestWaitMs = LONGEST_WAIT_MS): LargeBodies {
   const queue = createFairQueue<Waiting>(MOST_WAITING, giveWay)
   const threads = new Set<Thread>()
 
@@ -66,7 +66,7 @@ export function openLargeBodies(countShed: CountShed): LargeBodies {
       const sentence = 'The gateway has more large requests than it can read; try again shortly'
       reject(new GatewayError('SERVICE_UNAVAILABLE', sentence, { retryAfterMs: RETRY_AFTER_MS }))
     }
-    const timer = setTimeout(leave, LONGEST_WAIT_MS)
+    const timer = setTimeout(leave, longestWaitMs)
     const waiting: Waiting = { account: sender, reading: { wanted, bytes: body.bytes }, config, timer, resolve, reject }
     if (queue.add(waiting)) work()
     else giveWay(waiting)

@@ -85,3 +85,19 @@ test('a client waits half a minute, and the report is stored all the same', asyn
   published[0]!.stored.resolve()
   await stored
 })
+
+test('a report that nobody waits for ends no process when it is late', async () => {
+  vi.useFakeTimers()
+  const unhandled: unknown[] = []
+  const hear = (reason: unknown) => void unhandled.push(reason)
+  process.on('unhandledRejection', hear)
+  try {
+    void reporterOnBus().reporter.report(usageEvent())
+    await vi.advanceTimersByTimeAsync(30_000)
+    vi.useRealTimers()
+    await nextTurn()
+    expect(unhandled).toEqual([])
+  } finally {
+    process.off('unhandledRejection', hear)
+  }
+})

@@ -132,7 +132,10 @@ function inTime(published: Promise<void>): Promise<void> {
     () => reject(new NotStoredError(`usage not stored within ${STORED_WITHIN_MS} ms`)),
     STORED_WITHIN_MS,
   )
-  return Promise.race([published, late]).finally(() => clearTimeout(timer))
+  const settled = Promise.race([published, late]).finally(() => clearTimeout(timer))
+  // A batch holds the reports of many requests, and it may be that none of them waits any longer.
+  settled.catch(() => {})
+  return settled
 }
 
 function whenStored(published: Promise<void>): Promise<void> {
