@@ -152,7 +152,7 @@ const ANSWERS = { messages: MESSAGE, responses: RESPONSE }
 const CALLED = [
   { type: 'web_search_call', id: 'w1', status: 'completed', action: { type: 'search', query: 'q' } },
   { type: 'web_search_call', id: 'w2', status: 'completed', action: { type: 'open_page', url: 'u' } },
-  { type: 'code_interpreter_call', id: 'c1', status: 'completed', container_id: 'k' },
+  { type: 'code_interpreter_call', id: 'chatcmpl-1', status: 'completed', container_id: 'k' },
 ]
 const whole = { ...RESPONSE, output: [...CALLED, ...RESPONSE.output] }
 const sse = (one: { type: string }) => `event: ${one.type}\n${event(one)}`

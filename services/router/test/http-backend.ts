@@ -71,7 +71,7 @@ export function completion(text = 'Hello there', usage: object | undefined = USA
   const message = { role: 'assistant', content: text }
   const choices = [{ index: 0, message, finish_reason: 'stop' }]
   return {
-    id: 'c1',
+    id: 'chatcmpl-1',
     object: 'chat.completion',
     created: 1,
     model: 'backend-model',
@@ -82,7 +82,7 @@ export function completion(text = 'Hello there', usage: object | undefined = USA
 
 export function chunk(delta: object, finishReason: string | null = null): string {
   const choices = [{ index: 0, delta, finish_reason: finishReason }]
-  return event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'backend-model', choices })
+  return event({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'backend-model', choices })
 }
 
 export function event(value: object): string {
@@ -92,7 +92,7 @@ export function event(value: object): string {
 export const ROLE = chunk({ role: 'assistant', content: '' })
 export const STOP = chunk({}, 'stop')
 export const USAGE_CHUNK = event({
-  id: 'c1',
+  id: 'chatcmpl-1',
   object: 'chat.completion.chunk',
   created: 1,
   model: 'backend-model',

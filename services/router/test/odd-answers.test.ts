@@ -65,7 +65,7 @@ const json = (status: number, body: object): Answer => {
 const ERROR = { code: 502, message: 'Provider disconnected' }
 const withChoices = (extra: object, finishReason: string | null, delta: object = { content: '' }): string =>
   event({
-    id: 'c1',
+    id: 'chatcmpl-1',
     object: 'chat.completion.chunk',
     created: 1,
     model: 'm',

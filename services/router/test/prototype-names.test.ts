@@ -14,7 +14,7 @@ import { wayTo } from '../src/dialects/dialects.ts'
 import { VENDOR_PROFILES } from '../src/vendors/index.ts'
 
 const USAGE = { prompt_tokens: 5, completion_tokens: 5, total_tokens: 10 }
-const CALL = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":"home"}' } }
+const CALL = { id: 'chatcmpl-1', type: 'function', function: { name: 'look', arguments: '{"at":"home"}' } }
 const MESSAGE = {
   role: 'assistant',
   content: [{ type: 'text', text: 'Hello' }],

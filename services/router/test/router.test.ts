@@ -126,7 +126,7 @@ describe('a stream', () => {
 
   const UNCOUNTED = { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 }
   const unCounted = (choices: object[]) =>
-    event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage: UNCOUNTED })
+    event({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage: UNCOUNTED })
 
   test.each([
     ['before it', [unCounted([]), ROLE, chunk({ content: 'one two' }), STOP, DONE]],

@@ -76,7 +76,7 @@ interface Told {
 
 const BACKENDS: Record<TargetDialect, (said: Said) => Told> = {
   chat({ text, thoughts, input, end }) {
-    const name = { id: 'c1', created: 1, model: 'm' }
+    const name = { id: 'chatcmpl-1', created: 1, model: 'm' }
     const call = { id: 't', type: 'function', function: { name: 'look', arguments: JSON.stringify(input) } }
     const reason = end ?? (input ? 'tool_calls' : 'stop')
     const message = {

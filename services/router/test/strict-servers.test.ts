@@ -120,7 +120,7 @@ describe('a server that takes all parameters', () => {
 })
 
 const COMPLETION = {
-  id: 'c1',
+  id: 'chatcmpl-1',
   object: 'chat.completion',
   created: 1,
   model: 'm',

@@ -17,7 +17,7 @@ const told = (completionTokens: number, promptTokens = PROMPT) => ({
   total_tokens: promptTokens + completionTokens,
 })
 const usageChunk = (usage: object, choices: object[] = []) =>
-  event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })
+  event({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, usage })
 
 async function askStream(events: string[], ending: 'whole' | 'broken') {
   const a = await backend((response) => {
@@ -134,7 +134,7 @@ describe('several choices of which the backend counts each by itself are billed 
         event({ ...usageless, choices: [], usage: told(tokens), ...timings(tokens) })
       )
     }
-    const usageless = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' }
+    const usageless = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm' }
     const a = await backend((response) => {
       openStream(response)
       response.end(ROLE + said(0, FIRST) + said(1, SECOND) + DONE)

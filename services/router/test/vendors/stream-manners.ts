@@ -96,7 +96,7 @@ export const STREAM_MANNERS: Record<Vendor, StreamManners> = {
 
 export const TEXTS = ['Hel', 'lo ', 'thére']
 export const COUNTED = { prompt_tokens: 9, completion_tokens: 3, total_tokens: 12 }
-const NAME = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'backend-model' }
+const NAME = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'backend-model' }
 const FILTERS = {
   id: '',
   object: '',
