@@ -3,6 +3,7 @@
  * twice as often, on the way from each client's dialect to each target's.
  */
 
+import { ExactNumber } from '@gateway/contracts/json'
 import { describe, expect, test } from 'vitest'
 import { clientDialects, targetDialects, type ClientDialect } from '@gateway/contracts/vendors'
 import { cpuGrowth, LINEAR_BELOW } from '@gateway/testing/cpu-growth'
@@ -56,7 +57,7 @@ const OF_CHAT: Record<string, Make> = {
   'tools that ask another model': (n) => ({ ...chatOf(), tools: many(n, (at) => ({ type: `advisor_${at}` })) }),
   'models to fall back on': (n) => ({ ...chatOf(), models: many(n, (at) => `m${at}`) }),
   members: (n) => ({ ...chatOf(), ...Object.fromEntries(many(n, (at) => [`x${at}`, at])) }),
-  'integers of many digits': (n) => ({ ...chatOf(), seeds: many(n, () => 12_345_678_901_234_567n) }),
+  'numbers of many digits': (n) => ({ ...chatOf(), seeds: many(n, () => new ExactNumber('12345678901234567.89')) }),
   stops: (n) => ({ ...chatOf(), stop: many(n, (at) => `s${at}`) }),
   'levels of arguments': (n) => chatOf({ role: 'assistant', tool_calls: [chatCall(0, '['.repeat(n))] }, chatResult(0)),
   'letters of a text': (n) => chatOf({ role: 'user', content: letters(100 * n) }),
