@@ -96,3 +96,18 @@ describe('a server of which nothing is known', () => {
     )
   })
 })
+
+describe('a vendor that is known by its address alone', () => {
+  const unlisted = Object.values(VENDOR_PROFILES).filter(({ parameters }) => parameters.chat('m') === undefined)
+  const options = { service_tier: 'priority', models: ['a/b'], fallbacks: ['a'], speed: 'fast', web_search_options: {} }
+
+  test.each(unlisted)('$name gets no option of any vendor that has a price, and no control parameter', (profile) => {
+    const { chat } = policiesFor(profile, 'm', { allowParameters: [] })
+    const request = { ...options, priority: -1, temperature: 1 }
+    const { body, dropped } = stripParameters(Buffer.from(JSON.stringify(request)), chat)
+    expect({ body: body.toString(), dropped }).toEqual({
+      body: '{"temperature":1}',
+      dropped: [...Object.keys(options), 'priority'],
+    })
+  })
+})
