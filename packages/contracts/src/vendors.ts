@@ -74,14 +74,16 @@ export const KNOWN_BY_HOST = {
   xai: at('x.ai'),
   mistral: at('mistral.ai'),
   groq: at('groq.com'),
-  together: at('together.xyz'),
+  together: /(?:^|\.)together\.(?:xyz|ai)$/,
   fireworks: at('fireworks.ai'),
   deepseek: at('deepseek.com'),
   deepinfra: at('deepinfra.com'),
-  cohere: at('cohere.com'),
+  cohere: /(?:^|\.)cohere\.(?:com|ai)$/,
   cerebras: at('cerebras.ai'),
   perplexity: at('perplexity.ai'),
   nvidia: at('nvidia.com'),
+  huggingface: at('huggingface.co'),
+  dashscope: at('aliyuncs.com'),
 } satisfies Record<string, RegExp>
 
 export type VendorName = Vendor | keyof typeof KNOWN_BY_HOST

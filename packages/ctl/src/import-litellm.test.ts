@@ -1,3 +1,4 @@
+import { vendorByHost } from '@gateway/contracts/vendors'
 import { loadConfig } from '@gateway/config/load-config'
 import { describe, expect, test } from 'vitest'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -115,8 +116,8 @@ describe('an entry is imported to its own server, with its own key, or not at al
   const imported = (...model_list: object[]) => importLitellm({ model_list })
 
   test.each([
-    ['of another vendor', { model: 'together_ai/llama', api_key: 'os.environ/TOGETHER_API_KEY' }],
-    ['of another vendor by its field', { model: 'command-r', custom_llm_provider: 'cohere' }],
+    ['of another vendor', { model: 'replicate/llama', api_key: 'os.environ/REPLICATE_API_KEY' }],
+    ['of another vendor by its field', { model: 'command-r', custom_llm_provider: 'sagemaker' }],
     ['of another vendor by its name', { model: 'command-r', api_key: 'os.environ/COHERE_API_KEY' }],
     ['whose address holds a password', { model: 'openai/a', api_base: 'https://me:hidden@gpu/v1' }],
     ['whose address holds a key', { model: 'openai/a', api_base: 'https://gpu/v1?key=hidden' }],
@@ -179,4 +180,19 @@ test('no name of a setting or a model ends its comment', async () => {
   } finally {
     await rm(folder, { recursive: true })
   }
+})
+
+test.each([
+  ['together_ai/llama', 'https://api.together.xyz/v1', 'together'],
+  ['fireworks_ai/llama', 'https://api.fireworks.ai/inference/v1', 'fireworks'],
+  ['cohere/command-a', 'https://api.cohere.ai/compatibility/v1', 'cohere'],
+  ['cerebras/llama', 'https://api.cerebras.ai/v1', 'cerebras'],
+  ['perplexity/sonar', 'https://api.perplexity.ai', 'perplexity'],
+  ['nvidia_nim/llama', 'https://integrate.api.nvidia.com/v1', 'nvidia'],
+  ['dashscope/qwen', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', 'dashscope'],
+  ['deepinfra/llama', 'https://api.deepinfra.com/v1/openai', 'deepinfra'],
+])('%s comes at %s, whose vendor the router knows', (model, url, vendor) => {
+  const { file } = importLitellm({ model_list: [{ model_name: 'm', litellm_params: { model } }] })
+  expect(file.backends).toMatchObject([{ url }])
+  expect(vendorByHost(url)).toBe(vendor)
 })

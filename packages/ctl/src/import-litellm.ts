@@ -54,6 +54,14 @@ const PROVIDERS = new Map(
     mistral: { url: at('https://api.mistral.ai/v1') },
     deepseek: { url: at('https://api.deepseek.com/v1') },
     xai: { url: at('https://api.x.ai/v1') },
+    together_ai: { url: at('https://api.together.xyz/v1') },
+    fireworks_ai: { url: at('https://api.fireworks.ai/inference/v1') },
+    cohere: { url: at('https://api.cohere.ai/compatibility/v1') },
+    cerebras: { url: at('https://api.cerebras.ai/v1') },
+    perplexity: { url: at('https://api.perplexity.ai') },
+    nvidia_nim: { url: at('https://integrate.api.nvidia.com/v1') },
+    dashscope: { url: at('https://dashscope-intl.aliyuncs.com/compatible-mode/v1') },
+    deepinfra: { url: at('https://api.deepinfra.com/v1/openai') },
   }),
 )
 

@@ -8,7 +8,12 @@ export const groq: VendorProfile = {
   authentication: {},
   rejectedParameters: rejectedByName,
   parameters: { chat: () => undefined, control: new Set() },
-  pricedOptions: { service_tier: { free: ['auto', 'on_demand'] } },
+  pricedOptions: {
+    service_tier: { free: ['auto', 'on_demand'] },
+    // The tools of its compound systems: assumed.
+    compound_custom: {},
+    search_settings: {},
+  },
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: false },
   usage: {},

@@ -9,9 +9,11 @@ import { cerebras } from './cerebras.ts'
 import { cohere } from './cohere.ts'
 import { deepinfra } from './deepinfra.ts'
 import { deepseek } from './deepseek.ts'
+import { dashscope } from './dashscope.ts'
 import { fireworks } from './fireworks.ts'
 import { gemini } from './gemini.ts'
 import { groq } from './groq.ts'
+import { huggingface } from './huggingface.ts'
 import { llamaCpp } from './llama-cpp.ts'
 import { lmStudio } from './lm-studio.ts'
 import { mistral } from './mistral.ts'
@@ -36,9 +38,11 @@ export const VENDOR_PROFILES: Record<VendorName, VendorProfile> = {
   cohere,
   deepinfra,
   deepseek,
+  dashscope,
   fireworks,
   gemini,
   groq,
+  huggingface,
   'llama.cpp': llamaCpp,
   'lm-studio': lmStudio,
   mistral,

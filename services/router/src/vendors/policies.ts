@@ -59,8 +59,9 @@ export function policiesFor(
   { allowParameters }: Pick<BackendConfig, 'allowParameters'>,
 ): ParameterPolicies {
   const { parameters, pricedOptions } = profile
-  const isKnown = profile.name !== null
-  const priced = isKnown ? new Map(Object.entries(pricedOptions)) : PRICED_OF_ALL
+  const chat = parameters.chat(model)
+  // Without its list, nobody knows which options the vendor has.
+  const priced = chat === undefined ? PRICED_OF_ALL : new Map(Object.entries(pricedOptions))
   const policy = (accepted: ReadonlySet<string> | undefined): ParameterPolicy => {
     const nested = Object.entries(parameters.nested ?? {}).map(([path, names]): [string, MemberRule] => [
       path,
@@ -76,7 +77,6 @@ export function policiesFor(
       allowed: new Set(allowParameters),
     }
   }
-  const chat = parameters.chat(model)
   const usual = (names: ReadonlySet<string>) => (chat === undefined ? undefined : names)
   return {
     chat: policy(chat),
