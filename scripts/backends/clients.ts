@@ -20,6 +20,7 @@ const OF_NODE = {
   '@langchain/core': '1.4.0',
   zod: '4.6.7',
 }
+/** LlamaIndex takes OpenAI's client below version 3 only; `scripts/clients` has the newest. */
 const OF_PYTHON = {
   anthropic: '2.12.0',
   openai: '2.54.0',
