@@ -237,7 +237,7 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     const lane = take()
     fail(lane.first, { status: 400, body: '{"error":{"message":"unknown role"}}' })
     const seen = await askChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
-    expect(seen.error).toMatchObject({ status: 400, error: 'unknown role' })
+    expect(seen.error).toMatchObject({ status: 400, error: { message: 'unknown role' } })
     expect(calls(lane)).toHaveLength(1)
     page.row('answers 400', 'stream', '400 with its words', 'first: asked once; second: not asked', 'nothing')
     expect(await rows(lane)).toEqual([])

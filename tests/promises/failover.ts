@@ -99,7 +99,15 @@ export function promiseFailover(gateway: () => Gateway): void {
       const { status, body } = await post(caller, lane.model)
       expect({ status, body }).toEqual({
         status: 400,
-        body: { error: 'the prompt is too long', code: 'VALIDATION_ERROR' },
+        body: {
+          error: {
+            message: 'the prompt is too long',
+            type: 'invalid_request_error',
+            param: null,
+            code: 'context_length_exceeded',
+            gateway_code: 'VALIDATION_ERROR',
+          },
+        },
       })
       expect(asked(lane)).toEqual([lane.first])
       await post(caller, lane.model)
