@@ -143,7 +143,7 @@ test('a backend that speaks it gets the request as it is, and its cache is charg
   const asked = {
     max_tokens: 2_000,
     thinking: { type: 'enabled' as const, budget_tokens: 1_024 },
-    tools: [TOOL, { type: 'web_search_20250305' as const, name: 'web_search' as const }],
+    tools: [TOOL, { type: 'bash_20250124' as const, name: 'bash' as const }],
     messages: [question],
   }
   const headers = { 'anthropic-beta': 'context-1m-2025-08-07' }
