@@ -8,6 +8,7 @@
 import { parseArgs } from 'node:util'
 import { UsageError, reportFatal } from '@gateway/service/report-fatal'
 import { stopSignal } from '@gateway/service/stop-signal'
+import { beside } from './beside/run.ts'
 import type { Step } from './compare/measure.ts'
 import { compare } from './compare/run.ts'
 import { monthTurn } from './month-turn.ts'
@@ -38,6 +39,7 @@ const HELP = `npm run bench -- [part] [options]
   profile  where edge and router spend their time: plain, stream
   month-turn  100,000 accounts while the month turns, and while Redis is emptied and restarted
   overload 1, 2, 3 and 5 times what the machine holds: what comes out; --rounds 2 launches
+  beside   a neighbour's latency beside one hostile guest, attack by attack
   soak     steady load for --minutes 60: memory and lag over time, the ledger exact at the end
 
   --rounds 3           launches of each, in turn
@@ -130,6 +132,8 @@ async function run(): Promise<void> {
       })
     case 'overload':
       return overload({ rounds, deadlineMs, fresh: values.fresh, signal, say })
+    case 'beside':
+      return beside({ signal, say })
     case 'soak':
       return soak({ minutes, signal, say })
     case 'peers':

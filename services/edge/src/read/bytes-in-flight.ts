@@ -23,10 +23,10 @@ export const LARGEST_BODY_BYTES = 25 * MEGABYTE
 /** Below this no kind of sender has room for a body of the largest size. */
 export const LEAST_BYTES_IN_FLIGHT = 64 * MEGABYTE
 const RETRY_AFTER_MS = 1_000
-/** Of the event loop: for a request that it refuses, or answers without a backend (`npm run bench -- quick` counts 0.3 ms for a whole request). */
-const REFUSAL_MS = 0.3
-/** Of 2.9 MB through a loopback socket it takes 1.5 ms. */
-const MS_OF_A_BYTE = 0.5e-6
+/** For a request that the edge refuses, or answers without a backend: a whole one takes all processes 0.35 ms (`bench/README.md`). */
+const REFUSAL_MS = 0.5
+/** Of a body that is kept or dropped. With the kernel's part, 2.9 MB through a loopback socket take 3 to 6 ms. */
+const MS_OF_A_BYTE = 2e-6
 /** A refusal is held back for so long at most. */
 const LONGEST_HOLD_MS = 1_000
 /** An answer that waits with less than this is never cut for want of room. */

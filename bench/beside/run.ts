@@ -1,0 +1,122 @@
+/**
+ * `npm run bench -- beside`: what a neighbour notices of one hostile guest. The neighbour asks at a steady rate, alone and beside
+ * each attack in turn, and the ratio of its p99 is the figure. One edge, one router. The load has a core of its own.
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import { confine, shareCores } from '../harness/cores.ts'
+import { runLoad } from '../harness/load.ts'
+import { describeEnvironment, environment, loadNow } from '../harness/machine.ts'
+import { compileNative } from '../harness/native.ts'
+import { watchNeighbours } from '../harness/neighbours.ts'
+import { writeResult } from '../harness/results.ts'
+import { describeTaking, figure, table } from '../report/markdown.ts'
+import { writeIntoReadme } from '../report/pages.ts'
+import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
+import { ATTACKS, begin, type Attack } from './attacks.ts'
+import type * as z from 'zod'
+
+const PART = 'beside'
+const RATE = 50
+const CONNECTIONS = 16
+const SECONDS = 10
+const WARM_UP_SECONDS = 10
+/** The attack is under way, and the edge's threads have begun. */
+const RAMP_MS = 2_000
+const REST_MS = 2_000
+
+interface Step {
+  attack: string
+  alone: Latency
+  beside: Latency
+  statuses: Record<string, number>
+}
+
+interface Latency {
+  p50: number
+  p99: number
+  failed: number
+}
+
+export async function beside({ signal, say }: { signal: AbortSignal; say(line: string): void }): Promise<void> {
+  const taken = describeEnvironment()
+  const cores = shareCores()
+  const [loadBefore, others] = [loadNow(), watchNeighbours()]
+  const { load: program } = await compileNative()
+  await confine(process.pid, cores.gateway)
+  await using rig = await openRig(signal)
+  for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
+  const [port] = rig.gateway.door.ports
+  const measure = async (): Promise<Latency> => {
+    const load = await runLoad(program, neighbourOf(rig), PLAIN, {
+      connections: CONNECTIONS,
+      rate: RATE,
+      seconds: SECONDS,
+      signal,
+    })
+    return { p50: load.latency.p50, p99: load.latency.p99, failed: load.failed }
+  }
+  await runLoad(program, neighbourOf(rig), PLAIN, { connections: 32, seconds: WARM_UP_SECONDS, signal })
+  const steps: Step[] = []
+  for (const attack of ATTACKS) {
+    const alone = await measure()
+    const { latency, statuses } = await under(attack, port!, await mintGuest(rig, attack.name), measure, signal)
+    steps.push({ attack: attack.name, alone, beside: latency, statuses })
+    say(
+      `${attack.name}: p99 ${alone.p99.toFixed(1)} ms alone, ${latency.p99.toFixed(1)} ms beside it; ${answersOf(statuses)}`,
+    )
+    await sleep(REST_MS, undefined, { signal })
+  }
+  const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
+  await writeResult(PART, { environment: taken, ...launch, steps })
+  await writeIntoReadme(PART, report(taken, launch, steps))
+}
+
+async function under(attack: Attack, port: number, key: string, measure: () => Promise<Latency>, signal: AbortSignal) {
+  const running = begin(attack, port, key)
+  await sleep(RAMP_MS, undefined, { signal })
+  const latency = await measure()
+  return { latency, statuses: await running.stop() }
+}
+
+/** An account that asks for what it may. */
+function neighbourOf({ gateway }: Rig) {
+  return { ...gateway.door, tokens: gateway.keys.slice(0, 1) }
+}
+
+async function mintGuest({ gateway }: Rig, device: string): Promise<string> {
+  const response = await fetch(`${gateway.cluster.edges[0]}/v1/keys/guest`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ device_id: device }),
+  })
+  return ((await response.json()) as { key: string }).key
+}
+
+function answersOf(statuses: Record<string, number>): string {
+  return Object.entries(statuses)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ')
+}
+
+type Launch = Parameters<typeof describeTaking>[1][number]
+
+function report(taken: z.infer<typeof environment>, launch: Launch, steps: Step[]): string {
+  const rows = steps.map(({ attack, alone, beside: under, statuses }) => [
+    attack,
+    `${figure(alone.p50)} / ${figure(alone.p99)}`,
+    `${figure(under.p50)} / ${figure(under.p99)}`,
+    figure(under.p99 / alone.p99),
+    answersOf(statuses),
+    figure(under.failed),
+  ])
+  const head = [
+    'a guest’s',
+    'alone, p50 / p99 ms',
+    'beside it, p50 / p99 ms',
+    'p99, times alone',
+    'the guest got',
+    'failed',
+  ]
+  return [describeTaking(taken, [launch]), table(head, rows)].join('\n\n')
+}
