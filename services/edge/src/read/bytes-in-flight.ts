@@ -239,7 +239,10 @@ export class Hold implements AnswerHold {
   /** Rejects with a 429 where the sender has taken so much that a wait would not mend it. */
   async waitForShare(): Promise<void> {
     const waitMs = this.msOverShare()
-    if (waitMs > LONGEST_HOLD_MS) throw overShare(waitMs)
+    if (waitMs > LONGEST_HOLD_MS) {
+      this.#countShed('sender_full')
+      throw overShare(waitMs)
+    }
     if (waitMs > 0) await sleep(waitMs)
   }
 

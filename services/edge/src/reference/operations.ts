@@ -187,6 +187,7 @@ export const operations = {
     summary: 'Count the tokens of a message',
     description: [
       'The prompt’s tokens: by the backend’s own count where it has one (x-svc-token-count: exact), else an estimate, as the limits count it (estimate). Nothing is charged.',
+      'Counts and quotes have a rate of their own: as many a minute as the plan has requests.',
     ],
     requestSchema: countTokensRequest,
     responseSchema: tokensCounted,
@@ -196,7 +197,7 @@ export const operations = {
         body: { model: 'svc-core', messages: [{ role: 'user', content: 'What is a gateway?' }] },
       },
     ],
-    errors: ['MODEL_NOT_FOUND'],
+    errors: ['MODEL_NOT_FOUND', 'rate_limit_exceeded'],
   },
   createEmbeddings: {
     group: 'Inference',
@@ -285,10 +286,11 @@ export const operations = {
     summary: 'The allowance and what is left of it',
     description: [
       "The ledger's word on the current billing window. Requests of the last moments may not be in it yet; the x-svc-quota headers of each answer are.",
+      'An edge keeps the figures for up to a second.',
     ],
     responseSchema: quotaRecord,
     examples: [{ name: 'My quota' }],
-    errors: [],
+    errors: ['rate_limit_exceeded'],
   },
   showPlan: {
     group: 'Account',
@@ -299,12 +301,15 @@ export const operations = {
     ],
     responseSchema: planRecord,
     examples: [{ name: 'My plan' }],
-    errors: [],
+    errors: ['rate_limit_exceeded'],
   },
   showUsage: {
     group: 'Account',
     summary: 'Usage over time',
-    description: ['By day or by model, from the ledger. Days are in UTC, both ends included.'],
+    description: [
+      'By day or by model, from the ledger. Days are in UTC, both ends included.',
+      'An edge keeps the figures for up to a second.',
+    ],
     query: Object.entries({
       from: 'The first day; the first of this month when left out.',
       to: 'The last day; today when left out.',
@@ -316,7 +321,7 @@ export const operations = {
     })),
     responseSchema: usageRecord,
     examples: [{ name: 'This month, by day' }],
-    errors: [],
+    errors: ['rate_limit_exceeded'],
   },
   mintDeveloperKey: {
     group: 'Keys',
