@@ -53,7 +53,7 @@ export interface RunningAttack {
 export function begin({ connections, method, path, body }: Attack, port: number, key: string): RunningAttack {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const statuses: Record<string, number> = {}
-  let isOver = false
+  const stopping = new AbortController()
   const headers = {
     authorization: `Bearer ${key}`,
     ...(body && { 'content-type': 'application/json', 'content-length': body.length }),
@@ -69,7 +69,7 @@ export function begin({ connections, method, path, body }: Attack, port: number,
   }
 
   const connection = async () => {
-    while (!isOver) {
+    while (!stopping.signal.aborted) {
       const status = await ask().catch(() => 'cut')
       statuses[status] = (statuses[status] ?? 0) + 1
     }
@@ -77,7 +77,7 @@ export function begin({ connections, method, path, body }: Attack, port: number,
   const all = Array.from({ length: connections }, connection)
   return {
     async stop() {
-      isOver = true
+      stopping.abort()
       // An edge may hold a refusal back for a second.
       await Promise.race([Promise.all(all), new Promise((resolve) => setTimeout(resolve, 5_000))])
       agent.destroy()

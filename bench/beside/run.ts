@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { confine, shareCores } from '../harness/cores.ts'
 import { runLoad } from '../harness/load.ts'
-import { describeEnvironment, environment, loadNow } from '../harness/machine.ts'
+import { describeEnvironment, loadNow, type Environment } from '../harness/machine.ts'
 import { compileNative } from '../harness/native.ts'
 import { watchNeighbours } from '../harness/neighbours.ts'
 import { writeResult } from '../harness/results.ts'
@@ -14,7 +14,6 @@ import { describeTaking, figure, table } from '../report/markdown.ts'
 import { writeIntoReadme } from '../report/pages.ts'
 import { openRig, PLAIN, type Rig } from '../scale/rig.ts'
 import { ATTACKS, begin, type Attack } from './attacks.ts'
-import type * as z from 'zod'
 
 const PART = 'beside'
 const RATE = 50
@@ -101,7 +100,7 @@ function answersOf(statuses: Record<string, number>): string {
 
 type Launch = Parameters<typeof describeTaking>[1][number]
 
-function report(taken: z.infer<typeof environment>, launch: Launch, steps: Step[]): string {
+function report(taken: Environment, launch: Launch, steps: Step[]): string {
   const rows = steps.map(({ attack, alone, beside: under, statuses }) => [
     attack,
     `${figure(alone.p50)} / ${figure(alone.p99)}`,
