@@ -52,6 +52,11 @@ export const jobHeader = z.object({
   isShortened: z.boolean().optional(),
   /** Set where the client gave no cap and the lane has one: the router writes it into the body. */
   defaultMaxTokens: z.int().optional(),
+  /**
+   * chat: the most tokens of all choices together that the client's cap or the lane's allows. The router ends a stream whose
+   * backend goes on. Left out where there is no cap; an edge of the former version does not say.
+   */
+  mostOutputTokens: z.int().min(1).optional(),
   promptTokensEstimate: z.int().min(0),
   /**
    * responses: large members that every response repeats. The router quotes them: the edge still has the body. An edge

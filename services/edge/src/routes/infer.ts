@@ -3,7 +3,7 @@
  * `Idempotency-Key`, only where no other request under that key has run or runs.
  */
 
-import type { GatewayConfig } from '@gateway/contracts/config'
+import type { GatewayConfig, ServedModelConfig } from '@gateway/contracts/config'
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import type { PlannedJob } from '@gateway/contracts/job'
@@ -158,6 +158,7 @@ function planJob(
     encodingFormat: asked.encodingFormat,
     ...asked.vectorsOf?.(lane),
     defaultMaxTokens: asked.capsOutput ? undefined : lane.maxOutputTokens,
+    mostOutputTokens: isCapped(asked, lane) ? estimate.maxOutputTokens : undefined,
     promptTokensEstimate: estimate.usualPromptTokens,
     quotable: asked.quotable,
     reservedOutputTokens: asked.kind === 'images' ? estimate.maxOutputTokens : undefined,
@@ -182,6 +183,10 @@ function planJob(
 
 function hasRateOfSound(price: Price): boolean {
   return price.kind === 'rates' && price.audioInputNanoUsdPerKiloToken !== undefined
+}
+
+function isCapped({ kind, capsOutput, outputCap }: AskedRequest, { maxOutputTokens }: ServedModelConfig): boolean {
+  return kind === 'chat' && (capsOutput ? outputCap : maxOutputTokens) !== undefined
 }
 
 function hasAffinity(config: GatewayConfig, poolId: string): boolean {

@@ -162,14 +162,22 @@ export interface StreamReading {
    * dialects than chat, the events that carry the usage, of which the terminal one is the last.
    */
   usageChunk(usage: TokenUsage): Written
+  /**
+   * The backend does not end: what ends the answer in its place, as one that has reached its cap. `usageChunk` follows, and
+   * nothing else is read.
+   */
+  cut(): Written
 }
 
 /** A stream that becomes chat: another dialect may take its chunks before they are bytes. */
 export interface ChatReading extends StreamReading {
   read(event: SseEvent): Buffer | null
   usageChunk(usage: TokenUsage): Buffer
+  cut(): Buffer
   /** The chunks that `read` would write. */
   chunks(event: SseEvent): JsonObject[]
+  /** The chunk that `cut` would write. */
+  cutChunk(): JsonObject
 }
 
 /** Of clients that speak chat. */

@@ -79,6 +79,8 @@ class MessagesPassing implements StreamReading {
   readonly progress = this.#watch.progress
   #identity: Identity
   #starts = new StartSplitter()
+  /** Its index; null between two of them. */
+  #openBlock: unknown = null
   /** From the first event that names a reason to stop. */
   #closing: SseEvent[] = []
 
@@ -91,6 +93,8 @@ class MessagesPassing implements StreamReading {
     if (name === 'error') throw faultOf(errorMessageOf(data))
     const event = parseChunk(data)
     if (this.#watch.note(event)) this.progress.begun = true
+    if (event.type === 'content_block_start') this.#openBlock = event.index
+    else if (event.type === 'content_block_stop') this.#openBlock = null
     if (this.progress.complete) {
       this.#closing.push(sent)
       return this.#starts.flush()
@@ -103,11 +107,20 @@ class MessagesPassing implements StreamReading {
     const closing = this.#closing.flatMap(({ data, raw }) => {
       const event = parseExactly(data) as JsonObject
       if (event.type === 'message_stop') return []
-      const lacksUsage = event.type === 'message_delta' && !isCounted
+      const lacksUsage = event.type === 'message_delta' && (!isCounted || event.usage === undefined)
       return [lacksUsage ? writeEvent({ ...event, usage: writeDeltaUsage(usage) }) : raw]
     })
     // In the form by which the edge knows it, however the backend wrote it.
     return Buffer.concat([...closing, writeEvent({ type: 'message_stop' })])
+  }
+
+  cut(): Buffer {
+    this.progress.complete = this.progress.done = true
+    const waiting = this.#starts.flush()
+    const open = this.#openBlock === null ? [] : [writeEvent({ type: 'content_block_stop', index: this.#openBlock })]
+    const data = JSON.stringify({ type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null } })
+    this.#closing = [{ name: 'message_delta', data, raw: Buffer.from('') }]
+    return Buffer.concat([...(waiting === null ? [] : [waiting]), ...open])
   }
 
   #start({ data, raw }: SseEvent): Buffer {

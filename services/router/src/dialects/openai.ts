@@ -229,6 +229,19 @@ class OpenAiStream implements ChatReading {
     return wholeChunk({ choices }, this.#last)
   }
 
+  cut(): Buffer {
+    return writeChunk(this.cutChunk())
+  }
+
+  cutChunk(): Chunk {
+    this.progress.complete = this.progress.done = true
+    // The figures so far are of a part of the answer, in whatever event they came.
+    this.#usageEvent = null
+    const open = this.#unfinished.size > 0 ? [...this.#unfinished] : [0]
+    const choices = open.map((index) => ({ index, delta: {}, finish_reason: 'length' }))
+    return wholeChunk({ choices }, this.#last)!
+  }
+
   #withFormerChoices(told: Record<string, unknown>): Record<string, unknown> {
     const usage = readUsage(told, this.#usageRules)
     if (usage === null) return told

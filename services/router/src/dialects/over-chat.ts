@@ -104,4 +104,8 @@ class StreamOverChat implements StreamReading {
   usageChunk(usage: TokenUsage): Written {
     return this.#front.close(usage)
   }
+
+  cut(): Written {
+    return this.#front.take(this.#inner.cutChunk()) ?? []
+  }
 }

@@ -142,6 +142,9 @@ function readEvent(data: string): JsonObject | null {
   }
 }
 
+/** As nearly all servers write it, and all events that the router has named itself. */
+const ID = /"response":\{"id":"([\w-]{1,200})"/
+
 interface LastEvent {
   type: string
   data: string
@@ -157,6 +160,9 @@ class ResponsesStream implements StreamReading {
   #last: LastEvent | null = null
   #calls = new ItemCalls()
   #identity: Identity
+  /** As the opening events told it, and the number of the last event. */
+  #id: string | undefined
+  #sequence = 0
 
   constructor(identity: Identity) {
     this.#identity = identity
@@ -181,7 +187,10 @@ class ResponsesStream implements StreamReading {
       this.progress.done = true
       return null
     }
-    if (!this.progress.begun && isOpening(name, data)) return this.#hold(name, raw)
+    if (!this.progress.begun && isOpening(name, data)) {
+      this.#id ??= ID.exec(data)?.[1]
+      return this.#hold(name, raw)
+    }
     const usage = ENDS.has(name) && data.startsWith(`{"type":"${name}",`) ? usageAtEnd(data) : undefined
     if (usage !== undefined) return this.#end({ type: name!, data, raw }, usage)
     const event = parseChunk(data)
@@ -212,8 +221,27 @@ class ResponsesStream implements StreamReading {
     return Buffer.from(`${named}data: ${JSON.stringify(whole)}\n\n`)
   }
 
+  /** The router keeps nothing of what has passed, so the event that ends the response repeats none of it. */
+  cut(): Buffer {
+    const { created, model } = this.#identity
+    const response = {
+      id: this.#id ?? ownId('', this.#identity),
+      object: 'response',
+      created_at: created,
+      status: 'incomplete',
+      error: null,
+      incomplete_details: { reason: 'max_output_tokens' },
+      model,
+      output: [],
+    }
+    const type = 'response.incomplete'
+    const data = JSON.stringify({ type, sequence_number: this.#sequence + 1, response })
+    return this.#end({ type, data, raw: Buffer.from('') }, null) ?? Buffer.from('')
+  }
+
   /** Whether it brings content. */
-  #note({ type, delta, item }: JsonObject): boolean {
+  #note({ type, delta, item, sequence_number: sequence }: JsonObject): boolean {
+    if (typeof sequence === 'number') this.#sequence = sequence
     if (type === 'response.output_item.done' && isObject(item)) this.#noteCall(item)
     if (typeof delta === 'string' && delta !== '') {
       addText(this.progress.text, delta)

@@ -10,6 +10,7 @@ import { MOST_TOKENS, type TokenUsage } from '@gateway/contracts/usage'
 import { FREE_BYTES, type AnswerMemory, type HeldAnswer } from '../answer-memory.ts'
 import { BackendFault } from '../core/backend-fault.ts'
 import { choicesAsked } from '../core/chat-chunk.ts'
+import { OutputLimit } from '../core/output-limit.ts'
 import { createSseSplitter, EventTooLargeError, type SseEvent } from '../core/sse-events.ts'
 import {
   scaleToWhole,
@@ -60,6 +61,20 @@ export async function relayStream(
   call.usage = usage
   const unsent: Unsent = { ready: [], kept: [] }
   const room = roomForLargeEvents(run, answerMemory)
+  const limit = new OutputLimit(run.header.mostOutputTokens)
+
+  /** Whether the backend goes on behind its cap, or without any bound. */
+  async function isEnough(): Promise<boolean> {
+    const { text, begun, complete } = reading.progress
+    if (!begun || complete) return false
+    return limit.isPassed || limit.isTooMany(await tokensOf(text, text.length, tokens))
+  }
+
+  /** Ends the answer in its backend's place. */
+  function cut(): void {
+    unsent.kept.push(...piecesOf(reading.cut()))
+    exchange.abort(new Error('the answer is longer than its cap'))
+  }
 
   function send(pieces: Buffer[]): Promise<unknown> {
     if (!run.shown) {
@@ -79,7 +94,12 @@ export async function relayStream(
   try {
     while (!reading.progress.done && bytesIn(unsent.kept) < MOST_KEPT_BYTES) {
       const piece = await exchange.read()
-      for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) readInto(unsent, reading, event)
+      for (const event of piece ? split(() => splitter.push(piece)) : splitter.end()) {
+        readInto(unsent, reading, event)
+        limit.note(event.data.length, reading.progress.text.length)
+        // Most answers never come there.
+        if ((limit.isPassed || limit.needsCount) && (await isEnough())) cut()
+      }
       if (!piece || reading.progress.done) break
       await relay()
       const wait = room.hold(splitter.heldBytes)

@@ -71,6 +71,15 @@ export class MessagesStream implements ChatReading {
     return writeChunk(this.#whole({ choices: [], usage: writeUsage(usage) }))
   }
 
+  cut(): Buffer {
+    return writeChunk(this.cutChunk())
+  }
+
+  cutChunk(): Chunk {
+    this.progress.complete = this.progress.done = true
+    return this.#chunk({}, 'length')
+  }
+
   #start({ message }: JsonObject): Chunk | null {
     if (!isObject(message)) return null
     const { id, model } = message

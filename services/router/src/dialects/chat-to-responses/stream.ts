@@ -84,6 +84,15 @@ export class ResponsesToChatStream implements ChatReading {
     return writeChunk(this.#whole(usageMember(usage)))
   }
 
+  cut(): Buffer {
+    return writeChunk(this.cutChunk())
+  }
+
+  cutChunk(): Chunk {
+    this.progress.complete = this.progress.done = true
+    return this.#whole({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }] })
+  }
+
   #chunksOf(event: JsonObject): Chunk[] {
     const { type, output_index: at, item, delta } = event
     const member = PIECES.get(type)
