@@ -13,6 +13,7 @@ import { ANTHROPIC_IDS, fitId } from '../../core/tool-calls.ts'
 import { UNSIGNED } from '../messages/unsigned.ts'
 import { writeDeltaUsage, writeMessagesUsage } from '../messages/answer.ts'
 import { stopOf, writeMessage, writeText, writeToolUse } from './answer.ts'
+import { OpenObject } from './open-object.ts'
 import type { Echo } from './request.ts'
 
 interface Block {
@@ -23,6 +24,8 @@ interface Block {
   waiting: string
   /** tool_use: all arguments so far. */
   input: string
+  /** tool_use: how far they have come. */
+  json: OpenObject
   isBegun: boolean
 }
 
@@ -30,11 +33,12 @@ export class MessagesEvents {
   #echo: Echo
   #written = ''
   #id: string | null = null
-  /** The first is under way. */
-  #blocks: Block[] = []
-  /** The index of the first. */
+  /** Null: it has ended. */
+  #blocks: (Block | null)[] = []
+  /** Of the block that is under way. */
   #index = 0
   #calls = new Map<unknown, Block>()
+  #lastCall: unknown
   #refusal = ''
   #stop: JsonObject | null = null
 
@@ -97,33 +101,35 @@ export class MessagesEvents {
     if (typeof fragment !== 'string') return
     block.waiting += fragment
     block.input += fragment
+    block.json.add(fragment)
   }
 
   /** Gemini numbers no calls: there each one with an id is a new one. */
   #blockOf({ index, id }: JsonObject, name: unknown): Block {
-    const key = index ?? id ?? [...this.#calls.keys()].at(-1)
+    const key = index ?? id ?? this.#lastCall
     const known = this.#calls.get(key)
     if (known) return known
     const position = this.#calls.size
     const start = writeToolUse(fitId(id || `${this.#id}_${position}`, ANTHROPIC_IDS), name, {})
     const block = this.#open('tool_use', start)
-    this.#calls.set(key ?? position, block)
+    this.#lastCall = key ?? position
+    this.#calls.set(this.#lastCall, block)
     return block
   }
 
   #open(kind: Block['kind'], start: JsonObject): Block {
-    const block = { kind, start, waiting: '', input: '', isBegun: false }
+    const block = { kind, start, waiting: '', input: '', json: new OpenObject(), isBegun: false }
     this.#blocks.push(block)
     return block
   }
 
   #write(): void {
-    for (let block = this.#blocks[0]; block; block = this.#blocks[0]) {
+    for (let block = this.#blocks[this.#index]; block; block = this.#blocks[this.#index]) {
       this.#fill(block)
-      const isOver = this.#stop !== null || (this.#blocks.length > 1 && isWhole(block))
+      const isOver = this.#stop !== null || (this.#blocks.length > this.#index + 1 && isWhole(block))
       if (!isOver) return
       this.#end(block)
-      this.#blocks.shift()
+      this.#blocks[this.#index] = null
       this.#index++
     }
   }
@@ -167,13 +173,6 @@ function deltaOf({ kind, waiting }: Block): JsonObject {
   }
 }
 
-function isWhole({ kind, input }: Block): boolean {
-  if (kind !== 'tool_use') return true
-  if (!input.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(input)
-    return true
-  } catch {
-    return false
-  }
+function isWhole({ kind, input, json }: Block): boolean {
+  return kind !== 'tool_use' || json.isWhole(input)
 }

@@ -97,7 +97,7 @@ export class Output {
       this.#tellPart('added', spoken)
     }
     part.text += piece
-    part.logprobs.push(...logprobs)
+    for (const logprob of logprobs) part.logprobs.push(logprob)
     const place = logprobs.length === 0 ? part.place : { ...part.place, logprobs }
     this.#listener.tellPiece(PARTS[kind].pieces, place, piece)
   }
