@@ -1,0 +1,48 @@
+/** A request that blocks the event loop of each router that takes it does not go round until all of them stand still. */
+
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { startCluster } from '@gateway/cluster/start'
+import { expect, test } from 'vitest'
+import { newDeveloper } from './promises/gateway.ts'
+
+const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stalled-routers', 'stall.mjs')).href
+
+test('a request that stalls its router meets two of four routers, and ends in an error', async () => {
+  await using stack = new AsyncDisposableStack()
+  const dataDir = await mkdtemp(join(tmpdir(), 'gateway-stalled-'))
+  stack.defer(() => rm(dataDir, { recursive: true, force: true }))
+  const stalls = join(dataDir, 'stalls')
+  await writeFile(stalls, '')
+  const environment = { NODE_OPTIONS: `--import ${PRELOAD}`, STALLS: stalls }
+  const cluster = stack.use(await startCluster({ edges: 1, routers: 4, dataDir, environment }))
+  const url = cluster.edges[0]!
+  const { key } = await newDeveloper({ urls: [url], issuer: cluster.issuer })
+  const ask = async (input: string) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'svc-embed', input })
+    const response = await fetch(`${url}/v1/embeddings`, { method: 'POST', headers, body })
+    await response.arrayBuffer()
+    return response.status
+  }
+  const stalled = async () => (await readFile(stalls, 'utf8')).split('\n').filter((line) => line !== '')
+
+  // The edge knows routers that are awake.
+  for (let i = 0; i < 12; i++) expect(await ask(`hello ${i}`)).toBe(200)
+  const poison = ask('stall the router')
+  let isOver = false
+  void poison.finally(() => (isOver = true))
+  for (let i = 0; !isOver; i++) {
+    expect(await ask(`meanwhile ${i}`)).toBe(200)
+    await sleep(200)
+  }
+  expect(await poison).toBe(503)
+  await sleep(15_000)
+  const routers = await stalled()
+  expect(new Set(routers).size).toBeLessThanOrEqual(2)
+  expect(routers.length).toBeLessThanOrEqual(2)
+  expect(await ask('afterwards')).toBe(200)
+})
