@@ -15,12 +15,17 @@ export function atTurnsEnd(work: () => void): void {
   if (due.push(work) === 1) setImmediate(endTurn)
 }
 
-/** Does now what waits for the end of the turn. */
+let isEnding = false
+
+/** Does now what waits for the end of the turn, unless that is being done. */
 export function endTurn(): void {
+  if (isEnding) return
+  isEnding = true
   let done = 0
   try {
     for (; done < due.length; done++) due[done]!()
   } finally {
+    isEnding = false
     due.splice(0, done + 1)
     if (due.length > 0) setImmediate(endTurn)
   }

@@ -122,12 +122,17 @@ export interface JobHandle {
 
 export interface IncomingJob {
   readonly header: Uint8Array
+  /** The body's length. */
+  readonly bodyBytes: number
   /** Resolves with the whole body; rejects when the caller is lost or stopped before it came. */
   body(): Promise<Uint8Array>
   /** The dispatching process. */
   readonly callerId: string
-  /** Tells the caller that work has begun. First of all, and soon. */
-  accept(): void
+  /**
+   * Tells the caller that work has begun. First of all, and soon. `atOnce`: before any other work, so that the caller knows
+   * of it even if the work blocks this process.
+   */
+  accept(atOnce?: boolean): void
   /** Gives the job back unserved, instead of `accept`. */
   reject(detail: string): void
   head(head: Uint8Array): void

@@ -90,6 +90,7 @@ export function fakeJob(
     release: () => gate.resolve(),
     job: {
       header: Buffer.from(JSON.stringify(header)),
+      bodyBytes: asked.length,
       body: () => Promise.resolve(asked),
       callerId: 'edge-1',
       signal: abort.signal,

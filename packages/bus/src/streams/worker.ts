@@ -27,6 +27,7 @@ import {
 } from '../core/flow-control.ts'
 import { type Entry, InFlightMap } from '@gateway/in-flight/collections'
 import { JobAborted, type AbortCause, type IncomingJob, type JobOver } from '../port.ts'
+import { endTurn } from '../event-loop.ts'
 import { BodyPull, type BodyQueue } from './body-pull.ts'
 import type { StreamContext } from './context.ts'
 import type { Peer, PeerStream, Waiting, FrameHandler } from './peers.ts'
@@ -107,6 +108,7 @@ interface WorkerContext extends StreamContext {
 class WorkerStream implements IncomingJob, PeerStream, Waiting {
   readonly header: Uint8Array
   readonly callerId: string
+  readonly bodyBytes: number
   readonly #key: string
   readonly #number: number
   readonly #peer: Peer
@@ -130,6 +132,7 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     const { tuning, wire, counters } = context
     this.header = job.header
     this.callerId = job.callerId
+    this.bodyBytes = job.bodyBytes
     this.#key = key
     this.#number = job.stream
     this.#peer = peer
@@ -170,11 +173,14 @@ class WorkerStream implements IncomingJob, PeerStream, Waiting {
     return this.#body.whole
   }
 
-  accept(): void {
+  accept(atOnce = false): void {
     if (this.#accepted || this.#over) return
     this.#accepted = true
     pushControl(this.#sender, frameKind.accept, NO_BYTES)
     this.pump()
+    if (!atOnce) return
+    this.#peer.flush()
+    endTurn()
   }
 
   reject(detail: string): void {

@@ -3,7 +3,8 @@
  *
  * A router that is restarted is back within seconds, so a job waits that long for one; a frozen router keeps taking
  * its share of the queue, so a timeout is repeated at once: the bus names a router that is awake. A job may itself have
- * killed its router. So the edge waits longer after each loss, and gives the job up at the third.
+ * killed its router, or block it for so long that it counts as lost. So the edge gives the job up at the second loss: one
+ * killed router is no reason to, and a bad job does not go round until every router stands still.
  */
 
 /** `busy`: the router that was asked is late with what it has. */
@@ -22,9 +23,8 @@ export const BUSY_PATIENCE_MS = 1_500
 const MAX_DELAY_MS = 500
 
 /** The edge gives a job up after this many losses. */
-export const MOST_LOSSES = 3
-const FIRST_DELAY_AFTER_LOSS_MS = 250
-const LOSS_DELAY_GROWTH = 4
+export const MOST_LOSSES = 2
+const DELAY_AFTER_LOSS_MS = 250
 
 interface Unserved {
   reason: Unavailability
@@ -47,7 +47,7 @@ export interface Redispatch {
 export function redispatch({ reason, attempt, losses, waitedMs, remainingMs }: Unserved): Redispatch | null {
   if (remainingMs <= 0 || waitedMs >= MAX_WAIT_FOR_ROUTER_MS || losses >= MOST_LOSSES) return null
   if (reason === 'busy' && waitedMs >= BUSY_PATIENCE_MS) return null
-  const afterMs = delayAfter(reason, attempt, losses)
+  const afterMs = delayAfter(reason, attempt)
   return afterMs < remainingMs ? { afterMs, acceptTimeoutMs: acceptTimeoutMs(attempt + 1) } : null
 }
 
@@ -59,8 +59,8 @@ function acceptTimeoutMs(attempt: number): number | undefined {
   return attempt <= 2 ? undefined : Math.min(MAX_PATIENCE_MS, FIRST_PATIENCE_MS * 2 ** (attempt - 3))
 }
 
-function delayAfter(reason: Unavailability, attempt: number, losses: number): number {
+function delayAfter(reason: Unavailability, attempt: number): number {
   if (reason === 'timeout') return 0
-  if (reason === 'lost') return FIRST_DELAY_AFTER_LOSS_MS * LOSS_DELAY_GROWTH ** (losses - 1)
+  if (reason === 'lost') return DELAY_AFTER_LOSS_MS
   return Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.min(attempt - 1, 10))
 }

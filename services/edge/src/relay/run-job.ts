@@ -114,7 +114,8 @@ class RunningJob implements JobRun {
         header: encodeJson(header),
         body: this.#body,
         acceptTimeoutMs,
-        timeouts: this.#timeouts,
+        // The queue may give it to the router that it was lost with, which may be alive and late.
+        timeouts: this.#timeouts + this.#losses,
       },
       {
         onAccept: (router) => {

@@ -31,7 +31,7 @@ export function serveJob(router: Router, job: IncomingJob): void {
   if (isForOthers(pool, header)) return job.reject('no_place')
   if (!router.intake.takes()) return job.reject('busy')
 
-  job.accept()
+  job.accept(isToBeKnown(job, header))
   failpoint('router.job-accepted')
   const run = openRun(job, header, pool, receivedAtMs, beginSpan(router, header))
   const place = router.runs.join(run)
@@ -43,6 +43,14 @@ export function serveJob(router: Router, job: IncomingJob): void {
       run.span.end()
       place.leave()
     })
+}
+
+/** A body that is long enough to block a router, where one of its readers had a defect. */
+const LONG_BODY_BYTES = 8 * 1024
+
+/** A job that blocks router after router is given up, provided that its edge knows who has it. */
+function isToBeKnown({ bodyBytes }: IncomingJob, { attempt }: JobHeader): boolean {
+  return attempt > 1 || bodyBytes >= LONG_BODY_BYTES
 }
 
 async function answer(run: Run, pool: TargetPool, router: Router): Promise<void> {
