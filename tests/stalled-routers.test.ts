@@ -37,12 +37,8 @@ test.each([
   // The edge knows routers that are awake.
   for (let i = 0; i < 12; i++) expect(await ask(`hello ${i}`)).toBe(200)
   const poison = ask(words)
-  let isOver = false
-  void poison.finally(() => (isOver = true))
-  for (let i = 0; !isOver; i++) {
-    expect(await ask(`meanwhile ${i}`)).toBe(200)
-    await sleep(200)
-  }
+  const isOver = () => Promise.race([poison.then(() => true), sleep(200, false)])
+  for (let i = 0; !(await isOver()); i++) expect(await ask(`meanwhile ${i}`)).toBe(200)
   expect(await poison).toBe(503)
   await sleep(15_000)
   const routers = await stalled()
