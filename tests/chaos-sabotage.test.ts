@@ -56,6 +56,12 @@ const CASES: Case[] = [
     promise: 'one client takes no more than its own: no backend, no time, no answer without end',
     run: { requests: 100, kills: 34, only: ['refused-bodies'] },
   },
+  {
+    sabotage: 'no-cap',
+    what: 'a stream goes on behind its cap',
+    promise: 'one client takes no more than its own: no backend, no time, no answer without end',
+    run: { requests: 100, kills: 34, only: ['endless'] },
+  },
 ]
 
 test.each(CASES)('it is found out that $what', { timeout: 180_000 }, async ({ sabotage, promise, run }) => {

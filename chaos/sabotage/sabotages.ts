@@ -64,6 +64,13 @@ const READ_ON_LOOP: readonly Change[] = [
   },
 ]
 
+/** A stream goes on behind its cap for as long as its backend does. */
+const NO_CAP: Change = {
+  file: 'services/router/src/core/output-limit.ts',
+  from: /isTooMany\(tokens: number\): boolean \{/,
+  to: '$& return false',
+}
+
 export const SABOTAGES = {
   'no-wait': [NO_WAIT],
   'no-unique-key': [NO_KEY],
@@ -71,6 +78,7 @@ export const SABOTAGES = {
   'no-void': [NO_VOID],
   'blamed-backends': BLAMED_BACKENDS,
   'read-on-loop': READ_ON_LOOP,
+  'no-cap': [NO_CAP],
 } as const satisfies Record<string, readonly Change[]>
 export type Sabotage = keyof typeof SABOTAGES
 
