@@ -227,7 +227,9 @@ export class Hold implements AnswerHold {
   /** The request is refused, which is work, too. Returns how long its sender waits for that. */
   refused(): number {
     this.#worked(REFUSAL_MS)
-    return Math.min(LONGEST_HOLD_MS, this.msOverShare())
+    // Refused together, they do not come back together.
+    const longestMs = LONGEST_HOLD_MS * (0.5 + Math.random() / 2)
+    return Math.min(longestMs, this.msOverShare())
   }
 
   /** The edge answers the request itself. */
