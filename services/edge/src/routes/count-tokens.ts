@@ -1,10 +1,12 @@
 /**
  * `POST /v1/messages/count_tokens`: the tokens of a prompt before it is sent. A backend counts them where it has an endpoint for
- * that. Otherwise the edge estimates them, as it does for the limits. `x-svc-token-count` says which.
+ * that, and the caller's plan includes the model. Otherwise the edge estimates them, as it does for the limits.
+ * `x-svc-token-count` says which.
  */
 
 import type { z } from 'zod'
 import type { tokensCounted } from '@gateway/contracts/messages'
+import { findPlan, planIncludes } from '@gateway/contracts/models'
 import type { Edge } from '../edge.ts'
 import { holdOf } from '../read/bytes-in-flight.ts'
 import { jobBody } from '../read/inference-kinds.ts'
@@ -16,16 +18,17 @@ import { modelNamed } from '../read/understand.ts'
 import { headerOf } from './infer.ts'
 
 export function countPromptTokens(edge: Edge): Handler<'key'> {
-  return async (request, response) => {
+  return async (request, response, caller) => {
     const { current } = edge.config
     const body: unknown = request.body
     const { sender } = holdOf(response)!
     const { model, input_tokens } =
       body instanceof LargeJson ? await edge.largeBodies.countTokens(current, body, sender) : countTokens(body)
     const served = modelNamed(current, model, 'chat')
+    const isIncluded = planIncludes(findPlan(current, caller.plan), served)
     // No pool is chosen for Auto before the request runs, and a large body is not read a second time.
     const exact =
-      body instanceof LargeJson || served.type === 'auto'
+      body instanceof LargeJson || served.type === 'auto' || !isIncluded
         ? null
         : await edge.countAtBackends({
             pool: served.pool,

@@ -23,7 +23,7 @@ export const llamaCpp: VendorProfile = {
   rejectedParameters: rejectedByName,
   parameters: { chat: () => CHAT, control: CONTROL, unrelated: UNRELATED },
   pricedOptions: {},
-  // Its server's own description of routes, tools/server/README.md, read in November 2026.
+  // ggml-org/llama.cpp#17570 (2025-11).
   countsTokens: true,
   toolCalls: {},
   messages: { order: 'alternating', takesReasoning: true },
