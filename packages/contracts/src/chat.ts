@@ -49,10 +49,26 @@ const messageInRequest = chatMessage.meta({
 export const LARGEST_CAP_TOKENS = 10_000_000
 export const tokenCap = z.int().min(1).max(LARGEST_CAP_TOKENS).nullish()
 
+/**
+ * More than any conversation of an agent has. A longer list costs the event loop and the translation of each element, and
+ * no model's window holds it.
+ */
+export const MOST_MESSAGES = 20_000
+export const MOST_TOOLS = 2_048
+
+/** A list of a request with a bound that the refusal names. */
+export function boundedList<Element extends z.ZodType>(element: Element, most: number): z.ZodArray<Element> {
+  return z.array(element).max(most, tooMany(most))
+}
+
+export function tooMany(most: number): string {
+  return `must have at most ${most} elements`
+}
+
 export const chatRequest = z
   .looseObject({
     model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
-    messages: z.array(messageInRequest).min(1),
+    messages: boundedList(messageInRequest, MOST_MESSAGES).min(1),
     max_tokens: tokenCap,
     max_completion_tokens: tokenCap,
     stream: z.boolean().nullish(),
@@ -61,7 +77,7 @@ export const chatRequest = z
     temperature: z.number().min(0).max(2).nullish(),
     top_p: z.number().min(0).max(1).nullish(),
     stop: z.union([z.string(), z.array(z.string()).max(16)]).nullish(),
-    tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+    tools: boundedList(z.looseObject({ type: z.string() }), MOST_TOOLS).nullish(),
     chat_template_kwargs: z.looseObject({ enable_thinking: z.boolean().nullish() }).nullish(),
   })
   .superRefine((request, context) => {

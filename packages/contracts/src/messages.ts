@@ -4,6 +4,7 @@
  */
 
 import * as z from 'zod'
+import { boundedList, MOST_MESSAGES, MOST_TOOLS } from './chat.ts'
 
 /** Of a message, the system's prompt, or a tool's result. Kinds that the gateway does not read are the backend's to judge. */
 const anyBlock = z.looseObject({ type: z.string(), text: z.string().nullish() })
@@ -23,9 +24,12 @@ const tokenCap = z.int().min(0).max(10_000_000)
 /** `POST /v1/messages/count_tokens` takes what decides about the prompt. */
 export const countTokensRequest = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(messageParam).min(1),
+  messages: boundedList(messageParam, MOST_MESSAGES).min(1),
   system: z.union([z.string(), z.array(block)]).nullish(),
-  tools: z.array(z.looseObject({ name: z.string().nullish(), type: z.string().nullish() })).nullish(),
+  tools: boundedList(
+    z.looseObject({ name: z.string().nullish(), type: z.string().nullish() }),
+    MOST_TOOLS,
+  ).nullish(),
   tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']) }).nullish(),
   thinking: z.looseObject({ type: z.string() }).nullish(),
   output_config: z.looseObject({ format: z.looseObject({ type: z.string() }).nullish() }).nullish(),

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod'
-import { DEFAULT_CHAT_MODEL, tokenCap } from './chat.ts'
+import { boundedList, DEFAULT_CHAT_MODEL, MOST_MESSAGES, MOST_TOOLS, tokenCap, tooMany } from './chat.ts'
 
 const part = z.looseObject({
   type: z.string(),
@@ -81,7 +81,10 @@ const KEEPS_NOTHING = 'must be left out: the gateway keeps no responses; send th
 
 export const responsesRequest = z.looseObject({
   model: z.string().min(1).default(DEFAULT_CHAT_MODEL),
-  input: z.union([z.string(), z.array(inputItem).min(1)]),
+  // Behind the union, whose own complaint names no bound.
+  input: z
+    .union([z.string(), z.array(inputItem).min(1)])
+    .refine((input) => input.length <= MOST_MESSAGES || typeof input === 'string', tooMany(MOST_MESSAGES)),
   instructions: z.string().nullish(),
   max_output_tokens: tokenCap,
   stream: z.boolean().nullish(),
@@ -90,7 +93,7 @@ export const responsesRequest = z.looseObject({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   top_logprobs: z.int().min(0).max(20).nullish(),
-  tools: z.array(tool).nullish(),
+  tools: boundedList(tool, MOST_TOOLS).nullish(),
   tool_choice: z
     .union([z.enum(['none', 'auto', 'required']), z.looseObject({ type: z.string(), name: z.string().nullish() })])
     .nullish(),
