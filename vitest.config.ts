@@ -77,7 +77,7 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['tests/**/*.test.ts'],
-          // Their servers and clients are not installed for these: `npm run test:backends`, `npm run test:clients`.
+          // Their servers and clients are not installed for these: `npm run prove backends`, `npm run prove clients`.
           exclude: ['tests/backends/**', 'tests/coding-tools/**', 'tests/clients/other-languages.test.ts', ...alone],
           maxWorkers: atOnce(cores + 1),
           sequence: { groupOrder: 1 },

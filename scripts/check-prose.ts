@@ -1,6 +1,6 @@
 /**
  * Checks that the documents keep to docs/writing.md, that their links lead somewhere, and that they stay below a ceiling.
- * It counts neither code nor parts that a run or a test writes. `npm run words` prints each page's words.
+ * It counts neither code nor parts that a run or a test writes. `--words` prints each page's words.
  */
 
 import { existsSync, globSync, readFileSync } from 'node:fs'

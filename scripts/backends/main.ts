@@ -1,5 +1,5 @@
 /**
- * `npm run test:backends`: installs real inference servers and real clients from packages, saying so, and runs
+ * `npm run prove backends`: installs real inference servers and real clients from packages, saying so, and runs
  * `tests/backends` on them. Words after `--` go to vitest. A whole run writes `docs/backends.md` and the README's picture.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `docs/backends.md`, from what a whole run of `npm run test:backends` has seen and from the table that the strict
+ * `docs/backends.md`, from what a whole run of `npm run prove backends` has seen and from the table that the strict
  * stand-ins hold the router to. A cell that nothing has shown is left empty.
  */
 
@@ -71,7 +71,7 @@ export function writePage(evidence: Evidence): string {
   return [
     '# Backends',
     '',
-    'Which parameters work in front of which vendor or server, and how we know. `npm run test:backends` writes this page. To test',
+    'Which parameters work in front of which vendor or server, and how we know. `npm run prove backends` writes this page. To test',
     'your own server: `npm run ctl -- backends probe --url <address>`.',
     '',
     writeVendors(),
@@ -141,7 +141,7 @@ const OTHER_SERVERS = [
   '',
 ]
 
-/** `npm run words` does not count a marked part. */
+/** The count of words leaves out a marked part. */
 function marked(name: string, lines: string[]): string[] {
   return [`<!-- begin ${name} -->`, '', ...lines, '', `<!-- end ${name} -->`]
 }

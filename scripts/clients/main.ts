@@ -1,5 +1,5 @@
 /**
- * `npm run test:clients`: builds the clients of OpenAI's API that people use from Go, Rust, Java and Python, saying so, and
+ * `npm run prove clients`: builds the clients of OpenAI's API that people use from Go, Rust, Java and Python, saying so, and
  * runs `tests/clients` with them: the texts that a person reads of each failure. Words after `--` go to vitest.
  */
 

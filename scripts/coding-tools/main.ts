@@ -1,5 +1,5 @@
 /**
- * `npm run test:coding-tools`: installs coding tools as npm ships them (900 MB) and Anthropic's client for Python, saying
+ * `npm run prove coding-tools`: installs coding tools as npm ships them (900 MB) and Anthropic's client for Python, saying
  * so, and runs `tests/coding-tools`: each tool works on a task in a scratch repository, through the gateway. Words after `--` go to vitest.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `npm run test:contract`: Schemathesis holds a running gateway against its own `/openapi.json`, with all default checks.
+ * `npm run prove contract`: Schemathesis holds a running gateway against its own `/openapi.json`, with all default checks.
  * Words after `--` go to Schemathesis. Exits as Schemathesis does: 0 when no check failed.
  */
 

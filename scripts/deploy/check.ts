@@ -36,7 +36,7 @@ process.exitCode = problems.length === 0 ? 0 : 1
 function expectFile(path: string, content: string): void {
   if (readIfThere(path) === content) return
   problems.push(
-    `${relative(process.cwd(), path)} is not what is written now: run npm run deploy:write, and look at the difference`,
+    `${relative(process.cwd(), path)} is not what is written now: run npm run write deploy, and look at the difference`,
   )
 }
 

@@ -3,7 +3,7 @@ import { busRoles } from '@gateway/contracts/bus-roles'
 import { expect, test } from 'vitest'
 import { NATS_USERS_PATH, natsUsersFile, permissionsOf } from './nats-users.ts'
 
-test("the chart's NATS users are those that the contract's table gives (npm run deploy:write)", () => {
+test("the chart's NATS users are those that the contract's table gives (npm run write deploy)", () => {
   expect(readFileSync(NATS_USERS_PATH, 'utf8')).toBe(natsUsersFile())
 })
 

@@ -59,7 +59,7 @@ export function natsUsersFile(): string {
       '      }',
     ].join('\n')
   })
-  return `# Who may say and hear what on the bus. Written by \`npm run deploy:write\` from packages/contracts/src/bus-roles.ts and
+  return `# Who may say and hear what on the bus. Written by \`npm run write deploy\` from packages/contracts/src/bus-roles.ts and
 # packages/bus/src/nats/permissions.ts; \`npm run check\` refuses a file that differs. Passwords come from the environment.
 
 accounts: {

@@ -9,7 +9,7 @@ import { groups } from '@gateway/contracts/subjects'
 
 export const ARCHITECTURE_PATH = join(import.meta.dirname, '../../ARCHITECTURE.md')
 
-const [BEGIN, END] = ['<!-- subjects: written by `npm run deploy:write` -->\n', '<!-- /subjects -->\n']
+const [BEGIN, END] = ['<!-- subjects: written by `npm run write deploy` -->\n', '<!-- /subjects -->\n']
 
 export function withSubjects(architecture = readFileSync(ARCHITECTURE_PATH, 'utf8')): string {
   const [before, rest] = halves(architecture, BEGIN)

@@ -1,5 +1,5 @@
 /**
- * The services of the last release, from the history of this repository: `tests/skew.test.ts` and `npm run prove:compose`
+ * The services of the last release, from the history of this repository: `tests/skew.test.ts` and `npm run prove compose`
  * run them beside this version. A checkout without that commit cannot have them, and the error says how to fetch it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * `npm run schemas:write`: writes JSON schemas of vendors' requests from the vendors' own descriptions: the types of their
+ * `npm run write schemas`: writes JSON schemas of vendors' requests from the vendors' own descriptions: the types of their
  * official SDKs, and the sources of servers. The strict stand-ins validate each request by them.
  */
 

@@ -15,7 +15,7 @@ process.env['NODE_ENV'] = 'production'
 
 export default defineConfig({
   root: import.meta.dirname,
-  // Where the edge serves it; `npm run build:console -- --base /elsewhere/` for another place.
+  // Where the edge serves it; `node scripts/ensure-console.mjs --base /elsewhere/` for another place.
   base: '/console/',
   plugins: [themeVariables(), compressFiles()],
   oxc: { jsx: { runtime: 'automatic' } },

@@ -86,6 +86,6 @@ async function ready(root: string, child: ChildProcess, output: () => string): P
 
 function variable(name: string): string {
   const value = process.env[name]
-  if (!value) throw new Error(`${name} is not set: run npm run test:backends`)
+  if (!value) throw new Error(`${name} is not set: run npm run prove backends`)
   return value
 }

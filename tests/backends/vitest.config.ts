@@ -1,5 +1,5 @@
 /**
- * `npm run test:backends`: real inference servers and real clients, which plain `npm test` does not install. One file
+ * `npm run prove backends`: real inference servers and real clients, which plain `npm test` does not install. One file
  * after the other: each needs the whole machine to generate.
  */
 

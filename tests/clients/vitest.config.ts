@@ -1,5 +1,5 @@
 /**
- * `npm run test:clients`: clients whose languages plain `npm test` does not need.
+ * `npm run prove clients`: clients whose languages plain `npm test` does not need.
  */
 
 import { join } from 'node:path'

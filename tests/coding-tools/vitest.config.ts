@@ -1,5 +1,5 @@
 /**
- * `npm run test:coding-tools`: tools that plain `npm test` does not install.
+ * `npm run prove coding-tools`: tools that plain `npm test` does not install.
  */
 
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * `npm run prove:compose`: brings the compose file up on a container engine of its own, tries it, and takes it down. Installs what
+ * `npm run prove compose`: brings the compose file up on a container engine of its own, tries it, and takes it down. Installs what
  * it needs, saying so. Root on Linux (Debian and its kin); Go and npm reach their registries.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The steps of `npm run prove:compose`, inside the world that `main.ts` opens. A run that passes writes its figures.
+ * The steps of `npm run prove compose`, inside the world that `main.ts` opens. A run that passes writes its figures.
  */
 
 import { parseArgs } from 'node:util'

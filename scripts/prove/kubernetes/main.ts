@@ -1,5 +1,5 @@
 /**
- * `npm run prove:kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
+ * `npm run prove kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
  * a node. `-- --only <expression>`: of the proofs on the cluster, those whose titles match. Linux, as root; needs Go, and
  * installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing else.
  */

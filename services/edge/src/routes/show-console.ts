@@ -25,7 +25,7 @@ export function showConsole({ signIn }: EdgeSettings, { folder }: ConsoleSetting
     const found = await (reading ??= readConsoleFiles(folder))
     if (found) return found
     reading = null
-    throw new GatewayError('NOT_FOUND', 'The console has not been built; npm run build:console does that')
+    throw new GatewayError('NOT_FOUND', 'The console has not been built; npm start builds it')
   }
 
   return async (request, response) => {

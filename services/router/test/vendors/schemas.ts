@@ -1,6 +1,6 @@
 /**
  * Whether a request is as its vendor describes requests: JSON schemas from the vendor's own SDK or source
- * (`npm run schemas:write`). A vendor that publishes no description, and calls its address OpenAI's, is held to OpenAI's.
+ * (`npm run write schemas`). A vendor that publishes no description, and calls its address OpenAI's, is held to OpenAI's.
  */
 
 import { readFileSync } from 'node:fs'
