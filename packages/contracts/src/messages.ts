@@ -26,10 +26,7 @@ export const countTokensRequest = z.looseObject({
   model: z.string().min(1),
   messages: boundedList(messageParam, MOST_MESSAGES).min(1),
   system: z.union([z.string(), z.array(block)]).nullish(),
-  tools: boundedList(
-    z.looseObject({ name: z.string().nullish(), type: z.string().nullish() }),
-    MOST_TOOLS,
-  ).nullish(),
+  tools: boundedList(z.looseObject({ name: z.string().nullish(), type: z.string().nullish() }), MOST_TOOLS).nullish(),
   tool_choice: z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']) }).nullish(),
   thinking: z.looseObject({ type: z.string() }).nullish(),
   output_config: z.looseObject({ format: z.looseObject({ type: z.string() }).nullish() }).nullish(),
