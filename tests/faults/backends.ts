@@ -250,11 +250,16 @@ export function promiseFailover(stage: () => Stage, page: FaultPageSection): voi
     fail(lane.second, { disconnect: true })
     const seen = await askChat({ url: edges[0], key: caller.key, model: lane.model, stream: true }).over
     expect(seen).toMatchObject({ status: 503, text: '', error: expect.any(Error) })
+    // Nested, as the official client reads it.
     expect(seen.refusal).toEqual({
-      error: expect.any(String),
-      code: 'UPSTREAMS_EXHAUSTED',
-      tier: lane.model,
-      attempted: [lane.first, lane.second],
+      error: {
+        code: 'UPSTREAMS_EXHAUSTED',
+        type: 'server_error',
+        message: expect.any(String),
+        param: null,
+        tier: lane.model,
+        attempted: [lane.first, lane.second],
+      },
     })
     expect(new Set(calls(lane).map(({ backend }) => backend))).toEqual(new Set([lane.first, lane.second]))
     page.row(

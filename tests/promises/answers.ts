@@ -199,14 +199,14 @@ export function promiseAnswers(gateway: () => Gateway): void {
 
     test('a huge answer arrives whole, to a client that reads slowly too', async () => {
       const { model, first } = newLane(gateway())
-      const sizeBytes = 16 * 1024 * 1024
+      const sizeBytes = 3 * 1024 * 1024
       gateway().backends.frail.fail({ backend: first, sizeBytes })
-      const request = { model, messages: ask('everything'), stream: true as const }
+      const request = { model, messages: ask('everything'), max_tokens: 500_000, stream: true as const }
       let received = 0
       let pauses = 0
       for await (const chunk of await developer.client.chat.completions.create(request)) {
         received += chunk.choices[0]?.delta.content?.length ?? 0
-        if (received > (pauses + 1) * 2 * 1024 * 1024) {
+        if (received > (pauses + 1) * 512 * 1024) {
           pauses++
           await new Promise((resolve) => setTimeout(resolve, 200))
         }

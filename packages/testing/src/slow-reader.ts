@@ -43,6 +43,9 @@ export async function openSlowReader(question: SlowQuestion): Promise<SlowReader
 
 const COMES_BACK_WITHIN_MS = 30_000
 
+/** So high that the router ends no answer that waits for its reader. */
+const MAX_TOKENS = 500_000
+
 /** The answer is paused. */
 function ask({ url, key, model, content = 'go on' }: SlowQuestion): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
@@ -52,7 +55,8 @@ function ask({ url, key, model, content = 'go on' }: SlowQuestion): Promise<Inco
     resolve(response.pause())
   })
   asked.on('error', reject)
-  asked.end(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content }] }))
+  const messages = [{ role: 'user', content }]
+  asked.end(JSON.stringify({ model, stream: true, max_tokens: MAX_TOKENS, messages }))
   return promise
 }
 
