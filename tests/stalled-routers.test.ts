@@ -12,17 +12,17 @@ import { newDeveloper } from './promises/gateway.ts'
 const PRELOAD = pathToFileURL(join(import.meta.dirname, 'stalled-routers', 'stall.mjs')).href
 
 test.each([
-  ['long', 'stall the router '.repeat(2_000), 2],
+  ['long', 'stall the router '.repeat(2_000), 3],
   // Its first router does not say that it has it.
-  ['short', 'stall the router', 3],
-])('a %s request that stalls its router does not meet all of four, and ends in an error', async (_, words, most) => {
+  ['short', 'stall the router', 4],
+])('a %s request that stalls its router does not meet all of five, and ends in an error', async (_, words, most) => {
   await using stack = new AsyncDisposableStack()
   const dataDir = await mkdtemp(join(tmpdir(), 'gateway-stalled-'))
   stack.defer(() => rm(dataDir, { recursive: true, force: true }))
   const stalls = join(dataDir, 'stalls')
   await writeFile(stalls, '')
   const environment = { NODE_OPTIONS: `--import ${PRELOAD}`, STALLS: stalls }
-  const cluster = stack.use(await startCluster({ edges: 1, routers: 4, dataDir, environment }))
+  const cluster = stack.use(await startCluster({ edges: 1, routers: 5, dataDir, environment }))
   const url = cluster.edges[0]!
   const { key } = await newDeveloper({ urls: [url], issuer: cluster.issuer })
   const ask = async (input: string) => {

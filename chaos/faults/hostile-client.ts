@@ -48,7 +48,7 @@ export async function poisoned(
 
 /** A refusal costs the edge what it has read. */
 const ITEMS = 60_000
-const FIVE_A_SECOND_MS = 200
+const BETWEEN_BODIES_MS = 60
 /** Half of the others' short requests are answered within this. Two cores carry the run. */
 const USUAL_WITHIN_MS = 400
 
@@ -69,7 +69,7 @@ export async function refusedBodies(
   })
   const answers = new Map<string, number>()
   const sent: Promise<void>[] = []
-  await whileLasting(untilMs, FIVE_A_SECOND_MS, async () => {
+  await whileLasting(untilMs, BETWEEN_BODIES_MS, async () => {
     sent.push(send(stage, edge, body).then(({ status }) => count(answers, status)))
   })
   await Promise.all([asking, ...sent])

@@ -102,7 +102,7 @@ describe('a backend', () => {
       const gone = once(socket, 'close')
       openStream(response)
       response.write(ROLE)
-      const event = chunk({ content: 'x'.repeat(16_000) })
+      const event = chunk({ content: 'x', filler: 'x'.repeat(16_000) })
       for (let i = 0; i < 2_000 && !socket.destroyed; i++) {
         written += event.length
         if (!response.write(event)) await Promise.race([once(response, 'drain'), gone])

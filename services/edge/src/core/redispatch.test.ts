@@ -12,9 +12,9 @@ test('a job of a frozen router goes elsewhere at once', () => {
   expect(delayMs({ ...FRESH, reason: 'timeout', attempt: 3, waitedMs: 750 })).toBe(0)
 })
 
-test('a job that loses its router goes to another, and is given up when it loses that, too', () => {
+test('a job that loses its router goes to another, and to a third, and is given up when it loses that, too', () => {
   const delays = [1, 2, 3].map((losses) => delayMs({ ...FRESH, reason: 'lost', losses }))
-  expect(delays).toEqual([250, null, null])
+  expect(delays).toEqual([250, 250, null])
 })
 
 test('a job that nobody accepts is not multiplied: each attempt waits longer', () => {

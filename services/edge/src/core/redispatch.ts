@@ -22,8 +22,8 @@ const FIRST_DELAY_MS = 25
 export const BUSY_PATIENCE_MS = 1_500
 const MAX_DELAY_MS = 500
 
-/** The edge gives a job up after this many losses. */
-export const MOST_LOSSES = 2
+/** The edge gives a job up after this many losses. Two routers may be killed one after the other, and a third still serves. */
+export const MOST_LOSSES = 3
 const DELAY_AFTER_LOSS_MS = 250
 
 interface Unserved {

@@ -106,8 +106,8 @@ async function proveFirst<Proven extends { account: string; plan: string }>(
     return proven
   } catch (error) {
     noteProven(edge, hold, caller, error)
-    // They still come, and are dropped.
-    hold.reads(Number(length ?? 0))
+    // They still come, and are dropped; a client that waits to be told sends none.
+    if (!waitsToBeTold(request)) hold.reads(Number(length ?? 0))
     throw error
   }
 }

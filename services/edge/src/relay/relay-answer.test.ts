@@ -697,7 +697,7 @@ describe('a JSON answer', () => {
     expect(reports).toMatchObject([{ outcome: 'router_lost', delivered: false }])
   })
 
-  test('that costs each router its life is given up after two, free of charge', async () => {
+  test('that costs each router its life is given up after three, free of charge', async () => {
     let asked = 0
     const { url, reports, finished, metrics } = await stage(
       (job, routerId) => {
@@ -710,7 +710,7 @@ describe('a JSON answer', () => {
     )
     const response = await fetch(url)
     expect(response.status).toBe(503)
-    expect(asked).toBe(2)
+    expect(asked).toBe(3)
     expect(reports).toEqual([])
     await expect.poll(() => finished).toEqual([{ charge: 0, tokens: 0 }])
     expect(metrics.text()).toContain('gateway_router_losses_total{service="edge",given_up="yes"} 1')
