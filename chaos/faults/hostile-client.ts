@@ -48,7 +48,7 @@ export async function poisoned(
 
 /** A refusal costs the edge what it has read. */
 const ITEMS = 60_000
-const BETWEEN_BODIES_MS = 60
+const BETWEEN_BODIES_MS = 50
 /** Half of the others' short requests are answered within this. Two cores carry the run. */
 const USUAL_WITHIN_MS = 400
 
@@ -57,7 +57,7 @@ export async function refusedBodies(
   clients: Clients,
   { edge, forMs }: Extract<FaultAction, { kind: 'refused-bodies' }>,
 ): Promise<Consequence> {
-  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: 'Say: nothing' }))
+  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: 'Say: nothing. '.repeat(6) }))
   // A team pays by allowance, which this model is not in.
   const body = JSON.stringify({ model: 'vendor-model', messages })
   const untilMs = Date.now() + forMs

@@ -14,7 +14,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompre
 import { GatewayError } from '@gateway/contracts/errors'
 import { IDEMPOTENCY_KEY } from '@gateway/contracts/idempotency'
 import { findPlan } from '@gateway/contracts/models'
-import { claimKey, proveKey, type Caller, type ProvenCaller } from '../credentials/authenticate.ts'
+import { claimKey, proveKey, type Caller, type ProvenCaller, namesKnownAccount } from '../credentials/authenticate.ts'
 import type { Edge } from '../edge.ts'
 import { rateLimited } from '../core/rate-limited.ts'
 import { takeOne } from '../core/minute-buckets.ts'
@@ -79,7 +79,9 @@ async function makeRoom(edge: Edge, request: IncomingMessage, response: StepResp
   const hold = edge.bytes.hold(request, response)
   const { 'content-length': length } = request.headers
   const isSmall = packingOf(request) === null && Number(length) <= SMALL_BODY_BYTES
-  if (isSmall && !hold.isOverShare() && hold.takeUnproven(Number(length))) return
+  // A stranger at the same address may have used up its share: no matter of an account that this edge has served.
+  const isWithinShare = !hold.isOverShare() || namesKnownAccount(edge, request)
+  if (isSmall && isWithinShare && hold.takeUnproven(Number(length))) return
   await proveFirst(edge, request, hold, caller, async () => {
     // An answer that is kept under the key costs nothing, and passes limits that are used up.
     if (request.headers[IDEMPOTENCY_HEADER] !== undefined) return proveKey(edge, caller)
