@@ -347,7 +347,10 @@ describe('asked again', () => {
     const developer = await newDeveloper(gateway)
     const { model, first } = newLane(gateway)
     gateway.backends.frail.fail({ backend: first, sizeBytes: 3 * MEGABYTE })
-    const asked = { idempotencyKey: randomUUID(), body: { model, messages: ask('everything'), stream, max_tokens: 500_000 } }
+    const asked = {
+      idempotencyKey: randomUUID(),
+      body: { model, messages: ask('everything'), stream, max_tokens: 500_000 },
+    }
     const answers = await Promise.all(gateway.urls.map((url) => post(developer, { url, ...asked })))
     for (const { status, text } of answers) {
       expect(status).toBe(200)
