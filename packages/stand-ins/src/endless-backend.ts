@@ -23,15 +23,17 @@ export const SHORT_MODEL = 'short'
 const PACE_MS = 20
 const EVENT_BYTES = 16 * 1024
 
-const event = (content: string, finishReason: string | null = null) =>
+/** Bytes beside the text: a router ends a text that is longer than any model writes. */
+const event = (content: string, finishReason: string | null = null, besideBytes = 0) =>
   `data: ${JSON.stringify({
     id: 'c1',
     object: 'chat.completion.chunk',
     created: 1,
     model: 'm',
+    ...(besideBytes > 0 ? { filler: 'x'.repeat(besideBytes) } : {}),
     choices: [{ index: 0, delta: { content }, finish_reason: finishReason }],
   })}\n\n`
-const LARGE = event('x'.repeat(EVENT_BYTES))
+const LARGE = event('x', null, EVENT_BYTES)
 const GOODBYE = `${event('', 'stop')}data: [DONE]\n\n`
 const SHORT_ANSWER = event('hello').repeat(3) + GOODBYE
 
