@@ -46,9 +46,9 @@ export async function poisoned(
   return { harm: [...ejected].map((backend) => `${backend} was ejected`), note: inWords(answers) }
 }
 
-/** A refusal costs the edge what it has read. */
-const ITEMS = 60_000
-const BETWEEN_BODIES_MS = 50
+/** A refusal costs the edge what it has read: as many messages as one request may have, in as many pieces. */
+const ITEMS = 20_000
+const BETWEEN_BODIES_MS = 25
 /** Half of the others' short requests are answered within this. Two cores carry the run. */
 const USUAL_WITHIN_MS = 400
 
@@ -57,7 +57,8 @@ export async function refusedBodies(
   clients: Clients,
   { edge, forMs }: Extract<FaultAction, { kind: 'refused-bodies' }>,
 ): Promise<Consequence> {
-  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: 'Say: nothing. '.repeat(6) }))
+  const part = { type: 'text', text: 'Say: nothing. '.repeat(6) }
+  const messages = Array.from({ length: ITEMS }, () => ({ role: 'user', content: [part, part, part] }))
   // A team pays by allowance, which this model is not in.
   const body = JSON.stringify({ model: 'vendor-model', messages })
   const untilMs = Date.now() + forMs
