@@ -50,6 +50,24 @@ test('an unknown account leaves nothing behind, whatever is asked about it', asy
   expect(await operator.keys('*')).toEqual([])
 })
 
+test('a dead or unknown key changes nothing that is held of its account, also when a lease has run out meanwhile', async () => {
+  await using stage = await knownAccount(open)
+  const { account, admission } = stage
+  await admission.deactivate({ account, keyHash: 'dead', version: 1 })
+  await stage.admit({ requestId: 'abandoned', worstCharge: 20, leaseMs: SECOND_MS })
+  stage.clock.advance(HOUR_MS)
+  const contents = async () =>
+    Promise.all((await operator.keys('*')).sort().map((key) => Promise.all([key, operator.dumpBuffer(key)])))
+  const before = await contents()
+  for (const keyHash of ['dead', 'made up']) {
+    await stage.admit({ keyHash })
+    await stage.admit({ keyHash, takes: 'nothing' })
+    await stage.admit({ keyHash, takes: 'request' })
+    await admission.authenticate({ account, keyHash })
+  }
+  expect(await contents()).toEqual(before)
+})
+
 test('sums that went wrong, and a request without a lease, are seen and put right by a recount', async () => {
   await using stage = await knownAccount(open)
   await stage.admit({ requestId: 'runs', worstCharge: 70 })
