@@ -76,9 +76,12 @@ async function settledContents(): Promise<Record<string, string>> {
   return before
 }
 
-/** Of an edge that has just begun: it has heard of no dead key. */
+/**
+ * An edge that has just begun has heard of no dead key. The former one ends in order: where it were killed, its router would
+ * report the owner's own request once more, seconds later.
+ */
 async function restartEdge(): Promise<void> {
-  cluster.process('edge-1').kill('SIGKILL')
+  cluster.process('edge-1').kill('SIGTERM')
   const answers = async () => (await fetch(`${gateway.urls[0]}/v1/models`).catch(() => null))?.status ?? 'down'
   await expect.poll(answers, { timeout: 10_000, interval: 10 }).toBe('down')
   await expect.poll(answers, SETTLED).toBe(200)

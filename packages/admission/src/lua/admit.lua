@@ -8,6 +8,18 @@ local USUAL, WORST = tonumber(USUAL_TOKENS), tonumber(WORST_CHARGE)
 -- When a running request ends is not known. They usually take seconds.
 local PENDING_RETRY_MS = 1000
 
+local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(KEY_HASH), 'more_later', 'version')
+local of_this_life = is_of_this_life(facts[1])
+local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
+local refusal = nil
+if key and not key.active then
+  refusal = 'deny'
+elseif not key or not of_this_life or not extra then
+  refusal = 'miss'
+end
+-- Who has proven no key changes nothing of the account, not even what is due. What an edge says has ended, has.
+if refusal and #ARGV < RECORDS then return { 0, refusal } end
+
 local REQUESTS = { REQUEST }
 for at = RECORDS, #ARGV, RECORD do REQUESTS[#REQUESTS + 1] = ARGV[at + OF_REQUEST] end
 local use, released, records = open_use(REQUESTS)
@@ -22,11 +34,7 @@ local function answer(...)
   return { released, ... }
 end
 
-local facts = redis.call('HMGET', ACCOUNT, 'epoch', 'plan', 'overage', 'extra', 'window', key_field(KEY_HASH), 'more_later', 'version')
-local of_this_life = is_of_this_life(facts[1])
-local key, extra = parse_key_state(facts[6]), present_extra(facts[4], facts[5], facts[7])
-if key and not key.active then return answer('deny') end
-if not key or not of_this_life or not extra then return answer('miss') end
+if refusal then return answer(refusal) end
 local plan = facts[2]
 if plan ~= PLAN_HINT then return answer('plan', plan) end
 if not use.known and TAKES ~= 'request' then return answer('cold') end
