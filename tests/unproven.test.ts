@@ -77,7 +77,7 @@ async function settledContents(): Promise<Record<string, string>> {
 }
 
 /**
- * An edge that has just begun has heard of no dead key. The former one ends in order: where it were killed, its router would
+ * An edge that has just begun has heard of no dead key. The former one ends in order: if it were killed, its router would
  * report the owner's own request once more, seconds later.
  */
 async function restartEdge(): Promise<void> {
