@@ -1,8 +1,13 @@
 /**
  * `npm run bench -- beside`: what a neighbour notices of one hostile guest. The neighbour asks at a steady rate, alone and beside
  * each attack in turn, and the ratio of its p99 is the figure. One edge, one router. The load has a core of its own.
+ *
+ * Large bodies cost the machine whoever refuses them. So each attack with a body also goes to a bare server on the gateway's core.
  */
 
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { confine, shareCores } from '../harness/cores.ts'
 import { runLoad } from '../harness/load.ts'
@@ -28,6 +33,8 @@ interface Step {
   attack: string
   alone: Latency
   beside: Latency
+  /** Beside the same attack on a bare server. */
+  bare: Latency | null
   statuses: Record<string, number>
 }
 
@@ -46,6 +53,7 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
   await using rig = await openRig(signal)
   for (const pid of [process.pid, rig.backend.pid]) await confine(pid, cores.load)
   const [port] = rig.gateway.door.ports
+  await using refuser = await startBareRefuser(cores.gateway)
   const measure = async (): Promise<Latency> => {
     const load = await runLoad(program, neighbourOf(rig), PLAIN, {
       connections: CONNECTIONS,
@@ -60,15 +68,32 @@ export async function beside({ signal, say }: { signal: AbortSignal; say(line: s
   for (const attack of ATTACKS) {
     const alone = await measure()
     const { latency, statuses } = await under(attack, port!, await mintGuest(rig, attack.name), measure, signal)
-    steps.push({ attack: attack.name, alone, beside: latency, statuses })
-    say(
-      `${attack.name}: p99 ${alone.p99.toFixed(1)} ms alone, ${latency.p99.toFixed(1)} ms beside it; ${answersOf(statuses)}`,
-    )
+    await sleep(REST_MS, undefined, { signal })
+    const bare = attack.body ? (await under(attack, refuser.port, 'none', measure, signal)).latency : null
+    steps.push({ attack: attack.name, alone, beside: latency, bare, statuses })
+    const figures = `p99 ${ms(alone)} alone, ${ms(latency)} beside it, ${bare ? ms(bare) : 'no figure'} beside a bare server`
+    say(`${attack.name}: ${figures}; ${answersOf(statuses)}`)
     await sleep(REST_MS, undefined, { signal })
   }
   const launch = { loadBefore, loadAfter: loadNow(), othersShare: others() }
   await writeResult(PART, { environment: taken, ...launch, steps })
   await writeIntoReadme(PART, report(taken, launch, steps))
+}
+
+const ms = ({ p99 }: Latency) => `${p99.toFixed(1)} ms`
+
+async function startBareRefuser(cores: Parameters<typeof confine>[1]) {
+  const child = fork(join(import.meta.dirname, 'bare-refuser.ts'))
+  const [port] = (await once(child, 'message')) as [number]
+  await confine(child.pid!, cores)
+  const exited = once(child, 'exit')
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      child.disconnect()
+      await exited
+    },
+  }
 }
 
 async function under(attack: Attack, port: number, key: string, measure: () => Promise<Latency>, signal: AbortSignal) {
@@ -101,11 +126,12 @@ function answersOf(statuses: Record<string, number>): string {
 type Launch = Parameters<typeof describeTaking>[1][number]
 
 function report(taken: Environment, launch: Launch, steps: Step[]): string {
-  const rows = steps.map(({ attack, alone, beside: under, statuses }) => [
+  const rows = steps.map(({ attack, alone, beside: under, bare, statuses }) => [
     attack,
     `${figure(alone.p50)} / ${figure(alone.p99)}`,
     `${figure(under.p50)} / ${figure(under.p99)}`,
     figure(under.p99 / alone.p99),
+    bare ? figure(bare.p99 / alone.p99) : '–',
     answersOf(statuses),
     figure(under.failed),
   ])
@@ -114,6 +140,7 @@ function report(taken: Environment, launch: Launch, steps: Step[]): string {
     'alone, p50 / p99 ms',
     'beside it, p50 / p99 ms',
     'p99, times alone',
+    'beside a bare server, times alone',
     'the guest got',
     'failed',
   ]

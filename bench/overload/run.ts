@@ -25,7 +25,8 @@ const SECONDS = 12
 const PATIENCE_SECONDS = 2
 /** More than are busy while the gateway keeps up. A client that finds none free gives up at once. */
 const CONNECTIONS = 4_000
-const CLOSED_CONNECTIONS = 64
+/** As many as the gateway takes on at once without refusing any: a load on more connections costs it more per request. */
+const CLOSED_CONNECTIONS = 512
 /** Until the engine has compiled the hot path of every process; five seconds found half of the later capacity. */
 const WARM_UP_SECONDS = 30
 const STREAMS = 3_000
@@ -58,6 +59,8 @@ export async function overload({ rounds, fresh, deadlineMs, signal, say }: Overl
     const run: Run = (order, options) => runLoad(program, rig.gateway.door, order, { ...options, signal })
     const capacity = await measureCapacity(run)
     say(`overload: capacity ${capacity.toFixed(0)} requests/s`)
+    // Connections by the thousand make a process grow once. What it serves meanwhile is not what it serves afterwards.
+    await measureLevel(run, 1, capacity, signal)
     const levels: Level[] = []
     for (const times of TIMES) {
       const { level, generatorLateMs } = await measureLevel(run, times, times * capacity, signal)
