@@ -56,8 +56,10 @@ test('a dead or unknown key changes nothing that is held of its account, also wh
   await admission.deactivate({ account, keyHash: 'dead', version: 1 })
   await stage.admit({ requestId: 'abandoned', worstCharge: 20, leaseMs: SECOND_MS })
   stage.clock.advance(HOUR_MS)
-  const contents = async () =>
-    Promise.all((await operator.keys('*')).sort().map((key) => Promise.all([key, operator.dumpBuffer(key)])))
+  const contents = async () => {
+    const keys = (await operator.keys('*')).toSorted()
+    return Promise.all(keys.map(async (key) => [key, await operator.dumpBuffer(key)]))
+  }
   const before = await contents()
   for (const keyHash of ['dead', 'made up']) {
     await stage.admit({ keyHash })
