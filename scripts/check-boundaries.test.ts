@@ -3,8 +3,8 @@ import { findViolations } from './boundaries/rules.ts'
 import { readTree } from './boundaries/source-tree.ts'
 import { readRepository } from './check-boundaries.ts'
 
-/** A small house that keeps every rule. */
-const HOUSE: Record<string, string> = {
+/** A small workspace that keeps every rule. */
+const WORKSPACE: Record<string, string> = {
   'package.json': manifest('model-gateway', [], ['vitest', '@gateway/servers']),
   'packages/contracts/package.json': manifest('@gateway/contracts', ['zod']),
   'packages/contracts/src/errors.ts': `import * as z from 'zod'\n`,
@@ -29,7 +29,7 @@ test('the repository keeps every rule', () => {
   expect(findViolations(readTree(readRepository()))).toEqual([])
 })
 
-test('a house in order breaks no rule', () => {
+test('a workspace in order breaks no rule', () => {
   expect(broken({})).toEqual([])
 })
 
@@ -171,7 +171,7 @@ describe.each<[what: string, rule: string, files: Record<string, string>]>([
   ],
   ['a package that nobody declared', DECLARED, { 'services/keys/src/db.ts': `import pg from 'pg'\n` }],
   [
-    'a package of the house that nobody declared',
+    'a package of the workspace that nobody declared',
     DECLARED,
     { 'services/keys/src/db.ts': `import '@gateway/bus/port'\n` },
   ],
@@ -214,7 +214,7 @@ describe('what looks like a breach and is none', () => {
 })
 
 function broken(changes: Record<string, string>): string[] {
-  const tree = readTree(new Map(Object.entries({ ...HOUSE, ...changes })))
+  const tree = readTree(new Map(Object.entries({ ...WORKSPACE, ...changes })))
   return [...new Set(findViolations(tree).map(({ rule }) => rule))]
 }
 

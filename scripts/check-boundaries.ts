@@ -1,5 +1,5 @@
 /**
- * Checks that the code keeps to the rules of the house (`boundaries/rules.ts`); says where it does not.
+ * Checks that the code keeps to the rules of the layout (`boundaries/rules.ts`), and names each violation.
  */
 
 import { globSync, readFileSync } from 'node:fs'

@@ -2,7 +2,7 @@
  * Promise 3 on a cluster: revoked means revoked, on every edge, from the moment of the 200.
  *
  * `REVOCATIONS=200 npm test -- tests/revoked.test.ts` is the long run; the figures that it prints stand in
- * `docs/decisions/007-keys.md`.
+ * `docs/decisions/keys-and-guests.md`.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,5 +1,5 @@
 /**
- * The rules of the house, each a function from the source tree to what breaks it. ARCHITECTURE.md explains them.
+ * The rules of the layout, each a function from the source tree to its violations. CONTRIBUTING.md lists them.
  */
 
 import { builtinModules } from 'node:module'
