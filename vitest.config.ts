@@ -1,14 +1,14 @@
 /**
  * How tests run. Units start no server; some processes run them file by file, as a process costs more than most of them.
  * Every other file has a process of its own: parts run on real servers, the others on the whole system. They wait for a
- * third to two thirds of their time, so one more than cores run at once, in the order of `test-order.ts`. Two run alone.
+ * third to two thirds of their time, so one more than cores run at once. Two run alone. Vitest begins with the files that
+ * took longest in its last run, and where it has seen none, with the largest.
  */
 
 import { globSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { TestOrder } from './scripts/test-order.ts'
 
 /** Servers named by the environment are shared, so files that use them must take turns. */
 const shared = ['NATS_URL', 'REDIS_URL', 'DATABASE_URL'].some((name) => process.env[name])
@@ -42,7 +42,6 @@ export default defineConfig({
   test: {
     globalSetup: 'packages/servers/src/shared-postgres.ts',
     pool: 'forks',
-    sequence: { sequencer: TestOrder },
     // Only a hang shows by these: files share the cores, on a machine that may have other work.
     testTimeout: 300_000,
     hookTimeout: 300_000,
