@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import type { Clients } from './clients.ts'
+import type { Measurers } from './cluster.ts'
 import type { ClusterTools } from './cluster-tools.ts'
 import { isServing, type Pod, type Release } from './release.ts'
 import { NAMESPACE } from './stage.ts'
@@ -22,12 +23,6 @@ const DOWN_AT_ONCE = {
       scaleDown: { stabilizationWindowSeconds: 0, policies: [{ type: 'Percent', value: 100, periodSeconds: 5 }] },
     },
   },
-}
-
-export interface Measurers {
-  openMetricsServer(): Promise<AsyncDisposable>
-  openPrometheus(): Promise<AsyncDisposable>
-  openKeda(): Promise<AsyncDisposable>
 }
 
 /** Answers what the clients saw while edges were added. */

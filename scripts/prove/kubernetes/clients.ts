@@ -7,12 +7,11 @@ import { type Address, type Caller, newDeveloper, quotaOf, send } from '../../..
 import { type LoadOptions, type Outcome, startLoad } from '../../../tests/promises/load.ts'
 import { proveLedger } from '../engine/ledger.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
-import { GATEWAY_URL, ISSUER } from './stage.ts'
+import type { Addresses } from './cluster.ts'
 
 /** Half of them streams, at any time. An edge that is late takes eight at once at least: two edges refuse none of these. */
 const CLIENTS = 16
 const ANSWERS_BESIDE = 30
-const ADDRESS: Address = { urls: [GATEWAY_URL], issuer: ISSUER }
 
 export interface Clients {
   readonly key: string
@@ -29,15 +28,16 @@ export interface Streams extends AsyncDisposable {
 }
 
 /** Signs in, gets a key, chats, streams, and reads the quota. */
-export async function openClients(databaseUrl: string): Promise<Clients> {
-  const developer = await newDeveloper(ADDRESS)
-  await useOnce(developer, databaseUrl)
+export async function openClients({ gateway, issuer }: Addresses, databaseUrl: string): Promise<Clients> {
+  const address: Address = { urls: [gateway], issuer }
+  const developer = await newDeveloper(address)
+  await useOnce(developer, address, databaseUrl)
   const all: Outcome[] = []
   return {
     key: developer.key,
     outcomes: all,
     async during(strike) {
-      const load = startLoad(ADDRESS, [developer.key], { model: 'chat', clients: CLIENTS })
+      const load = startLoad(address, [developer.key], { model: 'chat', clients: CLIENTS })
       try {
         await served(load.outcomes, ANSWERS_BESIDE)
         await strike()
@@ -64,18 +64,19 @@ export async function openClients(databaseUrl: string): Promise<Clients> {
   }
 }
 
-async function useOnce(caller: Caller, databaseUrl: string): Promise<void> {
+async function useOnce(caller: Caller, address: Address, databaseUrl: string): Promise<void> {
+  const [url] = address.urls
   const body = { model: 'chat', messages: [{ role: 'user', content: '20 words' }] }
-  const answer = await send(GATEWAY_URL, '/v1/chat/completions', { key: caller.key, body })
+  const answer = await send(url, '/v1/chat/completions', { key: caller.key, body })
   if (answer.status !== 200) throw new Error(`chat: ${answer.status} ${JSON.stringify(answer.body)}`)
-  const load = startLoad(ADDRESS, [caller.key], { model: 'chat', clients: 1, streamsOfWords: 20 })
+  const load = startLoad(address, [caller.key], { model: 'chat', clients: 1, streamsOfWords: 20 })
   await served(load.outcomes, 1)
   await load.stop()
   expectNoFailure(load.outcomes)
   await proveLedger(databaseUrl, load.outcomes)
   const { total_tokens: plain } = answer.body['usage'] as { total_tokens: number }
   const expected = plain + load.outcomes.reduce((sum, { tokens }) => sum + tokens, 0)
-  const { used } = await quotaOf(caller, GATEWAY_URL)
+  const { used } = await quotaOf(caller, url)
   if (used !== expected) throw new Error(`the quota tells ${used} used tokens, the answers ${expected}`)
 }
 

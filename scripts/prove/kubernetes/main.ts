@@ -1,60 +1,22 @@
 /**
- * `npm run prove kubernetes`: builds a Kubernetes and runs the chart on it. `-- --api-only`: the API server alone, without
- * a node. `-- --only <expression>`: of the proofs on the cluster, those whose titles match. Linux, as root; needs Go, and
- * installs what it needs of Debian. It leaves its cache below `.artifacts/prove`, with the programs' logs, and nothing else.
+ * `npm run prove kubernetes`: runs the chart on a cluster. `-- --context <name>`: on that one; otherwise `own-cluster/`
+ * builds one. `options.ts` has the other arguments.
  */
 
-import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { findPrometheus } from '@gateway/testing/promtool'
 import { reportFatal } from '@gateway/service/report-fatal'
-import { CACHE } from '../engine/engine.ts'
-import { goProgram } from '../engine/go-program.ts'
-import { runInOwnWorld } from '../engine/own-world.ts'
-import { ENGINE_PROGRAMS, ensurePrograms } from '../engine/packages.ts'
-import { buildKubernetes, buildNodePrograms, buildPolicyEngine } from './build-binaries.ts'
-import { buildKeda } from './keda.ts'
-import type { Plan } from './plan.ts'
-
-const API_PROGRAMS = { slirp4netns: ENGINE_PROGRAMS.slirp4netns, ip: 'iproute2' }
-const NODE_PROGRAMS = {
-  containerd: 'containerd',
-  conntrack: 'conntrack',
-  openssl: 'openssl',
-  '../lib/cni/host-local': 'containernetworking-plugins',
-  ipset: 'ipset',
-}
-
-const METRICS_SERVER = {
-  name: 'metrics-server',
-  module: 'sigs.k8s.io/metrics-server',
-  version: 'v0.9.0',
-  entry: './cmd/metrics-server',
-}
+import { versionOf } from '../../release/versions.ts'
+import { readOptions } from './options.ts'
 
 try {
-  const { values } = parseArgs({
-    options: { 'api-only': { type: 'boolean', default: false }, only: { type: 'string', default: '' } },
-  })
-  const logs = join(CACHE, 'kubernetes', 'logs')
-  rmSync(logs, { recursive: true, force: true })
-  mkdirSync(logs, { recursive: true })
-  const isApiOnly = values['api-only']
-  await ensurePrograms(isApiOnly ? API_PROGRAMS : { ...API_PROGRAMS, ...ENGINE_PROGRAMS, ...NODE_PROGRAMS })
-  const cache = join(CACHE, 'kubernetes')
-  const plan: Plan = {
-    logs,
-    only: values.only,
-    kubernetes: await buildKubernetes(cache),
-    nodePrograms: isApiOnly ? '' : await buildNodePrograms(cache),
-    policyEngine: isApiOnly ? '' : await buildPolicyEngine(cache),
-    metricsServer: isApiOnly ? '' : await goProgram(METRICS_SERVER),
-    prometheus: isApiOnly ? '' : await findPrometheus(),
-    keda: isApiOnly ? undefined : await buildKeda(),
+  const options = readOptions(process.argv.slice(2), versionOf(join(import.meta.dirname, '../../..')))
+  if (options.kind === 'own cluster') {
+    const { proveOnOwnCluster } = await import('./own-cluster/build.ts')
+    process.exitCode = await proveOnOwnCluster(options)
+  } else {
+    const { proveOnGivenCluster } = await import('./given-cluster.ts')
+    process.exitCode = await proveOnGivenCluster(options)
   }
-  const script = join(import.meta.dirname, isApiOnly ? 'prove-api.ts' : 'prove-cluster.ts')
-  process.exitCode = await runInOwnWorld(script, [JSON.stringify(plan)])
 } catch (error) {
   reportFatal(error)
 }

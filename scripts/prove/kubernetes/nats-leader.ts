@@ -1,21 +1,23 @@
 /**
- * The roles of the NATS servers in the stream of usage, as they tell on their monitoring port. Their own host may ask.
+ * The roles of the NATS servers in the stream of usage, as they tell on their monitoring port to a command in the pod.
  */
 
 import { usageStream } from '@gateway/contracts/subjects'
+import type { ClusterTools } from './cluster-tools.ts'
 import type { Pod, Release } from './release.ts'
+import { NAMESPACE } from './stage.ts'
 
-const MONITOR_PORT = 8222
+const STREAMS_URL = 'http://127.0.0.1:8222/jsz?accounts=true&streams=true'
 
-export async function findLeader(release: Release): Promise<Pod> {
+export async function findLeader(tools: ClusterTools, release: Release): Promise<Pod> {
   const servers = await release.readyPods('nats')
-  const leader = await nameOfLeader(servers[0]!)
+  const leader = await nameOfLeader(tools, servers[0]!)
   return servers.find(({ metadata }) => metadata.name === leader)!
 }
 
-export async function findFollower(release: Release): Promise<Pod> {
+export async function findFollower(tools: ClusterTools, release: Release): Promise<Pod> {
   const servers = await release.readyPods('nats')
-  const leader = await nameOfLeader(servers[0]!)
+  const leader = await nameOfLeader(tools, servers[0]!)
   return servers.find(({ metadata }) => metadata.name !== leader)!
 }
 
@@ -24,9 +26,10 @@ interface Accounts {
 }
 
 /** A server has the name of its pod. */
-async function nameOfLeader({ status }: Pod): Promise<string> {
-  const answer = await fetch(`http://${status.podIP}:${MONITOR_PORT}/jsz?accounts=true&streams=true`)
-  const { account_details: accounts } = (await answer.json()) as Accounts
+async function nameOfLeader(tools: ClusterTools, { metadata }: Pod): Promise<string> {
+  const read = ['wget', '--quiet', '--output-document=-', STREAMS_URL]
+  const answer = await tools.kubectl('exec', metadata.name, '--namespace', NAMESPACE, '--container=nats', '--', ...read)
+  const { account_details: accounts } = JSON.parse(answer) as Accounts
   const stream = accounts
     .flatMap(({ stream_detail: streams = [] }) => streams)
     .find(({ name }) => name === usageStream.name)

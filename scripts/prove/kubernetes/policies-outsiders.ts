@@ -2,9 +2,7 @@
  * Pods beside the gateway: a client, a monitor and strangers. Each listens on the ports of the gateway's real targets.
  */
 
-import { imageOf } from '../engine/images.ts'
-import type { ClusterTools } from './cluster-tools.ts'
-import { VERSION } from './images.ts'
+import { type Cluster, imageOf } from './cluster.ts'
 import { CLIENTS_NAMESPACE, NAMESPACE } from './stage.ts'
 
 /** The chart lets `monitoring` read metrics. */
@@ -16,7 +14,7 @@ const LISTEN = `const { createServer } = require('node:net')
 const listen = (port) => createServer((socket) => socket.on('error', () => {}).end()).listen(port, '0.0.0.0')
 for (const port of ${JSON.stringify(PORTS)}) listen(port)`
 
-export async function openOutsiders(tools: ClusterTools): Promise<AsyncDisposable> {
+export async function openOutsiders({ tools, images }: Cluster): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   opening.defer(async () => {
     await tools.kubectl('delete', 'namespace', ...NAMESPACES)
@@ -24,7 +22,7 @@ export async function openOutsiders(tools: ClusterTools): Promise<AsyncDisposabl
   })
   await tools.apply(NAMESPACES.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })))
   const all = [...NAMESPACES, NAMESPACE]
-  await tools.apply(all.map(outsider))
+  await tools.apply(all.map((namespace) => outsider(namespace, imageOf(images, 'development'))))
   for (const namespace of all) {
     await tools.kubectl('wait', '--for=condition=Ready', `pod/${NAME}`, '--namespace', namespace, '--timeout=60s')
   }
@@ -32,7 +30,7 @@ export async function openOutsiders(tools: ClusterTools): Promise<AsyncDisposabl
   return { [Symbol.asyncDispose]: () => opened.disposeAsync() }
 }
 
-function outsider(namespace: string): object {
+function outsider(namespace: string, image: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -45,7 +43,7 @@ function outsider(namespace: string): object {
       containers: [
         {
           name: NAME,
-          image: imageOf('development', VERSION),
+          image,
           imagePullPolicy: 'Never',
           args: ['--eval', LISTEN],
           ports: PORTS.map((containerPort) => ({ containerPort })),

@@ -5,9 +5,10 @@
 
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Cluster } from './cluster.ts'
 import type { ClusterTools } from './cluster-tools.ts'
-import { API_PORT, HOST_ADDRESS } from './control-plane.ts'
-import { execute } from './host.ts'
+import { API_PORT, HOST_ADDRESS } from './own-cluster/control-plane.ts'
+import { execute } from './own-cluster/host.ts'
 import { openOutsiders } from './policies-outsiders.ts'
 import type { Address, Answer } from './policies-probe.ts'
 import type { Release } from './release.ts'
@@ -54,10 +55,11 @@ interface Connection {
   answer: Answer
 }
 
-/** Answers the numbers of open and of refused connections. `state` holds the folders of the nodes. */
-export async function provePolicies(tools: ClusterTools, release: Release, state: string): Promise<string> {
-  await using _outsiders = await openOutsiders(tools)
-  const probe = () => probeAll(tools, state)
+/** Answers the numbers of open and of refused connections. The cluster's folder holds those of its nodes. */
+export async function provePolicies(cluster: Cluster, release: Release): Promise<string> {
+  const { tools, folder } = cluster
+  await using _outsiders = await openOutsiders(cluster)
+  const probe = () => probeAll(tools, folder)
   const enforced = await until(probe, isAsPromised)
   await release.upgrade('--set', 'networkPolicy.enabled=false')
   await tools.kubectl('delete', 'networkpolicies.networking.k8s.io', '--all', '--namespace', NAMESPACE)

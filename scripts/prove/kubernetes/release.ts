@@ -5,7 +5,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CHART } from '../../deploy/chart.ts'
-import type { ClusterTools } from './cluster-tools.ts'
+import type { Cluster } from './cluster.ts'
 import { chartValues, NAMESPACE } from './stage.ts'
 
 export const SERVICES = ['edge', 'router', 'keys', 'metering'] as const
@@ -39,9 +39,10 @@ const RELEASE = 'gateway'
 const NAME = 'gateway-model-gateway'
 const WAIT = ['--wait', '--timeout', '300s']
 
-export async function openRelease(tools: ClusterTools, state: string): Promise<Release> {
-  const values = join(state, 'values.json')
-  await writeFile(values, JSON.stringify(chartValues()))
+export async function openRelease(cluster: Cluster): Promise<Release> {
+  const { tools, folder } = cluster
+  const values = join(folder, 'values.json')
+  await writeFile(values, JSON.stringify(chartValues(cluster)))
   const kubectl = (...args: string[]) => tools.kubectl(...args, '--namespace', NAMESPACE)
   const helm = async (...args: string[]) => {
     const { warnings } = await tools.helm(...args, '--namespace', NAMESPACE)

@@ -9,11 +9,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { DEPLOY } from '../../deploy/chart.ts'
 import { readManifests } from '../../deploy/validate-manifests.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
-import { LEAST, type Measurers, untilEdges } from './autoscaling.ts'
+import { LEAST, untilEdges } from './autoscaling.ts'
 import type { Clients } from './clients.ts'
+import type { Measurers } from './cluster.ts'
 import type { ClusterTools } from './cluster-tools.ts'
 import { isLeaving, isServing, type Release } from './release.ts'
-import { seeAdapterSeries, streamsOn } from './prometheus.ts'
+import { seeAdapterSeries, streamsOn } from './own-cluster/prometheus.ts'
 import { GATEWAY_URL, NAMESPACE, paceBackends, SHORT_GATEWAY_URL } from './stage.ts'
 
 /** The companion has an edge for 300 streams: these are more than two edges' and, with the others, less than three's. */
@@ -62,7 +63,10 @@ export async function scaleByStreams(
 
 /** Until it is disposed, KEDA's autoscalers say how many edges and routers there are. */
 async function scaleFromOutside(tools: ClusterTools, release: Release): Promise<AsyncDisposable> {
-  const objects = readManifests(readFileSync(join(DEPLOY, 'companions/keda.yaml'), 'utf8')) as unknown as ScaledObject[]
+  const companion = readFileSync(join(DEPLOY, 'companions/keda.yaml'), 'utf8')
+  const objects = readManifests(
+    companion.replaceAll('namespace="ai"', `namespace="${NAMESPACE}"`),
+  ) as unknown as ScaledObject[]
   for (const { spec } of objects) {
     spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown.stabilizationWindowSeconds = STABLE_SECONDS
   }

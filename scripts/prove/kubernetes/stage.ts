@@ -1,45 +1,50 @@
 /**
- * What the chart needs in its namespace: Redis, PostgreSQL, two backends, an identity provider, volumes and secrets.
+ * What the chart needs in its namespace: Redis, PostgreSQL, two backends, an identity provider and secrets.
  */
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { chmod } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DEPLOY } from '../../deploy/chart.ts'
 import { readManifests } from '../../deploy/validate-manifests.ts'
+import { type Addresses, type Cluster, type ClusterImages, imageOf } from './cluster.ts'
 import type { ClusterTools } from './cluster-tools.ts'
-import { HOST_ADDRESS } from './control-plane.ts'
-import { imageOf, standIns } from '../engine/images.ts'
-import { VERSION } from './images.ts'
 import { restrictedNamespace } from './release-steps.ts'
 
-export const NAMESPACE = 'ai'
+export const NAMESPACE = 'model-gateway-proof'
 /** Its pods may ask the edge. */
-export const CLIENTS_NAMESPACE = 'clients'
+export const CLIENTS_NAMESPACE = 'model-gateway-proof-clients'
 const DOMAIN = `${NAMESPACE}.svc.cluster.local`
 export const GATEWAY_URL = `http://gateway-model-gateway.${DOMAIN}`
 /** The same Service. Clients that ask here share no connection with the clients of the whole name. */
 export const SHORT_GATEWAY_URL = `http://gateway-model-gateway.${NAMESPACE}.svc`
 export const ISSUER = `http://issuer.${DOMAIN}:8082`
 export const BACKENDS = ['backend-a', 'backend-b']
+export const ISSUER_PORT = 8082
+export const DATABASE_PORT = 5432
 const BACKEND_PORT = 9100
-/** Of NATS and Redis. */
-const VOLUMES = 4
-const VOLUME_SIZE = '10Gi'
 const TOKENS_PER_SECOND = 100
-const FIRST_HOST = { ipBlock: { cidr: `${HOST_ADDRESS}/32` } }
 
 export interface Stage {
+  /** For this process. */
   readonly databaseUrl: string
 }
 
-export async function openStage(tools: ClusterTools, state: string, node: string): Promise<Stage> {
+/** For a process that reaches Services by their names. */
+export const namesOfServices: Addresses = {
+  gateway: GATEWAY_URL,
+  issuer: ISSUER,
+  database: `postgres.${DOMAIN}:${DATABASE_PORT}`,
+}
+
+export async function openStage({ tools, images, addresses }: Cluster): Promise<Stage> {
   const password = () => randomBytes(24).toString('hex')
   const postgresPassword = password()
-  const databaseUrl = `postgres://gateway:${postgresPassword}@postgres.${DOMAIN}:5432/gateway`
+  const databaseAt = (place: string) => `postgres://gateway:${postgresPassword}@${place}/gateway`
+  const databaseUrl = databaseAt(namesOfServices.database)
   const redisPassword = password()
-  await tools.apply([restrictedNamespace(NAMESPACE), ...(await volumes(state, node))])
+  const serve = (name: string, port: number, plan: ServerPlan) => server(name, port, plan, images.pullPolicy)
+  await tools.apply([restrictedNamespace(NAMESPACE)])
   await tools.apply([
     secret('model-gateway-redis', {
       password: redisPassword,
@@ -54,33 +59,41 @@ export async function openStage(tools: ClusterTools, state: string, node: string
       ),
     ),
     ...BACKENDS.flatMap((name) =>
-      server(name, BACKEND_PORT, {
-        image: imageOf('development', VERSION),
+      serve(name, BACKEND_PORT, {
+        image: imageOf(images, 'development'),
         args: ['packages/stand-ins/src/backend/main.ts'],
         env: { PORT: BACKEND_PORT, HOST: '0.0.0.0', TOKENS_PER_SECOND },
       }),
     ),
-    ...server('issuer', 8082, {
-      image: imageOf('development', VERSION),
+    ...serve('issuer', ISSUER_PORT, {
+      image: imageOf(images, 'development'),
       args: ['packages/stand-ins/src/identity-provider/main.ts'],
-      env: { PORT: 8082, HOST: '0.0.0.0', ISSUER, AUTH_AUDIENCE: GATEWAY_URL },
+      env: {
+        PORT: ISSUER_PORT,
+        HOST: '0.0.0.0',
+        ISSUER,
+        AUTH_AUDIENCE: GATEWAY_URL,
+        CONSOLE_URL: `${addresses.gateway}/console`,
+      },
     }),
-    ...server('postgres', 5432, {
+    ...serve('postgres', DATABASE_PORT, {
       labels: { 'cnpg.io/cluster': 'gateway-db' },
-      image: standIns.postgres,
+      image: images.postgres,
       env: { POSTGRES_USER: 'gateway', POSTGRES_DB: 'gateway', POSTGRES_PASSWORD: postgresPassword },
-      folders: ['/var/lib/postgresql', '/tmp'],
+      folders: ['/var/lib/postgresql', '/var/run/postgresql', '/tmp'],
     }),
   ])
   await guardStores(tools)
-  await tools.apply(
-    readCompanion('redis').replace(/image: \S*redis\S*/, `image: ${standIns.redis}\n          imagePullPolicy: Never`),
-    '--namespace',
-    NAMESPACE,
-  )
+  await tools.apply(redisManifest(images), '--namespace', NAMESPACE)
   await tools.kubectl('rollout', 'status', '--namespace', NAMESPACE, 'statefulset/redis', '--timeout=180s')
   await rolledOut(tools, [...BACKENDS, 'issuer', 'postgres'])
-  return { databaseUrl }
+  return { databaseUrl: databaseAt(addresses.database) }
+}
+
+function redisManifest({ redis, pullPolicy }: ClusterImages): string {
+  const manifest = readCompanion('redis')
+  if (redis === undefined) return manifest
+  return manifest.replace(/image: \S*redis\S*/, `image: ${redis}\n          imagePullPolicy: ${pullPolicy}`)
 }
 
 /** By the policies of the companions, which say who may ask Redis and PostgreSQL. */
@@ -112,25 +125,26 @@ async function rolledOut(tools: ClusterTools, deployments: readonly string[]): P
 }
 
 /** The chart's values, beside those that a step sets. */
-export function chartValues(): object {
+export function chartValues({ images, machine }: Cluster): object {
   const small = { requests: { cpu: '10m', memory: '64Mi' } }
   const service = { autoscaling: { enabled: false }, resources: small }
+  // The clients of the tour ask from the machine, and Prometheus reads from there.
+  const host = machine ? [{ ipBlock: { cidr: `${machine.address}/32` } }] : []
   return {
-    image: { registry: 'model-gateway', tag: VERSION, pullPolicy: 'Never' },
+    image: { registry: images.registry, tag: images.tag, pullPolicy: images.pullPolicy },
     publicUrl: GATEWAY_URL,
     signIn: { issuer: ISSUER },
     config: gatewayConfig(),
-    nats: { image: standIns.nats, spread: 'preferred', resources: small },
+    nats: { ...(images.nats && { image: images.nats }), spread: 'preferred', resources: small },
     edge: service,
     router: service,
     keys: { resources: small },
     metering: { resources: small },
-    monitoring: { serviceMonitor: { enabled: true } },
+    monitoring: { serviceMonitor: { enabled: machine !== undefined } },
     ctl: { enabled: true },
     networkPolicy: {
-      // The clients of the tour ask from the first host, and Prometheus reads from there.
-      edgeFrom: [inNamespace(CLIENTS_NAMESPACE), FIRST_HOST],
-      monitoringFrom: [inNamespace('monitoring'), FIRST_HOST],
+      edgeFrom: [inNamespace(CLIENTS_NAMESPACE), ...host],
+      monitoringFrom: [inNamespace('monitoring'), ...host],
       redis: { to: podsOf('redis') },
       database: { to: podsOf('postgres') },
       issuer: { to: podsOf('issuer') },
@@ -178,7 +192,7 @@ interface ServerPlan {
 }
 
 /** A Deployment with one pod of the restricted profile, and its Service. */
-function server(name: string, port: number, plan: ServerPlan): object[] {
+function server(name: string, port: number, plan: ServerPlan, imagePullPolicy: string): object[] {
   const { image, args, env, folders = [] } = plan
   const selector = { app: name }
   const labels = { ...plan.labels, ...selector }
@@ -187,7 +201,7 @@ function server(name: string, port: number, plan: ServerPlan): object[] {
   const container = {
     name,
     image,
-    imagePullPolicy: 'Never',
+    imagePullPolicy,
     ...(args && { args }),
     env: Object.entries(env).map(([variable, value]) => ({ name: variable, value: String(value) })),
     ports: [{ containerPort: port }],
@@ -215,30 +229,4 @@ function server(name: string, port: number, plan: ServerPlan): object[] {
 
 function secret(name: string, stringData: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: NAMESPACE }, stringData }
-}
-
-/** Nobody provisions volumes here: these wait for their claims. */
-async function volumes(state: string, node: string): Promise<object[]> {
-  const folders = Array.from({ length: VOLUMES }, (_, index) => join(state, 'volumes', String(index + 1)))
-  for (const folder of folders) {
-    mkdirSync(folder, { recursive: true })
-    await chmod(folder, 0o777)
-  }
-  return folders.map((path, index) => ({
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name: `volume-${index + 1}` },
-    spec: {
-      capacity: { storage: VOLUME_SIZE },
-      accessModes: ['ReadWriteOnce'],
-      local: { path },
-      nodeAffinity: {
-        required: {
-          nodeSelectorTerms: [
-            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] },
-          ],
-        },
-      },
-    },
-  }))
 }

@@ -6,11 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { proveLedger } from '../engine/ledger.ts'
 import { expectNoFailure } from '../engine/outcomes.ts'
 import { step } from '../engine/steps.ts'
-import { type Measurers, scaleByProcessor } from './autoscaling.ts'
+import { scaleByProcessor } from './autoscaling.ts'
 import { type Clients, openClients } from './clients.ts'
+import type { Cluster, Machine } from './cluster.ts'
 import type { ClusterTools } from './cluster-tools.ts'
-import { SECOND_HOST } from './host.ts'
-import { OTHER_VERSION } from './images.ts'
 import { exhaustMemory } from './memory-limit.ts'
 import { findFollower, findLeader } from './nats-leader.ts'
 import { provePolicies } from './policies.ts'
@@ -29,26 +28,30 @@ const HUNG = 'hung'
 /** Until the nodes send no connection to it. */
 const FORGOTTEN_WITHIN_MS = 5_000
 /** What clients may meet when a pod is gone without a word. */
-const FORCED: { title: string; find(release: Release): Promise<Pod>; problems: readonly string[] }[] = [
+const FORCED: {
+  title: string
+  find(release: Release, tools: ClusterTools): Promise<Pod>
+  problems: readonly string[]
+}[] = [
   { title: 'a pod of edge', find: firstOf('edge'), problems: [...EDGE_GONE, HUNG] },
   // A stream that had begun.
   { title: 'a pod of router', find: firstOf('router'), problems: ['broken'] },
   { title: 'a pod of keys', find: firstOf('keys'), problems: [] },
   { title: 'a pod of metering', find: firstOf('metering'), problems: [] },
   // A router that hears of no end of its connection is silent for longer than edges wait.
-  { title: 'the NATS server that leads the usage stream', find: findLeader, problems: ['broken'] },
-  { title: 'another NATS server', find: findFollower, problems: ['broken'] },
+  {
+    title: 'the NATS server that leads the usage stream',
+    find: (release, tools) => findLeader(tools, release),
+    problems: ['broken'],
+  },
+  { title: 'another NATS server', find: (release, tools) => findFollower(tools, release), problems: ['broken'] },
 ]
 
 export interface Scene {
-  tools: ClusterTools
+  cluster: Cluster
   stage: Stage
-  state: string
   /** A regular expression of titles. */
   only: string
-  /** Answers the name of a second node. */
-  addNode(): Promise<string>
-  measurers: Measurers
 }
 
 interface Proof {
@@ -57,12 +60,14 @@ interface Proof {
   prove(): Promise<string>
 }
 
+type UnderLoad = (title: string, strike: () => Promise<unknown>, problems?: readonly string[]) => Proof
+
 export async function tour(scene: Scene): Promise<void> {
-  const { tools, stage, state, only } = scene
-  const release = await openRelease(tools, state)
+  const { cluster, stage, only } = scene
+  const release = await openRelease(cluster)
   await step('install: every pod is ready', release.install)
   const clients = await step('sign in, key, chat, stream, quota through the Service', () =>
-    openClients(stage.databaseUrl),
+    openClients(cluster.addresses, stage.databaseUrl),
   )
   const failures: unknown[] = []
   for (const { title, prove } of proofs(scene, release, clients)) {
@@ -73,21 +78,14 @@ export async function tour(scene: Scene): Promise<void> {
   if (failures.length > 0) throw new AggregateError(failures, `${failures.length} steps failed`)
 }
 
-function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Release, clients: Clients): Proof[] {
-  const underLoad = (title: string, strike: () => Promise<unknown>, problems: readonly string[] = []): Proof => ({
+/** In their order: some need what a former one did. */
+function proofs({ cluster, stage }: Scene, release: Release, clients: Clients): Proof[] {
+  const { tools, images, machine } = cluster
+  const underLoad: UnderLoad = (title, strike, problems = []) => ({
     title,
-    prove: async () => {
-      let struckAtMs = Date.now()
-      const outcomes = await clients.during(() => {
-        struckAtMs = Date.now()
-        return strike()
-      })
-      return expectNoFailure(outcomes, ({ problem, startedAtMs }) => {
-        const isLate = problem === HUNG && startedAtMs > struckAtMs + FORGOTTEN_WITHIN_MS
-        return problems.includes(problem!) && !isLate
-      })
-    },
+    prove: () => proveUnderLoad(clients, strike, problems),
   })
+  const otherTag = images.otherTag
   return [
     ...[...SERVICES, 'nats' as const].map((component) =>
       underLoad(`rolling restart of ${component}`, () => release.restart(component)),
@@ -95,30 +93,22 @@ function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Rel
     underLoad('three edge pods deleted, one after the other', async () => {
       for (let count = 0; count < 3; count++) await release.deletePod(await firstOf('edge')(release))
     }),
-    underLoad('helm upgrade to another version', () => release.upgrade('--set', `image.tag=${OTHER_VERSION}`)),
-    underLoad('helm rollback', release.rollback),
+    ...(otherTag
+      ? [
+          underLoad('helm upgrade to another version', () => release.upgrade('--set', `image.tag=${otherTag}`)),
+          underLoad('helm rollback', release.rollback),
+        ]
+      : []),
     ...FORCED.map(({ title, find, problems }) =>
-      underLoad(`${title} deleted by force`, async () => release.deletePod(await find(release), ...BY_FORCE), problems),
+      underLoad(
+        `${title} deleted by force`,
+        async () => release.deletePod(await find(release, tools), ...BY_FORCE),
+        problems,
+      ),
     ),
-    underLoad('an edge at its memory limit, killed by the kernel', () => exhaustMemory(release, 'edge'), EDGE_GONE),
-    { title: 'a second node', prove: addNode },
-    underLoad('rolling restart onto both nodes', async () => {
-      for (const component of SERVICES) await release.restart(component)
-    }),
-    {
-      title: 'policies: every promised connection opens, and no other',
-      prove: () => provePolicies(tools, release, state),
-    },
-    underLoad('kubectl drain of the second node', () => drain(tools, release)),
+    ...(machine ? nodeProofs(cluster, machine, release, underLoad) : []),
     { title: 'a change of the ConfigMap: every pod has it', prove: () => changeConfig(tools, release) },
-    {
-      title: 'autoscaling by CPU: more edges under load, and fewer after it',
-      prove: () => scaleByProcessor(measurers, tools, release, clients),
-    },
-    {
-      title: 'autoscaling by streams: more edges while they are open, and none is cut when one goes',
-      prove: () => scaleByStreams(measurers, tools, release, clients),
-    },
+    ...(machine ? scalingProofs(cluster, machine, release, clients) : []),
     {
       title: 'the ledger after all of this',
       prove: async () =>
@@ -128,17 +118,61 @@ function proofs({ tools, stage, state, addNode, measurers }: Scene, release: Rel
   ]
 }
 
+function nodeProofs(cluster: Cluster, machine: Machine, release: Release, underLoad: UnderLoad): Proof[] {
+  return [
+    underLoad('an edge at its memory limit, killed by the kernel', () => exhaustMemory(release, 'edge'), EDGE_GONE),
+    { title: 'a second node', prove: () => machine.addNode() },
+    underLoad('rolling restart onto both nodes', async () => {
+      for (const component of SERVICES) await release.restart(component)
+    }),
+    {
+      title: 'policies: every promised connection opens, and no other',
+      prove: () => provePolicies(cluster, release),
+    },
+    underLoad('kubectl drain of the second node', () => drain(cluster.tools, release, machine.secondNode)),
+  ]
+}
+
+function scalingProofs({ tools }: Cluster, { measurers }: Machine, release: Release, clients: Clients): Proof[] {
+  return [
+    {
+      title: 'autoscaling by CPU: more edges under load, and fewer after it',
+      prove: () => scaleByProcessor(measurers, tools, release, clients),
+    },
+    {
+      title: 'autoscaling by streams: more edges while they are open, and none is cut when one goes',
+      prove: () => scaleByStreams(measurers, tools, release, clients),
+    },
+  ]
+}
+
+async function proveUnderLoad(
+  clients: Clients,
+  strike: () => Promise<unknown>,
+  problems: readonly string[],
+): Promise<string> {
+  let struckAtMs = Date.now()
+  const outcomes = await clients.during(() => {
+    struckAtMs = Date.now()
+    return strike()
+  })
+  return expectNoFailure(outcomes, ({ problem, startedAtMs }) => {
+    const isLate = problem === HUNG && startedAtMs > struckAtMs + FORGOTTEN_WITHIN_MS
+    return problems.includes(problem!) && !isLate
+  })
+}
+
 function firstOf(component: Component): (release: Release) => Promise<Pod> {
   return async ({ pods }) => (await pods(component))[0]!
 }
 
-async function drain(tools: ClusterTools, release: Release): Promise<void> {
+async function drain(tools: ClusterTools, release: Release, node: string): Promise<void> {
   const on = async () => {
     const pods = await Promise.all(SERVICES.map(release.pods))
-    return pods.flat().filter(({ spec }) => spec.nodeName === SECOND_HOST).length
+    return pods.flat().filter(({ spec }) => spec.nodeName === node).length
   }
   if ((await on()) === 0) throw new Error('no pod came to the second node')
-  await tools.kubectl('drain', SECOND_HOST, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s')
+  await tools.kubectl('drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=300s')
   await release.rolledOut()
   if ((await on()) > 0) throw new Error('a pod is still on the drained node')
 }

@@ -5,7 +5,7 @@
 
 import { readdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ClusterTools } from './cluster-tools.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { startDaemon } from './daemon.ts'
 import type { Host } from './host.ts'
 

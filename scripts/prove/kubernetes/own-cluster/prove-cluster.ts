@@ -3,12 +3,12 @@
  */
 
 import { writeFile } from 'node:fs/promises'
-import { step, tableOfSteps } from '../engine/steps.ts'
-import { clusterTools } from './cluster-tools.ts'
+import { step, tableOfSteps } from '../../engine/steps.ts'
+import { clusterTools } from '../cluster-tools.ts'
 import { DNS_ADDRESS, startApi } from './control-plane.ts'
 import { startControllers } from './controllers.ts'
-import { openFirstHost, openMachine, openSecondHost } from './host.ts'
-import { openImages } from './images.ts'
+import { openFirstHost, openMachine, openSecondHost, SECOND_HOST } from './host.ts'
+import { loadedImages, openImages } from './images.ts'
 import { startKeda } from './keda.ts'
 import { startMetricsServer } from './metrics-server.ts'
 import { startNames } from './names.ts'
@@ -16,9 +16,11 @@ import { startNode } from './node.ts'
 import { readPlan } from './plan.ts'
 import { defineCalicosKinds } from './policies-engine.ts'
 import { startPrometheus } from './prometheus.ts'
-import { defineOperatorsKinds, proveReleases } from './release-steps.ts'
-import { openStage } from './stage.ts'
-import { tour } from './tour.ts'
+import { defineOperatorsKinds, proveReleases } from '../release-steps.ts'
+import type { Cluster } from '../cluster.ts'
+import { NAMESPACE, namesOfServices, openStage } from '../stage.ts'
+import { tour } from '../tour.ts'
+import { offerVolumes } from './volumes.ts'
 
 try {
   const { kubernetes, nodePrograms, policyEngine, metricsServer, prometheus, keda, logs, only } = readPlan()
@@ -27,7 +29,7 @@ try {
   const host = await openFirstHost()
   const places = { programs: kubernetes, logs, state }
   await using controlPlane = await step('etcd and API server', () => startApi(places, ['one', 'two']))
-  const tools = clusterTools(controlPlane.kubeconfig)
+  const tools = clusterTools(controlPlane)
   await defineOperatorsKinds(tools)
   if (only === '') await proveReleases(tools)
   await using _controllers = await step('controllers, scheduler', () => startControllers(places, controlPlane))
@@ -37,18 +39,24 @@ try {
   await step('node ready, with all images', async () => void nodes.use(await startNode({ ...parts, host })))
   await step('CoreDNS', () => startNames(tools))
   await askClusterForNames()
-  const stage = await step('Redis, PostgreSQL, backends, identity provider', () => openStage(tools, state, host.name))
-  const addNode = async () => {
-    const second = await openSecondHost(host)
-    nodes.use(await startNode({ ...parts, host: second }))
-    return second.name
+  await offerVolumes(tools, state, host.name)
+  const machine = {
+    address: host.address,
+    secondNode: SECOND_HOST,
+    async addNode() {
+      const second = await openSecondHost(host)
+      nodes.use(await startNode({ ...parts, host: second }))
+      return second.name
+    },
+    measurers: {
+      openMetricsServer: () => startMetricsServer(metricsServer, places, controlPlane, tools),
+      openPrometheus: () => startPrometheus(prometheus, places, tools, NAMESPACE),
+      openKeda: () => startKeda(keda!, places, controlPlane, tools),
+    },
   }
-  const measurers = {
-    openMetricsServer: () => startMetricsServer(metricsServer, places, controlPlane, tools),
-    openPrometheus: () => startPrometheus(prometheus, places, tools),
-    openKeda: () => startKeda(keda!, places, controlPlane, tools),
-  }
-  await tour({ tools, stage, state, only, addNode, measurers })
+  const cluster: Cluster = { tools, images: loadedImages, addresses: namesOfServices, folder: state, machine }
+  const stage = await step('Redis, PostgreSQL, backends, identity provider', () => openStage(cluster))
+  await tour({ cluster, stage, only })
 } catch (error) {
   process.exitCode = 1
   console.error(error)

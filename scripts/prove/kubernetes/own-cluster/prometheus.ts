@@ -8,13 +8,12 @@ import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { DEPLOY } from '../../deploy/chart.ts'
-import { readManifests } from '../../deploy/validate-manifests.ts'
-import type { ClusterTools } from './cluster-tools.ts'
+import { DEPLOY } from '../../../deploy/chart.ts'
+import { readManifests } from '../../../deploy/validate-manifests.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { HOST_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { type HostService, hostService } from './host-service.ts'
-import { NAMESPACE } from './stage.ts'
 
 const PORT = 9090
 const URL_ON_HOST = `http://${HOST_ADDRESS}:${PORT}`
@@ -24,7 +23,6 @@ const SERVICE: HostService = {
   ports: [{ name: 'http', port: PORT, protocol: 'TCP' }],
 }
 const PODS_PORT = 9089
-const IN_NAMESPACE = ['--namespace', NAMESPACE]
 
 interface Monitor {
   spec: {
@@ -44,6 +42,8 @@ export async function startPrometheus(
   file: string,
   { state, logs }: Places,
   tools: ClusterTools,
+  /** Of the gateway. */
+  namespace: string,
 ): Promise<AsyncDisposable> {
   const folder = join(state, 'prometheus')
   const config = join(folder, 'prometheus.yml')
@@ -52,11 +52,12 @@ export async function startPrometheus(
   await tools.apply(hostService(SERVICE))
   const monitor = await tools.read<Monitor>(
     'servicemonitors.monitoring.coreos.com/gateway-model-gateway',
-    ...IN_NAMESPACE,
+    '--namespace',
+    namespace,
   )
   await writeFile(config, JSON.stringify({ scrape_configs: [scrapeConfig(monitor)] }))
   await using opening = new AsyncDisposableStack()
-  opening.use(await tellPods(tools, monitor))
+  opening.use(await tellPods(() => findPods(tools, monitor, namespace)))
   opening.use(
     await startDaemon({
       name: 'prometheus',
@@ -100,9 +101,9 @@ function scrapeConfig({ spec: { endpoints } }: Monitor): object {
 }
 
 /** Debian's Prometheus finds no pods by itself, so it asks here. */
-async function tellPods(tools: ClusterTools, monitor: Monitor): Promise<AsyncDisposable> {
+async function tellPods(find: () => Promise<object[]>): Promise<AsyncDisposable> {
   const server = createServer((_request, response) => {
-    findPods(tools, monitor).then(
+    find().then(
       (pods) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(pods)),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )
@@ -116,16 +117,21 @@ async function tellPods(tools: ClusterTools, monitor: Monitor): Promise<AsyncDis
   }
 }
 
-async function findPods(tools: ClusterTools, { spec: { selector, endpoints } }: Monitor): Promise<object[]> {
+async function findPods(
+  tools: ClusterTools,
+  { spec: { selector, endpoints } }: Monitor,
+  namespace: string,
+): Promise<object[]> {
   const labels = Object.entries(selector.matchLabels).map(([name, value]) => `${name}=${value}`)
-  const found = await tools.read<{ items: Slice[] }>('endpointslices', ...IN_NAMESPACE, '--selector', labels.join(','))
+  const where = ['--namespace', namespace, '--selector', labels.join(',')]
+  const found = await tools.read<{ items: Slice[] }>('endpointslices', ...where)
   return found.items.flatMap(({ metadata, ports, endpoints: pods }) => {
     const port = ports?.find(({ name }) => name === endpoints[0]!.port)
     if (!port) return []
     const service = metadata.labels['kubernetes.io/service-name']
     return pods.map(({ addresses, targetRef }) => ({
       targets: [`${addresses[0]}:${port.port}`],
-      labels: { namespace: NAMESPACE, pod: targetRef.name, service },
+      labels: { namespace, pod: targetRef.name, service },
     }))
   })
 }

@@ -3,7 +3,7 @@
  */
 
 import { join } from 'node:path'
-import type { ClusterTools } from './cluster-tools.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { serveApi, type ServedApi } from './host-service.ts'

@@ -5,8 +5,8 @@
 
 import { copyFile, mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { downloadModule, goProgram } from '../engine/go-program.ts'
-import type { ClusterTools } from './cluster-tools.ts'
+import { downloadModule, goProgram } from '../../engine/go-program.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { type ControlPlane, HOST_ADDRESS, type Places } from './control-plane.ts'
 import { startDaemon } from './daemon.ts'
 import { execute } from './host.ts'

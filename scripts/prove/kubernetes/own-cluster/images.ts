@@ -5,15 +5,24 @@
 
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { docker, DOCKER, startEngine } from '../engine/engine.ts'
-import { buildImages, imageOf, makeStandIns, standIns, targets } from '../engine/images.ts'
-import { step } from '../engine/steps.ts'
+import { docker, DOCKER, startEngine } from '../../engine/engine.ts'
+import { buildImages, imageOf, makeStandIns, standIns, targets } from '../../engine/images.ts'
+import { step } from '../../engine/steps.ts'
+import type { ClusterImages } from '../cluster.ts'
 
 export const PAUSE_IMAGE = 'prove/pause:1'
 export const NAMES_IMAGE = 'prove/coredns:1'
-export const VERSION = '0.1.0'
+const VERSION = '0.1.0'
 /** The same programs under another name: a rollout replaces every pod. */
-export const OTHER_VERSION = '0.1.1'
+const OTHER_VERSION = '0.1.1'
+/** Every node has them before its first pod. */
+export const loadedImages: ClusterImages = {
+  registry: 'model-gateway',
+  tag: VERSION,
+  otherTag: OTHER_VERSION,
+  pullPolicy: 'Never',
+  ...standIns,
+}
 
 export interface Images extends AsyncDisposable {
   load(ctr: readonly string[]): Promise<void>

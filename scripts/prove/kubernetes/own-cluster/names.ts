@@ -2,7 +2,7 @@
  * The names of services: CoreDNS as a pod of `kube-system`, where the chart's policies look for it.
  */
 
-import type { ClusterTools } from './cluster-tools.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { DNS_ADDRESS } from './control-plane.ts'
 import { NAMES_IMAGE } from './images.ts'
 

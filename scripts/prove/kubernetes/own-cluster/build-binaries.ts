@@ -9,7 +9,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { downloadModule, findGo } from '../engine/go-program.ts'
+import { downloadModule, findGo } from '../../engine/go-program.ts'
 
 const SOURCES = join(import.meta.dirname, 'binaries')
 /** One file holds them all, and each is a link to it under its own name. */

@@ -2,7 +2,7 @@
  * Services of the cluster whose program runs on the host, beside the control plane.
  */
 
-import type { ClusterTools } from './cluster-tools.ts'
+import type { ClusterTools } from '../cluster-tools.ts'
 import { HOST_ADDRESS } from './control-plane.ts'
 
 export interface HostService {
